@@ -13,7 +13,7 @@
 --   5  Upgrades of older databases
 --   6  Ids
 --   7  The installation, and where it has been
---   8  Platforms
+--   8  Providers
 --   9  Outcomes of pairs and fates of events
 --  10  Apps, targets, devices, topics
 --  11  Rules
@@ -244,7 +244,11 @@ DECLARE
     text_hash CONSTANT text := CASE WHEN current_query() LIKE '-- Fanfare''s database: %'
         THEN encode(sha256(convert_to(current_query(), 'UTF8')), 'hex') END;
 BEGIN
-    IF there > this_version THEN
+    IF there IS NOT NULL AND to_regclass('fanfare.platforms') IS NOT NULL THEN
+        RAISE EXCEPTION 'this database was made by a Fanfare before 0.1.0, which was never released and cannot be upgraded'
+            USING ERRCODE = '55000', HINT = 'Use a new database, or run DROP SCHEMA fanfare CASCADE and migrate again. '
+                'Before that, `fanfare devices export` of the old program saves the devices, and `fanfare devices import` takes them.';
+    ELSIF there > this_version THEN
         RAISE EXCEPTION 'this database has schema version %, which is newer than this file (%)', there, this_version
             USING ERRCODE = '55000', HINT = 'Run the migrate command of the newest Fanfare.';
     END IF;
@@ -329,11 +333,11 @@ CREATE TABLE IF NOT EXISTS fanfare.timelines (
 );
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 8. Platforms
+-- 8. Providers
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- What devices can be of, and what a device of each must bring. Who adds one adds a row, and its outcomes in part 9.
-CREATE TABLE IF NOT EXISTS fanfare.platforms (
+CREATE TABLE IF NOT EXISTS fanfare.providers (
     name text PRIMARY KEY,
     -- What people call it.
     label text NOT NULL,
@@ -354,16 +358,16 @@ CREATE TABLE IF NOT EXISTS fanfare.platforms (
     -- The oldest daemon that can send to it, by its schema version; none of those before may run once any app has had a device, or
     -- a rule that names it.
     oldest_daemon int NOT NULL DEFAULT 1,
-    CONSTRAINT platforms_auth CHECK (num_nonnulls(auth_shape, auth_fault, auth_hint) IN (0, 3)),
-    CONSTRAINT platforms_p256dh CHECK (NOT has_p256dh OR auth_shape IS NOT NULL)
+    CONSTRAINT providers_auth CHECK (num_nonnulls(auth_shape, auth_fault, auth_hint) IN (0, 3)),
+    CONSTRAINT providers_p256dh CHECK (NOT has_p256dh OR auth_shape IS NOT NULL)
 );
 
-INSERT INTO fanfare.platforms AS p (name, label, both_environments, folds_case, token_shape, token_fault, token_hint,
+INSERT INTO fanfare.providers AS p (name, label, both_environments, folds_case, token_shape, token_fault, token_hint,
     has_p256dh, auth_shape, auth_fault, auth_hint, oldest_daemon)
 VALUES
     ('apns', 'APNs', true, true, '^(?:[0-9a-fA-F]{2})+$',
         'this is no APNs token: it must be an even number of hexadecimal digits',
-        'Send its bytes as hexadecimal text, without spaces or brackets; for an Android token use platform fcm.',
+        'Send its bytes as hexadecimal text, without spaces or brackets; for an Android token use provider fcm.',
         false, NULL, NULL, NULL, 1),
     ('fcm', 'FCM', false, false, '^[A-Za-z0-9:_.~%=-]+$',
         'this is no FCM registration token', 'Pass the token exactly as the Firebase SDK gives it.',
@@ -567,14 +571,14 @@ CREATE TABLE IF NOT EXISTS fanfare.targets (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
     -- No reference: making one locks both tables. target_id_for looks.
-    platform text NOT NULL,
+    provider text NOT NULL,
     environment text NOT NULL CONSTRAINT targets_environment CHECK (environment IN ('production', 'sandbox')),
     -- Which kind of audience, for those that the provider keeps: the key of a rule's `to`. NULL: devices of ours.
     -- Which topic, condition or channel is no part of it, since there may be one for each event: it is rendered again
     -- when it is sent to.
     native_key text CONSTRAINT targets_native CHECK (native_key IS NULL
-        OR (native_key, platform) IN (('fcm_topic', 'fcm'), ('fcm_condition', 'fcm'), ('channel', 'apns'))),
-    CONSTRAINT targets_key UNIQUE NULLS NOT DISTINCT (app_id, platform, environment, native_key)
+        OR (native_key, provider) IN (('fcm_topic', 'fcm'), ('fcm_condition', 'fcm'), ('channel', 'apns'))),
+    CONSTRAINT targets_key UNIQUE NULLS NOT DISTINCT (app_id, provider, environment, native_key)
 );
 
 -- One token under one user. Disabled, never deleted, when a provider says that the token is gone.
@@ -582,7 +586,7 @@ CREATE TABLE IF NOT EXISTS fanfare.devices (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
     target_id smallint NOT NULL REFERENCES fanfare.targets,
-    platform text NOT NULL,
+    provider text NOT NULL,
     kind text NOT NULL DEFAULT 'device',
     token text NOT NULL CONSTRAINT devices_token_length CHECK (octet_length(token) BETWEEN 1 AND 4096),
     token_hash bytea NOT NULL,
@@ -608,7 +612,7 @@ SELECT fanfare.create_index('devices_user', $$CREATE INDEX devices_user ON fanfa
 -- no longer holds the token. Made last: of indexes that cost the same, as all do for a single device of an app, the
 -- planner takes the newest, and a plan that looks for tokens by app alone would be kept while thousands are registered.
 SELECT fanfare.create_index('devices_token', $$
-    CREATE UNIQUE INDEX devices_token ON fanfare.devices (app_id, platform, token_hash)
+    CREATE UNIQUE INDEX devices_token ON fanfare.devices (app_id, provider, token_hash)
     WHERE disabled_reason IS DISTINCT FROM 'reassigned'$$);
 -- Analyzed with one device of each app it would seem to tell devices apart, and look-ups by token would go by it alone.
 DO $$
@@ -710,7 +714,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     audience_path jsonpath,
     devices_path jsonpath,
     kind text,
-    platform text,
+    provider text,
     lane smallint,
     ttl interval,
     supersede boolean NOT NULL DEFAULT false,
@@ -1141,7 +1145,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rates (
     -- Of one of these: all of an app's pushes, those of one of its providers, or what a rule sends. No references: making one
     -- locks the other table, and an upgrade would wait for whoever writes there.
     app_id smallint,
-    platform text,
+    provider text,
     rule_id int,
     per_second real NOT NULL CONSTRAINT rates_per_second CHECK (per_second BETWEEN 1 AND 1000000),
     -- One that grows does so from here, for so long, since then (rate_at); NULL since when: it has not begun to.
@@ -1150,7 +1154,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rates (
     ramp_began_at timestamptz,
     -- What was claimed has used up all time until then. In the past: what has come free since, of which a fifth of a second counts.
     next_free timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT rates_whose CHECK ((rule_id IS NULL) = (app_id IS NOT NULL) AND (platform IS NULL OR app_id IS NOT NULL)),
+    CONSTRAINT rates_whose CHECK ((rule_id IS NULL) = (app_id IS NOT NULL) AND (provider IS NULL OR app_id IS NOT NULL)),
     CONSTRAINT rates_ramp CHECK ((ramp_from IS NULL) = (ramp_seconds IS NULL) AND (ramp_began_at IS NULL OR ramp_from IS NOT NULL)
         AND ramp_from >= 1 AND ramp_from < per_second AND ramp_seconds >= 1)
 ) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
@@ -1158,7 +1162,7 @@ SELECT fanfare.create_index('rates_of_rule', $$
     CREATE UNIQUE INDEX rates_of_rule ON fanfare.rates (rule_id) WHERE rule_id IS NOT NULL$$);
 -- Looked at by all that plans and claims: where no app has one it is empty.
 SELECT fanfare.create_index('rates_of_app', $$
-    CREATE UNIQUE INDEX rates_of_app ON fanfare.rates (app_id, platform) NULLS NOT DISTINCT WHERE app_id IS NOT NULL$$);
+    CREATE UNIQUE INDEX rates_of_app ON fanfare.rates (app_id, provider) NULLS NOT DISTINCT WHERE app_id IS NOT NULL$$);
 
 -- What holds for all of an app's pushes, as it was put. A table of its own: a column of apps would be locked out by who registers
 -- devices. No reference, as in rates, which has the rates of it.
@@ -1451,12 +1455,12 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
 CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
     app_id smallint NOT NULL,
     environment text NOT NULL CONSTRAINT prune_counts_environment CHECK (environment IN ('production', 'sandbox')),
-    platform text NOT NULL,
+    provider text NOT NULL,
     since timestamptz NOT NULL,
     answers bigint NOT NULL,
     weak bigint NOT NULL,
     strong bigint NOT NULL,
-    PRIMARY KEY (app_id, environment, platform, since)
+    PRIMARY KEY (app_id, environment, provider, since)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 -- Who may ask by HTTP. Of a secret only its SHA-256 is kept: it is 32 random bytes, so that nothing slower is needed.
@@ -2041,33 +2045,33 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION fanfare.target_id_for(app_id smallint, platform text, environment text) RETURNS smallint
+CREATE OR REPLACE FUNCTION fanfare.target_id_for(app_id smallint, provider text, environment text) RETURNS smallint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     found smallint;
 BEGIN
     SELECT t.id INTO found FROM fanfare.targets AS t
-    WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment
+    WHERE t.app_id = target_id_for.app_id AND t.provider = target_id_for.provider AND t.environment = target_id_for.environment
         AND t.native_key IS NULL;
     IF found IS NULL THEN
-        IF NOT EXISTS (SELECT FROM fanfare.platforms AS p WHERE p.name = target_id_for.platform) THEN
-            RAISE EXCEPTION 'unknown platform %', quote_nullable(target_id_for.platform) USING ERRCODE = '22023',
-                HINT = 'Use one of ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.platforms AS p) || '.';
+        IF NOT EXISTS (SELECT FROM fanfare.providers AS p WHERE p.name = target_id_for.provider) THEN
+            RAISE EXCEPTION 'unknown provider %', quote_nullable(target_id_for.provider) USING ERRCODE = '22023',
+                HINT = 'Use one of ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.providers AS p) || '.';
         END IF;
         IF target_id_for.environment IS NULL OR target_id_for.environment NOT IN ('production', 'sandbox') THEN
             RAISE EXCEPTION 'unknown environment %', quote_nullable(target_id_for.environment)
                 USING ERRCODE = '22023', HINT = 'Use production or sandbox.';
         END IF;
         -- Both environments at once: a token that turns out to belong to the other one must have somewhere to go.
-        PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p WHERE p.name = target_id_for.platform;
-        INSERT INTO fanfare.targets (app_id, platform, environment)
+        PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.providers AS p WHERE p.name = target_id_for.provider;
+        INSERT INTO fanfare.targets (app_id, provider, environment)
         SELECT target_id_for.app_id, p.name, e
-        FROM fanfare.platforms AS p
+        FROM fanfare.providers AS p
         CROSS JOIN unnest('{production,sandbox}'::text[]) AS e
-        WHERE p.name = target_id_for.platform AND (p.both_environments OR e = target_id_for.environment)
+        WHERE p.name = target_id_for.provider AND (p.both_environments OR e = target_id_for.environment)
         ON CONFLICT DO NOTHING;
         SELECT t.id INTO STRICT found FROM fanfare.targets AS t
-        WHERE t.app_id = target_id_for.app_id AND t.platform = target_id_for.platform AND t.environment = target_id_for.environment
+        WHERE t.app_id = target_id_for.app_id AND t.provider = target_id_for.provider AND t.environment = target_id_for.environment
             AND t.native_key IS NULL;
     END IF;
     RETURN found;
@@ -2075,33 +2079,33 @@ END
 $$;
 
 -- Looks before it inserts, as target_id_for does: an INSERT uses up an id even where it conflicts, and there are 32,767.
-CREATE OR REPLACE FUNCTION fanfare.native_target_id_for(app_id smallint, platform text, native_key text) RETURNS smallint
+CREATE OR REPLACE FUNCTION fanfare.native_target_id_for(app_id smallint, provider text, native_key text) RETURNS smallint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     found smallint;
 BEGIN
     SELECT t.id INTO found FROM fanfare.targets AS t
-    WHERE t.app_id = native_target_id_for.app_id AND t.platform = native_target_id_for.platform AND t.environment = 'production'
+    WHERE t.app_id = native_target_id_for.app_id AND t.provider = native_target_id_for.provider AND t.environment = 'production'
         AND t.native_key = native_target_id_for.native_key;
     IF found IS NULL THEN
-        INSERT INTO fanfare.targets (app_id, platform, environment, native_key)
-        VALUES (native_target_id_for.app_id, native_target_id_for.platform, 'production', native_target_id_for.native_key)
+        INSERT INTO fanfare.targets (app_id, provider, environment, native_key)
+        VALUES (native_target_id_for.app_id, native_target_id_for.provider, 'production', native_target_id_for.native_key)
         ON CONFLICT DO NOTHING;
         SELECT t.id INTO STRICT found FROM fanfare.targets AS t
-        WHERE t.app_id = native_target_id_for.app_id AND t.platform = native_target_id_for.platform AND t.environment = 'production'
+        WHERE t.app_id = native_target_id_for.app_id AND t.provider = native_target_id_for.provider AND t.environment = 'production'
             AND t.native_key = native_target_id_for.native_key;
     END IF;
     RETURN found;
 END
 $$;
 
-CREATE OR REPLACE FUNCTION fanfare.is_token(platform text, token text) RETURNS boolean
+CREATE OR REPLACE FUNCTION fanfare.is_token(provider text, token text) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT octet_length(token) BETWEEN 1 AND 4096
-        AND token ~ (SELECT p.token_shape FROM fanfare.platforms AS p WHERE p.name = platform);
+        AND token ~ (SELECT p.token_shape FROM fanfare.providers AS p WHERE p.name = provider);
 END;
-COMMENT ON FUNCTION fanfare.is_token IS 'Whether a provider can have issued this token; null of an unknown platform.';
+COMMENT ON FUNCTION fanfare.is_token IS 'Whether a provider can have issued this token; null of an unknown provider.';
 
 -- What the daemon can encrypt for: in base64 65 bytes of which the first is 4 are "B", "A" to "P" and 85 more.
 CREATE OR REPLACE FUNCTION fanfare.is_public_key(p256dh text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -2112,33 +2116,33 @@ COMMENT ON FUNCTION fanfare.is_public_key IS 'Whether a text has the form of a W
 
 -- What no provider can have issued is refused here, where its owner can see it, not at send.
 CREATE OR REPLACE FUNCTION fanfare.device_fault(
-    platform text, token text, p256dh text, auth text, OUT reason text, OUT hint text)
+    provider text, token text, p256dh text, auth text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    shape fanfare.platforms;
+    shape fanfare.providers;
 BEGIN
-    SELECT * INTO STRICT shape FROM fanfare.platforms AS p WHERE p.name = platform;
+    SELECT * INTO STRICT shape FROM fanfare.providers AS p WHERE p.name = provider;
     IF coalesce(token, '') = '' THEN
         reason := 'the token is empty';
-        hint := 'Pass the token that the app got from its platform.';
+        hint := 'Pass the token that the app got from its provider.';
     ELSIF fanfare.is_nothing(token) OR token IN ('BLACKLISTED', 'blacklisted') THEN
         reason := format('the token is %s, which programs write where they have none', quote_literal(token));
-        hint := 'Pass the token that the app got from its platform, or do not register the device.';
+        hint := 'Pass the token that the app got from its provider, or do not register the device.';
     ELSIF token ~ E'^[\\s\\u00a0\\u200b\\ufeff]|[\\s\\u00a0\\u200b\\ufeff]$' THEN
         reason := 'the token has blanks around it';
         hint := 'Pass the token without them.';
     ELSIF octet_length(token) > 4096 THEN
         reason := format('the token is %s bytes long', octet_length(token));
-        hint := 'No platform issues tokens over 4096 bytes.';
+        hint := 'No provider issues tokens over 4096 bytes.';
     ELSIF token !~ shape.token_shape THEN
         reason := shape.token_fault;
         hint := shape.token_hint;
     ELSIF auth IS NOT NULL AND shape.auth_shape IS NULL THEN
         reason := format('%s has no auth', shape.label);
-        hint := 'Leave it out, or look whether the platform is the right one.';
+        hint := 'Leave it out, or look whether the provider is the right one.';
     ELSIF p256dh IS NOT NULL AND NOT shape.has_p256dh THEN
         reason := format('%s has no p256dh', shape.label);
-        hint := 'Leave it out, or look whether the platform is the right one.';
+        hint := 'Leave it out, or look whether the provider is the right one.';
     ELSIF shape.auth_shape IS NOT NULL AND (auth IS NULL OR shape.has_p256dh AND p256dh IS NULL) THEN
         reason := format('%s needs %sauth', shape.label, CASE WHEN shape.has_p256dh THEN 'p256dh and ' END);
         hint := shape.token_hint;
@@ -2152,14 +2156,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.device_fault IS
-    'Why no device of this platform can have this token and these keys, and how to mend it; null where it can.';
+    'Why no device of this provider can have this token and these keys, and how to mend it; null where it can.';
 
-CREATE OR REPLACE FUNCTION fanfare.check_device(platform text, token text, p256dh text, auth text) RETURNS void
+CREATE OR REPLACE FUNCTION fanfare.check_device(provider text, token text, p256dh text, auth text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     fault record;
 BEGIN
-    SELECT * INTO fault FROM fanfare.device_fault(platform, token, p256dh, auth);
+    SELECT * INTO fault FROM fanfare.device_fault(provider, token, p256dh, auth);
     IF fault.reason IS NOT NULL THEN
         RAISE EXCEPTION '%', fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
@@ -2275,7 +2279,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.time_zone_fault IS 'Why a zone that is_time_zone refuses cannot be written in rules, campaigns and policies.';
 
--- As platforms write them: es, es-MX, zh_Hans_CN, en_US.UTF-8, de_DE@collation=phonebook, and zh_TW_#Hant of Java.
+-- As providers write them: es, es-MX, zh_Hans_CN, en_US.UTF-8, de_DE@collation=phonebook, and zh_TW_#Hant of Java.
 CREATE OR REPLACE FUNCTION fanfare.is_locale(locale text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT octet_length(locale) <= 255 AND locale ~ '^[A-Za-z]{2,8}([_-]{1,2}#?[A-Za-z0-9]{1,8})*([.@][!-~]+)?$';
@@ -2295,7 +2299,7 @@ BEGIN ATOMIC
 END;
 
 CREATE OR REPLACE FUNCTION fanfare.register_device(
-    app text, platform text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
+    app text, provider text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
     environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL, attributes jsonb DEFAULT NULL,
     p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2317,18 +2321,18 @@ DECLARE
 BEGIN
     SELECT p.folds_case, p.token_shape, p.has_p256dh, p.auth_shape, t.app_id, t.id
     INTO folds_case, token_shape, has_p256dh, auth_shape, the_app, the_target
-    FROM fanfare.platforms AS p
+    FROM fanfare.providers AS p
     LEFT JOIN fanfare.targets AS t
         ON t.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = register_device.app)
-        AND t.platform = p.name AND t.environment = register_device.environment AND t.native_key IS NULL
-    WHERE p.name = register_device.platform;
+        AND t.provider = p.name AND t.environment = register_device.environment AND t.native_key IS NULL
+    WHERE p.name = register_device.provider;
     IF the_target IS NULL THEN
         the_app := fanfare.app_id_for(register_device.app);
-        the_target := fanfare.target_id_for(the_app, register_device.platform, register_device.environment);
+        the_target := fanfare.target_id_for(the_app, register_device.provider, register_device.environment);
     END IF;
     canonical := CASE WHEN folds_case THEN lower(register_device.token) ELSE register_device.token END;
     hash := sha256(convert_to(canonical, 'UTF8'));
-    -- Who registers all platforms by one statement may have nothing to say as an empty text.
+    -- Who registers all providers by one statement may have nothing to say as an empty text.
     IF '' IN (register_device.p256dh, register_device.auth) THEN
         p256dh := nullif(register_device.p256dh, '');
         auth := nullif(register_device.auth, '');
@@ -2350,7 +2354,7 @@ BEGIN
             AND CASE WHEN has_p256dh THEN fanfare.is_public_key(register_device.p256dh)
                 ELSE register_device.p256dh IS NULL END)) IS NOT TRUE
     THEN
-        PERFORM fanfare.check_device(register_device.platform, canonical, register_device.p256dh, register_device.auth);
+        PERFORM fanfare.check_device(register_device.provider, canonical, register_device.p256dh, register_device.auth);
     END IF;
     IF register_device.kind <> ALL (fanfare.token_kinds()) THEN
         RAISE EXCEPTION 'unknown kind of token %', quote_literal(left(register_device.kind, 40)) USING ERRCODE = '22023',
@@ -2380,27 +2384,27 @@ BEGIN
         old_hash := sha256(convert_to(canonical_old, 'UTF8'));
         UPDATE fanfare.devices AS d
         SET disabled_at = coalesce(d.disabled_at, clock_timestamp()), disabled_reason = 'reassigned'
-        WHERE d.app_id = the_app AND d.platform = register_device.platform AND d.token_hash = hash
+        WHERE d.app_id = the_app AND d.provider = register_device.provider AND d.token_hash = hash
             AND d.disabled_reason IS DISTINCT FROM 'reassigned'
-            AND EXISTS (SELECT FROM fanfare.devices AS o WHERE o.app_id = the_app AND o.platform = register_device.platform
+            AND EXISTS (SELECT FROM fanfare.devices AS o WHERE o.app_id = the_app AND o.provider = register_device.provider
                 AND o.token_hash = old_hash AND o.disabled_reason IS DISTINCT FROM 'reassigned');
         UPDATE fanfare.devices AS d SET token = canonical, token_hash = hash
-        WHERE d.app_id = the_app AND d.platform = register_device.platform
+        WHERE d.app_id = the_app AND d.provider = register_device.provider
             AND d.token_hash = old_hash AND d.disabled_reason IS DISTINCT FROM 'reassigned';
         IF NOT FOUND AND NOT EXISTS (
-            SELECT FROM fanfare.devices AS d WHERE d.app_id = the_app AND d.platform = register_device.platform AND d.token_hash = hash)
+            SELECT FROM fanfare.devices AS d WHERE d.app_id = the_app AND d.provider = register_device.provider AND d.token_hash = hash)
         THEN
             RAISE NOTICE 'replaces: no device has this token, so a new device is registered'
-                USING HINT = 'A device that has unregistered, or another app or platform, has it no more. Subscribe the new device to its topics.';
+                USING HINT = 'A device that has unregistered, or another app or provider, has it no more. Subscribe the new device to its topics.';
         ELSIF FOUND AND lacks_keys THEN
             -- What is there are the keys of the old endpoint.
-            PERFORM fanfare.check_device(register_device.platform, canonical, NULL, NULL);
+            PERFORM fanfare.check_device(register_device.provider, canonical, NULL, NULL);
         END IF;
     END IF;
 
     LOOP
         SELECT d.id, d.user_id, d.p256dh, d.auth INTO there FROM fanfare.devices AS d
-        WHERE d.app_id = the_app AND d.platform = register_device.platform AND d.token_hash = hash
+        WHERE d.app_id = the_app AND d.provider = register_device.provider AND d.token_hash = hash
             AND d.disabled_reason IS DISTINCT FROM 'reassigned'
         FOR NO KEY UPDATE;
 
@@ -2411,7 +2415,7 @@ BEGIN
             DELETE FROM fanfare.subscriptions AS s WHERE s.device_id = there.id;
         ELSIF FOUND THEN
             IF lacks_keys THEN
-                PERFORM fanfare.check_device(register_device.platform, canonical, there.p256dh, there.auth);
+                PERFORM fanfare.check_device(register_device.provider, canonical, there.p256dh, there.auth);
             END IF;
             UPDATE fanfare.devices AS d
             SET target_id = the_target, kind = coalesce(register_device.kind, d.kind),
@@ -2428,10 +2432,10 @@ BEGIN
         END IF;
 
         IF lacks_keys THEN
-            PERFORM fanfare.check_device(register_device.platform, canonical, NULL, NULL);
+            PERFORM fanfare.check_device(register_device.provider, canonical, NULL, NULL);
         END IF;
-        INSERT INTO fanfare.devices (app_id, target_id, platform, kind, token, token_hash, user_id, locale, time_zone, attributes, p256dh, auth)
-        VALUES (the_app, the_target, register_device.platform, coalesce(register_device.kind, 'device'), canonical, hash, register_device.user_id,
+        INSERT INTO fanfare.devices (app_id, target_id, provider, kind, token, token_hash, user_id, locale, time_zone, attributes, p256dh, auth)
+        VALUES (the_app, the_target, register_device.provider, coalesce(register_device.kind, 'device'), canonical, hash, register_device.user_id,
                 register_device.locale, register_device.time_zone, register_device.attributes, register_device.p256dh, register_device.auth)
         ON CONFLICT DO NOTHING
         RETURNING id INTO device;
@@ -2474,23 +2478,23 @@ BEGIN
     FOR r IN
         WITH input AS MATERIALIZED (
             SELECT x.*
-            FROM ROWS FROM (jsonb_to_recordset(import_devices.devices) AS (platform text, token text, user_id text, kind text,
+            FROM ROWS FROM (jsonb_to_recordset(import_devices.devices) AS (provider text, token text, user_id text, kind text,
                 environment text, locale text, time_zone text, attributes jsonb, p256dh text, auth text, topics jsonb,
                 registered_at timestamptz, disabled_at timestamptz, disabled_reason text)) WITH ORDINALITY
-                AS x (platform, token, user_id, kind, environment, locale, time_zone, attributes, p256dh, auth, topics,
+                AS x (provider, token, user_id, kind, environment, locale, time_zone, attributes, p256dh, auth, topics,
                     registered_at, disabled_at, disabled_reason, number)
         ), zones AS MATERIALIZED (
             SELECT z.name, fanfare.time_zone(z.name) AS known FROM (SELECT DISTINCT i.time_zone AS name FROM input AS i) AS z
         )
-        SELECT i.number, i.platform, c.token, sha256(convert_to(c.token, 'UTF8')) AS hash, 
+        SELECT i.number, i.provider, c.token, sha256(convert_to(c.token, 'UTF8')) AS hash, 
             CASE WHEN btrim(i.user_id, E' \t\r\n') <> '' THEN i.user_id END AS user_id, i.kind, i.environment,
             CASE WHEN NOT fanfare.is_nothing(i.locale) THEN i.locale END AS locale,
             CASE WHEN NOT fanfare.is_nothing(i.time_zone) THEN i.time_zone END AS time_zone, z.known AS known_zone, i.attributes,
             nullif(i.p256dh, '') AS p256dh, nullif(i.auth, '') AS auth, i.topics, i.registered_at, i.disabled_at, i.disabled_reason,
             p.label, p.token_shape, p.has_p256dh, p.auth_shape, t.id AS target_id
         FROM input AS i
-        LEFT JOIN fanfare.platforms AS p ON p.name = i.platform
-        LEFT JOIN fanfare.targets AS t ON t.app_id = the_app AND t.platform = i.platform
+        LEFT JOIN fanfare.providers AS p ON p.name = i.provider
+        LEFT JOIN fanfare.targets AS t ON t.app_id = the_app AND t.provider = i.provider
             AND t.environment = coalesce(i.environment, 'production') AND t.native_key IS NULL
         LEFT JOIN zones AS z ON z.name = i.time_zone
         CROSS JOIN LATERAL (SELECT CASE WHEN p.folds_case THEN lower(i.token) ELSE i.token END) AS c (token)
@@ -2504,9 +2508,9 @@ BEGIN
 
         -- 1. What register_device would refuse.
         IF r.label IS NULL THEN
-            field := 'platform';
-            reason := format('unknown platform %s', quote_nullable(left(r.platform, 40)));
-            hint := 'Use one of ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.platforms AS p) || '.';
+            field := 'provider';
+            reason := format('unknown provider %s', quote_nullable(left(r.provider, 40)));
+            hint := 'Use one of ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.providers AS p) || '.';
         ELSIF r.environment NOT IN ('production', 'sandbox') THEN
             field := 'environment';
             reason := format('unknown environment %s', quote_literal(left(r.environment, 40)));
@@ -2516,8 +2520,8 @@ BEGIN
             OR CASE WHEN r.auth_shape IS NULL THEN r.auth IS NULL ELSE r.auth ~ r.auth_shape END
                 AND CASE WHEN r.has_p256dh THEN fanfare.is_public_key(r.p256dh) ELSE r.p256dh IS NULL END)) IS NOT TRUE
         THEN
-            SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_fault(r.platform, r.token, r.p256dh, r.auth) AS f;
-            field := CASE WHEN fanfare.is_token(r.platform, r.token) IS NOT TRUE OR fanfare.is_nothing(r.token)
+            SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_fault(r.provider, r.token, r.p256dh, r.auth) AS f;
+            field := CASE WHEN fanfare.is_token(r.provider, r.token) IS NOT TRUE OR fanfare.is_nothing(r.token)
                 OR lower(r.token) = 'blacklisted' THEN 'token'
                 WHEN r.has_p256dh AND fanfare.is_public_key(r.p256dh) IS NOT TRUE OR NOT r.has_p256dh AND r.p256dh IS NOT NULL THEN 'p256dh'
                 ELSE 'auth' END;
@@ -2582,14 +2586,14 @@ BEGIN
             -- 2. What is there.
             IF dry_run THEN
                 SELECT d.* INTO there FROM fanfare.devices AS d
-                WHERE d.app_id = the_app AND d.platform = r.platform AND d.token_hash = r.hash
+                WHERE d.app_id = the_app AND d.provider = r.provider AND d.token_hash = r.hash
                     AND d.disabled_reason IS DISTINCT FROM 'reassigned';
             ELSE
                 SELECT d.* INTO there FROM fanfare.devices AS d
-                WHERE d.app_id = the_app AND d.platform = r.platform AND d.token_hash = r.hash
+                WHERE d.app_id = the_app AND d.provider = r.provider AND d.token_hash = r.hash
                     AND d.disabled_reason IS DISTINCT FROM 'reassigned'
                 FOR NO KEY UPDATE;
-                the_target := coalesce(r.target_id, fanfare.target_id_for(the_app, r.platform, coalesce(r.environment, 'production')));
+                the_target := coalesce(r.target_id, fanfare.target_id_for(the_app, r.provider, coalesce(r.environment, 'production')));
             END IF;
             is_there := FOUND;
             device := there.id;
@@ -2608,7 +2612,7 @@ BEGIN
             ELSIF lacks_keys AND (NOT is_there OR has_moved OR there.auth IS NULL) THEN
                 outcome := 'refused';
                 field := CASE WHEN r.has_p256dh THEN 'p256dh' ELSE 'auth' END;
-                SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_fault(r.platform, r.token, NULL, NULL) AS f;
+                SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_fault(r.provider, r.token, NULL, NULL) AS f;
                 EXIT;
             END IF;
 
@@ -2616,7 +2620,7 @@ BEGIN
             IF has_moved THEN
                 outcome := 'updated';
                 IF NOT dry_run THEN
-                    device := fanfare.register_device(import_devices.app, r.platform, r.token, r.user_id, coalesce(r.kind, 'device'),
+                    device := fanfare.register_device(import_devices.app, r.provider, r.token, r.user_id, coalesce(r.kind, 'device'),
                         coalesce(r.environment, 'production'), r.locale, r.time_zone, r.attributes, r.p256dh, r.auth);
                     UPDATE fanfare.devices AS d SET registered_at = since, disabled_at = ended, disabled_reason = r.disabled_reason
                     WHERE d.id = device;
@@ -2643,9 +2647,9 @@ BEGIN
             END IF;
             outcome := 'new';
             EXIT WHEN dry_run;
-            INSERT INTO fanfare.devices (app_id, target_id, platform, kind, token, token_hash, user_id, locale, time_zone, attributes,
+            INSERT INTO fanfare.devices (app_id, target_id, provider, kind, token, token_hash, user_id, locale, time_zone, attributes,
                 p256dh, auth, registered_at, disabled_at, disabled_reason)
-            VALUES (the_app, the_target, r.platform, coalesce(r.kind, 'device'), r.token, r.hash, r.user_id, r.locale, r.time_zone,
+            VALUES (the_app, the_target, r.provider, coalesce(r.kind, 'device'), r.token, r.hash, r.user_id, r.locale, r.time_zone,
                 r.attributes, r.p256dh, r.auth, since, ended, r.disabled_reason)
             ON CONFLICT DO NOTHING
             RETURNING id INTO device;
@@ -2695,28 +2699,28 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.note_import IS 'Notes how far a file has been imported.';
 
-CREATE OR REPLACE FUNCTION fanfare.device_id(app text, platform text, token text) RETURNS bigint
+CREATE OR REPLACE FUNCTION fanfare.device_id(app text, provider text, token text) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 BEGIN ATOMIC
     SELECT d.id FROM fanfare.devices AS d
-    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = device_id.app) AND d.platform = device_id.platform
+    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = device_id.app) AND d.provider = device_id.provider
         AND d.token_hash = (
             SELECT sha256(convert_to(CASE WHEN p.folds_case THEN lower(device_id.token) ELSE device_id.token END, 'UTF8'))
-            FROM fanfare.platforms AS p WHERE p.name = device_id.platform)
+            FROM fanfare.providers AS p WHERE p.name = device_id.provider)
         AND d.disabled_reason IS DISTINCT FROM 'reassigned';
 END;
 COMMENT ON FUNCTION fanfare.device_id IS 'The id of the device that holds this token, or null.';
 
-CREATE OR REPLACE FUNCTION fanfare.unregister_device(app text, platform text, token text) RETURNS boolean
+CREATE OR REPLACE FUNCTION fanfare.unregister_device(app text, provider text, token text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
     UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = 'unregistered'
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = unregister_device.app)
-        AND d.platform = unregister_device.platform AND d.disabled_at IS NULL AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+        AND d.provider = unregister_device.provider AND d.disabled_at IS NULL AND d.disabled_reason IS DISTINCT FROM 'reassigned'
         AND d.token_hash = (
             SELECT sha256(convert_to(
                 CASE WHEN p.folds_case THEN lower(unregister_device.token) ELSE unregister_device.token END, 'UTF8'))
-            FROM fanfare.platforms AS p WHERE p.name = unregister_device.platform);
+            FROM fanfare.providers AS p WHERE p.name = unregister_device.provider);
     RETURN FOUND;
 END
 $$;
@@ -2899,7 +2903,7 @@ CREATE OR REPLACE FUNCTION fanfare.audience_fault(audience jsonb, OUT place text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     whom CONSTANT text[] := '{users,users_sql,tokens,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
-    keys CONSTANT text[] := whom || '{devices,platform,kind}'::text[];
+    keys CONSTANT text[] := whom || '{devices,provider,kind}'::text[];
     given text[];
     unknown text;
 BEGIN
@@ -3213,8 +3217,8 @@ BEGIN
     IF fault.reason IS NOT NULL THEN
         RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
     END IF;
-    PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.platforms AS p
-    WHERE p.name = rule #>> '{to,platform}' OR rule -> 'message' ? p.name
+    PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.providers AS p
+    WHERE p.name = rule #>> '{to,provider}' OR rule -> 'message' ? p.name
         OR EXISTS (SELECT FROM jsonb_path_query(rule, '$.locales.*') AS l (block) WHERE l.block ? p.name);
     RETURN (SELECT v.version FROM fanfare.store_rule(rule) AS v);
 END
@@ -4902,7 +4906,7 @@ BEGIN
         UNION ALL
         SELECT 'payload_sql', 'is beside audience_sql', 'give one of the two' WHERE campaign ?& '{audience_sql,payload_sql}'
         UNION ALL
-        SELECT 'to.' || k, 'is beside audience_sql, which says who', 'leave it out; devices, platform and kind may be there'
+        SELECT 'to.' || k, 'is beside audience_sql, which says who', 'leave it out; devices, provider and kind may be there'
         FROM unnest(whom) AS k WHERE campaign ? 'audience_sql' AND campaign -> 'to' ? k
         UNION ALL
         SELECT 'payload_sql', 'cannot be with to.' || k, 'each row is an event of its own: use audience_sql'
@@ -5670,8 +5674,8 @@ BEGIN
         UNION ALL
         SELECT 'providers', 'is no object', 'write {"fcm": {"rate": "500/s"}}' WHERE jsonb_typeof(policy -> 'providers') <> 'object'
         UNION ALL
-        SELECT 'providers.' || k, 'unknown key', 'known are ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.platforms AS p)
-        FROM jsonb_object_keys(providers) AS k WHERE NOT EXISTS (SELECT FROM fanfare.platforms AS p WHERE p.name = k)
+        SELECT 'providers.' || k, 'unknown key', 'known are ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.providers AS p)
+        FROM jsonb_object_keys(providers) AS k WHERE NOT EXISTS (SELECT FROM fanfare.providers AS p WHERE p.name = k)
         UNION ALL
         SELECT 'providers.' || p.key, 'is no object', 'write {"rate": "500/s"}' FROM jsonb_each(providers) AS p
         WHERE jsonb_typeof(p.value) <> 'object'
@@ -5697,16 +5701,16 @@ BEGIN
     PERFORM FROM fanfare.rates AS r WHERE r.app_id = set_app_rates.app_id ORDER BY r.id FOR UPDATE;
     DELETE FROM fanfare.rates AS r
     WHERE r.app_id = set_app_rates.app_id
-        AND CASE WHEN r.platform IS NULL THEN policy -> 'rate' ELSE policy #> ARRAY['providers', r.platform, 'rate'] END IS NULL;
-    INSERT INTO fanfare.rates AS r (app_id, platform, per_second)
-    SELECT set_app_rates.app_id, w.platform, fanfare.per_second(w.speed)
+        AND CASE WHEN r.provider IS NULL THEN policy -> 'rate' ELSE policy #> ARRAY['providers', r.provider, 'rate'] END IS NULL;
+    INSERT INTO fanfare.rates AS r (app_id, provider, per_second)
+    SELECT set_app_rates.app_id, w.provider, fanfare.per_second(w.speed)
     FROM (
         SELECT NULL, policy ->> 'rate'
         UNION ALL
         SELECT p.key, p.value ->> 'rate' FROM jsonb_each(coalesce(policy -> 'providers', '{}')) AS p
-    ) AS w (platform, speed)
+    ) AS w (provider, speed)
     WHERE w.speed IS NOT NULL
-    ON CONFLICT (app_id, platform) WHERE app_id IS NOT NULL DO UPDATE
+    ON CONFLICT (app_id, provider) WHERE app_id IS NOT NULL DO UPDATE
     SET per_second = excluded.per_second,
         next_free = r.next_free + greatest(r.next_free - clock_timestamp(), interval '0') * (r.per_second / excluded.per_second - 1)
     WHERE r.per_second <> excluded.per_second;
@@ -6012,7 +6016,7 @@ WITH pairs AS (
     LEFT JOIN fanfare.devices AS d ON d.id = u.device_id
     WHERE b.event_id IS NULL
 )
-SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.name AS app, t.platform, t.environment,
+SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.name AS app, t.provider, t.environment,
     p.device_id, p.user_id, p.attempt,
     coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
         [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome,
@@ -6076,7 +6080,7 @@ $$;
 COMMENT ON FUNCTION fanfare.variants IS 'What became of an event by rule and variant of its message, as far as it is known now: recipients, not attempts. `holdout` are those who get nothing; there is no variant where a rule has none, and for devices that were forgotten.';
 
 SELECT fanfare.create_view('queue', 'What is still to send, in pairs of event and device; waiting is what has its time in the future, or a gate that is not open.', $view$
-SELECT a.name AS app, t.platform, t.environment, (ARRAY['transactional', 'normal', 'bulk'])[b.lane + 1] AS lane,
+SELECT a.name AS app, t.provider, t.environment, (ARRAY['transactional', 'normal', 'bulk'])[b.lane + 1] AS lane,
     coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before <= now()
         AND coalesce(s.gate, 'open') = 'open'), 0) AS ready,
     coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NOT NULL), 0) AS in_flight,
@@ -6090,7 +6094,7 @@ LEFT JOIN (
     SELECT id, CASE WHEN is_paused AND state IN ('open', 'held') THEN 'paused' ELSE state END AS gate
     FROM fanfare.gates
 ) AS s ON s.id = b.gate_id
-GROUP BY a.name, t.platform, t.environment, b.lane, s.gate
+GROUP BY a.name, t.provider, t.environment, b.lane, s.gate
 $view$);
 
 SELECT fanfare.create_view('campaign_runs', 'One row for each time that a campaign was fired: how far it is, how fast it goes, and when it will be through; read from what was counted at its gates, however many recipients there are.', $view$
@@ -6256,7 +6260,7 @@ CROSS JOIN LATERAL (
     FROM (
         SELECT q.device_ids, q.created_at FROM fanfare.batches AS q
         WHERE q.owner IS NULL AND q.target_id = ANY (ARRAY(
-            SELECT t.id FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id WHERE a.name || '/' || t.platform = u.name))
+            SELECT t.id FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id WHERE a.name || '/' || t.provider = u.name))
         LIMIT 1000
     ) AS b
 ) AS w
@@ -6615,22 +6619,22 @@ COMMENT ON FUNCTION fanfare.names_user IS 'Whether a rule''s path finds a user i
 CREATE OR REPLACE FUNCTION fanfare.why_devices(user_id text, app text, most int, OUT ids bigint[], OUT apps jsonb)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH d AS MATERIALIZED (
-        SELECT x.id, x.app_id, x.platform, x.disabled_at IS NULL AS is_enabled,
+        SELECT x.id, x.app_id, x.provider, x.disabled_at IS NULL AS is_enabled,
             row_number() OVER (PARTITION BY x.app_id ORDER BY x.disabled_at IS NOT NULL, x.registered_at DESC, x.id DESC) AS place
         FROM fanfare.devices AS x
         WHERE x.app_id = ANY (ARRAY(SELECT y.id FROM fanfare.apps AS y WHERE $2 IS NULL OR y.name = $2)) AND x.user_id = $1
     )
     SELECT (SELECT array_agg(d.id) FROM d WHERE d.place <= $3), (
-        SELECT jsonb_object_agg(a.name, jsonb_build_object('count', c.count, 'enabled', c.enabled, 'platforms', c.platforms))
+        SELECT jsonb_object_agg(a.name, jsonb_build_object('count', c.count, 'enabled', c.enabled, 'providers', c.providers))
         FROM (
-            SELECT d.app_id, count(*) AS count, count(*) FILTER (WHERE d.is_enabled) AS enabled, array_agg(DISTINCT d.platform) FILTER (WHERE d.is_enabled) AS platforms
+            SELECT d.app_id, count(*) AS count, count(*) FILTER (WHERE d.is_enabled) AS enabled, array_agg(DISTINCT d.provider) FILTER (WHERE d.is_enabled) AS providers
             FROM d GROUP BY d.app_id
         ) AS c JOIN fanfare.apps AS a ON a.id = c.app_id)
 $$;
 COMMENT ON FUNCTION fanfare.why_devices IS 'Devices of a user, so many of each app: those that are enabled and were registered last; and by app how many there are.';
 
 CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text, devices bigint[], counts jsonb)
-RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, platform text, attempt int, outcome text, reason text,
+RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, provider text, attempt int, outcome text, reason text,
     until timestamptz, detail text, event_type text, distance int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET intervalstyle = 'postgres'
 -- To plan it takes longer than to run it, and a list of events asks twenty times.
@@ -6647,7 +6651,7 @@ DECLARE
     is_of_rule boolean;
     daemons CONSTANT bigint := (SELECT count(*) FROM fanfare.instances AS i WHERE i.lease_until > now);
     is_served CONSTANT boolean := daemons > 0;
-    -- Apps and platforms that no daemon has credentials for.
+    -- Apps and providers that no daemon has credentials for.
     unserved CONSTANT text[] := ARRAY(
         SELECT u.name FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_array_elements_text(i.report -> 'unserved') AS u (name)
         WHERE i.lease_until > now GROUP BY u.name HAVING count(*) = daemons);
@@ -6688,7 +6692,7 @@ BEGIN
     INTO elsewhere
     FROM (
         SELECT k.name, k.app ->> 'enabled' AS enabled,
-            (SELECT bool_and(k.name || '/' || p = ANY (unserved)) FROM jsonb_array_elements_text(nullif(k.app -> 'platforms', 'null')) AS p) AS is_unserved
+            (SELECT bool_and(k.name || '/' || p = ANY (unserved)) FROM jsonb_array_elements_text(nullif(k.app -> 'providers', 'null')) AS p) AS is_unserved
         FROM jsonb_each(counts) AS k (name, app)
         WHERE k.app ->> 'enabled' <> '0' AND NOT EXISTS (
             SELECT FROM fanfare.apps AS a JOIN fanfare.rules AS r ON r.app_id = a.id JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
@@ -6726,7 +6730,7 @@ BEGIN
         -- 2. Of each rule of its type the version that was in force when it was planned, or the newest there was.
         SELECT DISTINCT ON (r.id) r.id AS rule_id, n.name, a.name || '/' || n.name AS rule, a.name AS app, r.app_id, r.created_at, r.event_number, r.dropped_at,
             v.id AS version_id, v.version, v.definition::jsonb AS definition, v.state, v.reason, v.when_path, v.audience, v.audience_path,
-            v.devices_path, v.kind, v.platform, v.ttl, v.enabled, f.is_in_force
+            v.devices_path, v.kind, v.provider, v.ttl, v.enabled, f.is_in_force
         FROM fanfare.rule_versions AS v
         JOIN fanfare.rules AS r ON r.id = v.rule_id
         JOIN fanfare.apps AS a ON a.id = r.app_id
@@ -6747,7 +6751,7 @@ BEGIN
     -- 3. What it was pushed to of what is the user's, or is everybody's: device 0.
     pairs AS MATERIALIZED (
         SELECT p.*, r.name AS rule_name, a.name || '/' || r.name AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
-            t.platform, concat_ws('/', a.name, t.platform, t.environment) AS sender, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
+            t.provider, concat_ws('/', a.name, t.provider, t.environment) AS sender, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
                 [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome, coalesce(c.reason, 'unknown') AS reason, c.meaning,
             r.id AS rule_id, lag(p.code) OVER w AS code_before, lag(coalesce(c.reason, 'unknown')) OVER w AS reason_before, lead(coalesce(p.not_before, p.at)) OVER w AS tried_at
         FROM fanfare.pairs_of(e.id, devices || 0::bigint) AS p
@@ -6769,7 +6773,7 @@ BEGIN
                 WHEN r.audience = 'everyone' THEN true
                 WHEN r.audience = 'tokens' THEN EXISTS (
                     SELECT FROM jsonb_path_query_tz(e.payload, r.audience_path, '{}', true) AS item
-                    JOIN fanfare.devices AS d ON d.id = ANY (devices) AND d.app_id = r.app_id AND d.platform = r.platform
+                    JOIN fanfare.devices AS d ON d.id = ANY (devices) AND d.app_id = r.app_id AND d.provider = r.provider
                         AND d.token IN (item #>> '{}', lower(item #>> '{}')))
                 WHEN EXISTS (SELECT FROM fanfare.occurrences AS o WHERE o.event_id = e.id AND o.state = 'running' AND r.audience = 'staged') THEN EXISTS (
                     SELECT FROM fanfare.audiences AS x
@@ -6784,7 +6788,7 @@ BEGIN
                             SELECT FROM fanfare.devices AS d
                             WHERE d.id = ANY (devices) AND d.app_id = r.app_id AND coalesce(d.reachable_since, d.registered_at) <= planned
                                 AND coalesce(d.disabled_at > planned, true) AND d.kind = r.kind
-                                AND coalesce(d.platform = r.platform, true)
+                                AND coalesce(d.provider = r.provider, true)
                                 AND (r.devices_path IS NULL OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), r.devices_path, '{}', true))) THEN false
                         END
             END AS is_meant
@@ -6811,7 +6815,7 @@ BEGIN
     ),
     -- 4. Devices that a rule took the event for and that are not among the pairs, and the first thing that keeps each out.
     missed AS MATERIALIZED (
-        SELECT j.rule, j.app, j.definition, j.version_id, d.id AS device_id, d.platform,
+        SELECT j.rule, j.app, j.definition, j.version_id, d.id AS device_id, d.provider,
             j.devices_path,
             coalesce(d.reachable_since, d.registered_at) AS registered_at, d.disabled_at, d.disabled_reason, d.kind, j.kind AS rule_kind, j.audience, j.is_meant, CASE
                 WHEN d.disabled_at <= planned AND d.disabled_reason = 'reassigned' THEN 'reassigned'
@@ -6821,7 +6825,7 @@ BEGIN
                     WHERE t.name = j.definition #>> '{to,topic}' AND s.device_id = d.id) THEN 'not_subscribed'
                 WHEN d.disabled_at <= planned THEN 'disabled'
                 WHEN d.kind <> j.kind THEN 'other_kind'
-                WHEN d.platform <> j.platform THEN 'other_platform'
+                WHEN d.provider <> j.provider THEN 'other_provider'
                 WHEN coalesce(d.reachable_since, d.registered_at) > planned THEN 'registered_later'
                 WHEN j.devices_path IS NOT NULL AND jsonb_path_match_tz(coalesce(d.attributes, '{}'), j.devices_path, '{}', true) IS NOT TRUE
                     THEN 'other_attributes'
@@ -6915,12 +6919,12 @@ BEGIN
         AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather') AND NOT coalesce(counts ? j.app, false)
     UNION ALL
     SELECT 2::smallint, greatest(planned, CASE WHEN m.obstacle = 'disabled' THEN m.disabled_at WHEN m.obstacle = 'registered_later' THEN m.registered_at END),
-        m.rule, m.device_id, m.platform, NULL,
+        m.rule, m.device_id, m.provider, NULL,
         CASE WHEN m.obstacle IN ('planning', 'users_sql') THEN 'waiting' ELSE 'not_reached' END, m.obstacle, NULL, CASE m.obstacle
             WHEN 'disabled' THEN format('The device is disabled since %s: %s. The app must register its token again, as it should at each start', fanfare.utc(m.disabled_at), m.disabled_reason)
             WHEN 'reassigned' THEN format('The device is another user''s since %s. Nothing is to be done', fanfare.utc(m.disabled_at))
             WHEN 'other_kind' THEN format('Its token is for %s, the rule for %s', m.kind, m.rule_kind)
-            WHEN 'other_platform' THEN format('The rule is for %s only', m.definition #>> '{to,platform}')
+            WHEN 'other_provider' THEN format('The rule is for %s only', m.definition #>> '{to,provider}')
             WHEN 'registered_later' THEN format('Registered %s, after the event was planned: it was not there yet, or disabled%s', fanfare.utc(m.registered_at), CASE
                 WHEN m.is_meant THEN '. Replay the event if it is still of use'
                 WHEN m.audience IN ('users_sql', 'staged') THEN format(', or its query did not name %s: whom it named is not kept', whom)
@@ -6940,7 +6944,7 @@ BEGIN
     FROM missed AS m
     UNION ALL
     -- 5. Each attempt, and what still waits.
-    SELECT CASE WHEN p.at IS NULL THEN 4 ELSE 3 END::smallint, coalesce(p.at, now), p.rule, p.device_id, p.platform, p.attempt::int,
+    SELECT CASE WHEN p.at IS NULL THEN 4 ELSE 3 END::smallint, coalesce(p.at, now), p.rule, p.device_id, p.provider, p.attempt::int,
         CASE WHEN h.hold = 'cancel_requested' THEN 'cancelled' WHEN p.at IS NULL THEN 'waiting' ELSE p.outcome END, coalesce(h.hold, p.reason),
         CASE WHEN p.at IS NULL THEN CASE WHEN p.not_before > now THEN p.not_before END WHEN p.outcome = 'retrying' THEN p.tried_at END,
         CASE WHEN p.at IS NULL THEN CASE h.hold
@@ -6954,12 +6958,12 @@ BEGIN
             WHEN 'recipient_time' THEN 'It is due when clocks where the device is show the campaign''s time'
             WHEN 'retry' THEN 'It is tried again then' || CASE WHEN p.code_before BETWEEN 32 AND 63 THEN format(': attempt %s ended with %s', p.attempt - 1, p.reason_before) ELSE '' END
             WHEN 'no_daemon' THEN 'It is ready to be sent, but no daemon is running. Start `fanfare serve`'
-            WHEN 'no_credentials' THEN format('No daemon that runs has credentials for %s in app %s. Put them into the configuration: apps.%s.%s', p.platform, p.app, p.app, p.platform)
+            WHEN 'no_credentials' THEN format('No daemon that runs has credentials for %s in app %s. Put them into the configuration: apps.%s.%s', p.provider, p.app, p.app, p.provider)
             WHEN 'breaker' THEN format('%s, so only probes are sent to it until it is well again (breaker). See `fanfare status`', coalesce(y.words, 'The provider fails'))
             WHEN 'rate' THEN format('It waits for its turn: so many are sent a second (rate, %s) and no more', x.rate)
             ELSE format('It waits for its turn in lane %s. See `fanfare status` for what is before it', (ARRAY['transactional', 'normal', 'bulk'])[p.lane + 1]) END
         ELSE concat_ws(' ',
-            CASE WHEN p.outcome = 'refused' THEN rtrim(coalesce(p.details ->> e.id::text, p.meaning), '.') || '.' ELSE coalesce(nullif(p.meaning, ''), format('%s said %s', p.platform, p.reason)) END,
+            CASE WHEN p.outcome = 'refused' THEN rtrim(coalesce(p.details ->> e.id::text, p.meaning), '.') || '.' ELSE coalesce(nullif(p.meaning, ''), format('%s said %s', p.provider, p.reason)) END,
             CASE
                 WHEN p.code IN (15, 47) THEN (
                     SELECT format('Quiet hours %s to %s by %s, clock of the device: %s.',
@@ -6994,9 +6998,9 @@ BEGIN
     FROM pairs AS p
     LEFT JOIN fanfare.gates AS g ON g.id = p.gate_id AND p.at IS NULL
     LEFT JOIN LATERAL (
-        SELECT string_agg(format('%s/s of %s', y.per_second, CASE WHEN y.rule_id IS NOT NULL THEN 'the rule' WHEN y.platform IS NOT NULL THEN y.platform ELSE 'the app' END), ', ') AS rate
+        SELECT string_agg(format('%s/s of %s', y.per_second, CASE WHEN y.rule_id IS NOT NULL THEN 'the rule' WHEN y.provider IS NOT NULL THEN y.provider ELSE 'the app' END), ', ') AS rate
         FROM fanfare.rates AS y
-        WHERE p.at IS NULL AND (y.id = g.rate_id OR p.lane > 0 AND y.app_id = p.app_id AND coalesce(y.platform = p.platform, true))
+        WHERE p.at IS NULL AND (y.id = g.rate_id OR p.lane > 0 AND y.app_id = p.app_id AND coalesce(y.provider = p.provider, true))
     ) AS x ON true
     -- What daemons say of the way to the provider: of all that goes there, of the service that the device is at, or of a topic.
     LEFT JOIN LATERAL (
@@ -7005,12 +7009,12 @@ BEGIN
         FROM (
             SELECT i.report #>> ARRAY['breakers', p.sender] = 'open' AS is_open, count(n.name) AS keys, coalesce(bool_or(n.is_whole), false) AS is_whole,
                 min(n.words) FILTER (WHERE n.is_whole) AS words,
-                min(format('%s refuses what goes to topic %s: %s', p.platform, n.place, n.said)) FILTER (WHERE n.place <> '' AND NOT n.is_failure AND p.platform IN ('apns')) AS of_topic
+                min(format('%s refuses what goes to topic %s: %s', p.provider, n.place, n.said)) FILTER (WHERE n.place <> '' AND NOT n.is_failure AND p.provider IN ('apns')) AS of_topic
             FROM fanfare.instances AS i
             LEFT JOIN LATERAL (
                 SELECT f.name, f.place, f.said, f.is_failure, f.place = '' OR f.place = lower(regexp_replace(substring(d.token from '^https?://([^/?#]+)'), ':443$', '')) AS is_whole,
-                    CASE WHEN f.is_failure THEN format('%s cannot be reached, or fails: %s', coalesce(nullif(f.place, ''), p.platform), f.said)
-                        ELSE format('%s refuses this sender: %s', coalesce(nullif(f.place, ''), p.platform), f.said) END AS words
+                    CASE WHEN f.is_failure THEN format('%s cannot be reached, or fails: %s', coalesce(nullif(f.place, ''), p.provider), f.said)
+                        ELSE format('%s refuses this sender: %s', coalesce(nullif(f.place, ''), p.provider), f.said) END AS words
                 FROM (
                     SELECT x.name, btrim(substr(x.name, length(p.sender) + 1)) AS place, x.said, x.is_failure FROM (
                         SELECT z.name, z.said, true AS is_failure FROM jsonb_each_text(i.report -> 'failures') AS z (name, said)
@@ -7036,7 +7040,7 @@ BEGIN
             WHEN p.not_before > now THEN CASE WHEN p.code_before = 48 THEN 'user_snoozed' WHEN p.code_before IS NULL AND p.due_at = p.not_before THEN 'recipient_time'
                 WHEN p.code_before IS NULL OR p.code_before = 47 THEN 'quiet_hours' WHEN y.is_open THEN 'breaker' ELSE 'retry' END
             WHEN NOT is_served THEN 'no_daemon'
-            WHEN p.app || '/' || p.platform = ANY (unserved) THEN 'no_credentials'
+            WHEN p.app || '/' || p.provider = ANY (unserved) THEN 'no_credentials'
             WHEN y.is_open THEN 'breaker'
             WHEN x.rate IS NOT NULL THEN 'rate'
             ELSE 'lane' END AS hold
@@ -7212,13 +7216,13 @@ COMMENT ON FUNCTION fanfare.why_recent IS 'What the last events of a user came t
 
 -- The time of a row comes first; of those of one time the event is told before its rules, and these before devices.
 CREATE OR REPLACE FUNCTION fanfare.why(event_id bigint, user_id text, app text DEFAULT NULL)
-RETURNS TABLE (at timestamptz, rule text, device_id bigint, platform text, attempt int, outcome text, reason text, until timestamptz, detail text)
+RETURNS TABLE (at timestamptz, rule text, device_id bigint, provider text, attempt int, outcome text, reason text, until timestamptz, detail text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     IF why.event_id IS NOT NULL THEN
         RETURN QUERY
-        SELECT w.at, w.rule, w.device_id, w.platform, w.attempt, w.outcome, w.reason, w.until, w.detail
+        SELECT w.at, w.rule, w.device_id, w.provider, w.attempt, w.outcome, w.reason, w.until, w.detail
         FROM fanfare.why_devices(why.user_id, why.app, 200) AS d
         CROSS JOIN LATERAL fanfare.why_steps(why.event_id, why.user_id, why.app, d.ids, d.apps) AS w
         ORDER BY w.at, w.step, w.rule, w.device_id, w.attempt;
@@ -7441,7 +7445,7 @@ COMMENT ON FUNCTION fanfare.batches_of IS 'The next batches of an event, logged 
 CREATE OR REPLACE FUNCTION fanfare.event_pushes(
     event_id bigint, after_batch bigint DEFAULT 0, after_device bigint DEFAULT 0, of_outcome text DEFAULT NULL, of_reason text DEFAULT NULL,
     count int DEFAULT 50, budget int DEFAULT 1000)
-RETURNS TABLE (batch_id bigint, device_id bigint, rule text, rule_version int, app text, platform text, environment text, user_id text,
+RETURNS TABLE (batch_id bigint, device_id bigint, rule text, rule_version int, app text, provider text, environment text, user_id text,
     attempt smallint, outcome text, reason text, at timestamptz, detail text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
@@ -7463,7 +7467,7 @@ BEGIN
         EXIT WHEN was = 0;
         read := read + was;
         RETURN QUERY
-        SELECT p.id, p.device_id, r.name, v.version, a.name, t.platform, t.environment, d.user_id, p.attempt,
+        SELECT p.id, p.device_id, r.name, v.version, a.name, t.provider, t.environment, d.user_id, p.attempt,
             coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
                 [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]),
             coalesce(c.reason, 'unknown'), p.closed_at,
@@ -7503,7 +7507,7 @@ COMMENT ON FUNCTION fanfare.event_pushes IS 'What became of an event, by batch a
 -- How many there are of each outcome is told without taking the bytes apart: what is not `accepted` is put together as text, one
 -- character or four for each, and asked how often it has each code.
 CREATE OR REPLACE FUNCTION fanfare.event_outcomes(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 500)
-RETURNS TABLE (app text, rule text, platform text, environment text, attempt smallint, outcome text, reason text, pairs bigint, batches bigint,
+RETURNS TABLE (app text, rule text, provider text, environment text, attempt smallint, outcome text, reason text, pairs bigint, batches bigint,
     first_at timestamptz, last_at timestamptz, last_batch bigint, advice text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH read AS MATERIALIZED (
@@ -7543,7 +7547,7 @@ all_of_them AS (
         WHERE c.rule_version = g.rule_version AND c.target_id = g.target_id AND c.attempt = g.attempt), 0)
     FROM parted AS g
 )
-SELECT a.name, r.name, t.platform, t.environment, x.attempt::smallint, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), x.pairs::bigint,
+SELECT a.name, r.name, t.provider, t.environment, x.attempt::smallint, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), x.pairs::bigint,
     g.batches, g.first_at, g.last_at, (SELECT max(id) FROM read),
     concat_ws(' ', nullif(c.meaning, ''), fanfare.outcome_advice(c.outcome, c.reason) || '.')
 FROM all_of_them AS x JOIN grouped AS g USING (rule_version, target_id, attempt)
@@ -7551,7 +7555,7 @@ JOIN fanfare.rule_versions AS v ON v.id = x.rule_version JOIN fanfare.rules AS r
 JOIN fanfare.targets AS t ON t.id = x.target_id JOIN fanfare.apps AS a ON a.id = t.app_id
 LEFT JOIN fanfare.outcome_codes AS c ON c.code = x.code
 WHERE x.pairs > 0
-ORDER BY a.name, r.name, t.platform, t.environment, x.attempt, x.pairs DESC
+ORDER BY a.name, r.name, t.provider, t.environment, x.attempt, x.pairs DESC
 $$;
 COMMENT ON FUNCTION fanfare.event_outcomes IS 'How often each outcome came of an event, in so many batches behind one; last_batch is where it stopped.';
 
@@ -7691,7 +7695,7 @@ COMMENT ON FUNCTION fanfare.event_ends IS 'How often each outcome came of each o
 -- By the devices, as recent_events does; but whoever gets so much in a day that it would have to be sorted is found along the key.
 CREATE OR REPLACE FUNCTION fanfare.user_pushes(
     of_user text, of_app text DEFAULT NULL, before bigint DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 2000)
-RETURNS TABLE (batch_id bigint, event_id bigint, device_id bigint, event_type text, rule text, rule_version int, app text, platform text,
+RETURNS TABLE (batch_id bigint, event_id bigint, device_id bigint, event_type text, rule text, rule_version int, app text, provider text,
     environment text, attempt smallint, outcome text, reason text, at timestamptz, detail text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
@@ -7718,7 +7722,7 @@ BEGIN
     IF user_pushes.before IS NULL THEN
         -- What waits or is in flight; no index knows what waits for many events together, so that the oldest of it is looked at.
         RETURN QUERY
-        SELECT p.id, p.event_id, p.device_id, v.event_type, r.name, v.version, a.name, t.platform, t.environment, p.attempt,
+        SELECT p.id, p.event_id, p.device_id, v.event_type, r.name, v.version, a.name, t.provider, t.environment, p.attempt,
             coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), NULL::timestamptz, c.meaning
         FROM (
             SELECT b.id, coalesce(b.event_id, b.event_ids[y.position]) AS event_id, d.id AS device_id, b.rule_version, b.target_id, b.attempt,
@@ -7775,7 +7779,7 @@ BEGIN
         END IF;
         left_to_read := left_to_read - was;
         RETURN QUERY
-        SELECT p.id, p.event_id, p.device_id, v.event_type, r.name, v.version, a.name, t.platform, t.environment, p.attempt,
+        SELECT p.id, p.event_id, p.device_id, v.event_type, r.name, v.version, a.name, t.provider, t.environment, p.attempt,
             coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
                 [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]),
             coalesce(c.reason, 'unknown'), p.closed_at,
@@ -7819,7 +7823,7 @@ COMMENT ON FUNCTION fanfare.user_pushes IS 'What was sent to the last 200 device
 
 -- From one kind of batches to the next along the index that claims go by; so deep into each, and the pairs of the first fifty.
 CREATE OR REPLACE FUNCTION fanfare.backlog(depth int DEFAULT 2000)
-RETURNS TABLE (app text, platform text, environment text, lane smallint, gate_id int, is_retry boolean, batches bigint, is_more boolean, pairs bigint, due_batches bigint, next_at timestamptz, oldest timestamptz)
+RETURNS TABLE (app text, provider text, environment text, lane smallint, gate_id int, is_retry boolean, batches bigint, is_more boolean, pairs bigint, due_batches bigint, next_at timestamptz, oldest timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH RECURSIVE heads AS (
     (SELECT q.gate_id, q.target_id, q.lane, q.is_retry, 1 AS number FROM fanfare.batches AS q WHERE q.lease_token IS NULL
@@ -7833,7 +7837,7 @@ WITH RECURSIVE heads AS (
     ) AS n
     WHERE h.number < 500
 )
-SELECT a.name, t.platform, t.environment, h.lane, h.gate_id, h.is_retry, b.batches, b.batches = $1,
+SELECT a.name, t.provider, t.environment, h.lane, h.gate_id, h.is_retry, b.batches, b.batches = $1,
     CASE WHEN b.batches <= p.looked THEN p.pairs ELSE (b.batches * p.pairs::float8 / p.looked)::bigint END, b.due, b.next_at, p.oldest
 FROM heads AS h
 CROSS JOIN LATERAL (
@@ -7851,7 +7855,7 @@ CROSS JOIN LATERAL (
     ) AS x
 ) AS p
 JOIN fanfare.targets AS t ON t.id = h.target_id JOIN fanfare.apps AS a ON a.id = t.app_id
-ORDER BY a.name, t.platform, t.environment, h.lane, h.gate_id, h.is_retry
+ORDER BY a.name, t.provider, t.environment, h.lane, h.gate_id, h.is_retry
 $$;
 COMMENT ON FUNCTION fanfare.backlog IS 'What waits to be claimed, about: where is_more there are more batches than these, and pairs are reckoned from the first fifty batches.';
 
@@ -7999,7 +8003,7 @@ GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.c
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type, fanfare.may_take, fanfare.is_among TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
-    fanfare.caps, fanfare.platforms, fanfare.health TO fanfare_author;
+    fanfare.caps, fanfare.providers, fanfare.health TO fanfare_author;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again, fanfare.computed_columns, fanfare.lasting TO fanfare_reader, fanfare_author;
@@ -8016,7 +8020,7 @@ GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campa
 -- Which `deliveries` and `campaign_runs` call, as whoever reads them.
 GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure, fanfare.is_answer TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
-GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.platforms, fanfare.targets,
+GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.providers, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;
 -- For `fanfare rules list`: what is not in force for its type.
 GRANT EXECUTE ON FUNCTION fanfare.may_take, fanfare.is_among TO fanfare_reader;
@@ -8025,7 +8029,7 @@ GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
     fanfare.instant, fanfare.zone, fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_fault, fanfare.old_time_zones TO fanfare_reader;
 -- For `fanfare devices list`: all of a device but what one could push to it with.
-GRANT SELECT (id, app_id, target_id, platform, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
+GRANT SELECT (id, app_id, target_id, provider, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
     disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_reader;
 GRANT SELECT ON fanfare.topics, fanfare.subscriptions, fanfare.preferences, fanfare.caps, fanfare.cap_grants TO fanfare_reader;
 -- For `explain`: whom a push would be kept from.

@@ -169,7 +169,7 @@ try_program() {
     local daemon=$!
     processes+=("$daemon")
     await "the daemon does not start" "$root/serve.log" '"msg":"ready"'
-    "${inside[@]}" devices register --app demo --platform apns --user ann "$(printf 'a1%.0s' {1..32})" > /dev/null
+    "${inside[@]}" devices register --app demo --provider apns --user ann "$(printf 'a1%.0s' {1..32})" > /dev/null
     echo '{ name: hello, app: demo, event: hello, to: { users: $.user }, message: { notification: { title: Hello } } }' \
         | "${inside[@]}" rules apply -
     "${inside[@]}" emit hello '{"user": "ann"}' > /dev/null

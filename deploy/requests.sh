@@ -68,7 +68,7 @@ def found(pattern, answer):
     return match[1]
 
 
-device = b'{"platform": "fcm", "token": "%s", "user_id": "u", "attributes": {"a": [1, "\\u00e9"]}}'
+device = b'{"provider": "fcm", "token": "%s", "user_id": "u", "attributes": {"a": [1, "\\u00e9"]}}'
 for name in (b"one", b"two"):
     talk(request(b"PUT /v1/apps/demo/devices", device % name), 1)
 cursor = found(rb'"next":\s*"([^"]+)"', talk(request(b"GET /v1/apps/demo/devices?limit=1"), 1))

@@ -42,8 +42,8 @@ apps:
 YAML
 start_daemon 'lease taken'
 
-fanfare devices register --app hooks --platform webhook --user alice --auth "$own" "https://localhost:$port/alice" > "$made/ids"
-fanfare devices register --app hooks --platform webhook --user mallory --auth "$(secret)" "https://localhost:$port/mallory" >> "$made/ids"
+fanfare devices register --app hooks --provider webhook --user alice --auth "$own" "https://localhost:$port/alice" > "$made/ids"
+fanfare devices register --app hooks --provider webhook --user mallory --auth "$(secret)" "https://localhost:$port/mallory" >> "$made/ids"
 cat > "$made/rules.yaml" << 'YAML'
 - name: told
   app: hooks

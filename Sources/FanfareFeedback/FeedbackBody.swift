@@ -18,7 +18,7 @@ enum FeedbackBody {
         object["type"] = .string(type(of: item))
         object["at"] = .string(time(item.at))
         object["app"] = .string(item.app)
-        object["platform"] = .string(item.platform)
+        object["provider"] = .string(item.provider)
         object["environment"] = .string(item.environment)
         // 0 stands for an audience that the provider keeps.
         object["device_id"] = item.deviceID == 0 ? .null : .string("\(item.deviceID)")

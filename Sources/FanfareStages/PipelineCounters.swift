@@ -73,7 +73,7 @@ package final class PipelineCounters: Sendable {
 
     /// How long accepted pushes took; shown by this process alone where its counts are sent elsewhere.
     package func acceptances(of target: Target, _ lane: Lane) -> HistogramSeries {
-        let labels = [("app", target.app), ("provider", target.platform), ("lane", lane.name)]
+        let labels = [("app", target.app), ("provider", target.provider), ("lane", lane.name)]
         let metric = PipelineMetric.emitToAccepted
         return registry.durations(metric.rawValue, labels, bounds: metric.bounds)
     }
@@ -83,7 +83,7 @@ package final class PipelineCounters: Sendable {
 
     /// The counter of requests to a target; to be looked up once and kept.
     package func requests(to target: Target) -> Counter {
-        let labels = [("app", target.app), ("provider", target.platform), ("environment", target.environment)]
+        let labels = [("app", target.app), ("provider", target.provider), ("environment", target.environment)]
         return Counter(.requests, metrics, by: labels)
     }
 }

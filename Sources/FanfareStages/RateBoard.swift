@@ -55,6 +55,6 @@ package struct AppRates: Equatable, Sendable {
     /// - Returns: their ids in order; mostly none.
     package func of(_ target: Target, in lane: Lane) -> [Int32] {
         guard lane != .transactional, let rates = byApp[target.app] else { return [] }
-        return rates.filter { $0.platform == nil || $0.platform == target.platform }.map(\.id).sorted()
+        return rates.filter { $0.provider == nil || $0.provider == target.provider }.map(\.id).sorted()
     }
 }

@@ -43,7 +43,7 @@ package struct LoadedRule: Sendable {
             level: .notice,
             message: message.description,
             app: target.app,
-            provider: target.platform,
+            provider: target.provider,
             rule: name,
             reason: Outcome.refused.reason
         )

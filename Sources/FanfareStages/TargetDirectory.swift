@@ -16,11 +16,11 @@ package final class TargetDirectory: Sendable {
         }
     }
 
-    /// The target of the same app and platform in the other environment; nil for audiences that a provider keeps.
+    /// The target of the same app and provider in the other environment; nil for audiences that a provider keeps.
     package func otherEnvironment(of target: Target) -> Int16? {
         targets.withLock { targets in
             targets.values.first {
-                $0.app == target.app && $0.platform == target.platform && $0.nativeKey == target.nativeKey
+                $0.app == target.app && $0.provider == target.provider && $0.nativeKey == target.nativeKey
                     && $0.environment != target.environment
             }?.id
         }

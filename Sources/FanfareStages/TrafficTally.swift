@@ -25,7 +25,7 @@ package final class TrafficTally: Sendable {
         /// Where pushes went.
         struct Target: Hashable {
             let app: String
-            let platform: String
+            let provider: String
         }
     }
 
@@ -72,7 +72,7 @@ extension AddTraffic.Count {
     fileprivate init(_ place: TrafficTally.Place, _ count: Int64) {
         self.init(
             place.kind,
-            target: place.target.map { (app: $0.app, platform: $0.platform, environment: nil) },
+            target: place.target.map { (app: $0.app, provider: $0.provider, environment: nil) },
             lane: place.lane,
             code: place.code,
             count: count
@@ -89,7 +89,7 @@ extension PipelineCounters {
         }
         for series in acceptances {
             guard case .histogram(let value) = series.value,
-                let app = series.value(of: "app"), let platform = series.value(of: "provider"),
+                let app = series.value(of: "app"), let provider = series.value(of: "provider"),
                 let lane = Lane.allCases.first(where: { $0.name == series.value(of: "lane") })
             else { continue }
             var before: Int64 = 0
@@ -98,7 +98,7 @@ extension PipelineCounters {
                 guard bucket.count > before else { continue }
                 let place = TrafficTally.Place(
                     kind: .latency,
-                    target: .init(app: app, platform: platform),
+                    target: .init(app: app, provider: provider),
                     lane: lane.rawValue,
                     code: Int16(code)
                 )

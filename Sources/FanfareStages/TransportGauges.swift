@@ -18,7 +18,7 @@ package struct TransportGauges {
 
     /// Finds the series of a target.
     package init(of target: Target, _ metrics: any MetricsFactory) {
-        let place = [("app", target.app), ("provider", target.platform), ("environment", target.environment)]
+        let place = [("app", target.app), ("provider", target.provider), ("environment", target.environment)]
         let connections = ["open", "opening", "draining"].map { state in
             (PipelineMetric.connections, place + [("state", state)])
         }

@@ -8,7 +8,7 @@ public struct AppDescription: Sendable {
     /// Its name.
     public let name: String
     /// The providers that it is sent to by, in alphabetical order.
-    public let platforms: [String]
+    public let providers: [String]
     /// What a page passes to `PushManager.subscribe` as `applicationServerKey`: the public half of the VAPID key (RFC 8292
     /// section 3.2), base64url; nil without Web Push.
     public let webPushPublicKey: String?
@@ -30,7 +30,7 @@ public struct AppDescription: Sendable {
             )
         }
         self.name = name
-        platforms = app.providers.keys.sorted()
+        providers = app.providers.keys.sorted()
         do throws(DaemonError) {
             let files = CredentialFiles(environment: environment)
             if let webPush = app[WebPushSettings.self] {
@@ -46,7 +46,7 @@ public struct AppDescription: Sendable {
     /// All of it.
     public var json: JSONValue {
         [
-            "name": .string(name), "platforms": .array(platforms.map { .string($0) }),
+            "name": .string(name), "providers": .array(providers.map { .string($0) }),
             "webpush_public_key": JSONValue(orNull: webPushPublicKey),
         ]
     }

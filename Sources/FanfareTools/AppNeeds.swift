@@ -20,9 +20,9 @@ struct AppNeeds {
 
     /// A warning; nil if nothing is lacking.
     var item: CheckItem? {
-        guard app == nil else { return itemOfPlatforms }
+        guard app == nil else { return itemOfProviders }
         var parts: [String] = []
-        if !use.platforms.isEmpty { parts.append("\(use.platforms.joined(separator: ", ")) devices") }
+        if !use.providers.isEmpty { parts.append("\(use.providers.joined(separator: ", ")) devices") }
         if !use.rules.isEmpty { parts.append(rules) }
         guard !parts.isEmpty else { return nil }
         return CheckItem(
@@ -38,9 +38,9 @@ struct AppNeeds {
         return "\(use.rules.count) rule\(use.rules.count == 1 ? "" : "s") (\(names))"
     }
 
-    private var itemOfPlatforms: CheckItem? {
+    private var itemOfProviders: CheckItem? {
         let able = Providers.serving(app)
-        let lacking = use.platforms.filter { !able.contains($0) }
+        let lacking = use.providers.filter { !able.contains($0) }
         guard !lacking.isEmpty else { return nil }
         let blocks = lacking.map { "apps.\(use.name).\($0)" }.joined(separator: " and ")
         return CheckItem(

@@ -55,7 +55,7 @@ struct CampaignCounts: Sendable {
         var text: String { TextTable.printable(name ?? "none") }
     }
 
-    /// Platforms and users, as of a rule.
+    /// Providers and users, as of a rule.
     let sum: AudienceCounts
     /// How many users its query names; nil where it has none.
     let named: Int64?
@@ -65,7 +65,7 @@ struct CampaignCounts: Sendable {
     let disabled: [(reason: String, devices: Int64)]
     /// By when they are due, and those with most devices first among them.
     let zones: [Zone]
-    /// By platform and when they are due.
+    /// By provider and when they are due.
     let groups: [SendingForecast.Group]
     /// Whether those that would be kept from it were counted to the end.
     var isComplete = true
@@ -76,16 +76,16 @@ struct CampaignCounts: Sendable {
     ///   - cells: all of the audience.
     ///   - suppressed: those of it that would get nothing, or not at once.
     ///   - begin: when devices are due that have no time of their own.
-    ///   - able: the platforms that the configuration has credentials for.
+    ///   - able: the providers that the configuration has credentials for.
     init(_ cells: AudienceCells, _ suppressed: SuppressedCounts, from begin: Timestamp, able: Set<String>) {
         (named, variables) = (cells.named, cells.variables)
         let reached = cells.cells.filter { $0.disabledReason == nil }
-        let platforms = Dictionary(grouping: reached, by: \.platform).mapValues { $0.reduce(0) { $0 + $1.devices } }
+        let providers = Dictionary(grouping: reached, by: \.provider).mapValues { $0.reduce(0) { $0 + $1.devices } }
         let reasons = Dictionary(grouping: cells.cells, by: \.disabledReason).compactMap { reason, cells in
             reason.map { (reason: $0, devices: cells.reduce(0) { $0 + $1.devices }) }
         }
         disabled = reasons.sorted { ($1.devices, $0.reason) < ($0.devices, $1.reason) }
-        groups = reached.map { .init(platform: $0.platform, dueAt: $0.dueAt ?? begin, devices: $0.devices) }
+        groups = reached.map { .init(provider: $0.provider, dueAt: $0.dueAt ?? begin, devices: $0.devices) }
         zones = Dictionary(grouping: reached, by: \.timeZone).compactMap { name, cells in
             cells.first.map { first in
                 let devices = cells.reduce(0) { $0 + $1.devices }
@@ -93,12 +93,12 @@ struct CampaignCounts: Sendable {
             }
         }.sorted { ($0.dueAt, $1.devices, $0.text) < ($1.dueAt, $0.devices, $1.text) }
         var sum = AudienceCounts(
-            platforms: platforms.sorted { $0.key < $1.key }.map { .init(name: $0.key, devices: $0.value) },
+            providers: providers.sorted { $0.key < $1.key }.map { .init(name: $0.key, devices: $0.value) },
             users: cells.users,
             disabled: disabled.reduce(0) { $0 + $1.devices }
         )
         sum.suppressed = suppressed
-        sum.withoutCredentials = sum.platforms.map(\.name).filter { !able.contains($0) }
+        sum.withoutCredentials = sum.providers.map(\.name).filter { !able.contains($0) }
         self.sum = sum
     }
 

@@ -8,7 +8,7 @@ extension RegisteredDevice {
         var object = JSONObject()
         object["device_id"] = JSONValue(id)
         object["app"] = .string(app)
-        object["platform"] = .string(platform)
+        object["provider"] = .string(provider)
         object["environment"] = .string(environment)
         object["kind"] = .string(kind)
         object["token_hash"] = .string(tokenHash)
@@ -38,11 +38,11 @@ extension RegisteredDevice {
     /// - Returns: the text.
     public static func table(_ devices: [RegisteredDevice]) -> String {
         var table = TextTable([
-            "id", "app", "platform", "environment", "kind", "user", "locale", "registered", "disabled",
+            "id", "app", "provider", "environment", "kind", "user", "locale", "registered", "disabled",
         ])
         for device in devices {
             table.append([
-                "\(device.id)", device.app, device.platform, device.environment, device.kind, device.userID ?? "-",
+                "\(device.id)", device.app, device.provider, device.environment, device.kind, device.userID ?? "-",
                 device.locale ?? "-", device.registeredAt.rfc3339, device.disabledReason ?? "-",
             ])
         }

@@ -68,14 +68,14 @@ public struct RuleJudgement: Sendable {
 
 /// How many devices a rule would reach.
 public struct AudienceCounts: Sendable, Equatable {
-    /// The devices of one platform.
-    package struct Platform: Sendable, Equatable {
+    /// The devices of one provider.
+    package struct Provider: Sendable, Equatable {
         package let name: String
         package let devices: Int64
     }
 
-    /// By platform, those with at least one.
-    package let platforms: [Platform]
+    /// By provider, those with at least one.
+    package let providers: [Provider]
     /// Their users.
     package let users: Int64
     /// Devices that would be among them, but are disabled.
@@ -86,21 +86,21 @@ public struct AudienceCounts: Sendable, Equatable {
     var suppressed = SuppressedCounts()
     /// The same for people; nothing where all get it at once.
     package var suppressedLines: [String] { suppressed.lines }
-    /// Platforms whose credentials the configuration lacks.
+    /// Providers whose credentials the configuration lacks.
     package var withoutCredentials: [String] = []
 
     /// How many there are.
-    package var devices: Int64 { platforms.reduce(0) { $0 + $1.devices } }
+    package var devices: Int64 { providers.reduce(0) { $0 + $1.devices } }
 
     var json: JSONValue {
-        var byPlatform = JSONObject()
-        for platform in platforms { byPlatform[platform.name] = JSONValue(platform.devices) }
+        var byProvider = JSONObject()
+        for provider in providers { byProvider[provider.name] = JSONValue(provider.devices) }
         var object = JSONObject()
         object["devices"] = JSONValue(devices)
         object["users"] = JSONValue(users)
         object["named_users"] = named.map { JSONValue($0) }
         object["disabled"] = JSONValue(disabled)
-        object["platforms"] = .object(byPlatform)
+        object["providers"] = .object(byProvider)
         (object["suppressed"], object["later"]) = suppressed.json
         object["without_credentials"] = .array(withoutCredentials.map(JSONValue.string))
         return .object(object)
@@ -110,7 +110,7 @@ public struct AudienceCounts: Sendable, Equatable {
         let query = named.map { "; users_sql names \(Self.count($0, "user"))" } ?? ""
         let others = (disabled == 0 ? "" : "; disabled: \(disabled)") + query
         guard devices > 0 else { return "nobody would get it\(others)" }
-        let parts = platforms.map { "\($0.name) \($0.devices)" }.joined(separator: ", ")
+        let parts = providers.map { "\($0.name) \($0.devices)" }.joined(separator: ", ")
         let lacking =
             withoutCredentials.isEmpty
             ? "" : "; this configuration has no credentials for \(withoutCredentials.joined(separator: ", "))"
@@ -128,7 +128,7 @@ public struct JudgedUser: Sendable, Equatable {
     /// One device.
     package struct Device: Sendable, Equatable {
         package let id: Int64
-        package let platform: String
+        package let provider: String
         /// Why it would not get it; nil if it would.
         package let obstacle: String?
     }
@@ -140,7 +140,7 @@ public struct JudgedUser: Sendable, Equatable {
     func json(isMatched: Bool) -> JSONValue {
         let list = devices.map { device -> JSONValue in
             [
-                "id": JSONValue(id: device.id), "platform": .string(device.platform),
+                "id": JSONValue(id: device.id), "provider": .string(device.provider),
                 "reached": .bool(isMatched && device.obstacle == nil), "obstacle": JSONValue(orNull: device.obstacle),
             ]
         }
@@ -153,7 +153,7 @@ public struct JudgedUser: Sendable, Equatable {
         guard !devices.isEmpty else { return ["\(name) gets nothing: no device of this user is registered for \(app)"] }
         return devices.map { device in
             let verdict = device.obstacle.map { "would not get it: \(TextTable.printable($0))" } ?? "would get it"
-            return "\(name): device \(device.id) (\(device.platform)) \(verdict)"
+            return "\(name): device \(device.id) (\(device.provider)) \(verdict)"
         }
     }
 }

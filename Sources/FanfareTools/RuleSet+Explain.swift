@@ -101,24 +101,24 @@ extension RuleSet {
         )
         let names = rule.definition.groups.variants.map(\.name)
         return (0..<max(1, names.count)).flatMap { variant in
-            let all = rule.platforms.map { platform in
+            let all = rule.providers.map { provider in
                 let rendered = Result { () throws(RenderProblem) in
                     try rule.explain(
                         context,
-                        platform: platform,
+                        provider: provider,
                         example: example,
                         topic: topic ?? "(topic of \(entry.id.app))",
                         device: device,
                         variant: variant
                     )
                 }
-                return (platform, rendered)
+                return (provider, rendered)
             }
             let sent = all.filter { $0.1 != .failure(.noContent($0.0)) }
-            return (sent.isEmpty ? Array(all.prefix(1)) : sent).map { platform, rendered in
+            return (sent.isEmpty ? Array(all.prefix(1)) : sent).map { provider, rendered in
                 RuleExplanation(
                     entry,
-                    provider: platform,
+                    provider: provider,
                     variant: names.isEmpty ? nil : names[variant],
                     locale: rule.matchedLocale(for: example.locale),
                     rendered
@@ -177,31 +177,31 @@ extension CompiledRule {
     /// Renders for a device that is made up, or for the audience that the provider keeps.
     fileprivate func explain(
         _ context: RenderContext,
-        platform: PushProvider,
+        provider: PushProvider,
         example: ExampleEvent,
         topic: String,
         device: DeviceContext,
         variant: Int
     ) throws(RenderProblem) -> ExplainedPush {
         let identity = ProviderIdentity(topic: topic)
-        let provider = Providers.named(platform.rawValue)
+        let known = Providers.named(provider.rawValue)
         let push: RenderedPush
         let address: PushAddress?
         if case .native(let audience) = audience {
             let native = try audience.target(context)
             push = try render(context, to: native)
-            address = provider?.address(of: native, as: identity)
+            address = known?.address(of: native, as: identity)
         } else {
             push = try render(
                 context,
-                platform: platform,
+                provider: provider,
                 kind: example.kind ?? definition.audience.kind,
                 locale: example.locale,
                 identity: identity,
                 device: device,
                 variant: variant
             )
-            address = provider?.address(of: Recipient(token: "…", p256dh: nil, auth: nil), as: identity)
+            address = known?.address(of: Recipient(token: "…", p256dh: nil, auth: nil), as: identity)
         }
         var insertion: [UInt8] = []
         if case .shared(_, let bytes)? = address { insertion = bytes }

@@ -7,9 +7,9 @@ internal import PostgresClient
 /// Goes by what the campaign and its app's policy say (time zones, rates, ramp, canary, ttl), and takes for granted that providers
 /// answer at once, that nothing else uses up the rates, and that the canary passes.
 struct SendingForecast: Equatable, Sendable {
-    /// Devices of one platform that are due at the same time.
+    /// Devices of one provider that are due at the same time.
     struct Group: Equatable, Sendable {
-        let platform: String
+        let provider: String
         let dueAt: Timestamp
         let devices: Int64
     }
@@ -51,9 +51,9 @@ struct SendingForecast: Equatable, Sendable {
         let judged = course.verdict(groups, speed)
         let whole = course.line(groups, speed, judged: judged)
         // One provider's rate stops no other's pushes.
-        let parts = limits.providers.map { platform, limit in
+        let parts = limits.providers.map { provider, limit in
             let slower = SendingSpeed(campaign.rate, limit: min(limit, limits.app ?? limit))
-            return course.line(groups.filter { $0.platform == platform }, slower, judged: judged)
+            return course.line(groups.filter { $0.provider == provider }, slower, judged: judged)
         }
         firstAt = course.time(whole.first)
         lastAt = course.time(([whole] + parts).compactMap(\.last).max())

@@ -49,7 +49,7 @@ public struct StatusReport: Sendable {
 
     private var queueText: String {
         guard !queues.isEmpty else { return unplannedText ?? "nothing is waiting to be sent" }
-        var table = TextTable(["app", "platform", "environment", "lane", "ready", "in flight", "waiting", "oldest"])
+        var table = TextTable(["app", "provider", "environment", "lane", "ready", "in flight", "waiting", "oldest"])
         for queue in queues { table.append(queue.cells(at: now)) }
         return [table.text, unplannedText].compactMap(\.self).joined(separator: "\n\n")
     }

@@ -35,7 +35,7 @@ extension DaemonRow {
 extension QueueRow {
     func json(at now: Timestamp) -> JSONValue {
         [
-            "app": .string(app), "platform": .string(platform), "environment": .string(environment),
+            "app": .string(app), "provider": .string(provider), "environment": .string(environment),
             "lane": .string(lane), "ready": JSONValue(ready), "in_flight": JSONValue(inFlight),
             "waiting": JSONValue(waiting), "oldest_seconds": oldest?.secondsAgo(at: now) ?? .null,
         ]
@@ -43,7 +43,7 @@ extension QueueRow {
 
     func cells(at now: Timestamp) -> [String] {
         [
-            app, platform, environment, lane, "\(ready)", "\(inFlight)", "\(waiting)", oldest?.age(at: now) ?? "-",
+            app, provider, environment, lane, "\(ready)", "\(inFlight)", "\(waiting)", oldest?.age(at: now) ?? "-",
         ]
     }
 }

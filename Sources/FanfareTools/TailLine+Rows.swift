@@ -28,7 +28,7 @@ extension TailLine {
                 Push(
                     rule: row.rule,
                     app: row.app,
-                    platform: row.platform,
+                    provider: row.provider,
                     environment: row.environment,
                     deviceID: pair.deviceID,
                     userID: pair.userID,

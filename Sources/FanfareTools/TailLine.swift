@@ -11,7 +11,7 @@ public struct TailLine: Sendable {
     struct Push: Sendable {
         let rule: String
         let app: String
-        let platform: String
+        let provider: String
         let environment: String
         let deviceID: Int64
         let userID: String?
@@ -59,7 +59,7 @@ public struct TailLine: Sendable {
         case .push(let push):
             object[LogKey.ruleName.rawValue] = .string(push.rule)
             object[LogKey.app.rawValue] = .string(push.app)
-            object[LogKey.provider.rawValue] = .string(push.platform)
+            object[LogKey.provider.rawValue] = .string(push.provider)
             object[LogKey.environment.rawValue] = .string(push.environment)
             object[LogKey.deviceID.rawValue] = JSONValue(push.deviceID)
             object["user.id"] = push.userID.map(JSONValue.string)
@@ -102,7 +102,7 @@ public struct TailLine: Sendable {
             let user = push.userID.map { " of \($0)" } ?? ""
             cells = [
                 "push", eventType, event, "\(push.app)/\(push.rule)",
-                "\(push.platform) device \(push.deviceID)\(user)",
+                "\(push.provider) device \(push.deviceID)\(user)",
             ]
             if push.reason != push.outcome { cells.append(push.reason) }
             if let detail = push.detail { cells.append(detail) }

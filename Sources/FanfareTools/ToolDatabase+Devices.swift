@@ -13,7 +13,7 @@ extension ToolDatabase {
     ///   - registration: what is known about it.
     ///   - topics: which it is subscribed to, beside those it has.
     /// - Returns: the device's id.
-    /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
+    /// - Throws: ``ToolError``; of kind `usage` for a provider that there is not.
     public func register(
         _ registration: DeviceRegistration,
         topics: [String] = []
@@ -30,13 +30,13 @@ extension ToolDatabase {
     ///   - registration: what is known about it, its user too.
     ///   - topics: which it is subscribed to, beside those it has.
     /// - Returns: the device's id; nil if what it would replace is another user's: nothing has changed then.
-    /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
+    /// - Throws: ``ToolError``; of kind `usage` for a provider that there is not.
     public func registerOwn(
         _ registration: DeviceRegistration,
         topics: [String] = []
     ) async throws(ToolError) -> Int64? {
         let old = registration.replaces.map {
-            DeviceOwner(app: registration.app, platform: registration.platform, token: $0)
+            DeviceOwner(app: registration.app, provider: registration.provider, token: $0)
         }
         let limit = registration.userID.map { LimitDevices(app: registration.app, user: $0, limit: Self.devicesOfUser) }
         let isOwn = { @Sendable (connection: PostgresConnection) throws(PostgresError) in
@@ -52,7 +52,7 @@ extension ToolDatabase {
         isOwn: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Bool,
         limit: LimitDevices?
     ) async throws(ToolError) -> Int64? {
-        try Self.check(platform: registration.platform)
+        try Self.check(provider: registration.provider)
         try Self.check(registration)
         if let attributes = registration.attributes {
             _ = try ToolJSON.object(attributes, named: "--attributes")
@@ -75,20 +75,20 @@ extension ToolDatabase {
     ///
     /// - Parameters:
     ///   - app: the app.
-    ///   - platform: a provider's name, such as `apns`.
+    ///   - provider: a provider's name, such as `apns`.
     ///   - token: the token.
     ///   - user: whose alone it may be; nil for anybody's.
     /// - Returns: whether one was enabled.
-    /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
+    /// - Throws: ``ToolError``; of kind `usage` for a provider that there is not.
     public func unregister(
         app: String,
-        platform: String,
+        provider: String,
         token: String,
         ofUser user: String? = nil
     ) async throws(ToolError) -> Bool {
-        try Self.check(platform: platform)
-        let statement = UnregisterDevice(app: app, platform: platform, token: token)
-        let owner = DeviceOwner(app: app, platform: platform, token: token)
+        try Self.check(provider: provider)
+        let statement = UnregisterDevice(app: app, provider: provider, token: token)
+        let owner = DeviceOwner(app: app, provider: provider, token: token)
         return try await change { connection throws(PostgresError) in
             guard let user else { return nil }
             let isOwn = try connection.run(owner).first.flatMap(\.self)?.utf8.elementsEqual(user.utf8) ?? false
@@ -127,9 +127,9 @@ extension ToolDatabase {
     ///
     /// - Parameter filter: which.
     /// - Returns: the devices, without their topics.
-    /// - Throws: ``ToolError``; of kind `usage` for a platform that there is not.
+    /// - Throws: ``ToolError``; of kind `usage` for a provider that there is not.
     public func devices(_ filter: DeviceFilter) async throws(ToolError) -> [RegisteredDevice] {
-        if let platform = filter.platform { try Self.check(platform: platform) }
+        if let provider = filter.provider { try Self.check(provider: provider) }
         return try await run { connection throws(PostgresError) in
             filter.topic != nil && filter.user == nil
                 ? try connection.run(ListSubscribers(filter: filter)) : try connection.run(ListDevices(filter: filter))
@@ -202,14 +202,14 @@ extension ToolDatabase {
 }
 
 extension ToolDatabase {
-    /// Refuses what is no platform: nothing is ever found there, which must not look like an answer.
-    static func check(platform: String) throws(ToolError) {
-        guard Providers.named(platform) == nil else { return }
+    /// Refuses what is no provider: nothing is ever found there, which must not look like an answer.
+    static func check(provider: String) throws(ToolError) {
+        guard Providers.named(provider) == nil else { return }
         let known = Providers.names.map(\.rawValue)
-        let near = NearestName.suggestion(for: platform, among: known).map { "Did you mean \($0)? " } ?? ""
+        let near = NearestName.suggestion(for: provider, among: known).map { "Did you mean \($0)? " } ?? ""
         throw ToolError(
             .usage,
-            "“\(TextTable.printable(platform))” is no platform",
+            "“\(TextTable.printable(provider))” is no provider",
             hint: "\(near)Use one of \(known.joined(separator: ", "))."
         )
     }
@@ -221,7 +221,7 @@ extension ToolDatabase {
             p256dh: registration.p256dh.flatMap { $0.isEmpty ? nil : $0 },
             auth: registration.auth
         )
-        guard let fault = Providers.named(registration.platform)?.fault(of: recipient) else { return }
+        guard let fault = Providers.named(registration.provider)?.fault(of: recipient) else { return }
         throw ToolError(.failed, "\(fault.field.rawValue) \(fault.reason)", hint: fault.hint)
     }
 }

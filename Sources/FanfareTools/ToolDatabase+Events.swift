@@ -119,7 +119,7 @@ extension DeliveryRow {
     public var json: JSONValue {
         [
             "event_id": .string("\(place.event)"), "event_type": .string(eventType), "app": .string(app),
-            "rule": .string(rule), "rule_version": JSONValue(Int64(ruleVersion)), "platform": .string(platform),
+            "rule": .string(rule), "rule_version": JSONValue(Int64(ruleVersion)), "provider": .string(provider),
             "environment": .string(environment), "device_id": .string("\(place.device)"),
             "user_id": JSONValue(orNull: userID), "attempt": JSONValue(Int64(attempt)), "outcome": .string(outcome),
             "reason": .string(reason), "at": at.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),

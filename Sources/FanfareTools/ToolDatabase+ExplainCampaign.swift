@@ -117,7 +117,7 @@ struct AudienceReader {
 
     let connection: PostgresConnection
     let campaign: CampaignDefinition
-    /// The platforms that the configuration has credentials for.
+    /// The providers that the configuration has credentials for.
     let able: Set<String>
     /// After which time those that are kept from it are counted no longer; nil for never.
     var patience: Duration?
@@ -141,7 +141,7 @@ struct AudienceReader {
     ///   - occurrence: which it is of.
     ///   - own: what is put over the campaign's payload.
     ///   - policy: the app's.
-    /// - Returns: the audience by platform and time zone, or why it is not counted.
+    /// - Returns: the audience by provider and time zone, or why it is not counted.
     /// - Throws: what the database says, but that it took too long.
     func audience(
         of occurrence: NextOccurrence.Row,
@@ -173,7 +173,7 @@ struct AudienceReader {
             return .problem(error.description)
         }
         guard let query else {
-            return .kept(by: campaign.rule.definition.audience.selection.provider ?? campaign.rule.platforms[0])
+            return .kept(by: campaign.rule.definition.audience.selection.provider ?? campaign.rule.providers[0])
         }
         do {
             let (wall, zone) = (campaign.wall(of: occurrence), defaultZone(policy))
@@ -221,7 +221,7 @@ extension CampaignDefinition {
         // Somebody's: nobody in particular.
         example.userID = "…"
         example.variables = audience.counts?.variables ?? JSONObject()
-        let reached = Set(audience.counts?.sum.platforms.map(\.name) ?? [])
+        let reached = Set(audience.counts?.sum.providers.map(\.name) ?? [])
         var messages: [RuleExplanation] = []
         for locale in [nil] + rule.definition.locales.keys.map(Optional.some) {
             example.locale = locale

@@ -85,7 +85,7 @@ extension ToolDatabase {
     {
         let statement = FindDevices(
             app: filter.app,
-            platform: filter.platform,
+            provider: filter.provider,
             isDisabled: filter.isDisabled,
             reason: reason,
             disabledSince: since,

@@ -88,7 +88,7 @@ private struct RuleJudge {
             if case .staged = definition.audience.selection {
                 return judgement(isMatched, isMatched ? .asked : nil, nil)
             }
-            let provider = definition.audience.selection.provider ?? rule.platforms[0]
+            let provider = definition.audience.selection.provider ?? rule.providers[0]
             return judgement(isMatched, isMatched ? .kept(by: provider) : nil, nil)
         }
         return judgement(
@@ -161,24 +161,24 @@ private struct RuleJudge {
         }
         func number(_ row: [String?], _ column: Int) -> Int64 { row[column].flatMap { Int64($0) } ?? 0 }
         let all = rows.first { $0[0] == nil }
-        let platforms = rows.compactMap { row in
-            row[0].map { AudienceCounts.Platform(name: $0, devices: number(row, 1)) }
+        let providers = rows.compactMap { row in
+            row[0].map { AudienceCounts.Provider(name: $0, devices: number(row, 1)) }
         }
         var counts = AudienceCounts(
-            platforms: platforms.filter { $0.devices > 0 },
+            providers: providers.filter { $0.devices > 0 },
             users: all.map { number($0, 2) } ?? 0,
             disabled: all.map { number($0, 3) } ?? 0,
             named: named
         )
         counts.suppressed.counts = suppressed
         let able = Providers.serving(app)
-        counts.withoutCredentials = counts.platforms.map(\.name).filter { !able.contains($0) }
+        counts.withoutCredentials = counts.providers.map(\.name).filter { !able.contains($0) }
         return .counted(counts)
     }
 
     private func devices(of user: String, _ query: AudienceQuery) throws(PostgresError) -> [JudgedUser.Device] {
         try connection.query(query.userSQL, binds: query.binds + [user]).rows.map { row in
-            JudgedUser.Device(id: row[0].flatMap { Int64($0) } ?? 0, platform: row[1] ?? "", obstacle: obstacle(row))
+            JudgedUser.Device(id: row[0].flatMap { Int64($0) } ?? 0, provider: row[1] ?? "", obstacle: obstacle(row))
         }
     }
 
@@ -187,7 +187,7 @@ private struct RuleJudge {
         let audience = rule.definition.audience
         if let since = row[4] { return "disabled since \(since): \(row[5] ?? "")" }
         if row[6] != "t" { return "its token is for \(row[3] ?? ""), the rule for \(audience.kind.rawValue)" }
-        if row[7] != "t" { return "the rule is for \(audience.platform?.rawValue ?? "another platform")" }
+        if row[7] != "t" { return "the rule is for \(audience.provider?.rawValue ?? "another provider")" }
         if row[8] != "t" { return "its attributes do not meet \(audience.devices ?? "")" }
         guard row[9] != "t" else {
             guard let user = example.userID, rule.division?.isHeldOut(user) == true else { return nil }

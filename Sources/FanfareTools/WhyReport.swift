@@ -39,7 +39,7 @@ extension WhyRow {
     fileprivate var json: JSONValue {
         [
             "at": JSONValue(at), "rule": JSONValue(orNull: rule), "device_id": JSONValue(id: deviceID),
-            "platform": JSONValue(orNull: platform), "attempt": attempt.map { JSONValue(Int64($0)) } ?? .null,
+            "provider": JSONValue(orNull: provider), "attempt": attempt.map { JSONValue(Int64($0)) } ?? .null,
             "outcome": .string(outcome), "reason": JSONValue(orNull: reason),
             "until": until.map { JSONValue($0) } ?? .null, "detail": JSONValue(orNull: detail),
         ]
@@ -47,7 +47,7 @@ extension WhyRow {
 
     /// What it is about.
     fileprivate var subject: String {
-        let device = deviceID.map { id in id == 0 ? platform ?? "" : "\(platform ?? "") device \(id)" }
+        let device = deviceID.map { id in id == 0 ? provider ?? "" : "\(provider ?? "") device \(id)" }
         let parts = [rule, device, attempt.map { "attempt \($0)" }].compactMap(\.self)
         return parts.isEmpty ? "event" : parts.joined(separator: ", ")
     }

@@ -10,7 +10,7 @@ extension Campaigns {
         static let configuration = CommandConfiguration(
             abstract: "Show whom a campaign would reach, with what and when; nothing is sent.",
             discussion: """
-                Takes what is in force, or a file, as of the next time it is due: how many devices by platform and time zone, \
+                Takes what is in force, or a file, as of the next time it is due: how many devices by provider and time zone, \
                 when the first push and the last would leave, how many would be too late, and the message for each provider \
                 and locale. The audience is counted as it is now.
                 """

@@ -34,8 +34,8 @@ extension Devices {
         )
         var map: [String] = []
 
-        @Option(help: "The platform of rows that name none.")
-        var platform: String?
+        @Option(help: "The provider of rows that name none.")
+        var provider: String?
 
         @Option(help: "The environment of rows that name none: production or sandbox.")
         var environment: String?
@@ -59,7 +59,7 @@ extension Devices {
             var request = DeviceImportRequest(app: app)
             request.format = format
             request.mappings = try map.map { try ColumnMapping($0) }
-            request.platform = platform
+            request.provider = provider
             request.environment = environment
             request.asOf = asOf
             request.includesDisabled = includeDisabled
@@ -99,8 +99,8 @@ extension Devices {
         @Option(help: "How it is written.")
         var format = DeviceExport.Format.csv
 
-        @Option(help: "Of this platform only.")
-        var platform: String?
+        @Option(help: "Of this provider only.")
+        var provider: String?
 
         @Flag(help: "Devices that get nothing, too.")
         var includeDisabled = false
@@ -114,7 +114,7 @@ extension Devices {
         func run() async throws {
             var export = DeviceExport(app: app)
             export.format = format
-            export.platform = platform
+            export.provider = provider
             export.includesDisabled = includeDisabled
             export.withTokens = withTokens
             let file = try output.map { path in try PrivateFile.new(path) }

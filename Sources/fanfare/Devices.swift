@@ -23,7 +23,7 @@ struct TokenOptions: ParsableArguments {
     var app: String
 
     @Option(help: "A provider's name, such as apns.")
-    var platform: String
+    var provider: String
 
     @Argument(help: "The token; the endpoint of a Web Push subscription, the URL of a webhook.")
     var token: String
@@ -70,7 +70,7 @@ extension Devices {
         var replaces: String?
 
         func run() async throws {
-            var registration = DeviceRegistration(app: token.app, platform: token.platform, token: token.token)
+            var registration = DeviceRegistration(app: token.app, provider: token.provider, token: token.token)
             registration.userID = user
             registration.kind = kind
             registration.environment = environment
@@ -96,7 +96,7 @@ extension Devices {
 
         func run() async throws {
             let isChanged = try await options.withDatabase { database throws(ToolError) in
-                try await database.unregister(app: token.app, platform: token.platform, token: token.token)
+                try await database.unregister(app: token.app, provider: token.provider, token: token.token)
             }
             let text = isChanged ? "unregistered" : "no such device is enabled"
             try options.show(["unregistered": .bool(isChanged)], text)
@@ -115,8 +115,8 @@ extension Devices {
         @Option(help: "Of this user only.")
         var user: String?
 
-        @Option(help: "Of this platform only.")
-        var platform: String?
+        @Option(help: "Of this provider only.")
+        var provider: String?
 
         @Option(help: "Subscribed to this topic only.")
         var topic: String?
@@ -131,7 +131,7 @@ extension Devices {
             var filter = DeviceFilter()
             filter.app = app
             filter.user = user
-            filter.platform = platform
+            filter.provider = provider
             filter.topic = topic
             filter.isDisabled = state.map { $0 == .disabled }
             filter.limit = limit

@@ -107,7 +107,7 @@ extension ConsoleTests {
 
     private func register(_ text: String, _ index: Int) async throws -> String {
         let device: JSON = [
-            "platform": "apns", "token": .string("bad" + String(repeating: "\(index)", count: 61)),
+            "provider": "apns", "token": .string("bad" + String(repeating: "\(index)", count: 61)),
             "user_id": .string(text), "attributes": [text: .string(text)],
         ]
         return try #require(try await dev.ask("PUT", "/v1/apps/demo/devices", device)["id"].text)

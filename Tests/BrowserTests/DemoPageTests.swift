@@ -91,7 +91,7 @@ struct DemoPageTests {
         try await browser.find("#on").click()
         try await browser.wait(for: "#state", toSay: "This browser is told.")
         let device = try await device(dev)
-        #expect(device["platform"] == "webpush")
+        #expect(device["provider"] == "webpush")
         #expect(device["user_id"] == "alice")
         #expect(device["disabled_at"] == .null)
     }

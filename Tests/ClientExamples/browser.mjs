@@ -109,7 +109,7 @@ assert.equal(current, null, 'nothing is asked before a click')
 await elements['#on'].onclick()
 assert.equal(elements['#state'].textContent, 'This browser is told.')
 const [device, ...others] = await devices()
-assert.deepEqual([device.platform, device.locale, device.disabled_at, others.length], ['webpush', 'es-MX', null, 0])
+assert.deepEqual([device.provider, device.locale, device.disabled_at, others.length], ['webpush', 'es-MX', null, 0])
 
 const push = await received(current.endpoint)
 await dispatch('push', { data: { json: () => push } })
@@ -138,7 +138,7 @@ assert.equal((await devices())[0].disabled_reason, 'unregistered')
 
 // What the server refuses.
 const put = (body, type = 'application/json') => ofOrigin('/push/device', { method: 'PUT', headers: { 'content-type': type }, body })
-assert.equal((await put('{"platform": "apns", "token": "no digits", "user_id": "somebody else"}')).status, 422)
+assert.equal((await put('{"provider": "apns", "token": "no digits", "user_id": "somebody else"}')).status, 422)
 assert.equal((await put('{}', 'text/plain')).status, 415)
 assert.equal((await put('{')).status, 400)
 assert.equal((await ofOrigin('/push/nothing')).status, 404)

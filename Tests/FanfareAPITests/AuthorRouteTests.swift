@@ -22,7 +22,7 @@ import Testing
             let listed = try await api.ask("GET", "/v1/apps/shop/rules", token: token)
             #expect(try listed.json["data"]?.arrayValue?.count == 1)
             #expect(try await api.rows("SELECT action, target FROM fanfare.actions") == [["rules.apply", "shop"]])
-            let device = #"{"platform": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "ann"}"#
+            let device = #"{"provider": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "ann"}"#
             _ = try await api.ask("PUT", "/v1/apps/shop/devices", device, token: token)
             for (total, isMatched) in [(11, true), (9, false)] {
                 let event = #"{"type": "order.shipped", "payload": {"id": 7, "customer": "ann", "total": \#(total)}}"#

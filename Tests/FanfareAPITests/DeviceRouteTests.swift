@@ -14,7 +14,7 @@ import Testing
 
 @Suite(.database) struct DeviceRouteTests {
     private func device(_ token: String, _ more: String = "") -> String {
-        #"{"platform": "apns", "token": "\#(String(repeating: token, count: 32))"\#(more.isEmpty ? "" : ", " + more)}"#
+        #"{"provider": "apns", "token": "\#(String(repeating: token, count: 32))"\#(more.isEmpty ? "" : ", " + more)}"#
     }
 
     @Test func topicsMayComeWithTheRegistration() async throws {
@@ -105,7 +105,7 @@ import Testing
         try await APIWorld.with(APIWorld.configuration(block)) { api in
             let token = try await api.token(.reader)
             let app = try await api.ask("GET", "/v1/apps/shop", token: token).json
-            #expect(app == ["name": "shop", "platforms": ["webpush"], "webpush_public_key": .string(key)])
+            #expect(app == ["name": "shop", "providers": ["webpush"], "webpush_public_key": .string(key)])
             #expect(try await api.ask("GET", "/v1/apps/bank", token: token).status == 404)
         }
     }
@@ -146,10 +146,10 @@ import Testing
         try await APIWorld.with { api in
             let token = try await api.token(.registrar)
             let path = "/v1/apps/shop/devices"
-            let reply = try await api.ask("PUT", path, #"{"platform": "apns", "token": "xyz"}"#, token: token)
+            let reply = try await api.ask("PUT", path, #"{"provider": "apns", "token": "xyz"}"#, token: token)
             #expect(reply.status == 422)
             #expect(try reply.json["sqlstate"] == "22023" && reply.json["hint"]?.stringValue?.isEmpty == false)
-            let unknown = try await api.ask("PUT", path, #"{"platform": "palm", "token": "xyz"}"#, token: token)
+            let unknown = try await api.ask("PUT", path, #"{"provider": "palm", "token": "xyz"}"#, token: token)
             #expect(unknown.status == 422 && unknown.body.contains("webpush"))
             let odd = try await api.ask("PUT", "/v1/apps/a%20b/devices", device("ab"), token: token)
             #expect(odd.status == 422)
@@ -161,7 +161,7 @@ import Testing
         try await APIWorld.with { api in
             let token = try await api.token(.registrar)
             func register(_ endpoint: String, _ keys: String) async throws -> (status: Int, text: String) {
-                let body = #"{"platform": "webpush", "token": "\#(endpoint)", \#(keys)}"#
+                let body = #"{"provider": "webpush", "token": "\#(endpoint)", \#(keys)}"#
                 let reply = try await api.ask("PUT", "/v1/apps/shop/devices", body, token: token)
                 return (reply.status, reply.body)
             }

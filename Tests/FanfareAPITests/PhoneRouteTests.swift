@@ -13,7 +13,7 @@ import Testing
 /// What a phone may ask by a token of its app's backend, and that it is about its own user.
 @Suite(.database) struct PhoneRouteTests {
     private func device(_ token: String, _ more: String = "") -> String {
-        #"{"platform": "apns", "token": "\#(String(repeating: token, count: 32))"\#(more.isEmpty ? "" : ", " + more)}"#
+        #"{"provider": "apns", "token": "\#(String(repeating: token, count: 32))"\#(more.isEmpty ? "" : ", " + more)}"#
     }
 
     @Test func aPhoneCaresForItsOwnDevices() async throws {
@@ -51,11 +51,11 @@ import Testing
     @Test func aPageThatCanNeverBeReachedIsRefused() async throws {
         try await PhoneWorld.with { api, forge in
             for (endpoint, keys, reason) in BrowserKeys.refused {
-                let body = #"{"platform": "webpush", "token": "\#(endpoint)", \#(keys)}"#
+                let body = #"{"provider": "webpush", "token": "\#(endpoint)", \#(keys)}"#
                 let refused = try await api.ask("PUT", "/v1/apps/shop/devices", body, token: forge.token("ann"))
                 #expect(refused.status == 422 && refused.body.contains(reason), "\(refused.body)")
             }
-            let body = #"{"platform": "webpush", "token": "https://push.example.com/1", \#(BrowserKeys.valid)}"#
+            let body = #"{"provider": "webpush", "token": "https://push.example.com/1", \#(BrowserKeys.valid)}"#
             #expect(try await api.ask("PUT", "/v1/apps/shop/devices", body, token: forge.token("ann")).status == 200)
         }
     }
@@ -101,7 +101,7 @@ import Testing
                 let refused = try await api.ask("PUT", "/v1/apps/shop/devices", device("ab", more), token: token)
                 #expect(refused.status == 403, "\(more)")
             }
-            let hook = #"{"platform": "webhook", "token": "https://example.com/", "auth": "AAAA"}"#
+            let hook = #"{"provider": "webhook", "token": "https://example.com/", "auth": "AAAA"}"#
             #expect(try await api.ask("PUT", "/v1/apps/shop/devices", hook, token: token).status == 403)
             let other = "/v1/apps/shop/users/e%CC%81/preferences"
             #expect(try await api.ask("GET", other, token: token).status == 403)

@@ -45,7 +45,7 @@ import Testing
     @Test func aTokenForOneAppTouchesNoOther() async throws {
         try await APIWorld.with { api in
             let shop = try await api.token(.registrar, .reader, app: "shop")
-            let device = #"{"platform": "apns", "token": "\#(String(repeating: "ab", count: 32))"}"#
+            let device = #"{"provider": "apns", "token": "\#(String(repeating: "ab", count: 32))"}"#
             #expect(try await api.ask("PUT", "/v1/apps/shop/devices", device, token: shop).status == 200)
             #expect(try await api.ask("PUT", "/v1/apps/bank/devices", device, token: shop).status == 403)
             #expect(try await api.ask("GET", "/v1/status", token: shop).status == 403)
@@ -138,7 +138,7 @@ import Testing
             let two = #"{"events": [{"type": "a"}, {"type": "b"}]}"#
             let emitted = try await api.ask("POST", "/v1/events/batch", two, token: token)
             let ids = try emitted.json["ids"]?.arrayValue?.compactMap(\.stringValue) ?? []
-            let device = #"{"platform": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "u"}"#
+            let device = #"{"provider": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "u"}"#
             let registered = try await api.ask("PUT", "/v1/apps/shop/devices", device, token: token)
             let id = try registered.json["id"]?.stringValue ?? ""
             // Refused: nothing was changed, and nothing is noted.

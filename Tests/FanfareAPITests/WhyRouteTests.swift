@@ -25,7 +25,7 @@ import Testing
         try await APIWorld.with { api in
             let event = try await planned(api)
             let registrar = try await api.token(.registrar)
-            let device = #"{"platform": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "ann"}"#
+            let device = #"{"provider": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "ann"}"#
             #expect(try await api.ask("PUT", "/v1/apps/shop/devices", device, token: registrar).status == 200)
             let reader = try await api.token(.reader)
             let rule =

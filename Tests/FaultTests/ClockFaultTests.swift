@@ -51,7 +51,7 @@ struct ClockFaultTests {
         try await rig.serve(1, options: .init(environment: clock.environment()))
         let daemon = try #require(rig.daemons.first)
         let fault = "clock 10 minutes ahead, FCM"
-        let audience = try await rig.audience("ahead-fcm", devices: 20, platform: "fcm")
+        let audience = try await rig.audience("ahead-fcm", devices: 20, provider: "fcm")
         let before = monotonicNanoseconds()
         try await rig.emit(1, to: audience)
         let said = try await onThread {

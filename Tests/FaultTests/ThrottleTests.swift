@@ -31,7 +31,7 @@ struct ThrottleTests {
         let fault = "429 with Retry-After: \(throttle.name), FCM"
         // A device's rate: with the project's, the whole sender would wait, and the next of these with it.
         let body = #"{\"error\": {\"status\": \"RESOURCE_EXHAUSTED\", \"message\": \"Device message rate exceeded.\"}}"#
-        let audience = try await rig.audience("throttle-\(rig.random(0...1_000_000))", devices: 20, platform: "fcm")
+        let audience = try await rig.audience("throttle-\(rig.random(0...1_000_000))", devices: 20, provider: "fcm")
         try await rig.sandbox.setFaults(
             #"[{"match": {"token": "^\#(audience.prefix)"}, "provider": "fcm", "do": "status", "status": 429, "body": "\#(body)", "times": 1\#(throttle.field)}]"#
         )

@@ -91,7 +91,7 @@ public enum FCMFixtures {
             """#
         ),
         (
-            "platform-overrides-topic",
+            "provider-overrides-topic",
             #"""
             {
               "message": {

@@ -75,7 +75,7 @@ struct OAuthTests {
                 let assertion = try google.assertion(google.claims(at: fixture.clock.seconds + skew))
                 #expect(try await client.push(google.tokenRequest(fixture, assertion: assertion)).status == 200)
             }
-            let several = JSONValue.string("openid https://www.googleapis.com/auth/cloud-platform")
+            let several = JSONValue.string("openid https://www.googleapis.com/auth/cloud-provider")
             let assertion = try google.assertion(google.claims(at: fixture.clock.seconds, ["scope": several]))
             #expect(try await client.push(google.tokenRequest(fixture, assertion: assertion)).status == 200)
             await client.close()

@@ -11,7 +11,7 @@ struct WebhookTests {
 
     /// A request as a sender with the device's secret would sign it.
     private func request(_ fixture: SandboxFixture, body: String = body, age: Int64 = 0) throws -> TestRequest {
-        let device = try #require(fixture.sandbox.devices(named: "one").first { $0.platform == "webhook" })
+        let device = try #require(fixture.sandbox.devices(named: "one").first { $0.provider == "webhook" })
         let secret = try #require(device.auth.flatMap { Data(base64Encoded: String($0.dropFirst("whsec_".count))) })
         let (id, time) = ("msg-1", String(fixture.clock.seconds - age))
         let code = HMAC<SHA256>.authenticationCode(
@@ -78,7 +78,7 @@ struct WebhookTests {
     @Test func everyProviderHasDevicesAndTheirNamesAreChecked() async throws {
         try await withSandbox { fixture in
             let devices = try fixture.sandbox.devices(named: "one")
-            #expect(devices.map(\.platform) == PushSandbox.providers)
+            #expect(devices.map(\.provider) == PushSandbox.providers)
             #expect(try fixture.sandbox.devices(named: "one") == devices)
             #expect(try fixture.sandbox.devices(named: "two").map(\.token) != devices.map(\.token))
             for name in ["", "a b", "a/b", String(repeating: "x", count: 61)] {

@@ -121,7 +121,7 @@ public final class SandboxProcess: Sendable {
     public func device(of provider: String, named name: String) async throws -> SimulatedDevice {
         let answer = try await control("GET", "/devices?name=\(name)")
         let all = try JSONDecoder().decode([SimulatedDevice].self, from: answer)
-        guard let device = all.first(where: { $0.platform == provider }) else {
+        guard let device = all.first(where: { $0.provider == provider }) else {
             throw ProgramError(message: "the sandbox has no devices of \(provider)")
         }
         return device

@@ -93,7 +93,7 @@ public struct SandboxCounts: Decodable, Sendable {
 /// A simulated device, as `fanfare.register_device` wants it.
 public struct SimulatedDevice: Decodable, Sendable {
     /// Its provider.
-    public let platform: String
+    public let provider: String
     /// Its token, or the URL that stands for one.
     public let token: String
     /// Its public key, where devices of the provider have one.

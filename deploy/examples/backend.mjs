@@ -87,8 +87,8 @@ export class Fanfare {
     return (await this.call('PUT', `/v1/apps/${this.app}/devices`, device)).json.id
   }
 
-  async unregister(platform, token) {
-    return (await this.call('POST', `/v1/apps/${this.app}/devices/unregister`, { platform, token })).json.disabled
+  async unregister(provider, token) {
+    return (await this.call('POST', `/v1/apps/${this.app}/devices/unregister`, { provider, token })).json.disabled
   }
 
   async subscribe(device, topic) {
@@ -147,10 +147,10 @@ async function main() {
   const [user, old, renewed] = ['ann/node', randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
 
   const device = await fanfare.register({
-    platform: 'fcm', token: old, user_id: user, locale: 'es-MX', time_zone: 'America/Mexico_City',
+    provider: 'fcm', token: old, user_id: user, locale: 'es-MX', time_zone: 'America/Mexico_City',
   })
   console.log('registered', device)
-  console.log('rotated', await fanfare.register({ platform: 'fcm', token: renewed, replaces: old }))
+  console.log('rotated', await fanfare.register({ provider: 'fcm', token: renewed, replaces: old }))
   await fanfare.subscribe(device, topic)
   console.log('subscribed to', topic)
 
@@ -166,10 +166,10 @@ async function main() {
 
   const { shown, deliveries } = await fanfare.fate(event.id)
   console.log('fate', shown.fate, shown.detail ?? '')
-  for (const one of deliveries) console.log('delivery', one.platform, one.device_id, one.outcome, one.reason)
+  for (const one of deliveries) console.log('delivery', one.provider, one.device_id, one.outcome, one.reason)
 
   try {
-    await fanfare.register({ platform: 'apns', token: 'no hexadecimal digits' })
+    await fanfare.register({ provider: 'apns', token: 'no hexadecimal digits' })
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     console.log('problem', error.message)

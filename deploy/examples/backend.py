@@ -87,12 +87,12 @@ class Fanfare:
             yield from page["data"]
             after = page["next"]
 
-    def register(self, platform, token, **more):
+    def register(self, provider, token, **more):
         """Registers, renews, moves to another user_id, or with replaces rotates; the device's id."""
-        return self.call("PUT", f"/v1/apps/{self.app}/devices", {"platform": platform, "token": token} | more)[0]["id"]
+        return self.call("PUT", f"/v1/apps/{self.app}/devices", {"provider": provider, "token": token} | more)[0]["id"]
 
-    def unregister(self, platform, token):
-        body = {"platform": platform, "token": token}
+    def unregister(self, provider, token):
+        body = {"provider": provider, "token": token}
         return self.call("POST", f"/v1/apps/{self.app}/devices/unregister", body)[0]["disabled"]
 
     def subscribe(self, device, topic):
@@ -161,7 +161,7 @@ def main():
     shown, deliveries = fanfare.fate(event)
     print("fate", shown["fate"], shown.get("detail") or "")
     for one in deliveries:
-        print("delivery", one["platform"], one["device_id"], one["outcome"], one["reason"])
+        print("delivery", one["provider"], one["device_id"], one["outcome"], one["reason"])
 
     try:
         fanfare.register("apns", "no hexadecimal digits")

@@ -75,10 +75,10 @@ made_up() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
 old=$(made_up) new=$(made_up) user=ann/curl
 
 must PUT "/v1/apps/$app/devices" \
-    '{"platform": "fcm", "token": "'"$old"'", "user_id": "'"$user"'", "locale": "es-MX", "time_zone": "America/Mexico_City"}'
+    '{"provider": "fcm", "token": "'"$old"'", "user_id": "'"$user"'", "locale": "es-MX", "time_zone": "America/Mexico_City"}'
 device=$(text id)
 echo "registered $device"
-must PUT "/v1/apps/$app/devices" '{"platform": "fcm", "token": "'"$new"'", "replaces": "'"$old"'"}'
+must PUT "/v1/apps/$app/devices" '{"provider": "fcm", "token": "'"$new"'", "replaces": "'"$old"'"}'
 echo "rotated $(text id)"
 must PUT "/v1/apps/$app/devices/$device/topics/$(quoted "$topic")"
 echo "subscribed to $topic"
@@ -107,9 +107,9 @@ done
 echo "fate $fate"
 grep --only-matching '"outcome":"[a-z_]*","reason":"[A-Za-z_]*"' "$made/body" | sort | uniq --count || true
 
-if ask PUT "/v1/apps/$app/devices" '{"platform": "apns", "token": "no hexadecimal digits"}'; then exit 1; fi
+if ask PUT "/v1/apps/$app/devices" '{"provider": "apns", "token": "no hexadecimal digits"}'; then exit 1; fi
 echo "problem $(problem)"
-must POST "/v1/apps/$app/devices/unregister" '{"platform": "fcm", "token": "'"$new"'"}'
+must POST "/v1/apps/$app/devices/unregister" '{"provider": "fcm", "token": "'"$new"'"}'
 echo "unregistered $(cat "$made/body")"
 must DELETE "/v1/apps/$app/users/$(quoted "$user")"
 echo "forgotten $(cat "$made/body")"

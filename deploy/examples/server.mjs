@@ -20,7 +20,7 @@ function userOf(request) {
 const files = { '/': 'index.html', '/page.js': 'page.js', '/service-worker.js': 'service-worker.js' }
 const types = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8' }
 // What a device may say of itself; above all not whose it is.
-const members = ['platform', 'token', 'environment', 'kind', 'locale', 'time_zone', 'p256dh', 'auth', 'replaces']
+const members = ['provider', 'token', 'environment', 'kind', 'locale', 'time_zone', 'p256dh', 'auth', 'replaces']
 
 async function bodyOf(request) {
   // Only a page of this origin can send this type: others would need leave, and get none (no CORS headers).
@@ -50,8 +50,8 @@ const routes = {
 
   // On signing out: the next who holds this phone is somebody else.
   'POST /push/sign-out': async (request) => {
-    const { platform, token } = await bodyOf(request)
-    await fanfare.unregister(platform, token)
+    const { provider, token } = await bodyOf(request)
+    await fanfare.unregister(provider, token)
   },
 }
 

@@ -52,12 +52,12 @@ struct PhoneUser: Sendable {
     ///
     /// - Parameter registration: as it came.
     /// - Returns: the same, for him.
-    /// - Throws: 403 for another's, for attributes, which rules choose users by, and for a platform that is no phone's.
+    /// - Throws: 403 for another's, for attributes, which rules choose users by, and for a provider that is no phone's.
     func claim(_ registration: DeviceRegistration) throws -> DeviceRegistration {
         try check(isAbout: registration.userID)
-        let platforms: [PushProvider] = [.apns, .fcm, .webpush]
-        guard platforms.contains(where: { $0.rawValue == registration.platform }) else {
-            throw Problem(.forbidden, "/platform: is none that phones register for themselves")
+        let providers: [PushProvider] = [.apns, .fcm, .webpush]
+        guard providers.contains(where: { $0.rawValue == registration.provider }) else {
+            throw Problem(.forbidden, "/provider: is none that phones register for themselves")
         }
         guard registration.attributes == nil else {
             throw Problem(.forbidden, "/attributes: are for the backend to set", hint: "Leave them out.")

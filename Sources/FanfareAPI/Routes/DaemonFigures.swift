@@ -97,7 +97,7 @@ final class DaemonFigures: Sendable {
         var pending: [(labels: [MetricLabel], value: Double)] = []
         var oldest: [String: Double] = [:]
         for row in rows {
-            let labels = [("app", "app"), ("platform", "provider"), ("environment", "environment"), ("lane", "lane")]
+            let labels = [("app", "app"), ("provider", "provider"), ("environment", "environment"), ("lane", "lane")]
                 .map { MetricLabel($0.1, row[$0.0]?.stringValue ?? "") }
             for state in ["ready", "in_flight", "waiting"] {
                 let count = row[state]?.numberValue.flatMap { Double($0.literal) } ?? 0
@@ -120,7 +120,7 @@ final class DaemonFigures: Sendable {
         let ages = rows.map { row in
             (
                 [
-                    MetricLabel("app", row.app), MetricLabel("provider", row.platform),
+                    MetricLabel("app", row.app), MetricLabel("provider", row.provider),
                     MetricLabel("environment", row.environment), MetricLabel("lane", row.lane.name),
                 ],
                 row.seconds

@@ -16,11 +16,11 @@ extension Routes {
         },
         Route(.post, "/v1/apps/{app}/devices/unregister", .registrar, forPhones: true) { call in
             var fields = try call.fields()
-            let (platform, token) = (try fields.text("platform"), try fields.text("token"))
+            let (provider, token) = (try fields.text("provider"), try fields.text("token"))
             try fields.end()
             let isDisabled = try await call.database.unregister(
                 app: call.name("app"),
-                platform: platform,
+                provider: provider,
                 token: token,
                 ofUser: call.phone?.id
             )
@@ -38,11 +38,11 @@ extension Routes {
         },
         Route(.get, "/v1/apps/{app}/devices", .reader, forPhones: true) { call in
             try call.phone?.check(isAbout: call.query["user_id"])
-            let filters = ["user_id", "platform", "topic", "disabled"]
+            let filters = ["user_id", "provider", "topic", "disabled"]
             let page = try await Page(call, numbers: 1, filters: filters)
             var filter = DeviceFilter()
             (filter.app, filter.user) = (call.name("app"), call.phone?.id ?? call.query["user_id"])
-            (filter.platform, filter.topic) = (call.query["platform"], call.query["topic"])
+            (filter.provider, filter.topic) = (call.query["provider"], call.query["topic"])
             (filter.isDisabled, filter.before) = (try call.flag("disabled"), page.after?.first)
             filter.limit = page.limit + 1
             let rows = try await call.database.devices(filter)
@@ -132,7 +132,7 @@ extension DeviceRegistration {
         var fields = try call.fields()
         var device = DeviceRegistration(
             app: call.name("app"),
-            platform: try fields.text("platform"),
+            provider: try fields.text("provider"),
             token: try fields.text("token")
         )
         device.userID = try fields.text(orNil: "user_id")

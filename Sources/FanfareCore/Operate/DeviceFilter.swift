@@ -4,8 +4,8 @@ public struct DeviceFilter: Sendable {
     public var app: String?
     /// Of this user only.
     public var user: String?
-    /// Of this platform only.
-    public var platform: String?
+    /// Of this provider only.
+    public var provider: String?
     /// Subscribed to this topic only.
     public var topic: String?
     /// Disabled ones only, or enabled ones only; nil for both.

@@ -3,7 +3,7 @@ public struct DeviceRegistration: Sendable {
     /// The app; created if it is new.
     public var app: String
     /// A provider's name, such as `apns`.
-    public var platform: String
+    public var provider: String
     /// The token, as the app got it.
     public var token: String
     /// Its user.
@@ -29,11 +29,11 @@ public struct DeviceRegistration: Sendable {
     ///
     /// - Parameters:
     ///   - app: the app.
-    ///   - platform: a provider's name, such as `apns`.
+    ///   - provider: a provider's name, such as `apns`.
     ///   - token: the token.
-    public init(app: String, platform: String, token: String) {
+    public init(app: String, provider: String, token: String) {
         self.app = app
-        self.platform = platform
+        self.provider = provider
         self.token = token
     }
 }

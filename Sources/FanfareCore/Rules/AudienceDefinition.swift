@@ -1,6 +1,6 @@
 /// Whom a rule reaches, as it is written under `to`.
 public struct AudienceDefinition: Equatable, Sendable {
-    static let keys = AudienceKey.allCases.map(\.rawValue) + ["devices", "platform", "kind"]
+    static let keys = AudienceKey.allCases.map(\.rawValue) + ["devices", "provider", "kind"]
 
     /// The one key that says who.
     public enum Selection: Equatable, Sendable {
@@ -30,8 +30,8 @@ public struct AudienceDefinition: Equatable, Sendable {
     public let selection: Selection
     /// A jsonpath predicate on device attributes, if given.
     public let devices: String?
-    /// The only platform, if given; whether there is such a provider is not looked at.
-    public let platform: PushProvider?
+    /// The only provider, if given; whether there is such a provider is not looked at.
+    public let provider: PushProvider?
     /// The kind of tokens.
     public let kind: DeviceKind
 
@@ -45,18 +45,18 @@ public struct AudienceDefinition: Equatable, Sendable {
         try reader.checkKeys(isOfCampaign ? Self.keys + [AudienceKey.staged.rawValue] : Self.keys)
         selection = try Self.selection(reader)
         devices = try reader.string("devices")
-        platform = try reader.string("platform").map(PushProvider.init)
+        provider = try reader.string("provider").map(PushProvider.init)
         let kind = try reader.word("kind", DeviceKind.self)
         self.kind = kind ?? selection.defaultKind
         if let devices { try JSONPathCheck.check(devices, path: reader.path("devices")) }
         if let own = selection.provider {
             try Self.checkNoFilter(reader, own)
         }
-        if case .tokens = selection, platform == nil {
+        if case .tokens = selection, provider == nil {
             throw RuleProblem(
-                path: reader.path("platform"),
+                path: reader.path("provider"),
                 reason: "is missing",
-                hint: "tokens need a platform, since unknown ones are registered"
+                hint: "tokens need a provider, since unknown ones are registered"
             )
         }
     }
@@ -75,10 +75,10 @@ public struct AudienceDefinition: Equatable, Sendable {
                 hint: "use topic: or condition:, which Fanfare evaluates itself"
             )
         }
-        if let platform = try reader.string("platform").map(PushProvider.init), platform != provider {
+        if let other = try reader.string("provider").map(PushProvider.init), other != provider {
             throw RuleProblem(
-                path: reader.path("platform"),
-                reason: "\(platform.rawValue) does not keep this audience",
+                path: reader.path("provider"),
+                reason: "\(other.rawValue) does not keep this audience",
                 hint: "leave it out"
             )
         }
@@ -146,7 +146,7 @@ public struct AudienceDefinition: Equatable, Sendable {
         case .everyone, .staged: object[key] = true
         }
         object["devices"] = devices.map(JSONValue.string)
-        object["platform"] = platform.map { .string($0.rawValue) }
+        object["provider"] = provider.map { .string($0.rawValue) }
         if kind != selection.defaultKind { object["kind"] = .string(kind.rawValue) }
         return .object(object)
     }

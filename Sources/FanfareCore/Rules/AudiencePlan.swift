@@ -4,8 +4,8 @@ public enum AudiencePlan: Sendable {
     case users(path: String)
     /// The users a query gives for the payload, which only PostgreSQL can tell.
     case usersSQL(String)
-    /// The tokens a jsonpath finds in the payload; unknown ones are registered for the platform.
-    case tokens(path: String, platform: PushProvider)
+    /// The tokens a jsonpath finds in the payload; unknown ones are registered for the provider.
+    case tokens(path: String, provider: PushProvider)
     /// The subscribers of a topic; `TextTemplate.literal` is its name unless it is a template.
     case topic(TextTemplate)
     /// The devices that meet a condition; its clauses are final unless a name is a template.
@@ -24,10 +24,10 @@ public enum AudiencePlan: Sendable {
         case .users(let path): self = .users(path: path)
         case .usersSQL(let query): self = .usersSQL(query)
         case .tokens(let path):
-            guard let platform = definition.platform else {
-                throw RuleProblem(path: "to.platform", reason: "is missing", hint: "tokens need a platform")
+            guard let provider = definition.provider else {
+                throw RuleProblem(path: "to.provider", reason: "is missing", hint: "tokens need a provider")
             }
-            self = .tokens(path: path, platform: platform)
+            self = .tokens(path: path, provider: provider)
         case .topic(let name): self = .topic(try Self.topic(name, path: rulePath))
         case .condition(let text): self = .condition(try Self.condition(text, path: rulePath))
         case .everyone: self = .everyone

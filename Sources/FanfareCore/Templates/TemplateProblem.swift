@@ -33,7 +33,7 @@ public enum RenderProblem: Error, Equatable, Sendable {
     case header(name: String, reason: String)
     /// The payload is larger than the provider accepts.
     case tooLarge(bytes: Int, limit: Int)
-    /// The rule has nothing to send to this platform.
+    /// The rule has nothing to send to this provider.
     case noContent(PushProvider)
     /// What tells which events belong together gives an empty text, or one that is too long.
     case gatheringKey(bytes: Int, limit: Int)
@@ -58,7 +58,7 @@ extension RenderProblem: CustomStringConvertible {
         case .topicName(let template): "'\(template)' gives no valid topic name"
         case .header(let name, let reason): "header \(name): \(reason)"
         case .tooLarge(let bytes, let limit): "payload of \(bytes) bytes, at most \(limit) are allowed"
-        case .noContent(let platform): "the message has nothing for \(platform.rawValue)"
+        case .noContent(let provider): "the message has nothing for \(provider.rawValue)"
         case .gatheringKey(let bytes, let limit): "by gives a text of \(bytes) bytes, 1 to \(limit) are allowed"
         case .deviceNeeded: "the message names a device or user field, and no device was given"
         case .notForOneUser: "the provider keeps its audience, of which no single user can be picked for a replay"

@@ -1,6 +1,6 @@
 internal import FanfareCore
 
-/// What a rule's `collapse` may be: what APNs takes holds for all, so that a rule does not work on one platform only.
+/// What a rule's `collapse` may be: what APNs takes holds for all, so that a rule does not work on one provider only.
 package enum CollapseID {
     /// The most bytes.
     package static let limit = 64

@@ -11,8 +11,8 @@ public struct CompiledRule: Sendable {
     public let needsDevice: Bool
     /// Whether the message names what a campaign's `audience_sql` says of users.
     package let needsVariables: Bool
-    /// The platforms it can reach: what its message was checked for.
-    public let platforms: [PushProvider]
+    /// The providers it can reach: what its message was checked for.
+    public let providers: [PushProvider]
     /// What tells which of its events are gathered together; nil if they are not.
     private let gatheredBy: TextTemplate?
     private let collapse: TextTemplate?
@@ -24,10 +24,10 @@ public struct CompiledRule: Sendable {
 
     /// What one variant of the message is: without locale first, then one for each tag.
     private typealias Edition = [Text]
-    /// What one locale gets on each platform; those that get nothing are missing.
+    /// What one locale gets on each provider; those that get nothing are missing.
     private typealias Text = [PushProvider: Part]
 
-    /// What one platform gets.
+    /// What one provider gets.
     private struct Part: Sendable {
         let content: any ProviderContent
         /// The kinds of tokens there.
@@ -37,10 +37,10 @@ public struct CompiledRule: Sendable {
     private static func text(
         _ parts: [MessagePart],
         _ rule: RuleDefinition,
-        _ platforms: [any Provider]
+        _ providers: [any Provider]
     ) throws(RuleProblem) -> Text {
         var text: Text = [:]
-        for provider in platforms {
+        for provider in providers {
             guard let content = try provider.content(parts, rule: rule) else { continue }
             text[provider.name] = Part(content: content, kinds: provider.kinds)
         }
@@ -50,16 +50,16 @@ public struct CompiledRule: Sendable {
     private static func edition(
         _ message: MessageEdition,
         _ rule: RuleDefinition,
-        _ platforms: [any Provider]
+        _ providers: [any Provider]
     ) throws(RuleProblem) -> Edition {
-        var texts = [try text(message.parts, rule, platforms)]
-        for overlay in message.overlays { texts.append(try text(message.parts + overlay, rule, platforms)) }
+        var texts = [try text(message.parts, rule, providers)]
+        for overlay in message.overlays { texts.append(try text(message.parts + overlay, rule, providers)) }
         guard texts.contains(where: { !$0.isEmpty }) else {
-            let names = platforms.map(\.name.rawValue).joined(separator: ", ")
+            let names = providers.map(\.name.rawValue).joined(separator: ", ")
             throw RuleProblem(
                 path: message.path,
                 reason: "has nothing for \(names)",
-                hint: "add notification, data or the payload of a platform"
+                hint: "add notification, data or the payload of a provider"
             )
         }
         return texts
@@ -71,24 +71,24 @@ public struct CompiledRule: Sendable {
     /// - Throws: `RuleProblem` with the first thing that is wrong.
     public init(definition: RuleDefinition) throws(RuleProblem) {
         self.definition = definition
-        let platforms = try definition.audience.providers()
+        let providers = try definition.audience.providers()
         audience = try AudiencePlan(definition.audience)
         collapse = try Self.collapse(definition)
         gatheredBy = try Self.gatheredBy(definition.gathering)
         locales = try LocaleLookup(tags: definition.locales.keys, path: "locales")
         let message = try MessageEdition(definition)
-        var editions = [try Self.edition(message, definition, platforms)]
+        var editions = [try Self.edition(message, definition, providers)]
         if !definition.groups.variants.isEmpty {
             // What they have in common makes sense by itself, but nobody gets it.
             editions = []
             for (index, variant) in definition.groups.variants.enumerated() {
                 let own = try message.with(variant, path: "variants[\(index)]", tags: locales.tags)
-                editions.append(try Self.edition(own, definition, platforms))
+                editions.append(try Self.edition(own, definition, providers))
             }
         }
         self.editions = editions
         division = Division(definition)
-        self.platforms = platforms.map(\.name)
+        self.providers = providers.map(\.name)
         needsVariables = RuleNames.isOfCampaign(definition.name) && Self.namesVariables(definition)
         needsDevice = needsVariables || editions.joined().contains { $0.values.contains(where: \.content.usesDevice) }
         try checkNative()
@@ -135,7 +135,7 @@ public struct CompiledRule: Sendable {
         try self.init(definition: RuleDefinition(json: json))
     }
 
-    /// The rule's tag that serves a device: all devices with the same one, platform and kind are one variant.
+    /// The rule's tag that serves a device: all devices with the same one, provider and kind are one variant.
     ///
     /// - Parameter locale: what the device said, such as `es-MX`; nil if it said nothing.
     /// - Returns: the tag as the rule writes it, such as `es`; nil if the message without locale serves it.
@@ -147,7 +147,7 @@ public struct CompiledRule: Sendable {
     ///
     /// - Parameters:
     ///   - context: the event.
-    ///   - platform: where it is sent.
+    ///   - provider: where it is sent.
     ///   - kind: the kind of the tokens.
     ///   - locale: a device's locale, or what ``matchedLocale(for:)`` made of it.
     ///   - identity: what the app is called there.
@@ -158,7 +158,7 @@ public struct CompiledRule: Sendable {
     /// - Throws: `RenderProblem`; the pairs are then `refused`.
     package func render(
         _ context: RenderContext,
-        platform: PushProvider,
+        provider: PushProvider,
         kind: DeviceKind,
         locale: String?,
         identity: ProviderIdentity,
@@ -168,7 +168,7 @@ public struct CompiledRule: Sendable {
     ) throws(RenderProblem) -> RenderedPush {
         guard device != nil || !needsDevice else { throw .deviceNeeded }
         let text = editions[variant][locales.index(for: locale).map { $0 + 1 } ?? 0]
-        guard let part = text[platform], part.kinds.contains(kind) else { throw .noContent(platform) }
+        guard let part = text[provider], part.kinds.contains(kind) else { throw .noContent(provider) }
         return try part.content.render(
             ContentRequest(
                 scope: TemplateScope(context: context, device: device, badge: badge),
@@ -188,7 +188,7 @@ public struct CompiledRule: Sendable {
     /// - Returns: headers and body; what is inserted is the address's to say.
     /// - Throws: `RenderProblem`; the pair is then `refused`.
     public func render(_ context: RenderContext, to target: NativeTarget) throws(RenderProblem) -> RenderedPush {
-        let keeper = definition.audience.selection.provider ?? platforms[0]
+        let keeper = definition.audience.selection.provider ?? providers[0]
         guard let content = editions[0][0][keeper]?.content else { throw .noContent(keeper) }
         let request = ContentRequest(
             scope: TemplateScope(context: context, device: nil),
@@ -257,15 +257,15 @@ extension AudienceDefinition {
     /// The providers it can reach.
     ///
     /// - Returns: at least one, in the order of ``Providers/all``.
-    /// - Throws: `RuleProblem` if there is no provider of its `platform`, or none that has tokens of its `kind`.
+    /// - Throws: `RuleProblem` if there is no provider of its `provider`, or none that has tokens of its `kind`.
     fileprivate func providers() throws(RuleProblem) -> [any Provider] {
         if let own = selection.provider { return Providers.all.filter { $0.name == own } }
-        guard let platform else { return Providers.all.filter { $0.kinds.contains(kind) } }
-        guard let provider = Providers.named(platform.rawValue) else {
+        guard let name = provider else { return Providers.all.filter { $0.kinds.contains(kind) } }
+        guard let provider = Providers.named(name.rawValue) else {
             throw RuleProblem(
-                path: "to.platform",
-                reason: "'\(platform.rawValue.prefix(80))' is not one of its values",
-                hint: NearestName.hint(for: platform.rawValue, among: Providers.names.map(\.rawValue))
+                path: "to.provider",
+                reason: "'\(name.rawValue.prefix(80))' is not one of its values",
+                hint: NearestName.hint(for: name.rawValue, among: Providers.names.map(\.rawValue))
             )
         }
         guard provider.kinds.contains(kind) else {
@@ -273,8 +273,8 @@ extension AudienceDefinition {
             throw RuleProblem(
                 path: "to.kind",
                 reason:
-                    "\(kind.rawValue) is a kind of \(owners.joined(separator: ", ")) tokens, not of \(platform.rawValue)",
-                hint: "remove kind or platform"
+                    "\(kind.rawValue) is a kind of \(owners.joined(separator: ", ")) tokens, not of \(name.rawValue)",
+                hint: "remove kind or provider"
             )
         }
         return [provider]

@@ -14,7 +14,7 @@ struct LocaleTag: Equatable {
 
     /// Takes a tag apart.
     ///
-    /// - Parameter text: as a platform writes it, in lower case with `-`: `zh-tw`, `zh-hant-tw`, and Java's `zh-tw-#hant`.
+    /// - Parameter text: as a provider writes it, in lower case with `-`: `zh-tw`, `zh-hant-tw`, and Java's `zh-tw-#hant`.
     init(_ text: Substring) {
         let plain = text.prefix { $0 != "." && $0 != "@" }
         var subtags = plain.split(separator: "-").map { $0.hasPrefix("#") ? $0.dropFirst() : $0 }
@@ -92,7 +92,7 @@ struct LocaleTag: Equatable {
         "ks": ("arab", [:]),
     ]
 
-    /// Scripts that platforms name though the language has no other.
+    /// Scripts that providers name though the language has no other.
     private static let plainScripts: Set<String> = ["latn", "cyrl", "arab", "jpan", "kore", "hebr", "grek", "thai"]
 
     /// The regions whose language is nearer to another region's than to the language's own.

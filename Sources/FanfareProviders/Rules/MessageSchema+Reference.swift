@@ -16,7 +16,7 @@ extension MessageSchema {
 
     /// What each key means, by its path in the message.
     static let meanings: [String: String] = [
-        "notification": "What all platforms show; what a platform's own block says wins.",
+        "notification": "What all providers show; what a provider's own block says wins.",
         "notification.title": "Title.",
         "notification.body": "Text.",
         "notification.image":
@@ -26,7 +26,7 @@ extension MessageSchema {
         """,
         "data":
             """
-        Strings for the app on all platforms; without `notification` a silent push. Keys \
+        Strings for the app on all providers; without `notification` a silent push. Keys \
         that FCM keeps for itself (`from`, `message_type`, `google…`, `gcm…`) and `aps` are \
         refused.
         """,

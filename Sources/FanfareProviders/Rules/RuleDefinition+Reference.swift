@@ -238,7 +238,7 @@ extension AudienceDefinition {
         RuleKey(
             "to.tokens",
             "jsonpath",
-            "Tokens in the payload, which need `platform`; those not yet known are registered."
+            "Tokens in the payload, which need `provider`; those not yet known are registered."
         ),
         RuleKey(
             "to.topic",
@@ -263,7 +263,7 @@ extension AudienceDefinition {
         RuleKey("to.channel", "template", "The id of an APNs broadcast channel, by one request, for Live Activities."),
         RuleKey("to.devices", "jsonpath predicate", "Only devices whose attributes meet it."),
         RuleKey(
-            "to.platform",
+            "to.provider",
             "string",
             range: "a provider's name, such as \(Providers.names[0].rawValue)",
             standard: "all that the message has something for",

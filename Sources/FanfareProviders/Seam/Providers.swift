@@ -13,14 +13,14 @@ package enum Providers {
 
     /// The provider of a name.
     ///
-    /// - Parameter name: as in column `platform`.
+    /// - Parameter name: as in column `provider`.
     /// - Returns: nil for one that only a newer version knows.
     package static func named(_ name: String) -> (any Provider)? { byName[PushProvider(rawValue: name)] }
 
     /// The names of those that an app is configured for.
     ///
     /// - Parameter app: its configuration; nil for one that the configuration lacks.
-    /// - Returns: as in column `platform`.
+    /// - Returns: as in column `provider`.
     package static func serving(_ app: Configuration.App?) -> Set<String> {
         Set(all.filter { $0.serves(app) }.map(\.name.rawValue))
     }

@@ -38,7 +38,7 @@ package struct WebPushContent: ProviderContent {
             throw RuleProblem(
                 path: parts[parts.count - 1].path,
                 reason: "has at least \(body.minimumSize) bytes for webpush",
-                hint: "Web Push takes at most \(payloadLimit); shorten it, or leave browsers out by to.platform"
+                hint: "Web Push takes at most \(payloadLimit); shorten it, or leave browsers out by to.provider"
             )
         }
         let message = parts.dropFirst().reduce(parts[0].node) { $0.mergePatched(with: $1.node) }

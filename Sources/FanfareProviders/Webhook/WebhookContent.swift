@@ -37,7 +37,7 @@ package struct WebhookContent: ProviderContent {
             throw RuleProblem(
                 path: parts[parts.count - 1].path,
                 reason: "has at least \(content.data.minimumSize) bytes for webhook",
-                hint: "a webhook gets at most \(payloadLimit); shorten it, or leave webhooks out by to.platform"
+                hint: "a webhook gets at most \(payloadLimit); shorten it, or leave webhooks out by to.provider"
             )
         }
         return content

@@ -27,7 +27,7 @@ struct BatchDraft {
     private let owner: Int32
     private let rule: LoadedRule
     private let target: Target
-    /// Nil for a platform that only a newer version knows.
+    /// Nil for a provider that only a newer version knows.
     private let provider: (any Provider)?
     private let identity: ProviderIdentity
     private let events: [Int64: EventRow]
@@ -66,8 +66,8 @@ struct BatchDraft {
         self.owner = owner
         self.rule = rule
         self.target = target
-        provider = Providers.named(target.platform)
-        identity = app[PushProvider(rawValue: target.platform)] ?? ProviderIdentity()
+        provider = Providers.named(target.provider)
+        identity = app[PushProvider(rawValue: target.provider)] ?? ProviderIdentity()
         self.events = events
         self.fields = fields
         (self.badges, self.variables, self.calm) = (badges, variables, calm)
@@ -329,7 +329,7 @@ struct BatchDraft {
         do throws(RenderProblem) {
             let push = try rule.compiled.render(
                 verdicts.renderContext(of: event),
-                platform: PushProvider(rawValue: target.platform),
+                provider: PushProvider(rawValue: target.provider),
                 kind: DeviceKind(rawValue: device.kind) ?? .device,
                 locale: key.locale,
                 identity: identity,

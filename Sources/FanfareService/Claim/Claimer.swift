@@ -76,7 +76,7 @@ final class Claimer: Stage {
             for target in unserved {
                 context.logger.warning(
                     "an app has no credentials for this provider here; its pushes wait",
-                    metadata: .init([.app: "\(target.app)", .provider: "\(target.platform)"])
+                    metadata: .init([.app: "\(target.app)", .provider: "\(target.provider)"])
                 )
             }
         }

@@ -78,7 +78,7 @@ final class PreparedBatch: Sendable {
 
     /// Whose part of W its pairs take.
     var share: BudgetShare {
-        BudgetShare(key: ProviderKey(app: target.app, provider: target.platform), lane: lane)
+        BudgetShare(key: ProviderKey(app: target.app, provider: target.provider), lane: lane)
     }
 
     /// The APNs topic that a pair is for; nil at other providers.

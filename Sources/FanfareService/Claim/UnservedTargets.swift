@@ -4,17 +4,17 @@ internal import FanfareStore
 struct UnservedTargets {
     private struct Sender: Hashable, Comparable {
         let app: String
-        let platform: String
+        let provider: String
 
         static func < (left: Sender, right: Sender) -> Bool {
-            (left.app, left.platform) < (right.app, right.platform)
+            (left.app, left.provider) < (right.app, right.provider)
         }
     }
 
     private var told: Set<Sender> = []
 
     /// Those of the last look, such as `shop/apns`.
-    var names: [String] { told.sorted().map { "\($0.app)/\($0.platform)" } }
+    var names: [String] { told.sorted().map { "\($0.app)/\($0.provider)" } }
 
     /// Compares the targets there are with what this daemon serves.
     ///
@@ -25,7 +25,7 @@ struct UnservedTargets {
     mutating func look(_ targets: some Sequence<Target>, served serves: (Target) -> Bool) -> [Target] {
         var found: [Sender: Target] = [:]
         for target in targets where !serves(target) {
-            found[Sender(app: target.app, platform: target.platform)] = target
+            found[Sender(app: target.app, provider: target.provider)] = target
         }
         let new = found.filter { !told.contains($0.key) }
         told = Set(found.keys)

@@ -52,8 +52,8 @@ final class AppSenders: Sendable {
             else { continue }
             all[provider.name] = senders
             pools += senders.pools.map { pool in
-                let platform = provider.name.rawValue
-                let target = Target(id: 0, app: name, platform: platform, environment: pool.environment)
+                let provider = provider.name.rawValue
+                let target = Target(id: 0, app: name, provider: provider, environment: pool.environment)
                 return PoolSettings(target: target, pool: pool, threads: min(send.threads, send.connections))
             }
         }

@@ -126,7 +126,7 @@ struct OpenBatch {
     var source: AnswerSource {
         AnswerSource(
             key: FuseKey(app: batch.target.app, environment: batch.homeEnvironment),
-            provider: batch.target.platform
+            provider: batch.target.provider
         )
     }
 

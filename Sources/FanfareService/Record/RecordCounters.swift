@@ -39,13 +39,13 @@ struct RecordCounters {
             pushes.add(
                 tally.pairs,
                 target.app,
-                target.platform,
+                target.provider,
                 target.environment,
                 batch.lane.name,
                 outcome.metricLabel
             )
             guard outcome.isFailure else { continue }
-            failures.add(tally.pairs, target.app, target.platform, outcome.outcome, outcome.reason)
+            failures.add(tally.pairs, target.app, target.provider, outcome.outcome, outcome.reason)
         }
     }
 

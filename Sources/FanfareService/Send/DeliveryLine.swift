@@ -29,7 +29,7 @@ struct DeliveryLine {
         let claimed = batch.claimed
         let rule = batch.rule.compiled.definition
         var metadata = Logger.Metadata([
-            .app: "\(batch.target.app)", .provider: "\(batch.target.platform)",
+            .app: "\(batch.target.app)", .provider: "\(batch.target.provider)",
             .environment: "\(batch.target.environment)", .eventID: "\(claimed.eventID(at: position))",
             .eventType: "\(rule.event)", .ruleName: "\(rule.name)", .batchID: "\(claimed.id)",
             .attempt: "\(claimed.attempt)", .deviceID: "\(claimed.deviceIDs[position])",
@@ -52,7 +52,7 @@ extension PreparedBatch {
             level: level,
             message: message.description,
             app: target.app,
-            provider: target.platform,
+            provider: target.provider,
             rule: rule.compiled.definition.name,
             reason: outcome.reason
         )

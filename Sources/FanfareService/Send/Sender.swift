@@ -29,7 +29,7 @@ final class Sender: Sendable {
     init(index: Int, shared: SenderShared, context: StageContext, recorder: Mailbox<RecorderMessage>) {
         let target = shared.settings.target
         self.index = index
-        name = "send-\(target.app)-\(target.platform)-\(target.environment)-\(index)"
+        name = "send-\(target.app)-\(target.provider)-\(target.environment)-\(index)"
         self.shared = shared
         self.context = context
         self.recorder = recorder

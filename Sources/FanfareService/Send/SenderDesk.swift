@@ -81,7 +81,7 @@ struct SenderDesk {
         target = shared.settings.target
         requests = context.counters.requests(to: target)
         gauges = TransportGauges(of: target, context.counters.metrics)
-        key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.platform)
+        key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.provider)
     }
 
     /// Takes in batches.
@@ -154,6 +154,6 @@ struct SenderDesk {
         let report = BreakerReport(shared.breakers.standing)
         guard report != told else { return }
         told = report
-        context.status.breaker("\(target.app)/\(target.platform)/\(target.environment)", report)
+        context.status.breaker("\(target.app)/\(target.provider)/\(target.environment)", report)
     }
 }

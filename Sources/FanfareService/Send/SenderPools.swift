@@ -6,18 +6,18 @@ internal import FanfareStore
 internal import Logging
 internal import Threading
 
-/// The pools of all configured apps: one for each app, platform and environment, and what they were made from.
+/// The pools of all configured apps: one for each app, provider and environment, and what they were made from.
 ///
 /// Never changes; ``SenderPools`` swaps one for another.
 struct SenderRoster: Sendable {
     fileprivate struct Place: Hashable {
         let app: String
-        let platform: String
+        let provider: String
         let environment: String
 
         init(_ target: Target) {
             app = target.app
-            platform = target.platform
+            provider = target.provider
             environment = target.environment
         }
     }
@@ -107,7 +107,7 @@ final class SenderPools: Stage {
     /// Stops a pool, and logs when its last thread has ended.
     private func drain(_ pool: SenderPool) {
         let target = pool.settings.target
-        context.status.forgetBreaker("\(target.app)/\(target.platform)/\(target.environment)")
+        context.status.forgetBreaker("\(target.app)/\(target.provider)/\(target.environment)")
         let threads = pool.stop()
         guard !threads.isEmpty else { return }
         state.withLock { $0.draining.append(contentsOf: threads) }
@@ -118,7 +118,7 @@ final class SenderPools: Stage {
             context.logger.notice(
                 "replaced senders have drained",
                 metadata: .init([
-                    .app: "\(target.app)", .provider: "\(target.platform)", .environment: "\(target.environment)",
+                    .app: "\(target.app)", .provider: "\(target.provider)", .environment: "\(target.environment)",
                 ])
             )
         }

@@ -10,9 +10,9 @@ package struct DeviceRow {
     package let isEnabled: Bool
     package let registeredAt: Timestamp
     package let locale: String?
-    /// A Web Push subscription's public key; nil on other platforms.
+    /// A Web Push subscription's public key; nil on other providers.
     package let p256dh: String?
-    /// A Web Push subscription's or a webhook's secret; nil on platforms whose devices have none.
+    /// A Web Push subscription's or a webhook's secret; nil on providers whose devices have none.
     package let auth: String?
     /// Whose it is; nil for nobody's.
     package var userID: String? = nil

@@ -31,7 +31,7 @@ enum RateSQL {
     static func isOf(_ rate: String, target: String) -> String {
         """
         \(rate).app_id IS NOT NULL AND \(rate).app_id = \(target).app_id \
-        AND \(target).platform = coalesce(\(rate).platform, \(target).platform)
+        AND \(target).provider = coalesce(\(rate).provider, \(target).provider)
         """
     }
 

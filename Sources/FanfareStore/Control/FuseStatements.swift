@@ -8,17 +8,17 @@ package import PostgresClient
 package struct ShareAnswers: PostgresStatement {
     package static let name = "share_answers"
     package static let sql = """
-        INSERT INTO fanfare.prune_counts AS c (app_id, environment, platform, since, answers, weak, strong)
-        SELECT a.id, n.environment, n.platform,
+        INSERT INTO fanfare.prune_counts AS c (app_id, environment, provider, since, answers, weak, strong)
+        SELECT a.id, n.environment, n.provider,
             greatest(date_bin('10 seconds', statement_timestamp(), 'epoch'), f.closed_at), n.answers, n.weak, n.strong
         FROM set_config('synchronous_commit', 'off', true),
             unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
-                AS n (app, environment, platform, answers, weak, strong)
+                AS n (app, environment, provider, answers, weak, strong)
         JOIN fanfare.apps AS a ON a.name = n.app
         LEFT JOIN fanfare.prune_fuses AS f ON f.app_id = a.id AND f.environment = n.environment
         -- The same for all, or two daemons would wait for each other.
-        ORDER BY a.id, n.environment, n.platform
-        ON CONFLICT (app_id, environment, platform, since) DO UPDATE
+        ORDER BY a.id, n.environment, n.provider
+        ON CONFLICT (app_id, environment, provider, since) DO UPDATE
             SET answers = c.answers + excluded.answers, weak = c.weak + excluded.weak, strong = c.strong + excluded.strong
         """
 
@@ -45,7 +45,7 @@ package struct ShareAnswers: PostgresStatement {
 package struct RecentAnswers: PostgresStatement {
     package static let name = "recent_answers"
     package static let sql = """
-        SELECT a.name, c.environment, c.platform, sum(c.answers)::bigint, sum(c.weak)::bigint, sum(c.strong)::bigint
+        SELECT a.name, c.environment, c.provider, sum(c.answers)::bigint, sum(c.weak)::bigint, sum(c.strong)::bigint
         FROM fanfare.apps AS a
         JOIN fanfare.prune_counts AS c ON c.app_id = a.id
         LEFT JOIN fanfare.prune_fuses AS f ON f.app_id = c.app_id AND f.environment = c.environment
@@ -53,7 +53,7 @@ package struct RecentAnswers: PostgresStatement {
             -- Steps that lie in the future are of a clock that was set back.
             AND c.since > statement_timestamp() - interval '10 minutes' AND c.since <= statement_timestamp()
             AND (f.closed_at IS NULL OR c.since >= f.closed_at)
-        GROUP BY a.name, c.environment, c.platform
+        GROUP BY a.name, c.environment, c.provider
         """
 
     /// About whose devices; nil for all.

@@ -4,13 +4,13 @@ package import PostgresClient
 package struct AppRate: Hashable, Sendable {
     package let id: Int32
     package let app: String
-    /// Nil for all platforms.
-    package let platform: String?
+    /// Nil for all providers.
+    package let provider: String?
 
-    package init(id: Int32, app: String, platform: String? = nil) {
+    package init(id: Int32, app: String, provider: String? = nil) {
         self.id = id
         self.app = app
-        self.platform = platform
+        self.provider = provider
     }
 }
 
@@ -18,7 +18,7 @@ package struct AppRate: Hashable, Sendable {
 package struct LiveRates: PostgresStatement {
     package static let name = "live_rates"
     package static let sql = """
-        SELECT r.id, a.name, r.platform
+        SELECT r.id, a.name, r.provider
         FROM fanfare.rates AS r JOIN fanfare.apps AS a ON a.id = r.app_id
         WHERE r.app_id IS NOT NULL
         ORDER BY r.id
@@ -27,6 +27,6 @@ package struct LiveRates: PostgresStatement {
     package init() {}
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AppRate {
-        AppRate(id: try row.int32(0), app: try row.string(1), platform: try row.string(orNil: 2))
+        AppRate(id: try row.int32(0), app: try row.string(1), provider: try row.string(orNil: 2))
     }
 }

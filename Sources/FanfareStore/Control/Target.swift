@@ -5,16 +5,16 @@ package import PostgresClient
 package struct Target: Hashable, Sendable {
     package let id: Int16
     package let app: String
-    package let platform: String
+    package let provider: String
     package let environment: String
     /// The key of `to` (`fcm_topic`, `fcm_condition`, `channel`) where the provider keeps the audience: its pairs have no
     /// device.
     package var nativeKey: String?
 
-    package init(id: Int16, app: String, platform: String, environment: String, nativeKey: String? = nil) {
+    package init(id: Int16, app: String, provider: String, environment: String, nativeKey: String? = nil) {
         self.id = id
         self.app = app
-        self.platform = platform
+        self.provider = provider
         self.environment = environment
         self.nativeKey = nativeKey
     }
@@ -24,7 +24,7 @@ package struct Target: Hashable, Sendable {
 package struct AllTargets: PostgresStatement {
     package static let name = "all_targets"
     package static let sql = """
-        SELECT t.id, a.name, t.platform, t.environment, t.native_key
+        SELECT t.id, a.name, t.provider, t.environment, t.native_key
         FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id
         """
 
@@ -34,7 +34,7 @@ package struct AllTargets: PostgresStatement {
         Target(
             id: try row.int16(0),
             app: try row.string(1),
-            platform: try row.string(2),
+            provider: try row.string(2),
             environment: try row.string(3),
             nativeKey: try row.string(orNil: 4)
         )

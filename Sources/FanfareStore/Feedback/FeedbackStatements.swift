@@ -30,7 +30,7 @@ package struct FeedbackItem: Equatable {
     package let place: FeedbackPlace
     package let at: Timestamp
     package let app: String
-    package let platform: String
+    package let provider: String
     package let environment: String
     /// 0 where the provider keeps the audience.
     package let deviceID: Int64
@@ -66,7 +66,7 @@ package struct ReadFeedback: PostgresStatement {
     /// Rows; as many mean that there may be more of the last row's batch.
     package static let limit = 1_000
     package static let sql = """
-        SELECT f.number, p.position::smallint, b.id IS NULL, b.closed_at, a.name, t.platform, t.environment, p.device_id,
+        SELECT f.number, p.position::smallint, b.id IS NULL, b.closed_at, a.name, t.provider, t.environment, p.device_id,
             d.user_id, encode(d.token_hash, 'hex'),
             CASE WHEN d.id IS NULL THEN p.device_id <> 0 ELSE d.disabled_at IS NOT NULL AND d.disabled_reason = p.reason END, p.event_id,
             v.event_type, r.name, b.attempt, p.outcome, p.reason
@@ -132,7 +132,7 @@ package struct ReadFeedback: PostgresStatement {
                 place: FeedbackPlace(number: number, pair: pair),
                 at: try row.timestamp(3),
                 app: try row.string(4),
-                platform: try row.string(5),
+                provider: try row.string(5),
                 environment: try row.string(6),
                 deviceID: try row.int64(7),
                 userID: try row.string(orNil: 8),

@@ -3,7 +3,7 @@ package import PostgresClient
 /// What waits to be claimed of one kind, about.
 package struct BacklogRow: Sendable {
     package let app: String
-    package let platform: String
+    package let provider: String
     package let environment: String
     package let lane: Int16
     /// 0 for none.
@@ -25,7 +25,7 @@ package struct BacklogRow: Sendable {
 package struct ListBacklog: PostgresStatement {
     package static let name = "list_backlog"
     package static let sql = """
-        SELECT app, platform, environment, lane, gate_id, is_retry, batches, is_more, pairs, due_batches, next_at, oldest
+        SELECT app, provider, environment, lane, gate_id, is_retry, batches, is_more, pairs, due_batches, next_at, oldest
         FROM fanfare.backlog()
         """
 
@@ -34,7 +34,7 @@ package struct ListBacklog: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> BacklogRow {
         BacklogRow(
             app: try row.string(0),
-            platform: try row.string(1),
+            provider: try row.string(1),
             environment: try row.string(2),
             lane: try row.int16(3),
             gateID: try row.int32(4),

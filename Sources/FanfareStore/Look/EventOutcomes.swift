@@ -4,7 +4,7 @@ package import PostgresClient
 package struct EventOutcomes: PostgresStatement {
     package static let name = "event_outcomes"
     package static let sql = """
-        SELECT app, rule, platform, environment, attempt, outcome, reason, pairs, first_at, last_at, last_batch, advice
+        SELECT app, rule, provider, environment, attempt, outcome, reason, pairs, first_at, last_at, last_batch, advice
         FROM fanfare.event_outcomes($1, $2, $3)
         """
 
@@ -21,7 +21,7 @@ package struct EventOutcomes: PostgresStatement {
     package struct Row: Sendable {
         package let app: String
         package let rule: String
-        package let platform: String
+        package let provider: String
         package let environment: String
         /// 1 for the first attempt, 2 for all later ones.
         package let attempt: Int16
@@ -47,7 +47,7 @@ package struct EventOutcomes: PostgresStatement {
         Row(
             app: try row.string(0),
             rule: try row.string(1),
-            platform: try row.string(2),
+            provider: try row.string(2),
             environment: try row.string(3),
             attempt: try row.int16(4),
             outcome: try row.string(5),

@@ -4,7 +4,7 @@ package import PostgresClient
 package struct EventPushes: PostgresStatement {
     package static let name = "event_pushes"
     package static let sql = """
-        SELECT p.batch_id, $1::bigint, p.device_id, v.event_type, p.app, p.rule, p.rule_version, p.platform, p.environment, p.user_id,
+        SELECT p.batch_id, $1::bigint, p.device_id, v.event_type, p.app, p.rule, p.rule_version, p.provider, p.environment, p.user_id,
             p.attempt, p.outcome, p.reason, p.at, p.detail
         FROM fanfare.event_pushes($1, $2, $3, $4, $5, $6, $7) AS p
         CROSS JOIN (SELECT (SELECT e.type FROM fanfare.events AS e WHERE e.id = $1) AS event_type) AS v
@@ -55,7 +55,7 @@ package struct EventPushes: PostgresStatement {
 package struct UserPushes: PostgresStatement {
     package static let name = "user_pushes"
     package static let sql = """
-        SELECT batch_id, event_id, device_id, event_type, app, rule, rule_version, platform, environment, $1, attempt, outcome, reason, at,
+        SELECT batch_id, event_id, device_id, event_type, app, rule, rule_version, provider, environment, $1, attempt, outcome, reason, at,
             detail
         FROM fanfare.user_pushes($1, $2, $3, $4, $5)
         """

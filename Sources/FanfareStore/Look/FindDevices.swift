@@ -7,13 +7,13 @@ package struct FindDevices: PostgresStatement {
     package static let name = "find_devices"
     package static let sql = """
         WITH looked AS MATERIALIZED (
-            SELECT d.id, d.app_id, d.platform, d.disabled_at, d.disabled_reason FROM fanfare.devices AS d
+            SELECT d.id, d.app_id, d.provider, d.disabled_at, d.disabled_reason FROM fanfare.devices AS d
             WHERE d.id < coalesce($5, 9223372036854775807) ORDER BY d.id DESC LIMIT $7
         ),
         found AS MATERIALIZED (
             SELECT l.id FROM looked AS l
             WHERE ($1::text IS NULL OR l.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1))
-                AND ($2::text IS NULL OR l.platform = $2) AND ($3::boolean IS NULL OR (l.disabled_at IS NOT NULL) = $3)
+                AND ($2::text IS NULL OR l.provider = $2) AND ($3::boolean IS NULL OR (l.disabled_at IS NOT NULL) = $3)
                 AND ($4::text IS NULL OR l.disabled_reason = $4) AND ($8::timestamptz IS NULL OR l.disabled_at >= $8)
             ORDER BY l.id DESC LIMIT $6
         )
@@ -30,7 +30,7 @@ package struct FindDevices: PostgresStatement {
         """
 
     package let app: String?
-    package let platform: String?
+    package let provider: String?
     /// Nil for enabled and disabled ones.
     package let isDisabled: Bool?
     package let reason: String?
@@ -44,7 +44,7 @@ package struct FindDevices: PostgresStatement {
 
     package init(
         app: String?,
-        platform: String? = nil,
+        provider: String? = nil,
         isDisabled: Bool? = nil,
         reason: String? = nil,
         disabledSince: Timestamp? = nil,
@@ -52,13 +52,13 @@ package struct FindDevices: PostgresStatement {
         limit: Int64,
         budget: Int64 = Int64(SearchBudget.devices)
     ) {
-        (self.app, self.platform, self.isDisabled, self.reason) = (app, platform, isDisabled, reason)
+        (self.app, self.provider, self.isDisabled, self.reason) = (app, provider, isDisabled, reason)
         (self.disabledSince, self.before, self.limit, self.budget) = (disabledSince, before, limit, budget)
     }
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(app)
-        binds.append(platform)
+        binds.append(provider)
         binds.append(isDisabled)
         binds.append(reason)
         binds.append(before)
@@ -113,7 +113,7 @@ package struct SampleDevices: PostgresStatement {
         WITH part AS (
             SELECT least(1, 500.0 / greatest(c.relpages, 1)) AS share FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass
         )
-        SELECT a.name, d.platform, t.environment, d.disabled_reason, round(count(*) / p.share)::bigint, p.share = 1
+        SELECT a.name, d.provider, t.environment, d.disabled_reason, round(count(*) / p.share)::bigint, p.share = 1
         FROM fanfare.devices AS d
             TABLESAMPLE SYSTEM ((SELECT least(100, 50000.0 / greatest(c.relpages, 1))
                 FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass)) REPEATABLE (1)
@@ -135,7 +135,7 @@ package struct SampleDevices: PostgresStatement {
     /// One kind.
     package struct Row: Sendable {
         package let app: String
-        package let platform: String
+        package let provider: String
         package let environment: String
         /// Why they are disabled; nil for those that are not.
         package let disabledReason: String?
@@ -151,7 +151,7 @@ package struct SampleDevices: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
         Row(
             app: try row.string(0),
-            platform: try row.string(1),
+            provider: try row.string(1),
             environment: try row.string(2),
             disabledReason: try row.string(orNil: 3),
             devices: try row.int64(4),

@@ -108,7 +108,7 @@ package struct CountsOverTime: PostgresStatement {
 package struct AnswersByReason: PostgresStatement {
     package static let name = "answers_by_reason"
     package static let sql = """
-        SELECT a.name, t.platform, t.environment, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), s.count, s.last_at
+        SELECT a.name, t.provider, t.environment, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), s.count, s.last_at
         FROM (
             SELECT x.target_id, x.code, sum(x.count)::bigint AS count, max(x.last_at) AS last_at
             FROM (
@@ -125,7 +125,7 @@ package struct AnswersByReason: PostgresStatement {
         JOIN fanfare.targets AS t ON t.id = s.target_id
         JOIN fanfare.apps AS a ON a.id = t.app_id
         LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.code
-        ORDER BY a.name, t.platform, t.environment, s.count DESC
+        ORDER BY a.name, t.provider, t.environment, s.count DESC
         """
 
     package let since: Timestamp
@@ -139,7 +139,7 @@ package struct AnswersByReason: PostgresStatement {
     /// One reason.
     package struct Row: Sendable {
         package let app: String
-        package let platform: String
+        package let provider: String
         package let environment: String
         package let outcome: String
         package let reason: String
@@ -156,7 +156,7 @@ package struct AnswersByReason: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
         Row(
             app: try row.string(0),
-            platform: try row.string(1),
+            provider: try row.string(1),
             environment: try row.string(2),
             outcome: try row.string(3),
             reason: try row.string(4),

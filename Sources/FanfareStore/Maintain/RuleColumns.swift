@@ -7,10 +7,10 @@ package struct RuleColumns: Equatable {
     package var audience: String
     package var audiencePath: String?
     /// Who keeps the audience; nil if Fanfare does.
-    package var nativePlatform: String?
+    package var nativeProvider: String?
     package var devicesPath: String?
     package var kind: String
-    package var platform: String?
+    package var provider: String?
     package var lane: Int16
     package var ttlSeconds: Int64?
     package var supersede: Bool
@@ -33,10 +33,10 @@ extension RuleColumns {
             whenPath: definition.when,
             audience: selection.key.rawValue,
             audiencePath: path,
-            nativePlatform: selection.provider?.rawValue,
+            nativeProvider: selection.provider?.rawValue,
             devicesPath: definition.audience.devices,
             kind: definition.audience.kind.rawValue,
-            platform: definition.audience.platform?.rawValue,
+            provider: definition.audience.provider?.rawValue,
             lane: definition.lane.rawValue,
             ttlSeconds: definition.ttl?.seconds,
             supersede: definition.dropsOlder,

@@ -66,7 +66,7 @@ package struct ActivateRules: PostgresStatement {
         WITH good AS (
             SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                 $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[], $14::boolean[]) AS g (id, event_type,
-                when_path, audience, audience_path, devices_path, kind, platform, lane, ttl, supersede, enabled, native_platform,
+                when_path, audience, audience_path, devices_path, kind, provider, lane, ttl, supersede, enabled, native_provider,
                 is_gathering)
         ),
         activated AS (
@@ -75,10 +75,10 @@ package struct ActivateRules: PostgresStatement {
                 event_type = CASE WHEN g.is_gathering THEN concat('digest.', a.name, '.', r.name) ELSE g.event_type END,
                 when_path = CASE WHEN NOT g.is_gathering THEN g.when_path::jsonpath END, audience = g.audience,
                 audience_path = g.audience_path::jsonpath, devices_path = g.devices_path::jsonpath, kind = g.kind,
-                platform = g.platform, lane = g.lane, ttl = make_interval(secs => g.ttl::float8), supersede = g.supersede,
+                provider = g.provider, lane = g.lane, ttl = make_interval(secs => g.ttl::float8), supersede = g.supersede,
                 enabled = g.enabled,
-                native_target_id = CASE WHEN g.native_platform IS NOT NULL
-                    THEN fanfare.native_target_id_for(r.app_id, g.native_platform, g.audience) END,
+                native_target_id = CASE WHEN g.native_provider IS NOT NULL
+                    THEN fanfare.native_target_id_for(r.app_id, g.native_provider, g.audience) END,
                 retired_at = coalesce(v.retired_at, CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
                     SELECT FROM fanfare.rule_versions AS n
                     WHERE n.rule_id = v.rule_id AND n.version > v.version AND (n.state = 'active' OR n.id = ANY ($1)))
@@ -133,12 +133,12 @@ package struct ActivateRules: PostgresStatement {
         binds.append(columns.map(\.audiencePath))
         binds.append(columns.map(\.devicesPath))
         binds.append(columns.map(\.kind))
-        binds.append(columns.map(\.platform))
+        binds.append(columns.map(\.provider))
         binds.append(columns.map(\.lane))
         binds.append(columns.map(\.ttlSeconds))
         binds.append(columns.map(\.supersede))
         binds.append(columns.map(\.enabled))
-        binds.append(columns.map(\.nativePlatform))
+        binds.append(columns.map(\.nativeProvider))
         binds.append(columns.map(\.isGathering))
     }
 }

@@ -10,9 +10,9 @@ package struct AddTraffic: PostgresStatement {
         SELECT n.what, date_bin('1 minute', statement_timestamp(), 'epoch'), coalesce(x.id, 0), n.lane, n.code, sum(n.count)
         FROM set_config('synchronous_commit', 'off', true),
             unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::smallint[], $7::bigint[])
-                AS n (what, app, platform, environment, lane, code, count)
+                AS n (what, app, provider, environment, lane, code, count)
         LEFT JOIN fanfare.apps AS a ON a.name = n.app
-        LEFT JOIN fanfare.targets AS x ON x.app_id = a.id AND x.platform = n.platform AND x.environment = coalesce(n.environment, 'production')
+        LEFT JOIN fanfare.targets AS x ON x.app_id = a.id AND x.provider = n.provider AND x.environment = coalesce(n.environment, 'production')
             AND x.native_key IS NULL
         GROUP BY 1, 2, 3, 4, 5
         -- The same for all, or two daemons would wait for each other.
@@ -26,14 +26,14 @@ package struct AddTraffic: PostgresStatement {
     package struct Count {
         package let kind: TrafficKind
         /// Where it went; nil where it is of no target, and of the production's where there is no environment.
-        package let target: (app: String, platform: String, environment: String?)?
+        package let target: (app: String, provider: String, environment: String?)?
         package let lane: Int16
         package let code: Int16
         package let count: Int64
 
         package init(
             _ kind: TrafficKind,
-            target: (app: String, platform: String, environment: String?)? = nil,
+            target: (app: String, provider: String, environment: String?)? = nil,
             lane: Int16 = 0,
             code: Int16,
             count: Int64
@@ -51,7 +51,7 @@ package struct AddTraffic: PostgresStatement {
     package func bind(to binds: inout PostgresBinds) {
         binds.append(counts.map(\.kind.rawValue))
         binds.append(counts.map { $0.target?.app })
-        binds.append(counts.map { $0.target?.platform })
+        binds.append(counts.map { $0.target?.provider })
         binds.append(counts.map { $0.target.flatMap(\.environment) })
         binds.append(counts.map(\.lane))
         binds.append(counts.map(\.code))

@@ -3,9 +3,9 @@ package import PostgresClient
 
 /// The devices of an audience, counted by what tells them apart in a campaign.
 package struct AudienceCells: Sendable {
-    /// Those of one platform and one time zone that are disabled for one reason, or not.
+    /// Those of one provider and one time zone that are disabled for one reason, or not.
     package struct Cell: Sendable, Equatable {
-        package let platform: String
+        package let provider: String
         /// As it was registered; nil for devices that have none.
         package let timeZone: String?
         /// Why they are disabled; nil where they are not.
@@ -46,9 +46,9 @@ extension AudienceQuery {
         let rows = try connection.query(cellsSQL, binds: binds + own).rows
         func number(_ text: String?) -> Int64? { text.flatMap { Int64($0) } }
         let cells = rows.compactMap { row -> AudienceCells.Cell? in
-            guard let platform = row[3], let devices = number(row[6]) else { return nil }
+            guard let provider = row[3], let devices = number(row[6]) else { return nil }
             return AudienceCells.Cell(
-                platform: platform,
+                provider: provider,
                 timeZone: row[4],
                 disabledReason: row[5],
                 devices: devices,
@@ -75,16 +75,16 @@ extension AudienceQuery {
             ? "(SELECT count(*) FROM named), (SELECT n.variables FROM named AS n WHERE n.variables IS NOT NULL LIMIT 1)::text"
             : "NULL, NULL"
         return """
-            \(prologue)SELECT u.users, \(query), c.platform, c.time_zone, c.disabled_reason, c.devices,
+            \(prologue)SELECT u.users, \(query), c.provider, c.time_zone, c.disabled_reason, c.devices,
                 (extract(epoch FROM fanfare.instant(\(wall)::timestamp, z.name)) * 1000000)::bigint,
                 to_char(to_timestamp(\(time)::bigint / 1000000.0) AT TIME ZONE z.name, 'YYYY-MM-DD HH24:MI')
             FROM (\(usersSQL)) AS u (users)
             LEFT JOIN (
-                SELECT d.platform, d.time_zone, d.disabled_reason, count(*) AS devices \(source)
-                GROUP BY d.platform, d.time_zone, d.disabled_reason
+                SELECT d.provider, d.time_zone, d.disabled_reason, count(*) AS devices \(source)
+                GROUP BY d.provider, d.time_zone, d.disabled_reason
             ) AS c ON true
-            LEFT JOIN LATERAL (SELECT fanfare.zone(c.time_zone, \(zone)::text) AS name OFFSET 0) AS z ON c.platform IS NOT NULL
-            ORDER BY c.platform, c.time_zone, c.disabled_reason
+            LEFT JOIN LATERAL (SELECT fanfare.zone(c.time_zone, \(zone)::text) AS name OFFSET 0) AS z ON c.provider IS NOT NULL
+            ORDER BY c.provider, c.time_zone, c.disabled_reason
             """
     }
 }

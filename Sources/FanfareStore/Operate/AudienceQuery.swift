@@ -3,7 +3,7 @@ package import FanfareCore
 /// Whom a rule reaches with one event, as a condition on `fanfare.devices AS d`: what planning does, read-only and without
 /// batches.
 ///
-/// Binds `$1` app, `$2` kind, `$3` platform, `$4` the filter on attributes, `$5` the payload, then its own.
+/// Binds `$1` app, `$2` kind, `$3` provider, `$4` the filter on attributes, `$5` the payload, then its own.
 package struct AudienceQuery {
     /// Whether a device is in the audience, before any filter.
     package let condition: String
@@ -49,7 +49,7 @@ package struct AudienceQuery {
             condition = """
                 d.token_hash IN (
                     SELECT sha256(convert_to(CASE WHEN p.folds_case THEN lower(item #>> '{}') ELSE item #>> '{}' END, 'UTF8'))
-                    FROM fanfare.platforms AS p
+                    FROM fanfare.providers AS p
                     CROSS JOIN jsonb_path_query_tz($5::jsonb, $6::jsonpath, '{}', true) AS item
                     WHERE p.name = $3 AND jsonb_typeof(item) = 'string')
                 """
@@ -69,7 +69,7 @@ package struct AudienceQuery {
             campaignSQL == nil || own.isEmpty
             ? "" : "WITH named AS MATERIALIZED (SELECT a.user_id, a.variables FROM fanfare.audience($6, '') AS a) "
         let payload = JSONValue.object(context.payload).text
-        let filters = [audience.platform?.rawValue, audience.devices]
+        let filters = [audience.provider?.rawValue, audience.devices]
         binds = [definition.app, kind] + filters + [payload] + own
     }
 
@@ -106,7 +106,7 @@ package struct AudienceQuery {
     var source: String {
         """
         FROM fanfare.devices AS d
-        WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND ($2::text IS NULL OR d.kind = $2) AND ($3::text IS NULL OR d.platform = $3)
+        WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND ($2::text IS NULL OR d.kind = $2) AND ($3::text IS NULL OR d.provider = $3)
             AND $5::jsonb IS NOT NULL AND d.disabled_reason IS DISTINCT FROM 'reassigned' AND \(Self.fits)
             AND (\(condition))
         """
@@ -117,26 +117,26 @@ package struct AudienceQuery {
         "SELECT count(DISTINCT hashtextextended(d.user_id, 0)) \(source) AND d.disabled_at IS NULL"
     }
 
-    /// Counts devices by platform; a row without platform counts all, and their users.
+    /// Counts devices by provider; a row without provider counts all, and their users.
     package var countSQL: String {
         """
-        SELECT d.platform, count(*) FILTER (WHERE d.disabled_at IS NULL),
-            CASE WHEN grouping(d.platform) = 1 THEN (\(usersSQL)) END, count(*) FILTER (WHERE d.disabled_at IS NOT NULL)
+        SELECT d.provider, count(*) FILTER (WHERE d.disabled_at IS NULL),
+            CASE WHEN grouping(d.provider) = 1 THEN (\(usersSQL)) END, count(*) FILTER (WHERE d.disabled_at IS NOT NULL)
         \(source)
-        GROUP BY GROUPING SETS ((d.platform), ()) ORDER BY d.platform NULLS LAST
+        GROUP BY GROUPING SETS ((d.provider), ()) ORDER BY d.provider NULLS LAST
         """
     }
 
     /// All of one user's devices, and what keeps each of them from being reached.
     package var userSQL: String {
         """
-        SELECT d.id, d.platform, d.environment, d.kind, d.disabled_at, d.disabled_reason,
-            $2::text IS NULL OR d.kind = $2, $3::text IS NULL OR d.platform = $3, \(Self.fits), \(condition),
+        SELECT d.id, d.provider, d.environment, d.kind, d.disabled_at, d.disabled_reason,
+            $2::text IS NULL OR d.kind = $2, $3::text IS NULL OR d.provider = $3, \(Self.fits), \(condition),
             array_to_string(ARRAY(
                 SELECT t.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id
                 WHERE s.device_id = d.id ORDER BY t.name LIMIT 20), ', ')
         FROM (
-            SELECT x.id, x.platform, t.environment, x.kind, x.user_id, x.attributes, x.token_hash, x.disabled_at, x.disabled_reason
+            SELECT x.id, x.provider, t.environment, x.kind, x.user_id, x.attributes, x.token_hash, x.disabled_at, x.disabled_reason
             FROM fanfare.devices AS x JOIN fanfare.targets AS t ON t.id = x.target_id
             WHERE x.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND x.user_id = $\(binds.count + 1)
         ) AS d

@@ -130,9 +130,9 @@ package struct AppUse: PostgresStatement {
     package static let sql = """
         SELECT a.name,
             ARRAY(
-                SELECT DISTINCT t.platform FROM fanfare.targets AS t WHERE t.app_id = a.id AND EXISTS (
+                SELECT DISTINCT t.provider FROM fanfare.targets AS t WHERE t.app_id = a.id AND EXISTS (
                     SELECT FROM fanfare.devices AS d
-                    WHERE d.app_id = a.id AND d.platform = t.platform AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+                    WHERE d.app_id = a.id AND d.provider = t.provider AND d.disabled_reason IS DISTINCT FROM 'reassigned'
                         AND d.disabled_at IS NULL)
                 ORDER BY 1),
             ARRAY(SELECT r.name FROM fanfare.rules AS r
@@ -146,12 +146,12 @@ package struct AppUse: PostgresStatement {
     /// One app.
     package struct Use {
         package let name: String
-        /// Platforms with at least one device that is enabled.
-        package let platforms: [String]
+        /// Providers with at least one device that is enabled.
+        package let providers: [String]
         package let rules: [String]
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Use {
-        Use(name: try row.string(0), platforms: try row.strings(1), rules: try row.strings(2))
+        Use(name: try row.string(0), providers: try row.strings(1), rules: try row.strings(2))
     }
 }

@@ -28,7 +28,7 @@ public struct DeliveryRow: Sendable {
     /// The rule's version.
     public let ruleVersion: Int32
     /// A provider's name.
-    public let platform: String
+    public let provider: String
     /// `production` or `sandbox`.
     public let environment: String
     /// The device's user, if known.
@@ -51,7 +51,7 @@ public struct DeliveryRow: Sendable {
             app: try row.string(4),
             rule: try row.string(5),
             ruleVersion: try row.int32(6),
-            platform: try row.string(7),
+            provider: try row.string(7),
             environment: try row.string(8),
             userID: try row.string(orNil: 9),
             attempt: try row.int16(10),

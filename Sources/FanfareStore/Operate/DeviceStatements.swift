@@ -14,7 +14,7 @@ package struct RegisterDevice: PostgresStatement {
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(registration.app)
-        binds.append(registration.platform)
+        binds.append(registration.provider)
         binds.append(registration.token)
         binds.append(registration.userID)
         binds.append(registration.kind)
@@ -38,18 +38,18 @@ package struct UnregisterDevice: PostgresStatement {
     package static let sql = "SELECT fanfare.unregister_device($1, $2, $3)"
 
     package let app: String
-    package let platform: String
+    package let provider: String
     package let token: String
 
-    package init(app: String, platform: String, token: String) {
+    package init(app: String, provider: String, token: String) {
         self.app = app
-        self.platform = platform
+        self.provider = provider
         self.token = token
     }
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(app)
-        binds.append(platform)
+        binds.append(provider)
         binds.append(token)
     }
 
@@ -88,16 +88,16 @@ package struct DeviceOwner: PostgresStatement {
         """
 
     package let app: String
-    package let platform: String
+    package let provider: String
     package let token: String
 
-    package init(app: String, platform: String, token: String) {
-        (self.app, self.platform, self.token) = (app, platform, token)
+    package init(app: String, provider: String, token: String) {
+        (self.app, self.provider, self.token) = (app, provider, token)
     }
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(app)
-        binds.append(platform)
+        binds.append(provider)
         binds.append(token)
     }
 

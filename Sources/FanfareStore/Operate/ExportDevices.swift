@@ -4,8 +4,8 @@ package import PostgresClient
 package struct DeviceExportPage: Sendable {
     /// Of which app.
     package let app: String
-    /// Of which platform; nil for all.
-    package let platform: String?
+    /// Of which provider; nil for all.
+    package let provider: String?
     /// Whether those are given that get nothing.
     package let includesDisabled: Bool
     /// Behind which device.
@@ -17,13 +17,13 @@ package struct DeviceExportPage: Sendable {
     ///
     /// - Parameters:
     ///   - app: of which app.
-    ///   - platform: of which platform; nil for all.
+    ///   - provider: of which provider; nil for all.
     ///   - includesDisabled: whether those are given that get nothing.
     ///   - after: the id of the last device of the page before; 0 for the first page.
     ///   - limit: how many devices at most.
-    package init(app: String, platform: String?, includesDisabled: Bool, after: Int64, limit: Int64) {
+    package init(app: String, provider: String?, includesDisabled: Bool, after: Int64, limit: Int64) {
         self.app = app
-        self.platform = platform
+        self.provider = provider
         self.includesDisabled = includesDisabled
         self.after = after
         self.limit = limit
@@ -31,7 +31,7 @@ package struct DeviceExportPage: Sendable {
 
     func bind(to binds: inout PostgresBinds) {
         binds.append(app)
-        binds.append(platform)
+        binds.append(provider)
         binds.append(includesDisabled)
         binds.append(after)
         binds.append(limit)
@@ -58,7 +58,7 @@ package struct ExportDevices: PostgresStatement {
     /// A token that another user has now is not theirs any more, and not given.
     static func text(_ secrets: String) -> String {
         """
-        SELECT d.id, d.platform, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), \(secrets), d.user_id, d.locale, d.time_zone,
+        SELECT d.id, d.provider, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), \(secrets), d.user_id, d.locale, d.time_zone,
             d.attributes::text, to_char(d.registered_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
             to_char(d.disabled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), d.disabled_reason,
             ARRAY(
@@ -67,7 +67,7 @@ package struct ExportDevices: PostgresStatement {
         FROM fanfare.devices AS d
         JOIN fanfare.targets AS t ON t.id = d.target_id
         WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND d.id > $4
-            AND ($2::text IS NULL OR d.platform = $2)
+            AND ($2::text IS NULL OR d.provider = $2)
             AND (d.disabled_at IS NULL OR $3 AND d.disabled_reason <> 'reassigned')
         ORDER BY d.id
         LIMIT $5
@@ -112,7 +112,7 @@ package struct ExportedDevice: Sendable {
 
     /// The columns behind the id.
     package static let names = [
-        "platform", "environment", "kind", "token_hash", "token", "p256dh", "auth", "user_id", "locale", "time_zone",
+        "provider", "environment", "kind", "token_hash", "token", "p256dh", "auth", "user_id", "locale", "time_zone",
         "attributes", "registered_at", "disabled_at", "disabled_reason",
     ]
 }

@@ -4,7 +4,7 @@ package import PostgresClient
 /// How long what one lane of one target could be sending by now has waited.
 package struct ReadyAge: Sendable {
     package let app: String
-    package let platform: String
+    package let provider: String
     package let environment: String
     package let lane: Lane
     /// Since the first of it was due; 0 where nothing is.
@@ -31,7 +31,7 @@ package struct ReadyAges: PostgresStatement {
             SELECT p.gate_id FROM places AS p WHERE \(QueueSQL.isOpen("p.gate_id", hasNoRate: true))
         )
         -- 2. What is due later is first where nothing is due.
-        SELECT a.name, t.platform, t.environment, l.lane,
+        SELECT a.name, t.provider, t.environment, l.lane,
             greatest(coalesce(extract(epoch FROM clock_timestamp() - min(d.not_before)), 0), 0)::float8
         FROM fanfare.targets AS t
         JOIN fanfare.apps AS a ON a.id = t.app_id
@@ -46,7 +46,7 @@ package struct ReadyAges: PostgresStatement {
                 ORDER BY x.not_before LIMIT 1
             ) AS w
         ) AS d ON true
-        GROUP BY a.name, t.platform, t.environment, l.lane
+        GROUP BY a.name, t.provider, t.environment, l.lane
         """
 
     package init() {}
@@ -54,7 +54,7 @@ package struct ReadyAges: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ReadyAge {
         ReadyAge(
             app: try row.string(0),
-            platform: try row.string(1),
+            provider: try row.string(1),
             environment: try row.string(2),
             lane: Lane(rawValue: try row.int16(3)) ?? .normal,
             seconds: try row.double(4)

@@ -8,7 +8,7 @@ package struct ListTokens: PostgresStatement {
         SELECT d.id, d.token
         FROM fanfare.devices AS d
         WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1)
-            AND d.platform = 'fcm' AND d.kind = 'device' AND d.disabled_at IS NULL AND d.id > $4
+            AND d.provider = 'fcm' AND d.kind = 'device' AND d.disabled_at IS NULL AND d.id > $4
             AND ($3::text[] IS NULL OR d.user_id = ANY ($3))
             AND ($2::text IS NULL OR EXISTS (
                 SELECT FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id

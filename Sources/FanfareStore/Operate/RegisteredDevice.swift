@@ -8,7 +8,7 @@ public struct RegisteredDevice: Sendable {
     /// The app it belongs to.
     public let app: String
     /// A provider's name, such as `apns`.
-    public let platform: String
+    public let provider: String
     /// `production` or `sandbox`.
     public let environment: String
     /// What the token is for.
@@ -35,7 +35,7 @@ public struct RegisteredDevice: Sendable {
 package struct ListDevices: PostgresStatement {
     package static let name = "list_devices"
     package static let columns = """
-        d.id, a.name, d.platform, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), d.user_id, d.locale,
+        d.id, a.name, d.provider, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), d.user_id, d.locale,
         d.time_zone, d.attributes::text, d.registered_at, d.disabled_at, d.disabled_reason
         """
     package static let sql = """
@@ -44,7 +44,7 @@ package struct ListDevices: PostgresStatement {
         JOIN fanfare.apps AS a ON a.id = d.app_id
         JOIN fanfare.targets AS t ON t.id = d.target_id
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR d.user_id = $2)
-            AND ($3::text IS NULL OR d.platform = $3) AND ($4::boolean IS NULL OR (d.disabled_at IS NOT NULL) = $4)
+            AND ($3::text IS NULL OR d.provider = $3) AND ($4::boolean IS NULL OR (d.disabled_at IS NOT NULL) = $4)
             AND ($5::text IS NULL OR EXISTS (
                 SELECT FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
                 WHERE s.device_id = d.id AND o.name = $5))
@@ -62,7 +62,7 @@ package struct ListDevices: PostgresStatement {
     package func bind(to binds: inout PostgresBinds) {
         binds.append(filter.app)
         binds.append(filter.user)
-        binds.append(filter.platform)
+        binds.append(filter.provider)
         binds.append(filter.isDisabled)
         binds.append(filter.topic)
         binds.append(filter.limit)
@@ -73,7 +73,7 @@ package struct ListDevices: PostgresStatement {
         RegisteredDevice(
             id: try row.int64(0),
             app: try row.string(1),
-            platform: try row.string(2),
+            provider: try row.string(2),
             environment: try row.string(3),
             kind: try row.string(4),
             tokenHash: try row.string(5),
@@ -101,14 +101,14 @@ package struct ListSubscribers: PostgresStatement {
         ) AS s
         -- Readers may see these columns.
         CROSS JOIN LATERAL (
-            SELECT x.id, x.app_id, x.target_id, x.platform, x.kind, x.token_hash, x.user_id, x.locale, x.time_zone, x.attributes,
+            SELECT x.id, x.app_id, x.target_id, x.provider, x.kind, x.token_hash, x.user_id, x.locale, x.time_zone, x.attributes,
                 x.registered_at, x.disabled_at, x.disabled_reason
             FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0
         ) AS d
         JOIN fanfare.apps AS a ON a.id = d.app_id
         JOIN fanfare.targets AS t ON t.id = d.target_id
         WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR d.user_id = $2)
-            AND ($3::text IS NULL OR d.platform = $3) AND ($4::boolean IS NULL OR (d.disabled_at IS NOT NULL) = $4)
+            AND ($3::text IS NULL OR d.provider = $3) AND ($4::boolean IS NULL OR (d.disabled_at IS NOT NULL) = $4)
         ORDER BY s.device_id DESC
         LIMIT $6
         """

@@ -47,7 +47,7 @@ package struct ListDaemons: PostgresStatement {
 /// What one lane of one target still has to send.
 package struct QueueRow: Sendable {
     package let app: String
-    package let platform: String
+    package let provider: String
     package let environment: String
     package let lane: String
     package let ready: Int64
@@ -60,10 +60,10 @@ package struct QueueRow: Sendable {
 package struct ListQueues: PostgresStatement {
     package static let name = "list_queues"
     package static let sql = """
-        SELECT app, platform, environment, lane, sum(ready)::bigint, sum(in_flight)::bigint, sum(waiting)::bigint, min(oldest)
+        SELECT app, provider, environment, lane, sum(ready)::bigint, sum(in_flight)::bigint, sum(waiting)::bigint, min(oldest)
         FROM fanfare.queue
-        GROUP BY app, platform, environment, lane
-        ORDER BY app, platform, environment, lane
+        GROUP BY app, provider, environment, lane
+        ORDER BY app, provider, environment, lane
         """
 
     package init() {}
@@ -71,7 +71,7 @@ package struct ListQueues: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> QueueRow {
         QueueRow(
             app: try row.string(0),
-            platform: try row.string(1),
+            provider: try row.string(1),
             environment: try row.string(2),
             lane: try row.string(3),
             ready: try row.int64(4),

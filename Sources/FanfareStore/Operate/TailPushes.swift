@@ -8,7 +8,7 @@ package struct TailPushes: PostgresStatement {
     package static let limit = 50
     package static let name = "tail_pushes"
     package static let sql = """
-        SELECT b.id, b.closed_at, b.attempt, v.event_type, r.name, a.name, t.platform, t.environment,
+        SELECT b.id, b.closed_at, b.attempt, v.event_type, r.name, a.name, t.provider, t.environment,
             p.event_id, p.device_id, p.user_id, p.outcome, p.reason,
             CASE WHEN p.outcome = 'refused' THEN b.details ->> p.event_id::text END,
             e.created_at, \(traceIDSQL(of: "e.trace"))
@@ -63,7 +63,7 @@ package struct TailPushes: PostgresStatement {
         package let eventType: String
         package let rule: String
         package let app: String
-        package let platform: String
+        package let provider: String
         package let environment: String
         package let pair: Pair?
     }
@@ -97,7 +97,7 @@ package struct TailPushes: PostgresStatement {
             eventType: try row.string(3),
             rule: try row.string(4),
             app: try row.string(5),
-            platform: try row.string(6),
+            provider: try row.string(6),
             environment: try row.string(7),
             pair: try pair(row)
         )

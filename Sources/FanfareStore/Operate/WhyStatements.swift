@@ -8,7 +8,7 @@ public struct WhyRow: Sendable {
     /// The device, 0 for an audience that a provider keeps; nil where it is about the event, a rule or the user.
     public let deviceID: Int64?
     /// Where the device is pushed to.
-    public let platform: String?
+    public let provider: String?
     /// The number of the attempt; nil where nothing was tried.
     public let attempt: Int32?
     /// The fate, what the rule said, or the outcome.
@@ -44,7 +44,7 @@ public struct WhyVerdict: Sendable {
 package struct WhyRows: PostgresStatement {
     package static let name = "why_rows"
     package static let sql = """
-        SELECT w.at, w.rule, w.device_id, w.platform, w.attempt, w.outcome, w.reason, w.until, w.detail
+        SELECT w.at, w.rule, w.device_id, w.provider, w.attempt, w.outcome, w.reason, w.until, w.detail
         FROM fanfare.why($1, $2, $3) AS w
         """
 
@@ -68,7 +68,7 @@ package struct WhyRows: PostgresStatement {
             at: try row.timestamp(0),
             rule: try row.string(orNil: 1),
             deviceID: try row.int64(orNil: 2),
-            platform: try row.string(orNil: 3),
+            provider: try row.string(orNil: 3),
             attempt: try row.int32(orNil: 4),
             outcome: try row.string(5),
             reason: try row.string(orNil: 6),

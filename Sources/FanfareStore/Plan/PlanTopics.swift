@@ -9,7 +9,7 @@ package struct PlanTopics: PostgresStatement {
     package static let sql = """
         WITH
         wanted AS MATERIALIZED (
-            SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.platform, v.devices_path, v.gate_id,
+            SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.provider, v.devices_path, v.gate_id,
                 t.id AS topic_id, \(QueueSQL.batchSize("$5::int", gate: "v.gate_id")) AS batch_size
             FROM unnest($1::bigint[], $2::int[], $3::text[]) AS w (event_id, rule_version, topic)
             JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
@@ -38,7 +38,7 @@ package struct PlanTopics: PostgresStatement {
             FROM scanned AS s
             CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0) AS d
             WHERE d.disabled_at IS NULL AND d.app_id = s.app_id AND d.kind = s.kind
-                AND (s.platform IS NULL OR d.platform = s.platform)
+                AND (s.provider IS NULL OR d.provider = s.provider)
                 AND (s.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), s.devices_path, '{}', true))
         ),
@@ -142,26 +142,26 @@ package struct PlanDevices: PostgresStatement {
 
 /// Finds the devices that hold the tokens a rule's path names in a payload, and registers those that are unknown.
 ///
-/// Nil for each malformed one, and for each of a platform whose devices have secrets (Web Push, webhooks) that nobody registered: they
+/// Nil for each malformed one, and for each of a provider whose devices have secrets (Web Push, webhooks) that nobody registered: they
 /// are the event's mistake and must not stop its other tokens.
 package struct RegisterTokens: PostgresStatement {
     package static let name = "register_tokens"
     package static let sql = """
         SELECT CASE
-            WHEN NOT fanfare.is_token(v.platform, t.token) THEN NULL
+            WHEN NOT fanfare.is_token(v.provider, t.token) THEN NULL
             WHEN held.id IS NOT NULL THEN held.id
             WHEN p.auth_shape IS NOT NULL THEN NULL
-            ELSE fanfare.register_device(a.name, v.platform, t.token)
+            ELSE fanfare.register_device(a.name, v.provider, t.token)
         END
         FROM fanfare.rule_versions AS v
         JOIN fanfare.apps AS a ON a.id = v.app_id
-        JOIN fanfare.platforms AS p ON p.name = v.platform
+        JOIN fanfare.providers AS p ON p.name = v.provider
         CROSS JOIN LATERAL (
             SELECT DISTINCT CASE WHEN p.folds_case THEN lower(item #>> '{}') ELSE item #>> '{}' END AS token
             FROM jsonb_path_query_tz($2::jsonb -> 'payload', v.audience_path, '{}', true) AS item
             WHERE jsonb_typeof(item) = 'string'
         ) AS t
-        LEFT JOIN LATERAL (SELECT fanfare.device_id(a.name, v.platform, t.token) AS id) AS held ON true
+        LEFT JOIN LATERAL (SELECT fanfare.device_id(a.name, v.provider, t.token) AS id) AS held ON true
         WHERE v.id = $1
         """
 

@@ -84,7 +84,7 @@ package struct SliceStatements {
                 CROSS JOIN found AS f
                 CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = f.device_id OFFSET 0) AS d
                 WHERE v.id = \(version) AND d.disabled_at IS NULL AND d.app_id = v.app_id AND d.kind = v.kind
-                    AND (v.platform IS NULL OR d.platform = v.platform)
+                    AND (v.provider IS NULL OR d.provider = v.provider)
                     AND (v.devices_path IS NULL
                         OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
             )

@@ -19,8 +19,8 @@ public struct DeviceExport: Sendable {
 
     /// The app.
     public var app: String
-    /// Of which platform; nil for all.
-    public var platform: String?
+    /// Of which provider; nil for all.
+    public var provider: String?
     /// Whether those are given that get nothing.
     public var includesDisabled = false
     /// Whether tokens and keys are given: what anybody can push with who has the app's credentials.
@@ -46,7 +46,7 @@ public struct DeviceExport: Sendable {
         on database: ToolDatabase,
         write: ([UInt8]) async throws(ToolError) -> Void
     ) async throws(ToolError) -> Int64 {
-        if let platform { try ToolDatabase.check(platform: platform) }
+        if let provider { try ToolDatabase.check(provider: provider) }
         let names = try await database.run { connection throws(PostgresError) in try connection.run(AppNames()) }
         guard names.contains(app) else {
             let near = NearestName.suggestion(for: app, among: names).map { "Did you mean \($0)?" } ?? ""
@@ -68,7 +68,7 @@ public struct DeviceExport: Sendable {
     private func next(_ after: Int64, _ database: ToolDatabase) async throws(ToolError) -> [ExportedDevice] {
         let page = DeviceExportPage(
             app: app,
-            platform: platform,
+            provider: provider,
             includesDisabled: includesDisabled,
             after: after,
             limit: Self.page

@@ -24,8 +24,8 @@ public struct DeviceImportRequest: Sendable {
     public var format = Format.auto
     /// What columns are taken for, told by hand.
     public var mappings: [ColumnMapping] = []
-    /// The platform of rows that name none.
-    public var platform: String?
+    /// The provider of rows that name none.
+    public var provider: String?
     /// The environment of rows that name none.
     public var environment: String?
     /// When rows that do not say so were registered: a time as ``ImportTime`` reads it; nil for before all that Fanfare knows.
@@ -46,7 +46,7 @@ public struct DeviceImportRequest: Sendable {
 
     /// How the file is read, as far as that decides what its rows mean.
     fileprivate var reading: String {
-        "\(format.rawValue) \(platform ?? "") \(environment ?? "") \(asOf ?? "") \(includesDisabled) \(mappings)"
+        "\(format.rawValue) \(provider ?? "") \(environment ?? "") \(asOf ?? "") \(includesDisabled) \(mappings)"
     }
 }
 
@@ -86,9 +86,9 @@ public struct DeviceImport {
     ///   - rejects: where refused rows are written; nil for nowhere.
     /// - Throws: ``ToolError`` if the file is none that can be imported so.
     public init(_ request: DeviceImportRequest, _ source: ImportSource, rejects: RejectedRows?) throws(ToolError) {
-        if let platform = request.platform { try ToolDatabase.check(platform: platform) }
+        if let provider = request.provider { try ToolDatabase.check(provider: provider) }
         var defaults = ImportRowReader.Defaults()
-        defaults.platform = request.platform ?? (request.format == .firebase ? "fcm" : nil)
+        defaults.provider = request.provider ?? (request.format == .firebase ? "fcm" : nil)
         defaults.environment = request.environment
         defaults.includesDisabled = request.includesDisabled
         defaults.isFirebase = request.format == .firebase

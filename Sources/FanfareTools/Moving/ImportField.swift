@@ -1,6 +1,6 @@
 /// What a column of an imported file may say.
 enum ImportField: Int, CaseIterable, Sendable {
-    case token, platform, userID, kind, environment, locale, timeZone, attributes, p256dh, auth, topics, registeredAt,
+    case token, provider, userID, kind, environment, locale, timeZone, attributes, p256dh, auth, topics, registeredAt,
         disabledAt, disabledReason, isDisabled, isEnabled, deviceType, notificationTypes, subscription
 
     /// What `--map` calls it.
@@ -15,7 +15,7 @@ enum ImportField: Int, CaseIterable, Sendable {
                 "apns_token",
                 "gcm_token", "identifier", "endpoint",
             ]
-        case .platform: ["platform", "provider", "service", "os", "type"]
+        case .provider: ["provider", "platform", "service", "os", "type"]
         case .userID:
             ["user_id", "external_user_id", "external_id", "user", "uid", "customer_id", "account_id", "member_id"]
         case .kind: ["kind", "token_kind"]

@@ -5,7 +5,7 @@ internal import FanfareProviders
 struct ImportRowReader: Sendable {
     /// What holds for rows that say nothing of it.
     struct Defaults: Sendable {
-        var platform: String?
+        var provider: String?
         var environment: String?
         var registeredAt: String?
         var includesDisabled = false
@@ -41,7 +41,7 @@ struct ImportRowReader: Sendable {
             columns[field.rawValue] = column
         }
 
-        private static let identities: Set<ImportField> = [.token, .userID, .topics, .platform, .deviceType]
+        private static let identities: Set<ImportField> = [.token, .userID, .topics, .provider, .deviceType]
 
         subscript(field: ImportField) -> String? { texts[field.rawValue] }
 
@@ -65,14 +65,14 @@ struct ImportRowReader: Sendable {
             let values = try withSubscription(values)
             guard let token = values[.token] else { return .skipped("without a token") }
             var row = ImportRow()
-            switch try platform(values, token) {
+            switch try provider(values, token) {
             case .foreign(let channel): return .skipped("of \(channel)")
-            case .platform(let name): row["platform"] = name
-            case .unknown: throw values.refusal(.platform, "the row says no platform: pass --platform, or map a column")
+            case .provider(let name): row["provider"] = name
+            case .unknown: throw values.refusal(.provider, "the row says no provider: pass --provider, or map a column")
             }
             let ending = try ending(values)
             if ending != nil, !defaults.includesDisabled { return .skipped("disabled there") }
-            if ending == nil { try check(token, of: row["platform"], values) }
+            if ending == nil { try check(token, of: row["provider"], values) }
             if ending?.reason == "reassigned" { return .skipped("whose token another user has") }
             row["token"] = token
             row["user_id"] = try user(values)
@@ -94,34 +94,34 @@ struct ImportRowReader: Sendable {
         }
     }
 
-    private func platform(_ values: Values, _ token: String) throws(ImportRefusal) -> ImportPlatform.Verdict {
+    private func provider(_ values: Values, _ token: String) throws(ImportRefusal) -> ImportProvider.Verdict {
         // OneSignal's numbers say more than a name beside them.
         if let text = values[.deviceType], let number = Int(text) {
-            let verdict = ImportPlatform.oneSignal(number, hasEndpoint: token.hasPrefix("https://"))
+            let verdict = ImportProvider.oneSignal(number, hasEndpoint: token.hasPrefix("https://"))
             guard verdict != .unknown else {
                 throw values.refusal(.deviceType, "is no type of device that is known: \(number)")
             }
             return verdict
         }
-        guard let field = [ImportField.platform, .deviceType].first(where: { values[$0] != nil }),
+        guard let field = [ImportField.provider, .deviceType].first(where: { values[$0] != nil }),
             let text = values[field]
-        else { return (defaults.platform ?? implied(values)).map { .platform($0) } ?? .unknown }
-        let verdict = ImportPlatform.named(text, isFirebase: isFirebase(values))
-        guard verdict != .unknown else { throw values.refusal(field, "is no platform: \(shown(text))") }
+        else { return (defaults.provider ?? implied(values)).map { .provider($0) } ?? .unknown }
+        let verdict = ImportProvider.named(text, isFirebase: isFirebase(values))
+        guard verdict != .unknown else { throw values.refusal(field, "is no provider: \(shown(text))") }
         return verdict
     }
 
     /// Refuses a device to which nothing could ever be sent, where the database cannot tell.
-    private func check(_ token: String, of platform: String?, _ values: Values) throws(ImportRefusal) {
+    private func check(_ token: String, of provider: String?, _ values: Values) throws(ImportRefusal) {
         let recipient = Recipient(token: token, p256dh: values[.p256dh], auth: values[.auth])
-        guard let fault = platform.flatMap(Providers.named)?.fault(of: recipient) else { return }
+        guard let fault = provider.flatMap(Providers.named)?.fault(of: recipient) else { return }
         throw values.refusal(fault.field == .token ? .token : .p256dh, fault.reason)
     }
 
     /// FCM has iPhones and browsers too.
     private func isFirebase(_ values: Values) -> Bool { defaults.isFirebase || implied(values) == "fcm" }
 
-    /// The platform that the name of the token's column tells.
+    /// The provider that the name of the token's column tells.
     private func implied(_ values: Values) -> String? {
         switch ImportField.key(values.column(of: .token)) {
         case "fcmtoken", "gcmtoken", "registrationtoken": "fcm"

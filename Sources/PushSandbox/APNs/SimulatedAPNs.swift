@@ -39,7 +39,7 @@ struct SimulatedAPNs: SimulatedProvider {
         let spelled = name.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         guard !spelled.isEmpty else { return nil }
         let token = String(repeating: spelled, count: 64 / spelled.utf8.count + 1).prefix(64)
-        return SimulatedDevice(platform: self.name, token: String(token))
+        return SimulatedDevice(provider: self.name, token: String(token))
     }
 }
 

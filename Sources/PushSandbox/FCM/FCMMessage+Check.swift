@@ -1,7 +1,7 @@
 extension FCMMessage {
     /// Four weeks, in seconds.
     private static let longestTTL = 2_419_200.0
-    /// Bytes a message may have on each platform.
+    /// Bytes a message may have on each provider.
     private static let largest = 4096
 
     /// Makes FCM's checks in their order.

@@ -61,7 +61,7 @@ struct FCMMessage {
         .compactMap { path, value in value?.members.map { (path: path, map: $0) } }
     }
 
-    /// A field of a platform's block.
+    /// A field of a provider's block.
     func part(_ block: String, _ name: String) -> JSONValue? {
         body[block]?.members?.field(name)
     }

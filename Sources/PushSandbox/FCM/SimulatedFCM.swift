@@ -35,7 +35,7 @@ struct SimulatedFCM: SimulatedProvider {
     }
 
     func device(named name: String, _ place: SandboxPlace) -> SimulatedDevice? {
-        SimulatedDevice(platform: self.name, token: "\(name)-android-phone")
+        SimulatedDevice(provider: self.name, token: "\(name)-android-phone")
     }
 }
 

@@ -9,7 +9,7 @@ struct Assertion {
     static let clockSkew: Int64 = 300
     /// Scopes that let their bearer send through FCM.
     static let scopes: Set<Substring> = [
-        "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-platform",
+        "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-provider",
     ]
 
     let header: JSONObject

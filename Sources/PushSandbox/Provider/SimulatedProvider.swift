@@ -5,7 +5,7 @@ import Foundation
 ///
 /// Each has a folder beside this one, and stands in `SimulatedProviders.all`.
 protocol SimulatedProvider: Sendable {
-    /// What its block in a configuration is called, and its platform in SQL.
+    /// What its block in a configuration is called, and its provider in SQL.
     var name: String { get }
 
     /// Its services, with that for pushes first.
@@ -64,7 +64,7 @@ struct SandboxPlace: Sendable {
 /// A simulated device, as `fanfare.register_device` wants it.
 public struct SimulatedDevice: Codable, Equatable, Sendable {
     /// The provider.
-    public let platform: String
+    public let provider: String
     /// Its token, or the URL that stands for one.
     public let token: String
     /// Its public key, where devices of the provider have one.

@@ -28,7 +28,7 @@ struct SimulatedWebPush: SimulatedProvider {
         let maker = SubscriptionMaker(subscribers: Subscribers(secret: place.secret), origin: place.origin)
         guard let browser = try? maker.subscription(name, .rfc, .sandbox) else { return nil }
         return SimulatedDevice(
-            platform: self.name,
+            provider: self.name,
             token: browser.endpoint,
             p256dh: browser.keys.p256dh,
             auth: browser.keys.auth

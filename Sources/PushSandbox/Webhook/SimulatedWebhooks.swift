@@ -26,7 +26,7 @@ struct SimulatedWebhooks: SimulatedProvider {
     func device(named name: String, _ place: SandboxPlace) -> SimulatedDevice? {
         let path = WebhookSimulator.prefix + name
         return SimulatedDevice(
-            platform: self.name,
+            provider: self.name,
             token: place.origin + path,
             auth: "whsec_" + WebhookSecrets(secret: place.secret).secret(at: path).base64EncodedString()
         )

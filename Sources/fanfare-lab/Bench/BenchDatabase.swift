@@ -50,8 +50,8 @@ struct BenchDatabase: Sendable {
         )
         try connection.execute(
             """
-            INSERT INTO fanfare.devices (app_id, target_id, platform, token, token_hash, user_id, registered_at)
-            SELECT d.app_id, d.target_id, d.platform, x.token, sha256(convert_to(x.token, 'UTF8')), 'u' || x.n, now()
+            INSERT INTO fanfare.devices (app_id, target_id, provider, token, token_hash, user_id, registered_at)
+            SELECT d.app_id, d.target_id, d.provider, x.token, sha256(convert_to(x.token, 'UTF8')), 'u' || x.n, now()
             FROM fanfare.devices AS d
             CROSS JOIN (
                 SELECT n, md5(n::text) || md5('x' || n) AS token FROM generate_series(2, \(devices)) AS n

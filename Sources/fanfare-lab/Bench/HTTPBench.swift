@@ -70,7 +70,7 @@ struct HTTPBench: Sendable {
         let answers = try run(count: nil, interval: 0) { client, number in
             guard KernelClock.monotonic.microseconds < end else { return false }
             let device =
-                #"{"platform": "apns", "token": "\#(mark)\#(String(format: "%032x", number))", "user_id": "new"}"#
+                #"{"provider": "apns", "token": "\#(mark)\#(String(format: "%032x", number))", "user_id": "new"}"#
             let request = HTTPLoadClient.request(
                 "PUT",
                 "/v1/apps/bench/devices",

@@ -69,9 +69,9 @@ struct DevDemo: Sendable {
 
     /// A customer's simulated devices of earlier runs, whose URLs went with the simulated service's port.
     private static let oldDevices = """
-        SELECT count(fanfare.unregister_device($1, d.platform, d.token)) FROM fanfare.devices AS d
+        SELECT count(fanfare.unregister_device($1, d.provider, d.token)) FROM fanfare.devices AS d
         JOIN fanfare.apps AS a ON a.id = d.app_id AND a.name = $1
-        WHERE d.user_id = $2 AND d.platform = $3 AND d.disabled_at IS NULL AND d.token <> $4
+        WHERE d.user_id = $2 AND d.provider = $3 AND d.disabled_at IS NULL AND d.token <> $4
             AND d.token LIKE 'https://localhost:%'
         """
 
@@ -118,11 +118,11 @@ struct DevDemo: Sendable {
         of customer: String,
         _ connection: PostgresConnection
     ) throws(PostgresError) -> String? {
-        _ = try connection.query(Self.oldDevices, Self.app, customer, device.platform, device.token)
+        _ = try connection.query(Self.oldDevices, Self.app, customer, device.provider, device.token)
         let registered = try connection.query(
             "SELECT fanfare.register_device($1, $2, $3, $4, p256dh => $5, auth => $6)",
             Self.app,
-            device.platform,
+            device.provider,
             device.token,
             customer,
             device.p256dh,

@@ -77,11 +77,11 @@ extension Attack {
         Attack("JSON that is 100,000 levels deep, has a key twice, or is no JSON", "400") { ground in
             [
                 String(repeating: "[", count: 100_000), String(repeating: #"{"a":"#, count: 100_000),
-                #"{"platform": "fcm", "platform": "apns"}"#, "{",
+                #"{"provider": "fcm", "provider": "apns"}"#, "{",
             ].map { Request(ground.ask("PUT", token: ground.token, body: $0), 400) }
         },
         Attack("SQL in a filter, a name, a body", "nothing is found by it, or 422") { ground in
-            let device = #"{"platform": "apns", "token": "'); DROP TABLE fanfare.devices; --"}"#
+            let device = #"{"provider": "apns", "token": "'); DROP TABLE fanfare.devices; --"}"#
             return [
                 Request(
                     ground.ask("GET", "/v1/apps/shop/devices?user_id='%20OR%20true%20--", token: ground.token),

@@ -111,7 +111,7 @@ extension Attack {
         },
         Attack("a phone asks about another user: in the path, the query, the body", "403") { ground in
             let token = ground.shop.token("ann")
-            let device = #"{"platform": "fcm", "token": "t", "user_id": "bob"}"#
+            let device = #"{"provider": "fcm", "token": "t", "user_id": "bob"}"#
             return [
                 Request(ground.ask("GET", "/v1/apps/shop/users/bob/preferences", token: token), 403),
                 Request(ground.ask("GET", "/v1/apps/shop/devices?user_id=bob", token: token), 403),
@@ -125,8 +125,8 @@ extension Attack {
         },
         Attack("a phone registers a webhook, sets attributes, subscribes to what is not for phones", "403") { ground in
             let token = ground.shop.token("ann")
-            let hook = #"{"platform": "webhook", "token": "https://10.0.0.1/"}"#
-            let gold = #"{"platform": "fcm", "token": "t", "attributes": {"tier": "gold"}}"#
+            let hook = #"{"provider": "webhook", "token": "https://10.0.0.1/"}"#
+            let gold = #"{"provider": "fcm", "token": "t", "attributes": {"tier": "gold"}}"#
             return [hook, gold].map {
                 Request(ground.ask("PUT", "/v1/apps/shop/devices", token: token, body: $0), 403)
             } + [Request(ground.ask("PUT", "/v1/apps/shop/devices/1/topics/staff", token: token, body: "{}"), 403)]

@@ -19,7 +19,7 @@ struct FCMContentTests {
             (to, target) = (["fcm_condition": .string(condition)], .condition(condition))
         } else {
             let token = try #require(message["token"]?.stringValue)
-            (to, target) = (["users": "$.customer_id", "platform": "fcm"], .token(token))
+            (to, target) = (["users": "$.customer_id", "provider": "fcm"], .token(token))
         }
         for key in ["token", "topic", "condition"] { message[key] = nil }
         let compiled = try CompiledRule(json: rule(message: .object(message)).setting("to", to: to))
@@ -29,7 +29,7 @@ struct FCMContentTests {
             #expect(native.fcm == target)
             push = try compiled.render(event(), to: native)
         } else {
-            push = try compiled.render(event(), platform: .fcm, kind: .device, locale: nil, identity: .init(topic: ""))
+            push = try compiled.render(event(), provider: .fcm, kind: .device, locale: nil, identity: .init(topic: ""))
         }
         #expect(try push.request(to: target) == request)
         #expect(push.headers.isEmpty && push.deliveryHeader == nil)
@@ -73,7 +73,7 @@ struct FCMContentTests {
             "notification": ["title": "T"], "android": ["collapse_key": "k", "ttl": "3.5s", "priority": "high"],
             "apns": ["headers": ["apns-priority": "5"]], "webpush": ["headers": ["topic": "t", "ttl": "5"]],
         ]
-        let source = rule(message: given, ["to": ["platform": "fcm"], "collapse": "c", "ttl": "1h"])
+        let source = rule(message: given, ["to": ["provider": "fcm"], "collapse": "c", "ttl": "1h"])
         let message = try source.message(event(secondsLeft: 60))
         #expect(message["android"] == given["android"] && message["webpush"] == given["webpush"])
         #expect(
@@ -172,10 +172,10 @@ struct FCMContentTests {
         }
     }
 
-    @Test func sizesAreCountedByPlatform() throws {
+    @Test func sizesAreCountedByProvider() throws {
         let long = { (count: Int) in JSONValue.string(String(repeating: "é", count: count / 2)) }
-        let fcm: JSONValue = ["to": ["platform": "fcm"]]
-        // Together far over the limit, but no platform gets it all.
+        let fcm: JSONValue = ["to": ["provider": "fcm"]]
+        // Together far over the limit, but no provider gets it all.
         let split: JSONValue = ["android": ["data": ["a": long(4000)]], "webpush": ["data": ["a": long(4000)]]]
         #expect(try rule(message: split, fcm).message() == split)
         #expect(try rule(message: ["data": ["ab": long(4094)]], fcm).message()["data"]?["ab"] == long(4094))
@@ -195,8 +195,8 @@ struct FCMContentTests {
 
     @Test func collapseIdsAreNeededByAll() {
         let source = rule(message: note, ["collapse": "{{id}}"])
-        for platform in [PushProvider.fcm, .webpush] {
-            #expect(throws: RenderProblem.missing(name: "id")) { try source.push(platform) }
+        for provider in [PushProvider.fcm, .webpush] {
+            #expect(throws: RenderProblem.missing(name: "id")) { try source.push(provider) }
         }
     }
 

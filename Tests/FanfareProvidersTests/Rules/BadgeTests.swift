@@ -9,20 +9,20 @@ struct BadgeTests {
 
     private func body(
         _ message: JSONValue,
-        _ platform: PushProvider,
+        _ provider: PushProvider,
         badge: Int64? = 7,
         to: JSONValue = ["everyone": true]
     ) throws -> JSONValue {
         let source = rule(message: message, ["badge_sql": .string(Self.sql)]).setting("to", to: to)
         let push = try CompiledRule(json: source).render(
             event(),
-            platform: platform,
+            provider: provider,
             kind: .device,
             locale: nil,
             identity: .init(topic: "com.example.shop"),
             badge: badge
         )
-        guard platform == .fcm else { return try JSONValue(parsing: push.body) }
+        guard provider == .fcm else { return try JSONValue(parsing: push.body) }
         return try #require(push.request(to: .token("t"))["message"])
     }
 
@@ -56,7 +56,7 @@ struct BadgeTests {
         let source = rule(message: ["data": ["a": "b"]], ["badge_sql": .string(Self.sql)])
         let push = try CompiledRule(json: source).render(
             event(),
-            platform: .apns,
+            provider: .apns,
             kind: .device,
             locale: nil,
             identity: .init(topic: "com.example.shop"),

@@ -15,7 +15,7 @@ struct CompiledRuleTests {
         try CompiledRule(json: source)
             .render(
                 context,
-                platform: .apns,
+                provider: .apns,
                 kind: kind,
                 locale: locale,
                 identity: .init(topic: "com.example.shop"),
@@ -39,7 +39,7 @@ struct CompiledRuleTests {
 
     /// Each text is small enough, and so is each provider's idea of what it may count.
     @Test(arguments: [PushProvider.apns, .fcm])
-    func aWholeMessageIsBounded(platform: PushProvider) throws {
+    func aWholeMessageIsBounded(provider: PushProvider) throws {
         var data = JSONObject()
         for number in 0..<20 { data["d\(number)"] = "{{long}}" }
         let source = rule(message: ["notification": ["title": "T"], "data": .object(data)])
@@ -47,7 +47,7 @@ struct CompiledRuleTests {
         #expect(throws: RenderProblem.tooLong(limit: 65_536)) {
             try CompiledRule(json: source).render(
                 long,
-                platform: platform,
+                provider: provider,
                 kind: .device,
                 locale: nil,
                 identity: .init(topic: "t"),
@@ -284,29 +284,29 @@ struct CompiledRuleTests {
         #expect(throws: RenderProblem.missing(name: "user.id")) { try push(source, device: DeviceContext(deviceID: 1)) }
     }
 
-    @Test func platformsWithoutContentRefuse() throws {
+    @Test func providersWithoutContentRefuse() throws {
         let source = rule(message: ["apns": ["payload": ["aps": ["alert": "x"]]]])
         let compiled = try CompiledRule(json: source)
         #expect(throws: RenderProblem.noContent(.webpush)) {
-            try compiled.render(event(), platform: .webpush, kind: .device, locale: nil, identity: .init(topic: ""))
+            try compiled.render(event(), provider: .webpush, kind: .device, locale: nil, identity: .init(topic: ""))
         }
         let locales: JSONValue = ["locales": ["es": ["notification": ["title": "x"]]]]
         let spanish = try CompiledRule(json: rule(message: ["android": ["priority": "HIGH"]], locales))
-        for platform in Providers.names {
-            #expect(throws: RenderProblem.noContent(platform)) {
-                try spanish.render(event(), platform: platform, kind: .device, locale: nil, identity: .init(topic: "t"))
+        for provider in Providers.names {
+            #expect(throws: RenderProblem.noContent(provider)) {
+                try spanish.render(event(), provider: provider, kind: .device, locale: nil, identity: .init(topic: "t"))
             }
             _ = try spanish.render(
                 event(),
-                platform: platform,
+                provider: provider,
                 kind: .device,
                 locale: "es",
                 identity: .init(topic: "t")
             )
         }
-        for platform in [PushProvider.fcm, .webpush] {
-            #expect(throws: RenderProblem.noContent(platform)) {
-                try spanish.render(event(), platform: platform, kind: .voip, locale: "es", identity: .init(topic: "t"))
+        for provider in [PushProvider.fcm, .webpush] {
+            #expect(throws: RenderProblem.noContent(provider)) {
+                try spanish.render(event(), provider: provider, kind: .voip, locale: "es", identity: .init(topic: "t"))
             }
         }
     }

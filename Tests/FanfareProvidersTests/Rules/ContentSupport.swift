@@ -6,7 +6,7 @@ import Testing
 extension JSONValue {
     /// Compiles the rule and renders it for a device.
     func push(
-        _ platform: PushProvider,
+        _ provider: PushProvider,
         _ context: RenderContext = event(),
         kind: DeviceKind = .device,
         locale: String? = nil,
@@ -15,7 +15,7 @@ extension JSONValue {
         try CompiledRule(json: self)
             .render(
                 context,
-                platform: platform,
+                provider: provider,
                 kind: kind,
                 locale: locale,
                 identity: .init(topic: "com.example.shop"),

@@ -98,7 +98,7 @@ struct MessageTypeTests {
             ["notification": ["title": "T"], "apns": ["headers": ["apns-expiration": time]]]
         }
         for audience in ["apns", "fcm"] as [JSONValue] {
-            let to: JSONValue = ["to": ["platform": audience]]
+            let to: JSONValue = ["to": ["provider": audience]]
             for text in ["1790000000000", "1790000000.5", "2026-11-27"] as [JSONValue] {
                 let found = problem(rule(message: message(text), to))
                 #expect(found?.path == "message.apns.headers.apns-expiration")
@@ -119,13 +119,13 @@ struct MessageTypeTests {
 
     /// FCM answers such a push with a 400 that blames the token.
     @Test(arguments: ["apns", "fcm"] as [JSONValue])
-    func anUrgentPushThatShowsNothingIsRefused(platform: JSONValue) {
+    func anUrgentPushThatShowsNothingIsRefused(provider: JSONValue) {
         let data: JSONValue = ["data": ["a": "1"], "apns": ["headers": ["apns-priority": "10"]]]
-        let found = problem(rule(message: data, ["to": ["platform": platform]]))
+        let found = problem(rule(message: data, ["to": ["provider": provider]]))
         #expect(found?.path == "message.apns.headers.apns-priority")
         #expect(found?.reason == "priority 10 does not go with a push that shows nothing")
         let shown = data.setting("apns", to: ["headers": ["apns-priority": "10"], "payload": ["aps": ["badge": 0]]])
-        #expect(throws: Never.self) { try CompiledRule(json: rule(message: shown, ["to": ["platform": platform]])) }
+        #expect(throws: Never.self) { try CompiledRule(json: rule(message: shown, ["to": ["provider": provider]])) }
     }
 
     @Test func anAlertThatShowsNothingIsRefused() {
@@ -147,7 +147,7 @@ struct MessageTypeTests {
         let compiled = try MessageChecks.$areOn.withValue(false) { try CompiledRule(json: source) }
         let push = try compiled.render(
             event(),
-            platform: .apns,
+            provider: .apns,
             kind: .device,
             locale: nil,
             identity: .init(topic: "com.example.shop")

@@ -62,8 +62,8 @@ struct NativeAudienceTests {
             (["fcm_topic": "x", "devices": "$.a == 1"], "to.devices", "cannot filter an audience that fcm keeps", nil),
             (["fcm_topic": "x", "kind": "voip"], "to.kind", "cannot filter an audience that fcm keeps", nil),
             (["channel": "x", "kind": "live_activity"], "to.kind", "cannot filter an audience that apns keeps", nil),
-            (["fcm_topic": "x", "platform": "apns"], "to.platform", "apns does not keep this audience", nil),
-            (["channel": "x", "platform": "fcm"], "to.platform", "fcm does not keep this audience", nil),
+            (["fcm_topic": "x", "provider": "apns"], "to.provider", "apns does not keep this audience", nil),
+            (["channel": "x", "provider": "fcm"], "to.provider", "fcm does not keep this audience", nil),
             (["fcm_topic": "x", "topic": "y"], "to", "has fcm_topic and topic", nil),
             (["fcm_topic": 1], "to.fcm_topic", "is a number", nil),
             (["channel": "not base64!"], "to.channel", "is no channel id", nil),
@@ -91,7 +91,7 @@ struct NativeAudienceTests {
     @Test(
         arguments: [
             ["fcm_topic": "x"], ["fcm_condition": "'a' in topics"], ["channel": "dGVzdA=="],
-            ["fcm_topic": "x", "platform": "fcm"],
+            ["fcm_topic": "x", "provider": "fcm"],
         ] as [JSONValue]
     )
     func definitionsReadBack(to: JSONValue) throws {
@@ -103,7 +103,7 @@ struct NativeAudienceTests {
         let definition = try RuleDefinition(json: source)
         #expect(definition.json == source)
         let compiled = try CompiledRule(definition: definition)
-        #expect(compiled.platforms == [to["channel"] == nil ? .fcm : .apns])
+        #expect(compiled.providers == [to["channel"] == nil ? .fcm : .apns])
         #expect(!compiled.audience.needsRendering)
     }
 

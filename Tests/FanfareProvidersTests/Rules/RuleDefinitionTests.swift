@@ -9,7 +9,7 @@ struct RuleDefinitionTests {
             #"""
             {"name": "order-shipped", "app": "shop", "event": "order.shipped",
              "when": "$.total > 10 && $.country == \"ES\"",
-             "to": {"users": "$.customer_id", "devices": "$.tier == \"gold\"", "platform": "apns", "kind": "voip"},
+             "to": {"users": "$.customer_id", "devices": "$.tier == \"gold\"", "provider": "apns", "kind": "voip"},
              "message": {"notification": {"title": "Order {{order_id}}", "body": "On its way"},
                          "apns": {"payload": {"aps": {"sound": "default", "badge": "{{unread}}"}}},
                          "android": {"priority": "HIGH"}},
@@ -23,7 +23,7 @@ struct RuleDefinitionTests {
         #expect(rule.when == #"$.total > 10 && $.country == "ES""#)
         #expect(rule.audience.selection == .users("$.customer_id"))
         #expect(rule.audience.devices == #"$.tier == "gold""#)
-        #expect(rule.audience.platform == .apns && rule.audience.kind == .voip)
+        #expect(rule.audience.provider == .apns && rule.audience.kind == .voip)
         #expect(rule.message.keys == ["notification", "apns", "android"])
         #expect(rule.locales.keys == ["es"])
         #expect(rule.collapse == "order-{{order_id}}" && rule.ttl?.seconds == 14_400 && rule.lane == .transactional)
@@ -45,7 +45,7 @@ struct RuleDefinitionTests {
 
     @Test(
         arguments: [
-            (["users": "$.a"], .users("$.a")), (["tokens": "$.t[*]", "platform": "apns"], .tokens("$.t[*]")),
+            (["users": "$.a"], .users("$.a")), (["tokens": "$.t[*]", "provider": "apns"], .tokens("$.t[*]")),
             (["topic": "team-{{id}}"], .topic("team-{{id}}")),
             (["condition": "'a' in topics"], .condition("'a' in topics")),
             (["everyone": true], .everyone),
@@ -110,12 +110,12 @@ struct RuleDefinitionTests {
                 "is longer than 16384 bytes"
             ),
             (["everyone": false], "to.everyone", "is not true"), (["everyone": 1], "to.everyone", "is a number"),
-            (["tokens": "$.t"], "to.platform", "is missing"), (["users": "$.a", "user": 1], "to.user", "unknown key"),
+            (["tokens": "$.t"], "to.provider", "is missing"), (["users": "$.a", "user": 1], "to.user", "unknown key"),
             (
-                ["users": "$.a", "platform": "fcm", "kind": "voip"], "to.kind",
+                ["users": "$.a", "provider": "fcm", "kind": "voip"], "to.kind",
                 "voip is a kind of apns tokens, not of fcm"
             ),
-            (["users": "$.a", "platform": "ios"], "to.platform", "'ios' is not one of its values"),
+            (["users": "$.a", "provider": "ios"], "to.provider", "'ios' is not one of its values"),
             (["users": "$.a", "kind": "phone"], "to.kind", "'phone' is not one of its values"),
             (["topic": "a b"], "to.topic", "is no topic name"),
             (["topic": "{{user.id}}"], "to.topic", "depends on a device"),

@@ -146,13 +146,13 @@ struct WebPushContentTests {
 
     @Test func theEncryptionsRecordLimitsTheSize() throws {
         let long = { (count: Int) in JSONValue.string(String(repeating: "x", count: count)) }
-        let browsers: JSONValue = ["to": ["platform": "webpush"]]
+        let browsers: JSONValue = ["to": ["provider": "webpush"]]
         // {"data":{"a":"…"}} is 17 bytes with its text left out.
         let largest = rule(message: ["data": ["a": long(3976)]], browsers)
         #expect(try largest.push(.webpush).body.count == 3993)
         let large = problem(rule(message: ["data": ["a": long(3977)]], browsers))
         #expect(large?.path == "message" && large?.reason == "has at least 3994 bytes for webpush")
-        _ = try CompiledRule(json: rule(message: ["data": ["a": long(3977)]], ["to": ["platform": "apns"]]))
+        _ = try CompiledRule(json: rule(message: ["data": ["a": long(3977)]], ["to": ["provider": "apns"]]))
         let template = rule(message: ["data": ["a": "{{t}}"]], browsers)
         #expect(throws: RenderProblem.tooLarge(bytes: 3994, limit: 3993)) {
             try template.push(.webpush, event(["t": long(3977)]))

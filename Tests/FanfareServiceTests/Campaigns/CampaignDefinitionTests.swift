@@ -13,7 +13,7 @@ struct CampaignDefinitionTests {
     private static let whole = #"""
         {"app": "shop", "name": "weekly", "payload": {"sale": "winter"}, "rate": "500/s", "lane": "normal", "ttl": "4h",
          "schedule": {"cron": "0 9 * * mon", "time_zone": "recipient", "default_time_zone": "Asia/Tokyo", "catch_up": "all"},
-         "to": {"topic": "news", "platform": "apns"}, "message": {"notification": {"title": "Hi"}}}
+         "to": {"topic": "news", "provider": "apns"}, "message": {"notification": {"title": "Hi"}}}
         """#
 
     @Test func itsRuleIsTheOneThatSQLMakes() throws {
@@ -27,7 +27,7 @@ struct CampaignDefinitionTests {
     }
 
     @Test(arguments: [
-        #""audience_sql": "SELECT 'u'", "to": {"platform": "apns"}"#, #""audience_sql": "SELECT 'u'""#,
+        #""audience_sql": "SELECT 'u'", "to": {"provider": "apns"}"#, #""audience_sql": "SELECT 'u'""#,
         #""payload_sql": "SELECT '{}'", "to": {"users": "$.u"}"#,
     ])
     func aQueryIsTheCampaignsAndNotItsRules(members: String) throws {

@@ -148,7 +148,7 @@ struct CampaignFunctionTests {
     @Test func aTestReachesWhomItNamesAndNobodyElse() throws {
         let world = try World()
         for user in ["ann", "bob", "eve"] { try world.devices(1, user: user) }
-        try world.put(campaign: "hello", #""payload": {"sale": "winter"}, "to": {"topic": "all", "platform": "apns"}"#)
+        try world.put(campaign: "hello", #""payload": {"sale": "winter"}, "to": {"topic": "all", "provider": "apns"}"#)
         try world.schedule()
         _ = try world.connection.query("SELECT fanfare.test_campaign('shop', 'hello', '{ann,eve}')")
         try world.schedule()

@@ -382,8 +382,8 @@ struct CampaignQueryTests {
         let world = try self.world("SELECT 1")
         try world.connection.execute(
             """
-            INSERT INTO fanfare.devices (app_id, target_id, platform, kind, token, token_hash, user_id)
-            SELECT d.app_id, d.target_id, d.platform, d.kind, 't' || g, sha256(('t' || g)::bytea), 'm' || g
+            INSERT INTO fanfare.devices (app_id, target_id, provider, kind, token, token_hash, user_id)
+            SELECT d.app_id, d.target_id, d.provider, d.kind, 't' || g, sha256(('t' || g)::bytea), 'm' || g
             FROM fanfare.devices AS d, generate_series(1, 45000) AS g WHERE d.id = (SELECT min(id) FROM fanfare.devices);
             """
         )

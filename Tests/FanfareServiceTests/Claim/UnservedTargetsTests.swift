@@ -7,16 +7,16 @@ import Testing
 
 @Suite struct UnservedTargetsTests {
     private let targets = [
-        Target(id: 1, app: "shop", platform: "apns", environment: "production"),
-        Target(id: 2, app: "shop", platform: "apns", environment: "sandbox"),
-        Target(id: 3, app: "shop", platform: "fcm", environment: "production"),
-        Target(id: 4, app: "news", platform: "fcm", environment: "production"),
-        Target(id: 5, app: "news", platform: "fcm", environment: "production", nativeKey: "fcm_topic"),
+        Target(id: 1, app: "shop", provider: "apns", environment: "production"),
+        Target(id: 2, app: "shop", provider: "apns", environment: "sandbox"),
+        Target(id: 3, app: "shop", provider: "fcm", environment: "production"),
+        Target(id: 4, app: "news", provider: "fcm", environment: "production"),
+        Target(id: 5, app: "news", provider: "fcm", environment: "production", nativeKey: "fcm_topic"),
     ]
 
     /// What is told of, where a daemon serves the given targets.
     private func told(_ unserved: inout UnservedTargets, serving ids: Set<Int16>) -> [String] {
-        unserved.look(targets) { ids.contains($0.id) }.map { "\($0.app)/\($0.platform)" }
+        unserved.look(targets) { ids.contains($0.id) }.map { "\($0.app)/\($0.provider)" }
     }
 
     @Test func eachAppAndProviderIsToldOnceUntilItIsServed() {

@@ -27,7 +27,7 @@ struct StatusBoardTests {
         context.counters.ended([:])
         context.counters.closed(5)
         for environment in ["production", "sandbox"] {
-            let target = Target(id: 1, app: "shop", platform: "apns", environment: environment)
+            let target = Target(id: 1, app: "shop", provider: "apns", environment: environment)
             context.counters.requests(to: target).increment(by: 8)
         }
         let refusals = ["": "Forbidden", "com.example": "TopicDisallowed"]

@@ -13,7 +13,7 @@ import Testing
 @Suite(.database)
 struct TrafficTallyTests {
     let world: World
-    private let apns = Target(id: 1, app: "shop", platform: "apns", environment: "production")
+    private let apns = Target(id: 1, app: "shop", provider: "apns", environment: "production")
 
     init() throws {
         world = try World()
@@ -28,9 +28,9 @@ struct TrafficTallyTests {
     private func written() throws -> [String] {
         try world.connection.column(
             """
-            SELECT concat_ws(' ', t.what, coalesce(d.platform, '-'), t.lane, t.code, sum(t.count))
+            SELECT concat_ws(' ', t.what, coalesce(d.provider, '-'), t.lane, t.code, sum(t.count))
             FROM fanfare.traffic AS t LEFT JOIN fanfare.targets AS d ON d.id = t.target_id
-            GROUP BY t.what, d.platform, t.lane, t.code ORDER BY t.what, t.lane, t.code
+            GROUP BY t.what, d.provider, t.lane, t.code ORDER BY t.what, t.lane, t.code
             """
         ).compactMap(\.self)
     }

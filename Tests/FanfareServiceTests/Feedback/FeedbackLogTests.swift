@@ -326,7 +326,7 @@ struct FeedbackLogTests {
             place: FeedbackPlace(number: Int64(number), pair: 1),
             at: Timestamp(microseconds: 1_700_000_000_000_000),
             app: "shop",
-            platform: "apns",
+            provider: "apns",
             environment: "production",
             deviceID: Int64(number),
             userID: user,

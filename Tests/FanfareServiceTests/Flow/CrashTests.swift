@@ -139,8 +139,8 @@ struct CrashTests {
                 """
                 SELECT fanfare.adopt();
                 SELECT fanfare.register_device('\(app)', 'apns', lpad(to_hex(1), 64, '0'));
-                INSERT INTO fanfare.devices (app_id, target_id, platform, token, token_hash, registered_at)
-                SELECT d.app_id, d.target_id, d.platform, x.token, sha256(convert_to(x.token, 'UTF8')), now()
+                INSERT INTO fanfare.devices (app_id, target_id, provider, token, token_hash, registered_at)
+                SELECT d.app_id, d.target_id, d.provider, x.token, sha256(convert_to(x.token, 'UTF8')), now()
                 FROM fanfare.devices AS d
                 CROSS JOIN (SELECT lpad(to_hex(g), 64, '0') AS token FROM generate_series(2, \(devices)) AS g) AS x;
                 SELECT fanfare.put_rule('{"app": "\(app)", "name": "all", "event": "all", "to": {"everyone": true},

@@ -84,7 +84,7 @@ extension World {
     /// Sends a request to FCM: its topic or condition becomes the audience, or else a device is registered.
     fileprivate func send(fcm request: JSONValue, as name: String) throws {
         var message = try #require(request["message"]?.objectValue)
-        var audience: JSONValue = ["users": "$.user", "platform": "fcm"]
+        var audience: JSONValue = ["users": "$.user", "provider": "fcm"]
         if message["token"] != nil { try register(android: "f2-\(name)", user: name) }
         if let topic = message["topic"] { audience = ["fcm_topic": topic] }
         if let condition = message["condition"] { audience = ["fcm_condition": condition] }

@@ -13,11 +13,11 @@ import Testing
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(3)))
 struct ProviderFlowTests {
     private static let outcomes = """
-        SELECT platform || ' ' || outcome || ' ' || reason FROM fanfare.deliveries
-        WHERE outcome <> 'retrying' ORDER BY platform, device_id
+        SELECT provider || ' ' || outcome || ' ' || reason FROM fanfare.deliveries
+        WHERE outcome <> 'retrying' ORDER BY provider, device_id
         """
 
-    @Test func oneEventReachesThreePlatforms() async throws {
+    @Test func oneEventReachesThreeProviders() async throws {
         try await Flow.run { flow in
             let browser = try await flow.sandbox.subscription("trio")
             try await flow.sql { world in
@@ -93,7 +93,7 @@ struct ProviderFlowTests {
                 _ = try world.device(
                     "https://localhost:1/push/x",
                     user: "curve",
-                    platform: "webpush",
+                    provider: "webpush",
                     "p256dh => '\(key)', auth => 'MDEyMzQ1Njc4OWFiY2RlZg'"
                 )
                 try world.rule("all", event: "cases", to: #"{"users": "$.user"}"#)
@@ -118,9 +118,9 @@ struct ProviderFlowTests {
             try await flow.sql { world in
                 let keys = "p256dh => '\(DeviceTests.p256dh)', auth => '\(DeviceTests.auth)'"
                 let endpoint = "https://permanently-removed.invalid/fcm/send/x"
-                _ = try world.device(endpoint, user: "nowhere", platform: "webpush", keys)
+                _ = try world.device(endpoint, user: "nowhere", provider: "webpush", keys)
                 let secret = "auth => 'whsec_\(String(repeating: "A", count: 32))'"
-                _ = try world.device("https://hooks.invalid/x", user: "nowhere", platform: "webhook", secret)
+                _ = try world.device("https://hooks.invalid/x", user: "nowhere", provider: "webhook", secret)
                 try world.rule("all", event: "cases", to: #"{"users": "$.user"}"#)
                 try world.emit("cases", #"{"user": "nowhere"}"#)
             }

@@ -74,7 +74,7 @@ struct GateAbortTests {
     @Test func aPlanGoesOnAndIsSwept() throws {
         try world.connection.execute(
             """
-            INSERT INTO fanfare.devices (app_id, target_id, platform, token, token_hash)
+            INSERT INTO fanfare.devices (app_id, target_id, provider, token, token_hash)
             SELECT app_id, target_id, 'apns', g::text, sha256(g::text::bytea)
             FROM (SELECT * FROM fanfare.devices LIMIT 1) AS d, generate_series(1, 25000) AS g;
             """

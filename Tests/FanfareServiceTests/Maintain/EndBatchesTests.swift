@@ -18,7 +18,7 @@ struct EndBatchesTests {
 
     init() throws {
         world = try World()
-        for n in 1...4 { try world.device("a\(n)", platform: "fcm") }
+        for n in 1...4 { try world.device("a\(n)", provider: "fcm") }
         version = try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         brief = try world.rule("brief", event: "e", to: #"{"users": "$.u"}"#, #""ttl": "1h""#)
     }

@@ -77,7 +77,7 @@ struct DeviceExportTests {
             desk.request.app = "shop"
             let same = try await desk.run(first)
             #expect(same.unchanged == 7, "and changes nothing where it came from")
-            let enabled = try await exported { $0.platform = "fcm" }
+            let enabled = try await exported { $0.provider = "fcm" }
             #expect(enabled.split(separator: "\n").count == 5 && !enabled.contains("t1"))
         }
         let error = await #expect(throws: ToolError.self) { try await exported("shoop") { _ in } }

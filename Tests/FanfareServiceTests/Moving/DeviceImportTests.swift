@@ -15,7 +15,7 @@ struct DeviceImportTests {
     private func devices() throws -> [String?] {
         try sql(
             """
-            SELECT concat_ws(' ', d.platform, left(d.token, 12), d.user_id, d.locale, d.time_zone, d.attributes::text,
+            SELECT concat_ws(' ', d.provider, left(d.token, 12), d.user_id, d.locale, d.time_zone, d.attributes::text,
                 to_char(d.registered_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), d.disabled_reason)
             FROM fanfare.devices AS d ORDER BY d.id
             """
@@ -64,7 +64,7 @@ struct DeviceImportTests {
     @Test func tablesOfTokensNeedNoMoreThanNames() async throws {
         try await withNewFolder { folder in
             var desk = ImportDesk(folder)
-            #expect(try await desk.run("fcm_token;UID;Platform\nt1;ann;ios\nt2;;web\n").new == 2)
+            #expect(try await desk.run("fcm_token;UID;Provider\nt1;ann;ios\nt2;;web\n").new == 2)
             #expect(
                 try await desk.run("\u{FEFF}deviceToken,OS,country,vip\n\(Self.apns),iPhone,ES,yes\n").new == 1,
                 "with a byte order mark"
@@ -78,7 +78,7 @@ struct DeviceImportTests {
             desk.request.mappings = try ["Gerät=token", "country=attributes.country", "user=-"].map {
                 try ColumnMapping($0)
             }
-            desk.request.platform = "fcm"
+            desk.request.provider = "fcm"
             #expect(try await desk.run("user,Gerät,country\nann,t4,ES\n").new == 1)
             #expect(
                 try devices() == [
@@ -95,18 +95,18 @@ struct DeviceImportTests {
     @Test func cellsOfSpreadsheetsAreReadAsTheyAreMeant() async throws {
         try await withNewFolder { folder in
             var desk = ImportDesk(folder)
-            let mac = "token,platform,user_id\r a9:A ,android,  u9\ra10:A,android,\"=\"\"10\"\"\"\r"
+            let mac = "token,provider,user_id\r a9:A ,android,  u9\ra10:A,android,\"=\"\"10\"\"\"\r"
             let tally = try await desk.run(mac)
             #expect(tally.new == 2, "lines that end with carriage returns")
-            #expect(try await desk.run("token,platform,user_id\na11:A ,android,'11\na12:A,android,\\N\n").new == 2)
-            #expect(try await desk.run("token,platform,user_id,locale\n\\N,fcm,x,\na13:A,fcm,,NULL\n").new == 1)
+            #expect(try await desk.run("token,provider,user_id\na11:A ,android,'11\na12:A,android,\\N\n").new == 2)
+            #expect(try await desk.run("token,provider,user_id,locale\n\\N,fcm,x,\na13:A,fcm,,NULL\n").new == 1)
             #expect(
                 try devices() == [
                     "fcm a9:A u9 1970-01-01", "fcm a10:A 10 1970-01-01", "fcm a11:A 11 1970-01-01",
                     "fcm a12:A 1970-01-01", "fcm a13:A 1970-01-01",
                 ]
             )
-            let empty = try? await desk.run("token,platform,user_id\n")
+            let empty = try? await desk.run("token,provider,user_id\n")
             #expect(empty == nil, "a file without rows")
         }
     }
@@ -114,8 +114,8 @@ struct DeviceImportTests {
     private static let secret = "secret:token-of-somebody"
     private static let badRows: [(row: String, refusal: String)] = [
         ("apns,\(secret),,,,", "device_token: this is no APNs token: it must be an even number of hexadecimal digits"),
-        ("pigeon,\(secret),,,,", "platform: is no platform: “pigeon”"),
-        ("\(secret),apns,,,,", "platform: is no platform: a text of 24 characters"),
+        ("pigeon,\(secret),,,,", "provider: is no provider: “pigeon”"),
+        ("\(secret),apns,,,,", "provider: is no provider: a text of 24 characters"),
         ("fcm,\(secret),,[1],,", "tags: is no JSON object"),
         ("fcm,\(secret),,\"{\"\"a\"\": \"\"\\u0000\"\"}\",,", "tags: a has the character U+0000"),
         ("fcm,\(secret),,,10/11/2024,", "last_seen: is no time: “10/11/2024”"),
@@ -139,7 +139,7 @@ struct DeviceImportTests {
             var desk = ImportDesk(folder)
             desk.rejects = "\(folder)/rejected.csv"
             let rows = Self.badRows.map(\.row).joined(separator: "\nfcm,good,,,,\n")
-            let tally = try await desk.run("platform,device_token,user_id,tags,last_seen,topics\n\(rows)\n")
+            let tally = try await desk.run("provider,device_token,user_id,tags,last_seen,topics\n\(rows)\n")
             #expect(desk.refused == Self.badRows.enumerated().map { "\($0 * 2 + 2) \($1.refusal)" })
             #expect(tally.refusedCount == Int64(Self.badRows.count) && tally.new == 1)
             #expect(tally.read == Int64(Self.badRows.count * 2 - 1))
@@ -164,7 +164,7 @@ struct DeviceImportTests {
         try await withNewFolder { folder in
             var desk = ImportDesk(folder)
             desk.rejects = "\(folder)/rejected.jsonl"
-            _ = try await desk.run("{\"token\": \"x\", \"platform\": \"apns\", \"n\": 1.50}\n[1]\n{\"token\": \n")
+            _ = try await desk.run("{\"token\": \"x\", \"provider\": \"apns\", \"n\": 1.50}\n[1]\n{\"token\": \n")
             #expect(desk.refused.map { $0.prefix(2) } == ["1 ", "2 ", "3 "])
             let lines = try String(contentsOfFile: "\(folder)/rejected.jsonl", encoding: .utf8).split(separator: "\n")
             #expect(lines[0].contains(#""n":1.50,"fanfare_line":1,"fanfare_column":"token""#))
@@ -174,7 +174,7 @@ struct DeviceImportTests {
 
     /// Twenty rows, of which some are refused, skipped and there twice.
     private static let twenty =
-        "platform,token,enabled,note\n"
+        "provider,token,enabled,note\n"
         + (1...20).map { n in
             let token = n % 7 == 0 ? "n o" : n % 5 == 0 ? "t1" : "t\(n)"
             return "fcm,\(token),\(n % 6 == 0 ? "no" : "yes"),\"line\n\(n)\""
@@ -262,7 +262,7 @@ struct DeviceImportTests {
         try await withNewFolder { folder in
             var desk = ImportDesk(folder)
             desk.rowsAtOnce = 8
-            desk.request.platform = "fcm"
+            desk.request.provider = "fcm"
             let rows = (1...8).map { "t\($0),\($0 == 6 ? "evil" : "u")" }.joined(separator: "\n")
             let tally = try await desk.run("token,user\n\(rows)\n")
             #expect(tally.new == 7 && tally.read == 8)

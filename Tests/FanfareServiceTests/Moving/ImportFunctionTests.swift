@@ -21,9 +21,9 @@ struct ImportFunctionTests {
         do throws(PostgresError) {
             _ = try connection.query(
                 """
-                SELECT fanfare.register_device($1, x.platform, x.token, x.user_id, coalesce(x.kind, 'device'),
+                SELECT fanfare.register_device($1, x.provider, x.token, x.user_id, coalesce(x.kind, 'device'),
                     coalesce(x.environment, 'production'), x.locale, x.time_zone, x.attributes, x.p256dh, x.auth)
-                FROM jsonb_to_record($2::jsonb) AS x (platform text, token text, user_id text, kind text, environment text, locale text,
+                FROM jsonb_to_record($2::jsonb) AS x (provider text, token text, user_id text, kind text, environment text, locale text,
                     time_zone text, attributes jsonb, p256dh text, auth text)
                 """,
                 app,
@@ -46,7 +46,7 @@ struct ImportFunctionTests {
     private func state(_ app: String) throws -> [[String?]] {
         try connection.query(
             """
-            SELECT d.platform, d.token, encode(d.token_hash, 'hex'), t.environment, d.kind, d.user_id, d.locale, d.time_zone,
+            SELECT d.provider, d.token, encode(d.token_hash, 'hex'), t.environment, d.kind, d.user_id, d.locale, d.time_zone,
                 d.attributes::text, d.p256dh, d.auth, d.disabled_reason
             FROM fanfare.devices AS d JOIN fanfare.targets AS t ON t.id = d.target_id JOIN fanfare.apps AS a ON a.id = d.app_id
             WHERE a.name = $1 ORDER BY d.id
@@ -62,7 +62,7 @@ struct ImportFunctionTests {
         func one(_ choices: [String?]) -> String? { choices.randomElement(using: &random) ?? nil }
         let browser = Int.random(in: 0..<4, using: &random) == 0
         let members: [String?] = [
-            #""platform": "\#(browser ? "webpush" : one(["apns", "fcm"]) ?? "fcm")""#,
+            #""provider": "\#(browser ? "webpush" : one(["apns", "fcm"]) ?? "fcm")""#,
             browser
                 ? one([#""token": "https://x.example/1""#, #""token": "https://x.example/2""#])
                 : one([#""token": "aa01""#, #""token": "AA01""#, #""token": "bb""#, #""token": "x y""#]),
@@ -96,14 +96,14 @@ struct ImportFunctionTests {
 
     @Test func aRowOlderThanWhatIsHereChangesNothing() throws {
         #expect(
-            try register(#"{"platform": "apns", "token": "aa", "user_id": "ann", "kind": "device"}"#, app: "shop")
+            try register(#"{"provider": "apns", "token": "aa", "user_id": "ann", "kind": "device"}"#, app: "shop")
                 == nil
         )
         let before = try state("shop")
         let outcomes = try importing(
             [
-                #"{"platform": "apns", "token": "AA", "user_id": "bob", "locale": "de"}"#,
-                #"{"platform": "apns", "token": "aa", "user_id": "ann", "registered_at": "2020-01-01T00:00:00Z"}"#,
+                #"{"provider": "apns", "token": "AA", "user_id": "bob", "locale": "de"}"#,
+                #"{"provider": "apns", "token": "aa", "user_id": "ann", "registered_at": "2020-01-01T00:00:00Z"}"#,
             ],
             app: "shop"
         )
@@ -112,7 +112,7 @@ struct ImportFunctionTests {
     }
 
     @Test func whatWasDisabledMeanwhileStaysSo() throws {
-        let row = #"{"platform": "apns", "token": "aa", "registered_at": "2020-01-01T00:00:00Z"}"#
+        let row = #"{"provider": "apns", "token": "aa", "registered_at": "2020-01-01T00:00:00Z"}"#
         #expect(try importing([row], app: "shop")[0][0] == "new")
         _ = try connection.query("SELECT fanfare.unregister_device('shop', 'apns', 'aa')")
         #expect(try importing([row], app: "shop")[0][0] == "ended")
@@ -130,18 +130,18 @@ struct ImportFunctionTests {
     }
 
     @Test func aTokenThatIsDeadSinceItsRegistrationThereIsBelievedToBeDead() throws {
-        #expect(try importing([#"{"platform": "apns", "token": "aa"}"#], app: "shop")[0][0] == "new")
+        #expect(try importing([#"{"provider": "apns", "token": "aa"}"#], app: "shop")[0][0] == "new")
         #expect(try connection.text("SELECT registered_at = 'epoch' FROM fanfare.devices") == "t")
     }
 
     @Test func topicsAreThoseOfWhoHasTheTokenInTheEnd() throws {
         let outcomes = try importing(
             [
-                #"{"platform": "apns", "token": "aa", "user_id": "ann", "topics": ["news", "sport"]}"#,
-                #"{"platform": "apns", "token": "bb", "topics": ["news", "news"]}"#,
-                #"{"platform": "apns", "token": "aa", "user_id": "bob", "topics": ["music"]}"#,
-                #"{"platform": "apns", "token": "cc", "topics": ["no topic"]}"#,
-                #"{"platform": "apns", "token": "cc", "topics": "news"}"#,
+                #"{"provider": "apns", "token": "aa", "user_id": "ann", "topics": ["news", "sport"]}"#,
+                #"{"provider": "apns", "token": "bb", "topics": ["news", "news"]}"#,
+                #"{"provider": "apns", "token": "aa", "user_id": "bob", "topics": ["music"]}"#,
+                #"{"provider": "apns", "token": "cc", "topics": ["no topic"]}"#,
+                #"{"provider": "apns", "token": "cc", "topics": "news"}"#,
             ],
             app: "shop"
         )
@@ -157,7 +157,7 @@ struct ImportFunctionTests {
     }
 
     @Test func aDryRunLeavesNothingBehind() throws {
-        let rows = #"[{"platform": "apns", "token": "aa"}, {"platform": "apns", "token": "x"}]"#
+        let rows = #"[{"provider": "apns", "token": "aa"}, {"provider": "apns", "token": "x"}]"#
         let outcomes = try connection.query(
             "SELECT outcome FROM fanfare.import_devices('unheard-of', $1::jsonb, true) ORDER BY number",
             rows

@@ -47,7 +47,7 @@ struct ImportProcessTests {
 
     @Test func ofAPipeEachRefusedRowIsToldAndNothingIsNoted() async throws {
         let run = try await fanfare(
-            ["devices", "import", "-", "--app", "shop", "--platform", "apns"],
+            ["devices", "import", "-", "--app", "shop", "--provider", "apns"],
             environment: environment,
             input: "token\naa11\nnot hexadecimal\n"
         )
@@ -82,7 +82,7 @@ struct ImportProcessTests {
         }
         #expect(
             try sql(
-                "SELECT string_agg(user_id || ':' || platform, ' ' ORDER BY d.id) FROM fanfare.devices AS d WHERE d.app_id = 1"
+                "SELECT string_agg(user_id || ':' || provider, ' ' ORDER BY d.id) FROM fanfare.devices AS d WHERE d.app_id = 1"
             )
                 == ["ann:fcm bob:apns ann:apns bob:fcm ann:fcm bob:fcm ann:webpush"]
         )

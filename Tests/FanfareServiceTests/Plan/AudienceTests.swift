@@ -38,7 +38,7 @@ struct AudienceTests {
         _ = try world.connection.query("SELECT fanfare.register_device('other', 'apns', 'a4', 'u')")
         for (n, more, expected) in [
             (1, "", [gold, plain, sandbox]), (2, #", "devices": "$.tier == \"gold\"""#, [gold]),
-            (3, #", "platform": "apns""#, [gold, plain, sandbox]), (4, #", "kind": "voip""#, [voip]),
+            (3, #", "provider": "apns""#, [gold, plain, sandbox]), (4, #", "kind": "voip""#, [voip]),
         ] {
             // Two versions of one rule would do; two rules keep the events apart.
             try world.rule("r\(n)", event: "e\(n)", to: #"{"users": "$.u"\#(more)}"#)
@@ -116,7 +116,7 @@ struct AudienceTests {
     @Test func unknownTokensAreRegisteredWithoutAUser() throws {
         let world = try World()
         let known = try world.device("aa", user: "u")
-        try world.rule("r", event: "e", to: #"{"tokens": "$.t", "platform": "apns"}"#)
+        try world.rule("r", event: "e", to: #"{"tokens": "$.t", "provider": "apns"}"#)
         let event = try world.emit("e", #"{"t": ["AA", "bb", "bb", "no token", 5]}"#)
         try world.plan()
         let new = try world.connection.number("SELECT id FROM fanfare.devices WHERE token = 'bb' AND user_id IS NULL")
@@ -128,8 +128,8 @@ struct AudienceTests {
     @Test func subscriptionsThatNobodyRegisteredGetNothingAndCostNobodyElse() throws {
         let world = try World()
         let keys = "p256dh => '\(DeviceTests.p256dh)', auth => '\(DeviceTests.auth)'"
-        let known = try world.device("https://x.example/1", user: "u", platform: "webpush", keys)
-        try world.rule("r", event: "e", to: #"{"tokens": "$.t", "platform": "webpush"}"#)
+        let known = try world.device("https://x.example/1", user: "u", provider: "webpush", keys)
+        try world.rule("r", event: "e", to: #"{"tokens": "$.t", "provider": "webpush"}"#)
         let event = try world.emit("e", #"{"t": ["https://x.example/1", "https://x.example/2", "no endpoint"]}"#)
         try world.plan()
         #expect(try world.fate(event) == "planned")

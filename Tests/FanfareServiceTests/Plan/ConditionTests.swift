@@ -115,7 +115,7 @@ struct ConditionTests {
         try world.device("aa")
         try world.connection.execute(
             """
-            INSERT INTO fanfare.devices (app_id, target_id, platform, token, token_hash)
+            INSERT INTO fanfare.devices (app_id, target_id, provider, token, token_hash)
             SELECT app_id, target_id, 'apns', g::text, sha256(g::text::bytea)
             FROM fanfare.devices, generate_series(1, 45000) AS g;
             INSERT INTO fanfare.topics (name) VALUES ('even'), ('seventh'), ('sparse');

@@ -65,7 +65,7 @@ struct FateTests {
         try world.rule("members", event: "e", to: #"{"users": "$.members[*]"}"#)
         try world.rule("owner", event: "owned", to: #"{"users": "$.owner"}"#)
         try world.rule("members-too", event: "owned", to: #"{"users": "$.members[*]"}"#)
-        try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "platform": "apns"}"#)
+        try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "provider": "apns"}"#)
         for (type, payload, detail) in [
             ("e", #"{"members": ["ann"]}"#, nil), ("e", #"{"members": ["a stranger"]}"#, nil),
             ("e", #"{"members": [{"id": "ann"}, "ann"]}"#, nil), ("e", #"{"members": 7}"#, nil),

@@ -42,7 +42,7 @@ struct NativeAudienceTests {
     }
 
     @Test(arguments: audiences)
-    func oneEventIsOnePair(_ key: String, to: String, platform: String) throws {
+    func oneEventIsOnePair(_ key: String, to: String, provider: String) throws {
         // Neither the app's devices nor its subscriptions matter.
         let device = try world.device("aa", user: "u")
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'team-7')", "\(device)")
@@ -51,15 +51,15 @@ struct NativeAudienceTests {
         try world.plan()
         let pairs = try world.connection.query(
             """
-            SELECT event_type, rule, rule_version, app, platform, environment, device_id, user_id, attempt, outcome
+            SELECT event_type, rule, rule_version, app, provider, environment, device_id, user_id, attempt, outcome
             FROM fanfare.deliveries WHERE event_id = $1
             """,
             "\(event)"
         ).rows
-        #expect(pairs == [["e", "r", "1", "shop", platform, "production", "0", nil, "1", "pending"]])
+        #expect(pairs == [["e", "r", "1", "shop", provider, "production", "0", nil, "1", "pending"]])
         #expect(try world.fate(event) == "planned")
-        let queue = "SELECT platform || ' ' || environment || ' ' || lane || ' ' || ready FROM fanfare.queue"
-        #expect(try world.connection.column(queue) == ["\(platform) production normal 1"])
+        let queue = "SELECT provider || ' ' || environment || ' ' || lane || ' ' || ready FROM fanfare.queue"
+        #expect(try world.connection.column(queue) == ["\(provider) production normal 1"])
         let targets = try world.connection.run(AllTargets())
         let batch = try #require(try world.claim().first)
         #expect(targets.first { $0.id == batch.target }?.nativeKey == key)
@@ -138,7 +138,7 @@ struct NativeAudienceTests {
         try world.emit("e", #"{"u": "u"}"#)
         try world.plan()
         // A daemon with credentials for APNs alone.
-        let served = try world.connection.run(AllTargets()).filter { $0.platform == "apns" }
+        let served = try world.connection.run(AllTargets()).filter { $0.provider == "apns" }
         let queue = SendQueue(lane: .normal, isRetry: false)
         let wishes = served.map { ClaimWish(target: $0.id, queue: queue, count: 9, floor: .minusInfinity) }
         let claimed = try world.connection.run(ClaimBatches(wishes: wishes, owner: 1, leaseToken: 1))

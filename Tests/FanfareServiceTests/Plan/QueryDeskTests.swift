@@ -105,14 +105,14 @@ struct QueryDeskTests {
         let gold = try world.device("a0", user: "2", #"attributes => '{"tier": "gold"}'"#)
         let plain = try world.device("a1", user: "2")
         let voip = try world.device("a2", user: "2", "kind => 'voip'")
-        let android = try world.device("android", user: "2", platform: "fcm")
+        let android = try world.device("android", user: "2", provider: "fcm")
         let gone = try world.device("a3", user: "2")
         _ = try world.connection.query("SELECT fanfare.unregister_device('shop', 'apns', 'a3'), $1", "\(gone)")
         _ = try world.connection.query("SELECT fanfare.register_device('other', 'apns', 'a4', '2')")
         let sql = "SELECT number FROM public.members WHERE user_id = $1->>'u'"
         for (n, more, expected) in [
             (1, "", [gold, plain, android]), (2, #", "devices": "$.tier == \"gold\"""#, [gold]),
-            (3, #", "platform": "apns""#, [gold, plain]), (4, #", "kind": "voip""#, [voip]),
+            (3, #", "provider": "apns""#, [gold, plain]), (4, #", "kind": "voip""#, [voip]),
         ] {
             let version = try world.rule("r\(n)", event: "e\(n)", to: Self.to(sql, more), #""lane": "bulk""#)
             try world.connection.execute(

@@ -61,7 +61,7 @@ struct ReplayTests {
     @Test(arguments: [
         (#"{"users": "$.users[*]"}"#, 2), (#"{"topic": "news"}"#, 2), (#"{"topic": "{{topic}}"}"#, 2),
         (#"{"condition": "'news' in topics && !('calm' in topics)"}"#, 1), (#"{"everyone": true}"#, 2),
-        (#"{"tokens": "$.tokens[*]", "platform": "apns"}"#, 1),
+        (#"{"tokens": "$.tokens[*]", "provider": "apns"}"#, 1),
     ])
     func forOneUserOthersOfTheAudienceGetNothing(to: String, count: Int) throws {
         let devices = try ["aa01", "aa02"].map { try world.device($0, user: "ann") }

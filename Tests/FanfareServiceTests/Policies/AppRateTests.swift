@@ -21,7 +21,7 @@ struct AppRateTests {
     /// None exceeds its rate in any second, and each app has all of its own, whatever the other does.
     @Test func eachAppAndProviderKeepsToItsOwnRateAndHasAllOfIt() throws {
         try world.devices(1, of: "u")
-        try world.devices(700, of: "u", platform: "fcm")
+        try world.devices(700, of: "u", provider: "fcm")
         try world.devices(700, of: "u")
         try world.devices(700, of: "u", app: "other")
         for app in ["shop", "other"] {
@@ -44,36 +44,36 @@ struct AppRateTests {
         #expect(list.places.allSatisfy { $0.lane == .transactional }, "the others are not claimed without rates")
         let paces = Set(list.paces.values).sorted()
         let targets = Dictionary(uniqueKeysWithValues: list.targets.map { ($0.id, $0) })
-        var claims: [(at: Double, app: String, platform: String, pairs: Int)] = []
+        var claims: [(at: Double, app: String, provider: String, pairs: Int)] = []
         var next = Dictionary(uniqueKeysWithValues: paces.map { ($0, 60.0) })
         var generator = SeededGenerator(seed: 11)
         while let (pace, now) = next.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }), now < 66 {
             let claim = try world.claim(pace, of: list, at: now, owner: .random(in: 1...3, using: &generator))
             for batch in claim.batches {
                 let target = try #require(targets[batch.target])
-                claims.append((now, target.app, target.platform, batch.deviceIDs.count))
+                claims.append((now, target.app, target.provider, batch.deviceIDs.count))
             }
             next[pace] = now + max(claim.wait ?? 100, 0.001) + .random(in: 0...0.05, using: &generator)
         }
-        for (app, platform, rate) in [("shop", nil, 100), ("shop", "fcm", 40), ("other", nil, 50)]
+        for (app, provider, rate) in [("shop", nil, 100), ("shop", "fcm", 40), ("other", nil, 50)]
             as [(String, String?, Int)]
         {
-            let mine = claims.filter { $0.app == app && (platform == nil || $0.platform == platform) }
+            let mine = claims.filter { $0.app == app && (provider == nil || $0.provider == provider) }
             for claim in mine {
                 let second = mine.filter { $0.at >= claim.at && $0.at < claim.at + 1 }.reduce(0) { $0 + $1.pairs }
-                #expect(Double(second) <= 1.2 * Double(rate), "\(app) \(platform ?? "") from \(claim.at)")
+                #expect(Double(second) <= 1.2 * Double(rate), "\(app) \(provider ?? "") from \(claim.at)")
             }
-            guard platform == nil else { continue }
+            guard provider == nil else { continue }
             let mean = Double(mine.reduce(0) { $0 + $1.pairs }) / 6
             #expect(abs(mean / Double(rate) - 1) < 0.06, "\(app) has \(mean) a second")
         }
-        #expect(claims.contains { $0.platform == "fcm" })
+        #expect(claims.contains { $0.provider == "fcm" })
     }
 
     /// What goes in a tenth of a second, but in the transactional lane.
     @Test func batchesAreCutToThem() throws {
         try world.devices(60, of: "u")
-        try world.devices(60, of: "u", platform: "fcm")
+        try world.devices(60, of: "u", provider: "fcm")
         try world.connection.execute("SELECT fanfare.subscribe(id, 'news') FROM fanfare.devices")
         try world.put(policy: #"{"rate": "300/s", "providers": {"fcm": {"rate": "100/s"}}}"#)
         #expect(world.context.rates.replace(try world.connection.run(LiveRates())))
@@ -82,7 +82,7 @@ struct AppRateTests {
         try world.rule("slices", event: "c", to: #"{"everyone": true}"#)
         try world.rule("now", event: "d", to: #"{"users": "$.u"}"#, #""lane": "transactional""#)
         let sizes = """
-            SELECT string_agg(t.platform || ' ' || s.most, ', ' ORDER BY t.platform) FROM (
+            SELECT string_agg(t.provider || ' ' || s.most, ', ' ORDER BY t.provider) FROM (
                 SELECT target_id, max(cardinality(device_ids)) AS most FROM fanfare.batches GROUP BY 1) AS s
             JOIN fanfare.targets AS t ON t.id = s.target_id
             """

@@ -11,7 +11,7 @@ import Testing
 @Suite(.database)
 struct PolicyFunctionTests {
     private static let rates = """
-        SELECT string_agg(concat_ws(' ', a.name, r.platform, r.per_second), ', ' ORDER BY a.name, r.platform NULLS FIRST)
+        SELECT string_agg(concat_ws(' ', a.name, r.provider, r.per_second), ', ' ORDER BY a.name, r.provider NULLS FIRST)
         FROM fanfare.rates AS r JOIN fanfare.apps AS a ON a.id = r.app_id
         """
 
@@ -24,13 +24,13 @@ struct PolicyFunctionTests {
         #expect(try world.connection.text(Self.rates) == "other 7, shop 100, shop fcm 50")
         let zones = "SELECT coalesce(time_zone, '-') FROM fanfare.policies ORDER BY app_id"
         #expect(try world.connection.column(zones) == ["Europe/Madrid", "-"])
-        let ids = try world.connection.column("SELECT id FROM fanfare.rates WHERE platform = 'fcm'")
+        let ids = try world.connection.column("SELECT id FROM fanfare.rates WHERE provider = 'fcm'")
         try world.connection.execute("UPDATE fanfare.rates SET next_free = clock_timestamp() + interval '100 s'")
         try world.put(policy: #"{"providers": {"fcm": {"rate": "100/s"}, "webhook": {"rate": "1/s"}}}"#)
         #expect(try world.connection.text(Self.rates) == "other 7, shop fcm 100, shop webhook 1")
-        #expect(try world.connection.column("SELECT id FROM fanfare.rates WHERE platform = 'fcm'") == ids)
+        #expect(try world.connection.column("SELECT id FROM fanfare.rates WHERE provider = 'fcm'") == ids)
         let owed = """
-            SELECT round(extract(epoch FROM next_free - clock_timestamp())) BETWEEN 40 AND 50 FROM fanfare.rates WHERE platform = 'fcm'
+            SELECT round(extract(epoch FROM next_free - clock_timestamp())) BETWEEN 40 AND 50 FROM fanfare.rates WHERE provider = 'fcm'
             """
         #expect(try world.connection.text(owed) == "t", "what it owes are pairs")
         #expect(try world.connection.column(zones) == ["-", "-"])

@@ -12,14 +12,14 @@ extension World {
     }
 
     /// Registers devices of a user in bulk.
-    func devices(_ count: Int, of user: String, app: String = "shop", platform: String = "apns") throws {
+    func devices(_ count: Int, of user: String, app: String = "shop", provider: String = "apns") throws {
         _ = try connection.query(
             """
             SELECT count(fanfare.register_device($1, $2, encode(sha256((g || gen_random_uuid()::text)::bytea), 'hex'), $3))
             FROM generate_series(1, $4::int) AS g
             """,
             app,
-            platform,
+            provider,
             user,
             String(count)
         )

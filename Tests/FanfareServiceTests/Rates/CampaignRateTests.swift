@@ -193,7 +193,7 @@ struct CampaignRateTests {
         try world.plan()
         let iPhones = try world.connection.column(
             """
-            SELECT sum(cardinality(b.device_ids)) FILTER (WHERE t.platform = 'apns') OVER w::float8 / sum(cardinality(b.device_ids)) OVER w
+            SELECT sum(cardinality(b.device_ids)) FILTER (WHERE t.provider = 'apns') OVER w::float8 / sum(cardinality(b.device_ids)) OVER w
             FROM fanfare.batches AS b JOIN fanfare.targets AS t ON t.id = b.target_id WINDOW w AS (ORDER BY b.not_before, b.id)
             """
         ).map { Double($0) ?? 0 }

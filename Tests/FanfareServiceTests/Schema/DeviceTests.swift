@@ -63,7 +63,7 @@ struct DeviceTests {
         #expect(try register("'shop', 'apns', 'ab', 'ann'") != first, "ended devices do not come back")
     }
 
-    @Test func appsAndPlatformsAreApart() throws {
+    @Test func appsAndProvidersAreApart() throws {
         let ids = try [
             register("'shop', 'apns', 'ab'"), register("'news', 'apns', 'ab'"), register("'shop', 'fcm', 'ab'"),
         ]
@@ -192,9 +192,9 @@ struct DeviceTests {
     }
 
     @Test func onlyWebPushHasKeys() {
-        for platform in ["apns", "fcm"] {
+        for provider in ["apns", "fcm"] {
             for keys in ["p256dh => '\(Self.p256dh)', auth => '\(Self.auth)'", "auth => '\(Self.auth)'"] {
-                expectRefusal("SELECT fanfare.register_device('shop', '\(platform)', 'ab', \(keys))")
+                expectRefusal("SELECT fanfare.register_device('shop', '\(provider)', 'ab', \(keys))")
             }
         }
     }

@@ -124,9 +124,9 @@ struct RuleFunctionTests {
         (#""to": {"users": "u"}"#, "to.users: is no jsonpath", #"begin with "$""#),
         (#""to": {"users": "$["}"#, "to.users: is no jsonpath", "$.customer_id"),
         (#""to": {"users": "$.u", "devices": "tier == 1"}"#, "to.devices: is no jsonpath", #"begin with "$""#),
-        (#""to": {"tokens": "$.t ==", "platform": "apns"}"#, "to.tokens: is no jsonpath", "$.customer_id"),
+        (#""to": {"tokens": "$.t ==", "provider": "apns"}"#, "to.tokens: is no jsonpath", "$.customer_id"),
         (#""to": {"users": "$.u", "topic": "t"}"#, "to: has users and topic", "exactly one"),
-        (#""to": {"platform": "apns"}"#, "to: says nobody", "exactly one"),
+        (#""to": {"provider": "apns"}"#, "to: says nobody", "exactly one"),
         (#""to": {"everyone": "yes"}"#, "to.everyone: is not true", "true"),
         (#""to": {"topic": ["t"]}"#, "to.topic: is no string", "string"),
         (#""to": {"user": "$.u"}"#, "to.user: unknown key", "users"),
@@ -234,7 +234,7 @@ struct RuleFunctionTests {
         }
         #expect(try known(#"{"?": 1}"#) == RuleDefinition.keys)
         let audience = try known(Self.rule.replacing(#"{"users": "$.u"}"#, with: #"{"?": 1}"#))
-        #expect(audience == AudienceKey.allCases.map(\.rawValue) + ["devices", "platform", "kind"])
+        #expect(audience == AudienceKey.allCases.map(\.rawValue) + ["devices", "provider", "kind"])
     }
 
     @Test func manyVersionsOfARuleLeaveTheLastGoodOneInForce() throws {

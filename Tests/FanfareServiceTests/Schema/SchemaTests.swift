@@ -129,13 +129,13 @@ struct SchemaTests {
         "emit(type text, payload jsonb DEFAULT '{}'::jsonb, key text DEFAULT NULL::text, ttl interval DEFAULT NULL::interval) bigint",
         "cancel(event_id bigint) boolean",
         "cancel(type text, key text) boolean",
-        "register_device(app text, platform text, token text, user_id text DEFAULT NULL::text, kind text DEFAULT 'device'::text, "
+        "register_device(app text, provider text, token text, user_id text DEFAULT NULL::text, kind text DEFAULT 'device'::text, "
             + "environment text DEFAULT 'production'::text, locale text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, "
             + "attributes jsonb DEFAULT NULL::jsonb, p256dh text DEFAULT NULL::text, auth text DEFAULT NULL::text, "
             + "replaces text DEFAULT NULL::text) bigint",
-        "unregister_device(app text, platform text, token text) boolean",
+        "unregister_device(app text, provider text, token text) boolean",
         "unregister_device(app text, device_id bigint) boolean",
-        "device_id(app text, platform text, token text) bigint",
+        "device_id(app text, provider text, token text) bigint",
         "subscribe(device_id bigint, topic text) bigint",
         "subscribe(device_ids bigint[], topic text) bigint",
         "unsubscribe(device_id bigint, topic text) bigint",
@@ -163,10 +163,10 @@ struct SchemaTests {
         ("events", "id type key created_at fate detail payload pairs replay_of trace_id"),
         (
             "deliveries",
-            "event_id event_type rule rule_version app platform environment device_id user_id attempt outcome reason at batch_id "
+            "event_id event_type rule rule_version app provider environment device_id user_id attempt outcome reason at batch_id "
                 + "detail trace_id"
         ),
-        ("queue", "app platform environment lane ready in_flight waiting oldest gate"),
+        ("queue", "app provider environment lane ready in_flight waiting oldest gate"),
         ("health", "name ok detail since"),
         (
             "feedback_state",

@@ -214,7 +214,7 @@ private final class SettingsWorld {
     func lines() throws -> [String] {
         try bodies.sorted()
             + world.connection.column(
-                "SELECT concat_ws(' ', user_id, outcome, reason, rule, platform, attempt) FROM fanfare.deliveries ORDER BY 1"
+                "SELECT concat_ws(' ', user_id, outcome, reason, rule, provider, attempt) FROM fanfare.deliveries ORDER BY 1"
             )
             + world.connection.column(
                 "SELECT concat_ws(' ', type, key, fate, detail, payload) FROM fanfare.events ORDER BY 1"

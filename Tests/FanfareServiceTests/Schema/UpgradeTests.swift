@@ -91,25 +91,35 @@ struct UpgradeTests {
         #expect(try world.connection.text(Self.shape) == upgraded)
     }
 
+    /// Nobody has one of those; their columns and tables have other names.
+    @Test func aDatabaseOfBeforeTheFirstReleaseIsRefused() throws {
+        let connection = try TestDatabase.current.connect()
+        try connection.execute("ALTER TABLE fanfare.providers RENAME TO platforms")
+        let error = try #require(connection.refusal(Schema.sql))
+        try connection.execute("ROLLBACK")
+        #expect(error.sqlState == "55000" && error.message.contains("before 0.1.0"))
+        #expect(error.hint?.contains("DROP SCHEMA fanfare CASCADE") == true)
+    }
+
     @Test func targetsAreOneForEachKindOfAudience() throws {
         let world = try World()
-        try world.device("bb", user: "u", platform: "fcm")
+        try world.device("bb", user: "u", provider: "fcm")
         for n in 1...2 { try world.rule("topic\(n)", event: "e", to: #"{"fcm_topic": "all"}"#) }
         try world.rule("condition", event: "e", to: #"{"fcm_condition": "'a' in topics"}"#)
-        try world.device("cc", user: "u", platform: "fcm")
+        try world.device("cc", user: "u", provider: "fcm")
         let targets = "SELECT coalesce(native_key, 'devices') FROM fanfare.targets ORDER BY id"
         #expect(try world.connection.column(targets) == ["devices", "fcm_topic", "fcm_condition"])
         #expect(try world.connection.number("SELECT count(DISTINCT target_id) FROM fanfare.devices") == 1)
         for values in ["'fcm', 'production', 'fcm_topic'", "'fcm', 'production', NULL"] {
             let again =
-                "INSERT INTO fanfare.targets (app_id, platform, environment, native_key) SELECT id, \(values) FROM fanfare.apps"
+                "INSERT INTO fanfare.targets (app_id, provider, environment, native_key) SELECT id, \(values) FROM fanfare.apps"
             #expect(world.connection.refusal(again)?.constraint == "targets_key")
         }
         for values in [
             "'apns', 'production', 'fcm_topic'", "'fcm', 'production', 'channel'", "'fcm', 'production', 'topic'",
         ] {
             let wrong =
-                "INSERT INTO fanfare.targets (app_id, platform, environment, native_key) SELECT id, \(values) FROM fanfare.apps"
+                "INSERT INTO fanfare.targets (app_id, provider, environment, native_key) SELECT id, \(values) FROM fanfare.apps"
             #expect(world.connection.refusal(wrong)?.constraint == "targets_native")
         }
     }

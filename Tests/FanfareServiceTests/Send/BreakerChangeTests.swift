@@ -11,7 +11,7 @@ import Threading
 
 /// One line for each change of a breaker, whichever of the pool's threads looks.
 @Suite struct BreakerChangeTests {
-    private let target = Target(id: 1, app: "shop", platform: "fcm", environment: "production")
+    private let target = Target(id: 1, app: "shop", provider: "fcm", environment: "production")
 
     private func lines(_ body: (Breakers) throws -> Void) rethrows -> [String] {
         let log = CapturedLog()

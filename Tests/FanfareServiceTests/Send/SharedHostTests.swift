@@ -23,7 +23,7 @@ struct SharedHostTests {
         for path in ["slow", "ann"] {
             let secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
             let url = "https://hooks.example.com/\(path)"
-            _ = try world.device(url, user: path, platform: "webhook", "auth => '\(secret)'")
+            _ = try world.device(url, user: path, provider: "webhook", "auth => '\(secret)'")
         }
         world.context.directory.replace(try world.connection.run(AllTargets()))
         let target = try #require(world.context.directory.all.values.first)

@@ -7,7 +7,7 @@ import Testing
 /// Several senders of one target count together.
 struct TransportGaugesTests {
     private let registry = MetricsRegistry()
-    private let target = Target(id: 3, app: "shop", platform: "apns", environment: "production")
+    private let target = Target(id: 3, app: "shop", provider: "apns", environment: "production")
 
     private func told() -> [String: Int64] {
         var told: [String: Int64] = [:]

@@ -47,7 +47,7 @@ struct StatementCatalog {
     }
 
     private static let owner: Int32 = 7
-    private static let page = DeviceExportPage(app: "shop", platform: nil, includesDisabled: true, after: 0, limit: 10)
+    private static let page = DeviceExportPage(app: "shop", provider: nil, includesDisabled: true, after: 0, limit: 10)
     private static let policy = #"{"rate": "5/s", "quiet_hours": {"from": "22:00", "until": "08:00"}}"#
 
     private static let ofNews: DeviceFilter = {
@@ -72,7 +72,7 @@ struct StatementCatalog {
         // Of an app that has nothing else, so that nothing is claimed by it.
         _ = try world.connection.query("SELECT fanfare.put_policy('slow', $1::jsonb)", Self.policy)
         let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
-        let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "platform": "apns"}"#)
+        let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "provider": "apns"}"#)
         let native = try world.rule("native", event: "native", to: #"{"fcm_topic": "all"}"#)
         let everyone = try world.rule("all", event: "all", to: #"{"everyone": true}"#, #""lane": "transactional""#)
         let event = try world.emit("order", #"{"user": "u"}"#)
@@ -116,7 +116,7 @@ struct StatementCatalog {
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
             VALUES ('d', 'h', 1, 'v', now(), 9);
             INSERT INTO fanfare.prune_fuses (app_id, environment, blown_at, evidence) VALUES (1, 'sandbox', now(), 'weak');
-            INSERT INTO fanfare.prune_counts (app_id, environment, platform, since, answers, weak, strong)
+            INSERT INTO fanfare.prune_counts (app_id, environment, provider, since, answers, weak, strong)
             VALUES (1, 'production', 'apns', now(), 9, 1, 1);
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
             INSERT INTO fanfare.traffic VALUES ('outcome', now(), 1, 1, 64, 5), ('latency', now(), 1, 1, 3, 5);
@@ -374,7 +374,7 @@ struct StatementCatalog {
             audiencePath: "$.u",
             devicesPath: "$.b == 2",
             kind: "device",
-            platform: "apns",
+            provider: "apns",
             lane: 1,
             ttlSeconds: 60,
             supersede: false,
@@ -474,8 +474,8 @@ struct StatementCatalog {
             ListDevices(filter: DeviceFilter()), ListSubscribers(filter: Self.ofNews),
             ShowDevice(id: parts.device),
             ListTokens(filter: FCMDeviceFilter(app: "shop"), after: 0, limit: 10),
-            RegisterDevice(registration: DeviceRegistration(app: "shop", platform: "apns", token: "abcd")),
-            ImportDevices(app: "shop", devices: #"[{"platform": "apns", "token": "abce"}]"#, isDryRun: false),
+            RegisterDevice(registration: DeviceRegistration(app: "shop", provider: "apns", token: "abcd")),
+            ImportDevices(app: "shop", devices: #"[{"provider": "apns", "token": "abce"}]"#, isDryRun: false),
             NoteImport(
                 app: "shop",
                 fingerprint: [1],
@@ -487,7 +487,7 @@ struct StatementCatalog {
             ),
             FindImport(app: "shop", fingerprint: [2]), ForgetImports(),
             ExportDevices(page: Self.page), ExportDevicesWithTokens(page: Self.page),
-            UnregisterDevice(app: "shop", platform: "apns", token: parts.token),
+            UnregisterDevice(app: "shop", provider: "apns", token: parts.token),
             UnregisterDeviceByID(app: "shop", id: parts.device),
             SubscribeDevices(ids: [parts.device], topic: "sport"),
             UnsubscribeDevices(ids: [parts.device], topic: "news"),
@@ -553,7 +553,7 @@ struct StatementCatalog {
             ForgetUser(app: "shop", user: "u"),
             DevicesOfOthers(ids: [parts.device], app: "shop", user: "v"),
             LimitDevices(app: "shop", user: "u", limit: 50),
-            DeviceOwner(app: "shop", platform: "apns", token: parts.token),
+            DeviceOwner(app: "shop", provider: "apns", token: parts.token),
         ]
     }
 
@@ -627,7 +627,7 @@ struct StatementCatalog {
             UserPushes(user: "u", app: nil, limit: 5),
             ListBacklog(),
             ListUnsent(events: [parts.event]),
-            FindDevices(app: "shop", platform: "apns", isDisabled: true, disabledSince: epoch, limit: 5),
+            FindDevices(app: "shop", provider: "apns", isDisabled: true, disabledSince: epoch, limit: 5),
             UserDevices(user: "u", app: "shop"),
             SampleDevices(app: nil),
             RuleVersions(of: rule, limit: 5),

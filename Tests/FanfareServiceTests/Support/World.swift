@@ -55,10 +55,10 @@ final class World {
     ///
     /// - Parameter more: named arguments of `register_device`, as SQL.
     @discardableResult
-    func device(_ token: String, user: String? = nil, platform: String = "apns", _ more: String = "") throws -> Int64 {
+    func device(_ token: String, user: String? = nil, provider: String = "apns", _ more: String = "") throws -> Int64 {
         try connection.number(
             "SELECT fanfare.register_device('shop', $1, $2, $3\(more.isEmpty ? "" : ", " + more))",
-            platform,
+            provider,
             token,
             user
         )
@@ -66,14 +66,14 @@ final class World {
 
     /// Registers an Android phone of app `shop`.
     func register(android token: String, user: String) throws {
-        try device(token, user: user, platform: "fcm")
+        try device(token, user: user, provider: "fcm")
     }
 
     /// Registers a simulated device of app `shop`.
     func register(_ device: SimulatedDevice, user: String) throws {
         _ = try connection.query(
             "SELECT fanfare.register_device('shop', $1, $2, $3, p256dh => $4, auth => $5)",
-            device.platform,
+            device.provider,
             device.token,
             user,
             device.p256dh,

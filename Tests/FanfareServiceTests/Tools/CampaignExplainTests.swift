@@ -42,10 +42,10 @@ import Testing
         return Timestamp(microseconds: try #require(microseconds?.flatMap { Int64($0) }))
     }
 
-    @Test func itCountsByPlatformZoneAndReason() async throws {
+    @Test func itCountsByProviderZoneAndReason() async throws {
         let world = try World()
         try world.devices(2, in: "Europe/Madrid", of: "ann")
-        try world.devices(1, in: "Europe/Madrid", of: "bob", platform: "fcm")
+        try world.devices(1, in: "Europe/Madrid", of: "bob", provider: "fcm")
         try world.devices(3, in: "Asia/Tokyo")
         try world.devices(1, in: nil, of: "bob")
         let lost = try world.devices(2, in: "Asia/Tokyo")
@@ -291,12 +291,12 @@ extension World {
         _ count: Int,
         in zone: String?,
         of user: String? = nil,
-        platform: String = "apns"
+        provider: String = "apns"
     ) throws -> String {
         try connection.column(
             """
             SELECT string_agg(id::text, ',') FROM (
-                SELECT fanfare.register_device('shop', '\(platform)', encode(sha256((g || gen_random_uuid()::text)::bytea), 'hex'),
+                SELECT fanfare.register_device('shop', '\(provider)', encode(sha256((g || gen_random_uuid()::text)::bytea), 'hex'),
                     \(user.map { "'\($0)'" } ?? "NULL"), time_zone => \(zone.map { "'\($0)'" } ?? "NULL")) AS id
                 FROM generate_series(1, \(count)) AS g) AS made
             """

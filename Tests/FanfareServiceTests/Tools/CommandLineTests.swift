@@ -19,8 +19,8 @@ private struct FatalLine: Decodable {
 @Suite struct CommandLineTests {
     @Test(arguments: [
         ["--bogus"], ["emit"], ["emit", "t", "[1]"], ["emit", "t", "{}", "--ttl", "soon"], ["nonsense"],
-        ["emit", ""], ["devices", "list", "--platform", "apsn"],
-        ["devices", "unregister", "--app", "shop", "--platform", "apsn", "ab"],
+        ["emit", ""], ["devices", "list", "--provider", "apsn"],
+        ["devices", "unregister", "--app", "shop", "--provider", "apsn", "ab"],
         ["topics", "subscribe", "t", "--app", "shop"],
         ["topics", "subscribe", "t", "--app", "shop", "--all", "--user", "u"],
         ["channels", "create"], ["explain", "rules.yaml", "--token", "t"],

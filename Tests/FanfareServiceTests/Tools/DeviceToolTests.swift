@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.database) struct DeviceToolTests {
     private func register(_ token: String, user: String? = nil, app: String = "shop") async throws -> Int64 {
-        var registration = DeviceRegistration(app: app, platform: "apns", token: token)
+        var registration = DeviceRegistration(app: app, provider: "apns", token: token)
         registration.userID = user
         registration.locale = "es-MX"
         registration.attributes = #"{"tier": "gold"}"#
@@ -24,7 +24,7 @@ import Testing
         #expect(try await database.setSubscribed([id], to: "news", true) == 1)
         #expect(try await database.setSubscribed([id], to: "news", true) == 0)
         let device = try await database.device(id)
-        #expect(device.userID == "ann" && device.topics == ["news"] && device.platform == "apns")
+        #expect(device.userID == "ann" && device.topics == ["news"] && device.provider == "apns")
         #expect(device.json["attributes"]?["tier"] == "gold")
         #expect(!device.text.contains("abcdef12"))
         #expect(device.tokenHash.count == 8)
@@ -37,8 +37,8 @@ import Testing
         let second = try await register("aa02", user: "bob")
         let third = try await register("aa03", user: "ann", app: "other")
         let database = try toolDatabase()
-        #expect(try await database.unregister(app: "shop", platform: "apns", token: "AA02"))
-        #expect(try await !database.unregister(app: "shop", platform: "apns", token: "aa02"))
+        #expect(try await database.unregister(app: "shop", provider: "apns", token: "AA02"))
+        #expect(try await !database.unregister(app: "shop", provider: "apns", token: "aa02"))
         _ = try await database.setSubscribed([first, third], to: "news", true)
         func ids(_ change: (inout DeviceFilter) -> Void) async throws -> [Int64] {
             var filter = DeviceFilter()
@@ -51,7 +51,7 @@ import Testing
         #expect(try await ids { $0.isDisabled = true } == [second])
         #expect(try await ids { ($0.app, $0.topic) = ("shop", "news") } == [first])
         #expect(try await ids { $0.limit = 1 } == [third])
-        #expect(try await ids { $0.platform = "fcm" } == [])
+        #expect(try await ids { $0.provider = "fcm" } == [])
     }
 
     @Test func mistakesAreExplained() async throws {
@@ -80,7 +80,7 @@ import Testing
         try disable(pruned, "Unregistered", minutes: 30)
         try disable(old, "Unregistered", minutes: 300)
         try disable(weak, "BadDeviceToken", minutes: 1)
-        _ = try await toolDatabase().unregister(app: "shop", platform: "apns", token: "bb03")
+        _ = try await toolDatabase().unregister(app: "shop", provider: "apns", token: "bb03")
         let database = try toolDatabase()
         let hour = RestoreRequest(app: "shop", since: Since("1h"), reason: nil, environment: nil)
         let counted = try await database.restore(hour, isDryRun: true)
@@ -107,8 +107,8 @@ import Testing
         _ = try await register("aa00")
         try sql(
             """
-            INSERT INTO fanfare.devices (app_id, target_id, platform, token, token_hash, disabled_at, disabled_reason)
-            SELECT d.app_id, d.target_id, d.platform, 't' || n, int8send(n), clock_timestamp() - interval '30 minutes',
+            INSERT INTO fanfare.devices (app_id, target_id, provider, token, token_hash, disabled_at, disabled_reason)
+            SELECT d.app_id, d.target_id, d.provider, 't' || n, int8send(n), clock_timestamp() - interval '30 minutes',
                 CASE WHEN n % 2 = 0 THEN 'BadDeviceToken' ELSE 'Unregistered' END
             FROM fanfare.devices AS d, generate_series(1, 25000) AS n
             """
@@ -186,19 +186,19 @@ import Testing
         #expect(noTime?.kind == .usage && noTime?.hint.contains("2h") == true)
     }
 
-    @Test func whatIsNoPlatformIsAMistakeAndNoAnswer() async throws {
+    @Test func whatIsNoProviderIsAMistakeAndNoAnswer() async throws {
         let database = try toolDatabase()
         let known = Providers.names.map(\.rawValue).joined(separator: ", ")
         var filter = DeviceFilter()
-        filter.platform = "apsn"
+        filter.provider = "apsn"
         let listing = await #expect(throws: ToolError.self) { try await database.devices(filter) }
         #expect(listing?.kind == .usage)
         #expect(listing?.hint == "Did you mean apns? Use one of \(known).")
         let leaving = await #expect(throws: ToolError.self) {
-            try await database.unregister(app: "shop", platform: "telegraph", token: "aa")
+            try await database.unregister(app: "shop", provider: "telegraph", token: "aa")
         }
         #expect(leaving?.kind == .usage && leaving?.hint == "Use one of \(known).")
-        let registration = DeviceRegistration(app: "shop", platform: "web_push", token: "https://x.example/1")
+        let registration = DeviceRegistration(app: "shop", provider: "web_push", token: "https://x.example/1")
         let joining = await #expect(throws: ToolError.self) { try await database.register(registration) }
         #expect(joining?.kind == .usage && joining?.hint.contains("webpush") == true)
     }

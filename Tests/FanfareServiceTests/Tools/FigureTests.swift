@@ -27,7 +27,7 @@ struct FigureTests {
                 \(more.map { ", \($0.key)" }.joined()))
             SELECT 1, 1, t.id, \(lane.rawValue), '{1}', now() - interval '1 day', now() - \(seconds) * interval '1 second'
                 \(more.map { ", \($0.value)" }.joined())
-            FROM fanfare.targets AS t WHERE t.platform = 'apns' AND t.environment = 'production'
+            FROM fanfare.targets AS t WHERE t.provider = 'apns' AND t.environment = 'production'
             """
         )
     }
@@ -35,7 +35,7 @@ struct FigureTests {
     /// Whole minutes since what is ready was due, by lane.
     private func minutes() throws -> [Lane: Int] {
         let rows = try world.connection.run(ReadyAges()).filter { $0.environment == "production" }
-        #expect(rows.allSatisfy { $0.app == "shop" && $0.platform == "apns" } && rows.count == 3)
+        #expect(rows.allSatisfy { $0.app == "shop" && $0.provider == "apns" } && rows.count == 3)
         return Dictionary(uniqueKeysWithValues: rows.map { ($0.lane, Int($0.seconds / 60)) })
     }
 

@@ -136,7 +136,7 @@ struct ProviderToolTests {
 
     private func explain(_ message: JSONValue) throws -> RuleExplanation {
         let rule: JSONValue = [
-            "name": "r", "app": "shop", "event": "e", "to": ["everyone": true, "platform": "fcm"], "message": message,
+            "name": "r", "app": "shop", "event": "e", "to": ["everyone": true, "provider": "fcm"], "message": message,
         ]
         let rules = RuleSet(entries: [RuleSet.Entry(source: nil, compiled: try CompiledRule(json: rule))])
         return try #require(rules.explain(ExampleEvent(payload: "{}")) { _ in nil }.first)

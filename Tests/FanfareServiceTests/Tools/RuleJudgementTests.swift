@@ -20,7 +20,7 @@ import Testing
         - name: news
           app: shop
           event: order.shipped
-          to: { topic: "store-{{store}}", platform: apns }
+          to: { topic: "store-{{store}}", provider: apns }
           message: { notification: { title: News } }
         - name: quiet
           app: shop
@@ -35,7 +35,7 @@ import Testing
         - name: tokens
           app: shop
           event: order.shipped
-          to: { tokens: "$.tokens[*]", platform: apns }
+          to: { tokens: "$.tokens[*]", provider: apns }
           message: { notification: { title: T } }
         - name: fcm
           app: shop
@@ -65,7 +65,7 @@ import Testing
         if case .counted(let counts) = judgement?.audience { counts } else { nil }
     }
 
-    /// Ann has a phone with each platform and a disabled one, Bob one without attributes.
+    /// Ann has a phone with each provider and a disabled one, Bob one without attributes.
     private func register() throws {
         try sql(
             """
@@ -86,13 +86,13 @@ import Testing
         try sql("SELECT fanfare.subscribe(fanfare.device_id('shop', 'apns', 'aa03'), 'store-7')")
     }
 
-    @Test func whoWouldGetItIsCountedByPlatform() async throws {
+    @Test func whoWouldGetItIsCountedByProvider() async throws {
         try register()
         let found = try await judge(
             #"{"total": 11, "customer": ["ann", "bob"], "store": 7, "tokens": ["AA03", "none"]}"#
         )
         let shipped = try #require(counts(found["shipped"]))
-        #expect(shipped.platforms.map(\.name) == ["apns", "fcm"] && shipped.platforms.map(\.devices) == [1, 1])
+        #expect(shipped.providers.map(\.name) == ["apns", "fcm"] && shipped.providers.map(\.devices) == [1, 1])
         #expect(shipped.users == 1 && shipped.disabled == 1 && shipped.withoutCredentials == ["apns"])
         #expect(
             shipped.text == "2 devices of 1 user would get it: apns 1, fcm 1; disabled: 1; this configuration has no "
@@ -112,7 +112,7 @@ import Testing
         - name: asked
           app: shop
           event: order.shipped
-          to: { users_sql: "SELECT u FROM jsonb_array_elements_text($1->'customers') AS u", platform: apns }
+          to: { users_sql: "SELECT u FROM jsonb_array_elements_text($1->'customers') AS u", provider: apns }
           message: { notification: { title: T } }
         - name: failing
           app: shop

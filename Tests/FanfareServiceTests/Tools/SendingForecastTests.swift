@@ -23,8 +23,8 @@ import Testing
         let campaign = try CampaignDefinition(json: JSONValue(parsing: json))
         let limits = SendingLimits(try JSONValue(parsing: policy), lane: campaign.rule.definition.lane)
         let all = groups.enumerated().map { index, group in
-            let platform = index % 2 == 0 ? "apns" : "fcm"
-            return SendingForecast.Group(platform: platform, dueAt: Self.after(group.0), devices: group.1)
+            let provider = index % 2 == 0 ? "apns" : "fcm"
+            return SendingForecast.Group(provider: provider, dueAt: Self.after(group.0), devices: group.1)
         }
         return SendingForecast(all, from: Self.begin, campaign, limits)
     }

@@ -184,7 +184,7 @@ import Testing
         #expect(item("APNs key of store", in: items)?.detail.contains("/etc/fanfare/nowhere.p8") == true)
     }
 
-    @Test func platformsOfAnAppAreComparedWithItsCredentials() async throws {
+    @Test func providersOfAnAppAreComparedWithItsCredentials() async throws {
         try sql("SELECT fanfare.adopt()")
         try sql("SELECT fanfare.register_device('store', 'fcm', 'token')")
         let yaml = """

@@ -205,7 +205,7 @@ import Testing
             .init(
                 rule: "r",
                 app: "shop",
-                platform: "apns",
+                provider: "apns",
                 environment: "production",
                 deviceID: 3,
                 userID: "ann",

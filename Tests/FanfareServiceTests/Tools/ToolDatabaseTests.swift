@@ -76,7 +76,7 @@ import Threading
             heard.withLock { $0.append(note) }
         }
         for app in ["shop", "store"] {
-            var registration = DeviceRegistration(app: app, platform: "apns", token: "aa01")
+            var registration = DeviceRegistration(app: app, provider: "apns", token: "aa01")
             registration.timeZone = "Mars/Base"
             _ = try await database.register(registration)
         }

@@ -8,7 +8,7 @@ struct Audience: Sendable {
     /// The beginning of all its tokens, twelve hexadecimal digits.
     let number: UInt64
     let devices: Int
-    let platform: String
+    let provider: String
 
     /// Beginning of all its tokens.
     var prefix: String { String(number, radix: 16) }
@@ -44,6 +44,6 @@ struct Audience: Sendable {
     }
 
     // FCM's tokens are longer than Apple's and hold a colon; the sandbox wants no more than that of them.
-    private var separator: String { platform == "fcm" ? ":" : "" }
-    private var digitCount: Int { platform == "fcm" ? 140 : 50 }
+    private var separator: String { provider == "fcm" ? ":" : "" }
+    private var digitCount: Int { provider == "fcm" ? 140 : 50 }
 }

@@ -20,7 +20,7 @@ extension Rig {
     /// - Parameters:
     ///   - fault: its name in the report.
     ///   - devices: how many get each of the twenty events a second.
-    ///   - platform: `apns` or `fcm`.
+    ///   - provider: `apns` or `fcm`.
     ///   - more: told in the report as well.
     ///   - harm: does and ends the fault; returns the moment from which the first push counts.
     /// - Returns: the comparison, and the milliseconds from that moment to the first push of an event that was not there
@@ -29,14 +29,14 @@ extension Rig {
     func under(
         _ fault: String,
         devices: Int = 20,
-        platform: String = "apns",
+        provider: String = "apns",
         rule: String = "",
         more: () -> String = { "" },
         _ harm: (Audience) async throws -> UInt64
     ) async throws -> (audit: DeliveryAudit, firstPush: Int?) {
         try await serve(3)
         let name = fault.filter { $0.isLetter || $0.isNumber }.lowercased() + "-\(random(0...999_999))"
-        let audience = try await audience(name, devices: devices, platform: platform, rule)
+        let audience = try await audience(name, devices: devices, provider: provider, rule)
         let traffic = traffic(to: audience, perSecond: 20)
         try await pushes(moreThan: 10 * devices)
         let before = traffic.count

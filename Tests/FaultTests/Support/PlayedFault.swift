@@ -5,7 +5,7 @@ import Testing
 struct PlayedFault: Sendable, CustomTestStringConvertible {
     let name: String
     let faults: String
-    var platform = "apns"
+    var provider = "apns"
     /// The provider said that it did not process what it left unanswered: nothing may be repeated.
     var repeatsNothing = false
     /// How long it lasts.
@@ -51,7 +51,7 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
             name: "HTML bodies with 502 for 30 %, FCM",
             faults:
                 #"[{"match": {"share": 0.3}, "do": "status", "status": 502, "body": "<html>Bad Gateway", "times": 1}]"#,
-            platform: "fcm",
+            provider: "fcm",
             repeatsNothing: true
         ),
         PlayedFault(
@@ -62,7 +62,7 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
         PlayedFault(
             name: "404 with a proxy's page, FCM",
             faults: #"[{"provider": "fcm", "do": "status", "status": 404, "body": "<html>gone fishing</html>"}]"#,
-            platform: "fcm",
+            provider: "fcm",
             repeatsNothing: true
         ),
         PlayedFault(
@@ -73,7 +73,7 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
         PlayedFault(
             name: "OAuth token not taken, FCM",
             faults: #"[{"provider": "fcm", "do": "status", "status": 401, "times": 1, "total": 100}]"#,
-            platform: "fcm",
+            provider: "fcm",
             repeatsNothing: true
         ),
         PlayedFault(name: "stream limit 1", faults: #"[{"do": "stream_limit", "value": 1}]"#, repeatsNothing: true),
@@ -95,7 +95,7 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
 extension Rig {
     /// Plays a fault and compares.
     func play(_ fault: PlayedFault) async throws {
-        let (audit, _) = try await under(fault.name, platform: fault.platform) { _ in
+        let (audit, _) = try await under(fault.name, provider: fault.provider) { _ in
             try await sandbox.setFaults(fault.faults)
             try await hold(seconds: fault.seconds)
             // A limit that is raised again has to be said.

@@ -9,16 +9,16 @@ extension Rig {
     /// - Parameters:
     ///   - name: of rule, event type and topic.
     ///   - devices: how many.
-    ///   - platform: `apns` or `fcm`.
+    ///   - provider: `apns` or `fcm`.
     ///   - more: further members of the rule, as JSON.
     func audience(
         _ name: String,
         devices: Int,
-        platform: String = "apns",
+        provider: String = "apns",
         _ more: String = ""
     ) async throws -> Audience {
         let number = UInt64(random(0x1000_0000_0000...0xffff_ffff_ffff))
-        let audience = Audience(name: name, number: number, devices: devices, platform: platform)
+        let audience = Audience(name: name, number: number, devices: devices, provider: provider)
         let rest = more.isEmpty ? "" : ", " + more
         let rule = """
             {"app": "\(Self.app)", "name": "\(name)", "event": "\(name)", "to": {"topic": "\(name)"},
@@ -29,7 +29,7 @@ extension Rig {
             for first in stride(from: 1, through: devices, by: 50_000) {
                 try connection.execute(
                     """
-                    SELECT fanfare.subscribe(array_agg(fanfare.register_device('\(Self.app)', '\(platform)', \(audience.tokenOfDevice("g")), 'user-' || g)), '\(name)')
+                    SELECT fanfare.subscribe(array_agg(fanfare.register_device('\(Self.app)', '\(provider)', \(audience.tokenOfDevice("g")), 'user-' || g)), '\(name)')
                     FROM generate_series(\(first), \(min(first + 49_999, devices))) AS g
                     """
                 )

@@ -87,8 +87,8 @@ final class VirtualDaemon {
         sweeping = VirtualSession(server, isFlushed: true, mayFail: true)
         scheduling = VirtualSession(server, isFlushed: true, mayFail: true)
         context.directory.replace([
-            Target(id: 1, app: "shop", platform: "apns", environment: "production"),
-            Target(id: 2, app: "shop", platform: "apns", environment: "sandbox"),
+            Target(id: 1, app: "shop", provider: "apns", environment: "production"),
+            Target(id: 2, app: "shop", provider: "apns", environment: "sandbox"),
         ])
         for target in context.directory.all.values.sorted(by: { $0.id < $1.id }) {
             desks[target.id] = VirtualDesk(target: target, daemon: self, provider: provider)

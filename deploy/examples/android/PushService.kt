@@ -71,7 +71,7 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
         val kept = applicationContext.getSharedPreferences("push", Context.MODE_PRIVATE)
         val last = kept.getString("token", null)
         val device = JSONObject()
-            .put("platform", "fcm")
+            .put("provider", "fcm")
             .put("token", token)
             .put("locale", Locale.getDefault().toLanguageTag())
             .put("time_zone", TimeZone.getDefault().id)
@@ -112,7 +112,7 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
         fun signOut(context: Context, session: String) {
             val kept = context.getSharedPreferences("push", Context.MODE_PRIVATE)
             val token = kept.getString("token", null) ?: return
-            val status = send("POST", "/push/sign-out", JSONObject().put("platform", "fcm").put("token", token), session)
+            val status = send("POST", "/push/sign-out", JSONObject().put("provider", "fcm").put("token", token), session)
             if (status in 200..299) kept.edit().remove("token").apply()
         }
 

@@ -11,7 +11,7 @@ async function register(subscription) {
     method: 'PUT',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({
-      platform: 'webpush',
+      provider: 'webpush',
       token: endpoint,
       p256dh: keys.p256dh,
       auth: keys.auth,
@@ -67,7 +67,7 @@ document.querySelector('#off').onclick = () =>
     await fetch('/push/sign-out', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ platform: 'webpush', token: there.endpoint }),
+      body: JSON.stringify({ provider: 'webpush', token: there.endpoint }),
     })
     await there.unsubscribe()
     localStorage.removeItem('push-endpoint')

@@ -30,7 +30,7 @@ self.addEventListener('pushsubscriptionchange', (event) => {
       await fetch('/push/device', {
         method: 'PUT',
         headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ platform: 'webpush', token: endpoint, ...keys, ...(old ? { replaces: old.endpoint } : {}) }),
+        body: JSON.stringify({ provider: 'webpush', token: endpoint, ...keys, ...(old ? { replaces: old.endpoint } : {}) }),
       })
     })(),
   )

@@ -49,7 +49,7 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
     func register(_ token: String) async {
         let last = UserDefaults.standard.string(forKey: lastToken)
         var device = [
-            "platform": "apns", "token": token, "time_zone": TimeZone.current.identifier,
+            "provider": "apns", "token": token, "time_zone": TimeZone.current.identifier,
             "locale": Locale.preferredLanguages.first ?? "en",
         ]
         #if DEBUG
@@ -64,7 +64,7 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
     /// Before the session ends: the next who holds this phone is somebody else.
     func signOut() async {
         guard let token = UserDefaults.standard.string(forKey: lastToken) else { return }
-        if await send("POST", "/push/sign-out", ["platform": "apns", "token": token]) {
+        if await send("POST", "/push/sign-out", ["provider": "apns", "token": token]) {
             UserDefaults.standard.removeObject(forKey: lastToken)
         }
     }

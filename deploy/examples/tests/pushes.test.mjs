@@ -44,7 +44,7 @@ const newUser = () => `user-${randomUUID().slice(0, 8)}`;
 // Registers a simulated iPhone of a user, in German, and returns its token.
 async function newPhone(user) {
   const [devices] = await sandbox(`/devices?name=${user}`);
-  const { token } = devices.find((device) => device.platform === "apns");
+  const { token } = devices.find((device) => device.provider === "apns");
   sql("SELECT fanfare.register_device('shop', 'apns', :'token', :'user', locale => 'de-DE')", { token, user });
   return token;
 }

@@ -64,7 +64,7 @@ def user():
 def phone(user):
     """The token of the user's simulated iPhone, in German."""
     devices = sandbox(f"/devices?name={user}")[0]
-    token = next(device["token"] for device in devices if device["platform"] == "apns")
+    token = next(device["token"] for device in devices if device["provider"] == "apns")
     sql("SELECT fanfare.register_device('shop', 'apns', :'token', :'user', locale => 'de-DE')", token=token, user=user)
     return token
 

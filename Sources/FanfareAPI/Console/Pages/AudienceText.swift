@@ -20,7 +20,7 @@ enum AudienceText {
         if to?["everyone"]?.boolValue == true { words = "everyone" }
         if to?["users_sql"] != nil || definition["audience_sql"] != nil { words = "by query" }
         if definition["payload_sql"] != nil { words += ", for each row of a query" }
-        if let platform = to?["platform"]?.stringValue { words += ", \(platform) only" }
+        if let provider = to?["provider"]?.stringValue { words += ", \(provider) only" }
         if let devices = to?["devices"]?.stringValue { words += ", where \(devices)" }
         return words
     }

@@ -43,7 +43,7 @@ extension ConsolePage {
 /// Which devices the address asks for.
 struct DeviceFilters: Sendable {
     let app: String?
-    let platform: String?
+    let provider: String?
     /// Nil for enabled and disabled ones.
     let isDisabled: Bool?
     let reason: String?
@@ -56,7 +56,7 @@ struct DeviceFilters: Sendable {
     ///
     /// - Parameter visit: whose.
     init(_ visit: Visit) {
-        (app, platform, reason) = (visit.filter("app"), visit.filter("platform"), visit.filter("reason"))
+        (app, provider, reason) = (visit.filter("app"), visit.filter("provider"), visit.filter("reason"))
         id = visit.filter("id").flatMap { Int64($0) }
         since = visit.filter("since").flatMap { PageTime($0, at: visit.now)?.microseconds }
         switch visit.filter("state") {
@@ -75,8 +75,8 @@ struct DeviceFilters: Sendable {
         guard let app, let since else {
             return [ActionLink(name, "", refused: "choose an app, and since when they were disabled")]
         }
-        guard platform == nil else {
-            return [ActionLink(name, "", refused: "restores all platforms: take that filter away")]
+        guard provider == nil else {
+            return [ActionLink(name, "", refused: "restores all providers: take that filter away")]
         }
         var query = ["app": app, "since": PageTime(microseconds: since).field]
         query["reason"] = reason
@@ -97,7 +97,7 @@ extension FilterForm {
         FilterForm(
             visit,
             [
-                .chosen("app", "App", apps, visit), .chosen("platform", "Platform", fleet.platforms, visit),
+                .chosen("app", "App", apps, visit), .chosen("provider", "Provider", fleet.providers, visit),
                 .chosen("state", "State", ["enabled", "disabled"], visit),
                 .chosen("reason", "Reason", fleet.reasonNames, visit),
                 .time("since", "Disabled since (UTC)", visit), .deviceID(visit),
@@ -141,7 +141,7 @@ extension Visit {
         // The same list with other filters is another one.
         let list = address([:])
         var filter = DeviceFilter()
-        (filter.app, filter.platform, filter.isDisabled) = (filters.app, filters.platform, filters.isDisabled)
+        (filter.app, filter.provider, filter.isDisabled) = (filters.app, filters.provider, filters.isDisabled)
         filter.limit = Self.shown
         let after = self.filter("after")
         if let after { filter.before = try await call.desk.cursors.open(after, count: 1, of: list)[0] }
@@ -174,7 +174,7 @@ extension Visit {
 extension DeviceFilters {
     /// Whether they let everything pass.
     fileprivate var isOpen: Bool {
-        app == nil && platform == nil && isDisabled == nil && reason == nil && since == nil && id == nil
+        app == nil && provider == nil && isDisabled == nil && reason == nil && since == nil && id == nil
     }
 }
 
@@ -200,7 +200,7 @@ extension Fact {
     /// What is known of a device; never its token.
     fileprivate static func facts(of device: RegisteredDevice) -> [Fact] {
         var facts = [
-            Fact(name: "App", words: device.app), Fact(name: "Platform", words: device.platform),
+            Fact(name: "App", words: device.app), Fact(name: "Provider", words: device.provider),
             Fact(name: "Environment", words: device.environment), Fact(name: "For", words: device.kind),
             Fact(name: "Token's hash", code: device.tokenHash),
         ]

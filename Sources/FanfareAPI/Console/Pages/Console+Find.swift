@@ -35,7 +35,7 @@ extension Console {
                 found.append(FindCandidate("Event \(id)", "\(event.type), \(event.fate)", "/events/\(id)"))
             }
             if let device = try await database.registeredDevice(id) {
-                let words = "\(device.app), \(device.platform)" + (device.userID.map { ", of \($0)" } ?? "")
+                let words = "\(device.app), \(device.provider)" + (device.userID.map { ", of \($0)" } ?? "")
                 found.append(FindCandidate("Device \(id)", words, DeviceLine.href(id)))
             }
         }

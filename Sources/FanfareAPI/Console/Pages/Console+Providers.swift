@@ -25,7 +25,7 @@ extension ConsolePage {
             daemon.configuration().credentialExpiries(environment: daemon.environment, now: now / 1_000_000)
         }
         let configured = daemon.configuration().apps.flatMap { app, settings in
-            settings.providers.keys.map { ProviderKey(app: app, platform: $0, environment: "production") }
+            settings.providers.keys.map { ProviderKey(app: app, provider: $0, environment: "production") }
         }
         let reported = ProviderKey.reported(visit.status.daemons) + ProviderKey.unserved(visit.status.daemons)
         let keys = Set(digest.all.keys).union(reported).union(configured)
@@ -38,7 +38,7 @@ extension ConsolePage {
                     digest,
                     visit.span,
                     visit.status.daemons,
-                    credentials.filter { $0.app == key.app && $0.provider == key.platform },
+                    credentials.filter { $0.app == key.app && $0.provider == key.provider },
                     at: visit.now
                 )
             },
@@ -56,7 +56,7 @@ extension ProviderKey {
             (daemon.report["unserved"]?.arrayValue ?? []).compactMap { name in
                 let parts = (name.stringValue ?? "").split(separator: "/").map(String.init)
                 return parts.count == 2
-                    ? ProviderKey(app: parts[0], platform: parts[1], environment: "production") : nil
+                    ? ProviderKey(app: parts[0], provider: parts[1], environment: "production") : nil
             }
         }
     }
@@ -66,7 +66,7 @@ extension ProviderKey {
         daemons.filter(\.isAlive).flatMap { daemon in
             (daemon.report["breakers"]?.objectValue?.members ?? []).compactMap { member in
                 let parts = member.key.split(separator: "/").map(String.init)
-                return parts.count == 3 ? ProviderKey(app: parts[0], platform: parts[1], environment: parts[2]) : nil
+                return parts.count == 3 ? ProviderKey(app: parts[0], provider: parts[1], environment: parts[2]) : nil
             }
         }
     }

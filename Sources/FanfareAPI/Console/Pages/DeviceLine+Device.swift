@@ -12,7 +12,7 @@ extension DeviceLine {
             id: "\(device.id)",
             href: Self.href(device.id),
             app: device.app,
-            platform: device.platform,
+            provider: device.provider,
             environment: device.environment,
             user: device.userID.map {
                 PageLink(name: $0, href: PageAddress("/people", ["app": device.app, "user": $0]).text)

@@ -36,7 +36,7 @@ extension AudienceLine {
         let kinds: [ChartKind] = [.accepted, .retrying, .gone, .rejected, .own]
         self.init(
             app: target.app,
-            platform: target.platform,
+            provider: target.provider,
             environment: target.environment,
             devices: FigureText.count(whole),
             accepted: FigureText.count(parts[.accepted] ?? 0),

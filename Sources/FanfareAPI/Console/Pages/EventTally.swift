@@ -18,24 +18,24 @@ struct EventTally {
     /// Where pushes of it went.
     struct Target: Hashable {
         let app: String
-        let platform: String
+        let provider: String
         let environment: String
     }
 
     /// What was sent there, or waits.
     struct Leg {
-        let platform: String
+        let provider: String
         let isAgain: Bool
         var rows: [EventOutcomes.Row] = []
     }
 
     /// The most frequent first.
     let ends: [End]
-    /// By app, platform and environment, each with its ends.
+    /// By app, provider and environment, each with its ends.
     let targets: [(target: Target, ends: [String: Int64])]
     /// By app and rule, as in `shop/order-shipped`.
     let rules: [String: Int64]
-    /// Each platform's first attempt, and its further ones.
+    /// Each provider's first attempt, and its further ones.
     let legs: [Leg]
 
     /// Counts.
@@ -49,10 +49,10 @@ struct EventTally {
         let held = Self.held(rows)
         for row in rows {
             let isAgain = row.attempt > 1
-            legs[[row.platform, "\(isAgain)"], default: Leg(platform: row.platform, isAgain: isAgain)].rows.append(row)
+            legs[[row.provider, "\(isAgain)"], default: Leg(provider: row.provider, isAgain: isAgain)].rows.append(row)
             guard row.outcome != "retrying" else { continue }
             let waits = !PushText.isFinal(row.outcome) && isAgain
-            let isHeld = waits && held.contains([row.app, row.rule, row.platform, row.environment])
+            let isHeld = waits && held.contains([row.app, row.rule, row.provider, row.environment])
             let new = End(
                 outcome: row.outcome,
                 reason: row.reason,
@@ -62,17 +62,17 @@ struct EventTally {
                 pairs: 0
             )
             ends[[row.outcome, row.reason, "\(waits)", "\(isHeld)"], default: new].pairs += row.pairs
-            let target = Target(app: row.app, platform: row.platform, environment: row.environment)
+            let target = Target(app: row.app, provider: row.provider, environment: row.environment)
             targets[target, default: [:]][row.outcome, default: 0] += row.pairs
             rules["\(row.app)/\(row.rule)", default: 0] += row.pairs
         }
         self.ends = ends.values.sorted { ($0.pairs, $1.reason) > ($1.pairs, $0.reason) }
         self.targets = targets.map { (target: $0.key, ends: $0.value) }.sorted {
-            ($0.target.app, $0.target.platform, $0.target.environment)
-                < ($1.target.app, $1.target.platform, $1.target.environment)
+            ($0.target.app, $0.target.provider, $0.target.environment)
+                < ($1.target.app, $1.target.provider, $1.target.environment)
         }
         self.rules = rules
-        self.legs = legs.values.sorted { ($0.isAgain ? 1 : 0, $0.platform) < ($1.isAgain ? 1 : 0, $1.platform) }
+        self.legs = legs.values.sorted { ($0.isAgain ? 1 : 0, $0.provider) < ($1.isAgain ? 1 : 0, $1.provider) }
     }
 
     /// All pairs.
@@ -94,7 +94,7 @@ struct EventTally {
     /// The rules and targets whose pushes were put off for a night or a snooze and for nothing else.
     private static func held(_ rows: [EventOutcomes.Row]) -> Set<[String]> {
         let retried = rows.filter { $0.outcome == "retrying" }
-        let places = Dictionary(grouping: retried) { [$0.app, $0.rule, $0.platform, $0.environment] }
+        let places = Dictionary(grouping: retried) { [$0.app, $0.rule, $0.provider, $0.environment] }
         return Set(
             places.filter { $0.value.allSatisfy { PushText.badge($0.outcome, $0.reason).words == "held" } }.keys
         )

@@ -71,7 +71,7 @@ private struct StepClock {
         let most = order.first?.key ?? "pending"
         let begin = leg.rows.map(\.firstAt.microseconds).min() ?? self.begin
         return step(
-            leg.isAgain ? "\(leg.platform), tried again" : leg.platform,
+            leg.isAgain ? "\(leg.provider), tried again" : leg.provider,
             order.map { "\(FigureText.count($0.value)) \(PushText.badge($0.key).words)" }.joined(separator: ", "),
             at: begin,
             until: isOpen ? end : leg.rows.compactMap { $0.lastAt?.microseconds }.max() ?? begin,

@@ -102,7 +102,7 @@ extension WhyCondition {
         let devices = user.devices.map { device in
             WhyCondition(
                 badge: device.obstacle == nil ? Badge(.good, "would get it") : Badge(.quiet, "would not"),
-                code: "device \(device.id), \(device.platform)" + (device.obstacle.map { ": \($0)" } ?? "")
+                code: "device \(device.id), \(device.provider)" + (device.obstacle.map { ": \($0)" } ?? "")
             )
         }
         let nobody = WhyCondition(badge: Badge(.warn, "nobody"), code: "no device of \(user.id) is registered")
@@ -111,15 +111,15 @@ extension WhyCondition {
 }
 
 extension AudienceLine {
-    /// How many devices of each platform a rule would reach; nothing is sent.
+    /// How many devices of each provider a rule would reach; nothing is sent.
     fileprivate static func list(_ judgement: RuleJudgement) -> [AudienceLine] {
         guard case .counted(let counts)? = judgement.audience else { return [] }
-        return counts.platforms.map { platform in
+        return counts.providers.map { provider in
             AudienceLine(
                 app: judgement.app,
-                platform: platform.name,
+                provider: provider.name,
                 environment: "",
-                devices: FigureText.count(platform.devices),
+                devices: FigureText.count(provider.devices),
                 accepted: "",
                 failed: "",
                 bar: .none

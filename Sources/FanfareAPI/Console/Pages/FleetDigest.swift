@@ -15,8 +15,8 @@ struct FleetDigest: Sendable {
     let reasons: [OutcomeLine]
     /// The reasons that there are.
     let reasonNames: [String]
-    /// The platforms that there are.
-    let platforms: [String]
+    /// The providers that there are.
+    let providers: [String]
     /// Prune fuses, without since when.
     let fuses: [PruneFuseFigures]
     private let enabled: Int64
@@ -74,7 +74,7 @@ struct FleetDigest: Sendable {
             )
         }
         reasonNames = sums.keys.sorted()
-        platforms = Set(rows.counts.map(\.platform)).sorted()
+        providers = Set(rows.counts.map(\.provider)).sorted()
         fuses = rows.fuses
     }
 
@@ -109,16 +109,16 @@ extension DeviceCountLine {
     /// - Parameter rows: about.
     /// - Returns: in the order of their names.
     fileprivate static func lines(_ rows: [SampleDevices.Row]) -> [DeviceCountLine] {
-        let targets = Dictionary(grouping: rows) { [$0.app, $0.platform, $0.environment] }
+        let targets = Dictionary(grouping: rows) { [$0.app, $0.provider, $0.environment] }
         return targets.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { target, rows in
             let enabled = rows.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }
             let disabled = rows.filter { $0.disabledReason != nil }.reduce(0) { $0 + $1.devices }
             let about = rows.allSatisfy(\.isExact) ? "" : "≈ "
             return DeviceCountLine(
                 app: target[0],
-                platform: target[1],
+                provider: target[1],
                 environment: target[2],
-                href: PageAddress("/devices", ["app": target[0], "platform": target[1]]).text,
+                href: PageAddress("/devices", ["app": target[0], "provider": target[1]]).text,
                 enabled: about + FigureText.count(enabled),
                 disabled: about + FigureText.count(disabled),
                 share: FigureText.share(enabled, of: enabled + disabled),

@@ -21,7 +21,7 @@ extension LaneLine {
     /// - Returns: the longest wait of the foremost lane first.
     static func lines(_ rows: [BacklogRow], of app: String?, at now: Int64) -> [LaneLine] {
         let kinds = Dictionary(grouping: rows.filter { app == nil || $0.app == app }) {
-            [$0.app, $0.platform, $0.environment, "\($0.lane)"]
+            [$0.app, $0.provider, $0.environment, "\($0.lane)"]
         }
         let sums = kinds.values.map(Backlog.init)
         return sums.sorted { ($0.lane, $0.oldest ?? .max, $0.target) < ($1.lane, $1.oldest ?? .max, $1.target) }.map {
@@ -77,7 +77,7 @@ struct Backlog: Sendable {
         lane = rows.first?.lane ?? 0
         let first = rows.first
         let environment = first.map { $0.environment == "production" ? "" : " \($0.environment)" } ?? ""
-        target = first.map { "\($0.app) \($0.platform)\(environment)" } ?? ""
+        target = first.map { "\($0.app) \($0.provider)\(environment)" } ?? ""
     }
 
     /// The share of a row's pairs that its due batches are.

@@ -101,7 +101,7 @@ struct PersonLook {
         let accepted = last.outcome == "accepted"
         let words =
             accepted
-            ? "The last push was taken by \(last.platform) \(ago) ago; whether the device showed it, only the device knows."
+            ? "The last push was taken by \(last.provider) \(ago) ago; whether the device showed it, only the device knows."
             : "The last push, \(ago) ago: \(PushText.badge(last.outcome, last.reason).words). \(last.detail ?? "")"
         let unwanted = unwanted
         let isWell = accepted && unwanted.isEmpty

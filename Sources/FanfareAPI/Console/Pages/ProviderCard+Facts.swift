@@ -33,7 +33,7 @@ extension ProviderCard {
         if lines.isEmpty || !isOpen, ProviderDaemonLine.isUnserved(key, daemons) {
             (badge, problem) = (
                 Badge(.bad, "no credentials"),
-                "No running daemon has credentials for it, so nothing is sent. Set apps.\(key.app).\(key.platform) in the configuration."
+                "No running daemon has credentials for it, so nothing is sent. Set apps.\(key.app).\(key.provider) in the configuration."
             )
         } else if isOpen {
             problem = ProviderDaemonLine.said(key, daemons)
@@ -50,9 +50,9 @@ extension ProviderCard {
                 "\(share) of the answers of the last \(window) are \(worst.key.outcome), \(worst.key.reason)\(meaning)"
         }
         self.init(
-            id: "\(key.app)-\(key.platform)-\(key.environment)",
+            id: "\(key.app)-\(key.provider)-\(key.environment)",
             app: key.app,
-            provider: key.environment == "production" ? key.platform : "\(key.platform) \(key.environment)",
+            provider: key.environment == "production" ? key.provider : "\(key.provider) \(key.environment)",
             badge: badge,
             words: problem ?? worst,
             perSecond:
@@ -124,7 +124,7 @@ extension ProviderDaemonLine {
     ///     closed.
     /// - Returns: a line for each that lives and sends there.
     static func lines(_ key: ProviderKey, _ daemons: [DaemonRow], isServed: Bool) -> [ProviderDaemonLine] {
-        let name = "\(key.app)/\(key.platform)/\(key.environment)"
+        let name = "\(key.app)/\(key.provider)/\(key.environment)"
         return daemons.filter(\.isAlive).compactMap { daemon in
             let word = daemon.report["breakers"]?[name]?.stringValue ?? (isServed ? "closed" : nil)
             guard let word else { return nil }
@@ -146,7 +146,7 @@ extension ProviderDaemonLine {
         return !alive.isEmpty
             && alive.allSatisfy { daemon in
                 (daemon.report["unserved"]?.arrayValue ?? []).contains {
-                    $0.stringValue == "\(key.app)/\(key.platform)"
+                    $0.stringValue == "\(key.app)/\(key.provider)"
                 }
             }
     }
@@ -158,7 +158,7 @@ extension ProviderDaemonLine {
     ///   - daemons: all that are on the list.
     /// - Returns: nil where no daemon noted any.
     static func said(_ key: ProviderKey, _ daemons: [DaemonRow]) -> String? {
-        let name = "\(key.app)/\(key.platform)/\(key.environment)"
+        let name = "\(key.app)/\(key.provider)/\(key.environment)"
         for daemon in daemons.filter(\.isAlive) {
             if let words = daemon.report["failures"]?[name]?.stringValue {
                 return "Cannot be reached, or fails: \(words)"

@@ -5,12 +5,12 @@ internal import PostgresClient
 /// One app's way to one provider, in one environment.
 struct ProviderKey: Hashable, Comparable, Sendable {
     let app: String
-    let platform: String
+    let provider: String
     let environment: String
 
     /// By app, then provider, production first.
     static func < (first: ProviderKey, second: ProviderKey) -> Bool {
-        (first.app, first.platform, first.environment) < (second.app, second.platform, second.environment)
+        (first.app, first.provider, first.environment) < (second.app, second.provider, second.environment)
     }
 }
 
@@ -101,7 +101,7 @@ struct ProviderDigest: Sendable {
         for row in rows {
             let key = OutcomeKey(outcome: row.outcome, reason: row.reason)
             guard key.isAnswer else { continue }
-            let target = ProviderKey(app: row.app, platform: row.platform, environment: row.environment)
+            let target = ProviderKey(app: row.app, provider: row.provider, environment: row.environment)
             var own = answers[target] ?? Answers()
             own.counts[key, default: 0] += row.pairs
             own.lastAt = max(row.lastAt.microseconds, own.lastAt ?? 0)

@@ -94,7 +94,7 @@ extension PushLine {
                 name: row.place.device == 0 ? "all" : "\(row.place.device)",
                 href: row.place.device == 0 ? "/devices" : DeviceLine.href(row.place.device)
             ),
-            platform: row.platform,
+            provider: row.provider,
             attempt: "\(row.attempt)",
             badge: PushText.badge(row.outcome, row.reason),
             reason: PushText.reason(row.reason, of: row.outcome),

@@ -37,7 +37,7 @@ extension WhyStep {
     ///
     /// - Parameter row: as `fanfare.why` tells it.
     init(_ row: WhyRow) {
-        let device = row.deviceID.map { $0 == 0 ? row.platform ?? "" : "\(row.platform ?? "") device \($0)" }
+        let device = row.deviceID.map { $0 == 0 ? row.provider ?? "" : "\(row.provider ?? "") device \($0)" }
         let parts = [row.rule, device, row.attempt.map { "attempt \($0)" }].compactMap(\.self)
         let until = row.until.map { "Until \(Moment($0.microseconds, .short).words)." }
         self.init(

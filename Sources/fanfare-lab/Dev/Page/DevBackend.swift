@@ -11,7 +11,7 @@ struct DevBackend: Sendable {
     /// Whoever opens the page: a customer of the demo.
     static let user = "alice"
     /// What a browser may say of itself; above all not whose it is.
-    private static let members = ["platform", "token", "locale", "time_zone", "p256dh", "auth", "replaces"]
+    private static let members = ["provider", "token", "locale", "time_zone", "p256dh", "auth", "replaces"]
 
     /// Registers a browser.
     ///
@@ -30,7 +30,7 @@ struct DevBackend: Sendable {
     func signOut(_ body: JSONValue) async -> HTTPResponse.Status {
         let device = Self.device(body)
         var named = JSONObject()
-        for member in ["platform", "token"] { named[member] = device[member] }
+        for member in ["provider", "token"] { named[member] = device[member] }
         return await ask("POST", "devices/unregister", named)
     }
 

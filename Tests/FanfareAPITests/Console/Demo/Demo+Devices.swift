@@ -7,7 +7,7 @@ extension Demo {
             action: "/devices",
             fields: [
                 choice("app", "App", ["all", "shop", "courier"], chosen: "shop"),
-                choice("platform", "Platform", ["all", "apns", "fcm", "webpush", "webhook"], chosen: "all"),
+                choice("provider", "Provider", ["all", "apns", "fcm", "webpush", "webhook"], chosen: "all"),
                 choice("state", "State", ["all", "enabled", "disabled"], chosen: "disabled"),
                 choice(
                     "reason",
@@ -34,9 +34,9 @@ extension Demo {
         counts: [
             DeviceCountLine(
                 app: "shop",
-                platform: "apns",
+                provider: "apns",
                 environment: "production",
-                href: "/devices?app=shop&platform=apns",
+                href: "/devices?app=shop&provider=apns",
                 enabled: "1,204,118",
                 disabled: "88,201",
                 share: "93.2 %",
@@ -44,9 +44,9 @@ extension Demo {
             ),
             DeviceCountLine(
                 app: "shop",
-                platform: "fcm",
+                provider: "fcm",
                 environment: "production",
-                href: "/devices?app=shop&platform=fcm",
+                href: "/devices?app=shop&provider=fcm",
                 enabled: "980,377",
                 disabled: "141,022",
                 share: "87.4 %",
@@ -54,9 +54,9 @@ extension Demo {
             ),
             DeviceCountLine(
                 app: "shop",
-                platform: "webpush",
+                provider: "webpush",
                 environment: "production",
-                href: "/devices?app=shop&platform=webpush",
+                href: "/devices?app=shop&provider=webpush",
                 enabled: "221,904",
                 disabled: "64,120",
                 share: "77.6 %",
@@ -64,7 +64,7 @@ extension Demo {
             ),
             DeviceCountLine(
                 app: "courier",
-                platform: "apns",
+                provider: "apns",
                 environment: "production",
                 href: "/devices?app=courier",
                 enabled: "1,890",

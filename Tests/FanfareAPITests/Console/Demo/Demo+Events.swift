@@ -101,7 +101,7 @@ extension Demo {
             rule: "order-shipped",
             user: PageLink(name: "customer-\(4_410 + index)", href: "/people?user=customer-\(4_410 + index)"),
             device: PageLink(name: "\(9_120_044 + index * 7)", href: "/devices?id=\(9_120_044 + index * 7)"),
-            platform: ["apns", "fcm", "webpush"][index % 3],
+            provider: ["apns", "fcm", "webpush"][index % 3],
             attempt: index % 5 == 3 ? "2" : "1",
             badge: end.0,
             reason: end.1,
@@ -177,7 +177,7 @@ extension Demo {
         audience: [
             AudienceLine(
                 app: "shop",
-                platform: "apns",
+                provider: "apns",
                 environment: "production",
                 devices: "11,204",
                 accepted: "11,120",
@@ -186,7 +186,7 @@ extension Demo {
             ),
             AudienceLine(
                 app: "shop",
-                platform: "fcm",
+                provider: "fcm",
                 environment: "production",
                 devices: "6,802",
                 accepted: "6,576",
@@ -195,7 +195,7 @@ extension Demo {
             ),
             AudienceLine(
                 app: "shop",
-                platform: "webpush",
+                provider: "webpush",
                 environment: "production",
                 devices: "214",
                 accepted: "214",

@@ -12,7 +12,7 @@ extension Demo {
             id: "\(9_120_044 + index * 7)",
             href: "/devices?id=\(9_120_044 + index * 7)",
             app: "shop",
-            platform: ["apns", "webpush", "fcm"][index % 3],
+            provider: ["apns", "webpush", "fcm"][index % 3],
             environment: index == 3 ? "sandbox" : "production",
             user: PageLink(name: "customer-\(4_410 + index)", href: "/people?user=customer-\(4_410 + index)"),
             badge: state.0,

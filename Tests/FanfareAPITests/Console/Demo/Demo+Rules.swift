@@ -125,7 +125,7 @@ extension Demo {
             audience: [
                 AudienceLine(
                     app: "shop",
-                    platform: "apns",
+                    provider: "apns",
                     environment: "production",
                     devices: "2",
                     accepted: "–",
@@ -134,7 +134,7 @@ extension Demo {
                 ),
                 AudienceLine(
                     app: "shop",
-                    platform: "webpush",
+                    provider: "webpush",
                     environment: "production",
                     devices: "1",
                     accepted: "–",

@@ -76,7 +76,7 @@ import Testing
             counts.map { outcome, count in
                 AnswersByReason.Row(
                     app: "shop",
-                    platform: "fcm",
+                    provider: "fcm",
                     environment: "production",
                     outcome: outcome,
                     reason: outcome == "retrying" ? "unavailable" : outcome,
@@ -93,7 +93,7 @@ import Testing
             times: [],
             meanings: []
         )
-        let key = ProviderKey(app: "shop", platform: "fcm", environment: "production")
+        let key = ProviderKey(app: "shop", provider: "fcm", environment: "production")
         let card = ProviderCard(key, ProviderDigest(figures, .hour, at: Self.now), .hour, [], [], at: Self.now)
         return (card.badge.words, card.badge.tone, card.words)
     }

@@ -21,11 +21,11 @@ import Testing
                 INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, at)
                 SELECT 1, t.id, x.code, x.count, now() - interval '1 minute'
                 FROM fanfare.targets AS t, (VALUES (1, 90), (117, 10), (4, 1000)) AS x (code, count)
-                WHERE t.platform = 'apns' AND t.environment = 'production'
+                WHERE t.provider = 'apns' AND t.environment = 'production'
                 """,
                 """
                 INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, at)
-                SELECT 1, t.id, 1, 5, now() - interval '1 minute' FROM fanfare.targets AS t WHERE t.platform = 'fcm'
+                SELECT 1, t.id, 1, 5, now() - interval '1 minute' FROM fanfare.targets AS t WHERE t.provider = 'fcm'
                 """,
             ] { _ = try await api.rows(sql) }
             let browser = try await api.console()
@@ -49,7 +49,7 @@ import Testing
         #expect(ProviderDigest.recentSince(now) == (minute - 300) * second)
         let row = AnswersByReason.Row(
             app: "shop",
-            platform: "apns",
+            provider: "apns",
             environment: "production",
             outcome: "accepted",
             reason: "delivered",
@@ -57,7 +57,7 @@ import Testing
             lastAt: Timestamp(microseconds: now)
         )
         let rows = AnswerFigures(answers: [], recent: [row], newest: [], outcomes: [], times: [], meanings: [])
-        let key = ProviderKey(app: "shop", platform: "apns", environment: "production")
+        let key = ProviderKey(app: "shop", provider: "apns", environment: "production")
         let card = ProviderCard(key, ProviderDigest(rows, .hour, at: now), .hour, [], [], at: now)
         #expect(card.perSecond == "1/s over the last 5 min 59 s")
     }

@@ -35,7 +35,7 @@ struct DeviceTotal: ViewContext {
 /// Devices of one target.
 struct DeviceCountLine: ViewContext {
     let app: String
-    let platform: String
+    let provider: String
     let environment: String
     let href: String
     let enabled: String

@@ -82,7 +82,7 @@ struct EventRuleLine: ViewContext {
 /// How many devices of one target.
 struct AudienceLine: ViewContext {
     let app: String
-    let platform: String
+    let provider: String
     let environment: String
     let devices: String
     let accepted: String

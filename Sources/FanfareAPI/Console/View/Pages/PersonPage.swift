@@ -31,7 +31,7 @@ struct DeviceLine: ViewContext {
     let id: String
     let href: String
     let app: String
-    let platform: String
+    let provider: String
     let environment: String
     let user: PageLink?
     let badge: Badge

@@ -43,7 +43,7 @@ struct PushLine: ViewContext {
     let rule: String
     let user: PageLink?
     let device: PageLink
-    let platform: String
+    let provider: String
     let attempt: String
     let badge: Badge
     let reason: String?

@@ -43,7 +43,7 @@ func sandbox<Line: Decodable>(_ path: String, _ line: Line.Type = Line.self) asy
 }
 
 struct Device: Decodable {
-    let platform, token: String
+    let provider, token: String
 }
 
 struct Push: Decodable {
@@ -91,7 +91,7 @@ struct PushTests {
     /// Registers a simulated iPhone of the user, in German, and returns its token.
     func newPhone() async throws -> String {
         let devices = try await sandbox("/devices?name=\(user)", [Device].self).joined()
-        let token = try #require(devices.first { $0.platform == "apns" }).token
+        let token = try #require(devices.first { $0.provider == "apns" }).token
         _ = try sql(
             "SELECT fanfare.register_device('shop', 'apns', :'token', :'user', locale => 'de-DE')",
             ["token": token, "user": user])

@@ -1,14 +1,14 @@
-/// What other systems call Fanfare's platforms.
-enum ImportPlatform {
+/// What other systems call Fanfare's providers.
+enum ImportProvider {
     /// What becomes of a row by what it says it is for.
     enum Verdict: Equatable {
-        case platform(String)
+        case provider(String)
         /// A channel that Fanfare does not send to.
         case foreign(String)
         case unknown
     }
 
-    /// Looks up a platform's name.
+    /// Looks up a provider's name.
     ///
     /// - Parameters:
     ///   - text: what the row says: a name of ours, a system, a kind of browser, or OneSignal's type of a subscription.
@@ -16,18 +16,18 @@ enum ImportPlatform {
     /// - Returns: what it is.
     static func named(_ text: String, isFirebase: Bool) -> Verdict {
         switch ImportField.key(text) {
-        case "webhook" where !isFirebase: return .platform("webhook")
+        case "webhook" where !isFirebase: return .provider("webhook")
         case "webpush", "browser", "push", "chromepush", "firefoxpush", "chrome", "firefox", "edge", "vapid",
             "unifiedpush"
         where !isFirebase:
-            return .platform("webpush")
+            return .provider("webpush")
         case "apns", "apn", "apple", "ios", "iphone", "ipad", "iphoneos", "ipados", "macos", "watchos", "tvos",
             "visionos",
             "iospush", "macospush":
-            return .platform(isFirebase ? "fcm" : "apns")
-        case "fcm", "gcm", "firebase", "google", "android", "androidpush": return .platform("fcm")
+            return .provider(isFirebase ? "fcm" : "apns")
+        case "fcm", "gcm", "firebase", "google", "android", "androidpush": return .provider("fcm")
         case "web", "safaripush", "safari", "chromeextensionpush", "windowspush", "safarilegacypush":
-            return .platform(isFirebase ? "fcm" : "webpush")
+            return .provider(isFirebase ? "fcm" : "webpush")
         case "email": return .foreign("email")
         case "sms", "phone": return .foreign("SMS")
         case "huawei", "huaweipush", "hms": return .foreign("Huawei")
@@ -44,13 +44,13 @@ enum ImportPlatform {
     /// - Returns: what it is.
     static func oneSignal(_ number: Int, hasEndpoint: Bool) -> Verdict {
         switch number {
-        case 0, 9: .platform("apns")
-        case 1: .platform("fcm")
-        case 5, 8, 17: .platform("webpush")
+        case 0, 9: .provider("apns")
+        case 1: .provider("fcm")
+        case 5, 8, 17: .provider("webpush")
         case 2: .foreign("Amazon")
         case 4: .foreign("Chrome apps")
-        case 3, 6, 12: hasEndpoint ? .platform("webpush") : .foreign("Windows")
-        case 7: hasEndpoint ? .platform("webpush") : .foreign("Safari before version 16")
+        case 3, 6, 12: hasEndpoint ? .provider("webpush") : .foreign("Windows")
+        case 7: hasEndpoint ? .provider("webpush") : .foreign("Safari before version 16")
         case 10: .foreign("Alexa")
         case 11: .foreign("email")
         case 13: .foreign("Huawei")

@@ -5,9 +5,9 @@ import PostgresClient
 import TestKit
 import Testing
 
-/// What makes a platform in SQL is its row.
+/// What makes a provider in SQL is its row.
 @Suite(.database)
-struct PlatformTests {
+struct ProviderTests {
     private let connection: PostgresConnection
 
     init() throws {
@@ -18,29 +18,29 @@ struct PlatformTests {
         try connection.number("SELECT fanfare.register_device('shop', \(arguments))")
     }
 
-    @Test func allOutcomesOfAProviderAreAPlatforms() throws {
+    @Test func allOutcomesOfAProviderAreAProviders() throws {
         let strangers = """
             SELECT DISTINCT provider FROM fanfare.outcome_codes
-            WHERE provider NOT IN (SELECT name FROM fanfare.platforms)
+            WHERE provider NOT IN (SELECT name FROM fanfare.providers)
             """
         #expect(try connection.column(strangers).isEmpty)
-        let names = try connection.column("SELECT name FROM fanfare.platforms ORDER BY name")
+        let names = try connection.column("SELECT name FROM fanfare.providers ORDER BY name")
         #expect(Set(names) == Set(Outcome.all.compactMap { $0.provider?.rawValue }))
     }
 
     /// One without p256dh, whose `auth` has a shape of its own.
     private static let pager = """
-        INSERT INTO fanfare.platforms (name, label, both_environments, folds_case, token_shape, token_fault, token_hint,
+        INSERT INTO fanfare.providers (name, label, both_environments, folds_case, token_shape, token_fault, token_hint,
             has_p256dh, auth_shape, auth_fault, auth_hint)
         VALUES ('pager', 'a pager', true, true, '^[a-z]+$', 'this is no pager', 'Pass its name.',
             false, '^[0-9]{4}$', 'auth is no PIN', 'Pass four digits.')
         """
 
     /// An older daemon would not know what to do with its devices.
-    @Test func aPlatformOfANewerVersionKeepsOlderDaemonsOut() throws {
+    @Test func aProviderOfANewerVersionKeepsOlderDaemonsOut() throws {
         try connection.execute("UPDATE fanfare.schema_version SET version = 2")
         try connection.execute(Self.pager)
-        try connection.execute("UPDATE fanfare.platforms SET oldest_daemon = 2 WHERE name = 'pager'")
+        try connection.execute("UPDATE fanfare.providers SET oldest_daemon = 2 WHERE name = 'pager'")
         let enter = """
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
             VALUES ('old', 'here', 7, '0.3', clock_timestamp() - interval '50 s', 1)
@@ -86,16 +86,16 @@ struct PlatformTests {
 
     /// An older daemon would refuse a rule whose words it does not know, and its refusal would stand.
     @Test(arguments: [
-        #"{"to": {"everyone": true, "platform": "webhook"}}"#, #"{"message": {"webhook": {"data": {"a": 1}}}}"#,
+        #"{"to": {"everyone": true, "provider": "webhook"}}"#, #"{"message": {"webhook": {"data": {"a": 1}}}}"#,
         #"{"locales": {"es": {"webhook": {"data": {"a": 1}}}}}"#,
     ])
-    func aRuleThatNamesAPlatformNeedsItsDaemon(change: String) throws {
+    func aRuleThatNamesAProviderNeedsItsDaemon(change: String) throws {
         try connection.execute("UPDATE fanfare.schema_version SET version = 2")
         try connection.execute(
             """
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
             VALUES ('old', 'here', 7, '0.3', clock_timestamp() + interval '15 s', 1);
-            UPDATE fanfare.platforms SET oldest_daemon = 2 WHERE name = 'webhook'
+            UPDATE fanfare.providers SET oldest_daemon = 2 WHERE name = 'webhook'
             """
         )
         let plain = #"""
@@ -113,19 +113,19 @@ struct PlatformTests {
             String(repeating: "A", count: 33), String(repeating: "A", count: 34) + "AB==",
             String(repeating: "-", count: 32), String(repeating: "A", count: 30) + "\nAA", "",
         ]
-        let shape = "SELECT $1 ~ auth_shape FROM fanfare.platforms WHERE name = 'webhook'"
+        let shape = "SELECT $1 ~ auth_shape FROM fanfare.providers WHERE name = 'webhook'"
         for text in (bodies + odd).map({ "whsec_" + $0 }) + [String(repeating: "A", count: 32)] {
             #expect(try (connection.query(shape, text).rows[0][0] == "t") == (WebhookSecret(text) != nil), "\(text)")
         }
         #expect(bodies.count { WebhookSecret("whsec_" + $0) != nil } == 41)
     }
 
-    @Test func aRowMakesAPlatform() throws {
+    @Test func aRowMakesAProvider() throws {
         #expect(connection.refusal("SELECT fanfare.register_device('shop', 'pager', 'Bee')") != nil)
         try connection.execute(Self.pager)
         let id = try register("'pager', 'Bee', 'ann', auth => '1234'")
         #expect(try connection.column("SELECT token || ' ' || auth FROM fanfare.devices") == ["bee 1234"])
-        let environments = "SELECT environment FROM fanfare.targets WHERE platform = 'pager' ORDER BY 1"
+        let environments = "SELECT environment FROM fanfare.targets WHERE provider = 'pager' ORDER BY 1"
         #expect(try connection.column(environments) == ["production", "sandbox"])
         #expect(try connection.number("SELECT fanfare.device_id('shop', 'pager', 'BEE')") == id)
         #expect(try register("'pager', 'bEE', locale => 'es'") == id, "its key is there")
@@ -135,7 +135,7 @@ struct PlatformTests {
             ("'pager', 'wasp', auth => '1234', p256dh => 'B'", "a pager has no p256dh"),
             ("'pager', 'wasp', p256dh => 'B'", "a pager has no p256dh"),
             ("'pager', 'wasp', 'ann', replaces => 'BEE'", "a pager needs auth"),
-            ("'fcm', 'wasp', auth => '1234'", "FCM has no auth"), ("'bee', 'wasp'", "unknown platform 'bee'"),
+            ("'fcm', 'wasp', auth => '1234'", "FCM has no auth"), ("'bee', 'wasp'", "unknown provider 'bee'"),
         ] {
             let error = try #require(connection.refusal("SELECT fanfare.register_device('shop', \(arguments))"))
             #expect(error.message == message && error.sqlState == "22023" && error.hint?.isEmpty == false)
