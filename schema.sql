@@ -775,7 +775,7 @@ SELECT fanfare.create_index('campaigns_drafts', $$
 
 -- One time that a campaign was due, or was started. Its row and its event come in one transaction: whoever dies, each time
 -- fires once.
-CREATE TABLE IF NOT EXISTS fanfare.occurrences (
+CREATE TABLE IF NOT EXISTS fanfare.runs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     campaign_id int NOT NULL REFERENCES fanfare.campaigns,
     -- By recipients' time 15 hours before clocks in UTC show the wall time: an hour before they do in the first zone.
@@ -792,12 +792,12 @@ CREATE TABLE IF NOT EXISTS fanfare.occurrences (
     canary_devices int,
     canary_wait interval,
     canary_max_failed real,
-    verdict text CONSTRAINT occurrences_verdict CHECK (verdict IN ('passed', 'failed')),
+    verdict text CONSTRAINT runs_verdict CHECK (verdict IN ('passed', 'failed')),
     -- Pairs that plans of it made that are at their end.
     planned bigint NOT NULL DEFAULT 0,
     -- skipped: it was missed, and the last of several that were. reading: its campaign has a query, which a daemon reads, or will.
-    state text NOT NULL CONSTRAINT occurrences_state CHECK (state IN ('skipped', 'reading', 'running', 'aborting', 'done', 'aborted', 'failed')),
-    detail text CONSTRAINT occurrences_detail_length CHECK (octet_length(detail) <= 8192),
+    state text NOT NULL CONSTRAINT runs_state CHECK (state IN ('skipped', 'reading', 'running', 'aborting', 'done', 'aborted', 'failed')),
+    detail text CONSTRAINT runs_detail_length CHECK (octet_length(detail) <= 8192),
     fired_at timestamptz,
     ended_at timestamptz,
     -- What it was started with, until there is an event that says it.
@@ -810,19 +810,19 @@ CREATE TABLE IF NOT EXISTS fanfare.occurrences (
     -- For whom it is tried, and nobody else. Its event has its id from the beginning.
     test_users text[],
     UNIQUE (campaign_id, scheduled_at),
-    CONSTRAINT occurrences_canary CHECK ((held_gate_id IS NULL) = (canary_share IS NULL AND canary_devices IS NULL)),
-    CONSTRAINT occurrences_fired CHECK (CASE WHEN state IN ('running', 'aborting', 'done') THEN num_nonnulls(event_id, emitted_xid) = 1
+    CONSTRAINT runs_canary CHECK ((held_gate_id IS NULL) = (canary_share IS NULL AND canary_devices IS NULL)),
+    CONSTRAINT runs_fired CHECK (CASE WHEN state IN ('running', 'aborting', 'done') THEN num_nonnulls(event_id, emitted_xid) = 1
         ELSE state IN ('aborted', 'failed') OR event_id IS NULL OR test_users IS NOT NULL END)
 );
-SELECT fanfare.create_index('occurrences_event', $$
-    CREATE INDEX occurrences_event ON fanfare.occurrences (event_id)$$);
-SELECT fanfare.create_index('occurrences_running', $$
-    CREATE INDEX occurrences_running ON fanfare.occurrences (id) WHERE state IN ('running', 'aborting')$$);
-SELECT fanfare.create_index('occurrences_reading', $$
-    CREATE INDEX occurrences_reading ON fanfare.occurrences (fired_at) WHERE state = 'reading'$$);
+SELECT fanfare.create_index('runs_event', $$
+    CREATE INDEX runs_event ON fanfare.runs (event_id)$$);
+SELECT fanfare.create_index('runs_running', $$
+    CREATE INDEX runs_running ON fanfare.runs (id) WHERE state IN ('running', 'aborting')$$);
+SELECT fanfare.create_index('runs_reading', $$
+    CREATE INDEX runs_reading ON fanfare.runs (fired_at) WHERE state = 'reading'$$);
 
 -- Whom a campaign's audience_sql gave for an event, and what it says of each. Planned in the order of the key; gone when the
--- occurrence is over.
+-- run is over.
 CREATE TABLE IF NOT EXISTS fanfare.audiences (
     event_id bigint NOT NULL,
     -- bucket(audience_seed(event_id), user_id): in this order whoever is anybody comes at any time.
@@ -1111,8 +1111,8 @@ CREATE TABLE IF NOT EXISTS fanfare.gates (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     -- No reference: making one locks rules, and an upgrade would wait for whoever puts one.
     rule_id int NOT NULL,
-    -- Whose: all that one occurrence of a campaign sends. NULL: all that the rule sends, for as long as there is the rule.
-    occurrence_id bigint,
+    -- Whose: all that one run of a campaign sends. NULL: all that the rule sends, for as long as there is the rule.
+    run_id bigint,
     -- Whether it lets the few through that go first.
     is_canary boolean NOT NULL DEFAULT false,
     state text NOT NULL DEFAULT 'open'
@@ -1133,10 +1133,10 @@ CREATE TABLE IF NOT EXISTS fanfare.gates (
 -- Those that are looked at all the time. Done ones are kept for who asks what became of them.
 SELECT fanfare.create_index('gates_live', $$CREATE INDEX gates_live ON fanfare.gates (id) WHERE state <> 'done'$$);
 SELECT fanfare.create_index('gates_rule', $$CREATE INDEX gates_rule ON fanfare.gates (rule_id)$$);
-SELECT fanfare.create_index('gates_occurrence', $$
-    CREATE INDEX gates_occurrence ON fanfare.gates (occurrence_id) WHERE occurrence_id IS NOT NULL$$);
+SELECT fanfare.create_index('gates_run', $$
+    CREATE INDEX gates_run ON fanfare.gates (run_id) WHERE run_id IS NOT NULL$$);
 SELECT fanfare.create_index('gates_of_rule', $$
-    CREATE UNIQUE INDEX gates_of_rule ON fanfare.gates (rule_id) WHERE occurrence_id IS NULL$$);
+    CREATE UNIQUE INDEX gates_of_rule ON fanfare.gates (rule_id) WHERE run_id IS NULL$$);
 
 -- How many pairs a second all daemons together claim of what a rate is for. Each claim locks the row, takes no more than has
 -- come free, and says until when that is used up: so it is exact, whoever claims, and nobody leads.
@@ -1489,7 +1489,7 @@ CREATE TABLE IF NOT EXISTS fanfare.api_secret (
 INSERT INTO fanfare.api_secret (secret)
 VALUES (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))) ON CONFLICT DO NOTHING;
 
--- Requests that may come twice, with the events that the first one emitted, or the occurrence that it started; in its transaction, so
+-- Requests that may come twice, with the events that the first one emitted, or the run that it started; in its transaction, so
 -- that both exist or neither.
 -- As long as keys of events (retention.keys).
 CREATE TABLE IF NOT EXISTS fanfare.api_requests (
@@ -2810,7 +2810,7 @@ BEGIN
     DELETE FROM fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id;
     GET DIAGNOSTICS forgotten = ROW_COUNT;
-    DELETE FROM fanfare.audiences AS u USING fanfare.occurrences AS o, fanfare.campaigns AS c, fanfare.apps AS a
+    DELETE FROM fanfare.audiences AS u USING fanfare.runs AS o, fanfare.campaigns AS c, fanfare.apps AS a
     WHERE a.name = forget_user.app AND c.app_id = a.id AND o.campaign_id = c.id AND (o.state IN ('running', 'aborting') OR o.test_users IS NOT NULL)
         AND u.event_id = o.event_id AND u.bucket = fanfare.bucket(fanfare.audience_seed(o.event_id), forget_user.user_id)
         AND u.user_id = forget_user.user_id;
@@ -3261,20 +3261,20 @@ COMMENT ON FUNCTION fanfare.rule_from_file IS 'Notes that a rule comes from a fi
 
 -- A daemon that knows no gates would send what waits behind one.
 CREATE OR REPLACE FUNCTION fanfare.make_gate(
-    rule_id int, occurrence_id bigint DEFAULT NULL, lane smallint DEFAULT NULL, state text DEFAULT 'open',
+    rule_id int, run_id bigint DEFAULT NULL, lane smallint DEFAULT NULL, state text DEFAULT 'open',
     is_canary boolean DEFAULT false) RETURNS int
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     made int;
 BEGIN
-    INSERT INTO fanfare.gates (rule_id, occurrence_id, lane, state, is_canary, rate_id)
-    VALUES (make_gate.rule_id, make_gate.occurrence_id, make_gate.lane, make_gate.state, make_gate.is_canary,
+    INSERT INTO fanfare.gates (rule_id, run_id, lane, state, is_canary, rate_id)
+    VALUES (make_gate.rule_id, make_gate.run_id, make_gate.lane, make_gate.state, make_gate.is_canary,
         (SELECT r.id FROM fanfare.rates AS r WHERE r.rule_id = make_gate.rule_id))
     RETURNING id INTO made;
     RETURN made;
 END
 $$;
-COMMENT ON FUNCTION fanfare.make_gate IS 'Makes a gate for what a rule sends, or one occurrence of it, and keeps daemons out that know none.';
+COMMENT ON FUNCTION fanfare.make_gate IS 'Makes a gate for what a rule sends, or one run of it, and keeps daemons out that know none.';
 
 -- Of one rule, all that are not done; in the order of their ids, so that two who ask never wait for each other. Whether there
 -- was something to do is told by who changed a row: asked again, it is false.
@@ -3319,7 +3319,7 @@ DECLARE
     rate int;
     begins timestamptz := CASE
         WHEN set_rate.ramp_from IS NOT NULL AND EXISTS (
-            SELECT FROM fanfare.gates AS g WHERE g.rule_id = set_rate.rule_id AND g.occurrence_id IS NOT NULL AND g.state <> 'done')
+            SELECT FROM fanfare.gates AS g WHERE g.rule_id = set_rate.rule_id AND g.run_id IS NOT NULL AND g.state <> 'done')
         THEN clock_timestamp() END;
 BEGIN
     IF set_rate.per_second IS NULL THEN
@@ -4322,7 +4322,7 @@ EXCEPTION
     WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
         OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-        -- Rights may come later; until then occurrences fail, and say so.
+        -- Rights may come later; until then runs fail, and say so.
         IF state = '42501' THEN
             RAISE WARNING '%: %', CASE WHEN is_audience THEN 'audience_sql' ELSE 'payload_sql' END, reason
                 USING HINT = 'GRANT what it reads to fanfare_sql.';
@@ -5053,8 +5053,8 @@ BEGIN
         RETURN false;
     END IF;
     SELECT * INTO stored FROM fanfare.store_rule(fanfare.campaign_rule(c.draft::jsonb));
-    -- Behind it goes what belongs to no occurrence: events of the campaign's type that somebody else emitted.
-    SELECT g.id INTO gate FROM fanfare.gates AS g WHERE g.rule_id = stored.rule_id AND g.occurrence_id IS NULL;
+    -- Behind it goes what belongs to no run: events of the campaign's type that somebody else emitted.
+    SELECT g.id INTO gate FROM fanfare.gates AS g WHERE g.rule_id = stored.rule_id AND g.run_id IS NULL;
     gate := coalesce(gate, fanfare.make_gate(stored.rule_id));
     UPDATE fanfare.rule_versions AS v SET gate_id = gate
     WHERE v.rule_id = stored.rule_id AND v.version = stored.version AND v.gate_id <> gate;
@@ -5072,20 +5072,20 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.take_campaign IS 'Puts a campaign that was judged into force; false where another was put meanwhile, or it is never due.';
 
--- One occurrence, in its caller's transaction, who has locked the campaign's row.
+-- One run, in its caller's transaction, who has locked the campaign's row.
 CREATE OR REPLACE FUNCTION fanfare.fire(c fanfare.campaigns, at timestamptz, payload jsonb DEFAULT '{}', wall timestamp DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
     refused text;
     event bigint;
-    occurrence bigint;
+    run bigint;
     canary jsonb := c.definition::jsonb -> 'canary';
     -- One for all of it, so that claims look for it nowhere else.
     lane smallint := coalesce(array_position('{transactional,normal,bulk}', c.definition ->> 'lane') - 1, 2);
     has_query boolean := c.definition::jsonb ?| '{audience_sql,payload_sql}';
 BEGIN
-    PERFORM FROM fanfare.occurrences AS o WHERE o.campaign_id = c.id AND o.scheduled_at = at;
+    PERFORM FROM fanfare.runs AS o WHERE o.campaign_id = c.id AND o.scheduled_at = at;
     IF FOUND THEN
         RETURN NULL;
     END IF;
@@ -5095,9 +5095,9 @@ BEGIN
         WHERE i.rule_id = c.rule_id AND i.state IN ('active', 'unchecked') AND i.retired_at IS NULL)
     ORDER BY v.version DESC LIMIT 1;
     IF refused IS NOT NULL THEN
-        INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, state, detail, fired_at, ended_at)
-        VALUES (c.id, at, 'failed', 'its rule is refused: ' || refused, clock_timestamp(), clock_timestamp()) RETURNING id INTO occurrence;
-        RETURN occurrence;
+        INSERT INTO fanfare.runs (campaign_id, scheduled_at, state, detail, fired_at, ended_at)
+        VALUES (c.id, at, 'failed', 'its rule is refused: ' || refused, clock_timestamp(), clock_timestamp()) RETURNING id INTO run;
+        RETURN run;
     END IF;
     IF NOT has_query THEN
         INSERT INTO fanfare.outbox (type, key, payload, own)
@@ -5106,44 +5106,44 @@ BEGIN
         FROM fanfare.apps AS a WHERE a.id = c.app_id
         RETURNING id INTO event;
     END IF;
-    INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, wall, event_id, state, payload, fired_at)
+    INSERT INTO fanfare.runs (campaign_id, scheduled_at, wall, event_id, state, payload, fired_at)
     VALUES (c.id, at, fire.wall, event, CASE WHEN has_query THEN 'reading' ELSE 'running' END, CASE WHEN has_query THEN fire.payload END,
-        clock_timestamp()) RETURNING id INTO occurrence;
+        clock_timestamp()) RETURNING id INTO run;
     -- Many events are told from none other of their type: they wait behind the rule's gate. Whatever has one event has its gate
     -- before that, so that it can be paused while its query is read.
     IF NOT c.definition::jsonb ? 'payload_sql' THEN
-        UPDATE fanfare.occurrences AS o SET gate_id = fanfare.make_gate(c.rule_id, occurrence, lane, is_canary => canary IS NOT NULL)
-        WHERE o.id = occurrence;
+        UPDATE fanfare.runs AS o SET gate_id = fanfare.make_gate(c.rule_id, run, lane, is_canary => canary IS NOT NULL)
+        WHERE o.id = run;
     END IF;
     IF canary IS NOT NULL THEN
-        UPDATE fanfare.occurrences AS o
-        SET held_gate_id = fanfare.make_gate(c.rule_id, occurrence, lane, 'held'), canary_share = fanfare.share(canary ->> 'share'),
+        UPDATE fanfare.runs AS o
+        SET held_gate_id = fanfare.make_gate(c.rule_id, run, lane, 'held'), canary_share = fanfare.share(canary ->> 'share'),
             canary_devices = (canary ->> 'devices')::int, canary_wait = fanfare.span_seconds(coalesce(canary ->> 'wait', '10m')) * interval '1 second',
             canary_max_failed = fanfare.share(coalesce(canary ->> 'max_failed', '2%'))
-        WHERE o.id = occurrence;
+        WHERE o.id = run;
     END IF;
     PERFORM fanfare.begin_ramp(c.rule_id);
     PERFORM fanfare.wake();
-    RETURN occurrence;
+    RETURN run;
 END
 $$;
-COMMENT ON FUNCTION fanfare.fire IS 'Emits the event of one occurrence and returns the occurrence''s id; NULL where it fired already.';
+COMMENT ON FUNCTION fanfare.fire IS 'Emits the event of one run and returns the run''s id; NULL where it fired already.';
 
--- The last statement of the transaction that stored what an occurrence's query gave: all of that counts, or nothing of it. False
+-- The last statement of the transaction that stored what a run's query gave: all of that counts, or nothing of it. False
 -- where somebody has aborted it since, or another daemon reads it; then the caller rolls back.
 --
 -- With the event's id, whose users are in audiences by now; without one where each row was emitted already. What is only tried is
--- no occurrence that runs: it is over with its event.
-CREATE OR REPLACE FUNCTION fanfare.end_reading(occurrence_id bigint, owner int, event_id bigint, sample jsonb DEFAULT NULL) RETURNS boolean
+-- no run that runs: it is over with its event.
+CREATE OR REPLACE FUNCTION fanfare.end_reading(run_id bigint, owner int, event_id bigint, sample jsonb DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
-    o fanfare.occurrences;
+    o fanfare.runs;
 BEGIN
-    UPDATE fanfare.occurrences AS x
+    UPDATE fanfare.runs AS x
     SET state = CASE WHEN x.test_users IS NULL THEN 'running' ELSE 'done' END, owner = NULL, detail = NULL, event_id = end_reading.event_id,
         emitted_xid = CASE WHEN end_reading.event_id IS NULL THEN pg_current_xact_id() END,
         ended_at = CASE WHEN x.test_users IS NOT NULL THEN clock_timestamp() END
-    WHERE x.id = occurrence_id AND x.state = 'reading' AND x.owner = end_reading.owner
+    WHERE x.id = run_id AND x.state = 'reading' AND x.owner = end_reading.owner
     RETURNING * INTO o;
     IF NOT FOUND THEN
         RETURN false;
@@ -5164,7 +5164,7 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.end_reading IS 'Emits the event of an occurrence whose query was read, or notes that its events were emitted; false where it is not the caller''s any more.';
+COMMENT ON FUNCTION fanfare.end_reading IS 'Emits the event of a run whose query was read, or notes that its events were emitted; false where it is not the caller''s any more.';
 
 -- One campaign at each call, whoever calls: the others are passed by. What becomes of what was missed is said by catch_up:
 --
@@ -5180,7 +5180,7 @@ DECLARE
     c fanfare.campaigns;
     at timestamptz;
     following timestamptz;
-    occurrence bigint;
+    run bigint;
     steps int := 0;
 BEGIN
     SELECT * INTO c FROM fanfare.campaigns AS x
@@ -5208,23 +5208,23 @@ BEGIN
         END IF;
     END IF;
     IF skipped_at IS NOT NULL THEN
-        INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, state, detail, ended_at)
+        INSERT INTO fanfare.runs (campaign_id, scheduled_at, state, detail, ended_at)
         VALUES (c.id, skipped_at, 'skipped', 'it was missed', clock_timestamp())
-        ON CONFLICT ON CONSTRAINT occurrences_campaign_id_scheduled_at_key DO NOTHING;
+        ON CONFLICT ON CONSTRAINT runs_campaign_id_scheduled_at_key DO NOTHING;
     END IF;
     UPDATE fanfare.campaigns AS x
     SET next_at = following, state = CASE WHEN following IS NULL THEN 'ended' ELSE x.state END WHERE x.id = c.id;
     IF at IS NOT NULL THEN
-        occurrence := fanfare.fire(c, at,
+        run := fanfare.fire(c, at,
             wall => CASE WHEN c.time_zone = 'recipient' THEN fanfare.shown_at(at, c.time_zone) END);
-        SELECT o.event_id, o.detail INTO event_id, detail FROM fanfare.occurrences AS o WHERE o.id = occurrence;
+        SELECT o.event_id, o.detail INTO event_id, detail FROM fanfare.runs AS o WHERE o.id = run;
     END IF;
     RETURN NEXT;
 END
 $$;
 COMMENT ON FUNCTION fanfare.fire_due IS 'Fires what is due of one campaign; no row where nothing is due.';
 
--- While the clock was ahead a campaign fired, and its next time was reckoned from that clock. What has an occurrence has been. Batches that
+-- While the clock was ahead a campaign fired, and its next time was reckoned from that clock. What has a run has been. Batches that
 -- were never tried wait for nothing; those that failed, and digests, wait as long as they had to wait. What is for a time of its
 -- recipients (due_at), or held for a night or a snooze, waits for that time by the new clock.
 CREATE OR REPLACE FUNCTION fanfare.reschedule(now timestamptz) RETURNS bigint
@@ -5262,7 +5262,7 @@ BEGIN
         ORDER BY x.id FOR NO KEY UPDATE SKIP LOCKED
     LOOP
         due := fanfare.next_due(c.cron_fields, NULL, c.time_zone, now);
-        WHILE due < c.next_at AND EXISTS (SELECT FROM fanfare.occurrences AS o WHERE o.campaign_id = c.id AND o.scheduled_at = due) LOOP
+        WHILE due < c.next_at AND EXISTS (SELECT FROM fanfare.runs AS o WHERE o.campaign_id = c.id AND o.scheduled_at = due) LOOP
             due := fanfare.next_due(c.cron_fields, NULL, c.time_zone, due);
         END LOOP;
         IF due < c.next_at THEN
@@ -5292,14 +5292,14 @@ CREATE OR REPLACE FUNCTION fanfare.judge_canaries(now timestamptz, OUT app text,
 RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-    o fanfare.occurrences;
+    o fanfare.runs;
     began timestamptz;
     failed bigint;
     answered bigint;
     is_over boolean;
 BEGIN
     FOR o IN
-        SELECT x.* FROM fanfare.occurrences AS x JOIN fanfare.campaigns AS c ON c.id = x.campaign_id
+        SELECT x.* FROM fanfare.runs AS x JOIN fanfare.campaigns AS c ON c.id = x.campaign_id
         WHERE x.state = 'running' AND x.held_gate_id IS NOT NULL AND x.verdict IS NULL
         ORDER BY x.id FOR NO KEY UPDATE OF c SKIP LOCKED
     LOOP
@@ -5326,15 +5326,15 @@ BEGIN
         event_id := o.event_id;
         detail := format('%s of %s answers of its canary are failures, at most %s%% may be', failed, answered,
             trim_scale(round(o.canary_max_failed::numeric * 100, 4)));
-        PERFORM FROM fanfare.gates AS g WHERE g.occurrence_id = o.id ORDER BY g.id FOR NO KEY UPDATE;
+        PERFORM FROM fanfare.gates AS g WHERE g.run_id = o.id ORDER BY g.id FOR NO KEY UPDATE;
         IF verdict = 'passed' THEN
             UPDATE fanfare.gates AS g SET state = 'open' WHERE g.id = o.held_gate_id AND g.state = 'held' AND NOT g.is_paused;
             PERFORM fanfare.begin_ramp(c.rule_id) FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id;
         ELSIF NOT EXISTS (SELECT FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id AND c.dropped_at IS NULL) THEN
             -- Nobody could resume it.
             detail := detail || '; it was dropped, so what is left is aborted';
-            UPDATE fanfare.occurrences AS x SET state = 'aborting' WHERE x.id = o.id;
-            UPDATE fanfare.gates AS g SET state = 'aborting', reason = detail WHERE g.occurrence_id = o.id AND g.state IN ('open', 'held');
+            UPDATE fanfare.runs AS x SET state = 'aborting' WHERE x.id = o.id;
+            UPDATE fanfare.gates AS g SET state = 'aborting', reason = detail WHERE g.run_id = o.id AND g.state IN ('open', 'held');
         ELSE
             PERFORM fanfare.set_gates((SELECT c.rule_id FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id), 'pause', detail);
             UPDATE fanfare.campaigns AS c SET state = 'paused' WHERE c.id = o.campaign_id AND c.state = 'active';
@@ -5342,7 +5342,7 @@ BEGIN
             VALUES ('canary/' || app || '/' || campaign, detail || '; it is paused: `fanfare campaigns resume` sends to the others, `abort` ends it')
             ON CONFLICT (name) DO UPDATE SET detail = excluded.detail, since = excluded.since;
         END IF;
-        UPDATE fanfare.occurrences AS x SET verdict = judge_canaries.verdict WHERE x.id = o.id;
+        UPDATE fanfare.runs AS x SET verdict = judge_canaries.verdict WHERE x.id = o.id;
         RETURN NEXT;
     END LOOP;
 END
@@ -5370,7 +5370,7 @@ CREATE OR REPLACE FUNCTION fanfare.start_campaign(app text, name text, payload j
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     c fanfare.campaigns := fanfare.campaign_named(app, name);
-    running fanfare.occurrences;
+    running fanfare.runs;
 BEGIN
     IF jsonb_typeof(payload) IS DISTINCT FROM 'object' THEN
         RAISE EXCEPTION 'payload: is no object' USING ERRCODE = '22023', HINT = 'Pass {"sale": "winter"}, or nothing.';
@@ -5380,7 +5380,7 @@ BEGIN
     ELSIF c.state = 'paused' THEN
         RAISE EXCEPTION 'campaign % is paused', c.name USING ERRCODE = '55000', HINT = 'Call fanfare.resume_campaign first.';
     END IF;
-    SELECT * INTO running FROM fanfare.occurrences AS o
+    SELECT * INTO running FROM fanfare.runs AS o
     WHERE o.campaign_id = c.id AND o.state IN ('reading', 'running', 'aborting') AND o.test_users IS NULL ORDER BY o.id DESC LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'campaign % is running since %', c.name, date_trunc('second', running.fired_at)
@@ -5389,7 +5389,7 @@ BEGIN
     RETURN fanfare.fire(c, clock_timestamp(), payload);
 END
 $$;
-COMMENT ON FUNCTION fanfare.start_campaign IS 'Starts a campaign now, in the caller''s transaction, with a payload over its own; returns the occurrence''s id.';
+COMMENT ON FUNCTION fanfare.start_campaign IS 'Starts a campaign now, in the caller''s transaction, with a payload over its own; returns the run''s id.';
 
 CREATE OR REPLACE FUNCTION fanfare.pause_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -5423,7 +5423,7 @@ DECLARE
 BEGIN
     -- Whose canary failed is sent to the others now: somebody has looked.
     UPDATE fanfare.gates AS g SET state = 'open'
-    FROM fanfare.occurrences AS o
+    FROM fanfare.runs AS o
     WHERE o.campaign_id = c.id AND o.state = 'running' AND o.verdict = 'failed' AND g.id = o.held_gate_id AND g.state = 'held';
     IF FOUND THEN
         PERFORM fanfare.begin_ramp(c.rule_id);
@@ -5441,25 +5441,25 @@ DECLARE
     aborted bigint[];
 BEGIN
     WITH ended AS (
-        UPDATE fanfare.occurrences AS o SET state = 'aborted', owner = NULL, ended_at = clock_timestamp()
+        UPDATE fanfare.runs AS o SET state = 'aborted', owner = NULL, ended_at = clock_timestamp()
         WHERE o.campaign_id = abort_readings.campaign_id AND o.state = 'reading' RETURNING o.id
     )
     SELECT array_agg(e.id) INTO aborted FROM ended AS e;
-    UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false WHERE g.occurrence_id = ANY (aborted);
+    UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false WHERE g.run_id = ANY (aborted);
     RETURN aborted IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.abort_readings IS 'Ends the occurrences of a campaign whose query is being read, and those that are tried; true if there were any.';
+COMMENT ON FUNCTION fanfare.abort_readings IS 'Ends the runs of a campaign whose query is being read, and those that are tried; true if there were any.';
 
 CREATE OR REPLACE FUNCTION fanfare.abort_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     c fanfare.campaigns := fanfare.campaign_named(app, name);
-    has_failed CONSTANT boolean := EXISTS (SELECT FROM fanfare.occurrences AS o WHERE o.campaign_id = c.id AND o.state = 'running' AND o.verdict = 'failed');
+    has_failed CONSTANT boolean := EXISTS (SELECT FROM fanfare.runs AS o WHERE o.campaign_id = c.id AND o.state = 'running' AND o.verdict = 'failed');
     was_read boolean;
 BEGIN
     was_read := fanfare.abort_readings(c.id);
-    UPDATE fanfare.occurrences AS o SET state = 'aborting' WHERE o.campaign_id = c.id AND o.state = 'running';
+    UPDATE fanfare.runs AS o SET state = 'aborting' WHERE o.campaign_id = c.id AND o.state = 'running';
     IF NOT FOUND AND NOT was_read THEN
         RETURN false;
     END IF;
@@ -5497,9 +5497,9 @@ BEGIN
     PERFORM fanfare.store_rule(rule);
     -- A daemon runs the query: here it could do to the caller's session what it likes.
     IF c.definition::jsonb ?| '{audience_sql,payload_sql}' THEN
-        INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, fired_at, test_users)
+        INSERT INTO fanfare.runs (campaign_id, scheduled_at, event_id, state, fired_at, test_users)
         VALUES (c.id, clock_timestamp(), fanfare.new_event_id(), 'reading', clock_timestamp(), user_ids)
-        RETURNING occurrences.event_id INTO event;
+        RETURNING runs.event_id INTO event;
         RETURN event;
     END IF;
     INSERT INTO fanfare.outbox (own, type, payload) VALUES (true, rule ->> 'event', coalesce(c.definition::jsonb -> 'payload', '{}')
@@ -5525,7 +5525,7 @@ BEGIN
     PERFORM fanfare.abort_readings(dropped.id);
     -- What is held would be for ever: who is dropped cannot be resumed.
     IF dropped.state = 'paused' THEN
-        UPDATE fanfare.occurrences AS o SET state = 'aborting' WHERE o.campaign_id = dropped.id AND o.state = 'running';
+        UPDATE fanfare.runs AS o SET state = 'aborting' WHERE o.campaign_id = dropped.id AND o.state = 'running';
         PERFORM fanfare.set_gates(dropped.rule_id, 'abort', 'campaign ' || dropped.name || ' was paused when it was dropped');
     END IF;
     PERFORM fanfare.drop_rule(drop_campaign.app, 'campaign/' || dropped.name);
@@ -6098,7 +6098,7 @@ GROUP BY a.name, t.provider, t.environment, b.lane, s.gate
 $view$);
 
 SELECT fanfare.create_view('campaign_runs', 'One row for each time that a campaign was fired: how far it is, how fast it goes, and when it will be through; read from what was counted at its gates, however many recipients there are.', $view$
-SELECT a.name AS app, c.name AS campaign, o.id AS occurrence_id, o.scheduled_at, o.fired_at, o.ended_at, o.event_id, o.state, o.verdict,
+SELECT a.name AS app, c.name AS campaign, o.id AS run_id, o.scheduled_at, o.fired_at, o.ended_at, o.event_id, o.state, o.verdict,
     -- What holds it, for people; NULL where nothing does.
     g.hold,
     p.planned IS NOT NULL AS is_planning,
@@ -6107,7 +6107,7 @@ SELECT a.name AS app, c.name AS campaign, o.id AS occurrence_id, o.scheduled_at,
     g.per_second, s.pace,
     CASE WHEN o.state = 'running' AND g.hold IS NULL
         THEN greatest(now() + (n.planned - t.ended) / least(g.per_second, nullif(s.pace, 0)) * interval '1 second', s.last_at) END AS ends_at
-FROM fanfare.occurrences AS o
+FROM fanfare.runs AS o
 JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
 JOIN fanfare.apps AS a ON a.id = c.app_id
 CROSS JOIN LATERAL (
@@ -6118,7 +6118,7 @@ CROSS JOIN LATERAL (
         END AS hold,
         max(fanfare.rate_at(r.per_second, r.ramp_from, r.ramp_seconds, r.ramp_began_at, now())) AS per_second
     FROM fanfare.gates AS x LEFT JOIN fanfare.rates AS r ON r.id = x.rate_id
-    WHERE x.occurrence_id = o.id AND x.state <> 'done'
+    WHERE x.run_id = o.id AND x.state <> 'done'
 ) AS g
 CROSS JOIN LATERAL (SELECT sum(x.planned) AS planned FROM fanfare.plans AS x WHERE x.event_id = o.event_id) AS p
 CROSS JOIN LATERAL (
@@ -6137,7 +6137,7 @@ CROSS JOIN LATERAL (
             SELECT z.outcome, z.pairs, z.at FROM fanfare.stats_pending AS z WHERE z.gate_id = x.id AND z.gate_id <> 0
         ) AS q
     ) AS y
-    WHERE x.occurrence_id = o.id
+    WHERE x.run_id = o.id
 ) AS t
 CROSS JOIN LATERAL (
     SELECT greatest(o.planned + coalesce(p.planned, 0), t.ended + CASE
@@ -6145,7 +6145,7 @@ CROSS JOIN LATERAL (
         WHEN o.state IN ('running', 'aborting') AND o.planned = 0 AND p.planned IS NULL THEN (
             SELECT coalesce(sum(cardinality(b.device_ids)), 0)
             FROM fanfare.gates AS x JOIN fanfare.batches AS b ON b.gate_id = x.id
-            WHERE x.occurrence_id = o.id AND x.state <> 'done')
+            WHERE x.run_id = o.id AND x.state <> 'done')
         ELSE 0 END) AS planned
 ) AS n
 CROSS JOIN LATERAL (
@@ -6160,7 +6160,7 @@ CROSS JOIN LATERAL (
                 SELECT b.not_before FROM fanfare.batches AS b
                 WHERE b.lease_token IS NULL AND b.gate_id = x.id AND b.target_id = d.id AND b.lane = i.lane AND NOT b.is_retry
                 ORDER BY b.not_before DESC LIMIT 1) AS l
-            WHERE x.occurrence_id = o.id AND x.state <> 'done' AND d.app_id = c.app_id) END AS last_at
+            WHERE x.run_id = o.id AND x.state <> 'done' AND d.app_id = c.app_id) END AS last_at
 ) AS s
 WHERE o.fired_at IS NOT NULL AND o.test_users IS NULL
 $view$);
@@ -6223,12 +6223,12 @@ CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORD
 WHERE r.dropped_at IS NULL AND (v.state = 'refused' OR v.state = 'active' AND a.events IS NOT NULL AND NOT fanfare.may_take(a.name, v.event_type))
 UNION ALL
 SELECT 'campaigns', count(*) = 0,
-    count(*) FILTER (WHERE is_refused) || ' newest versions are refused, ' || count(*) FILTER (WHERE NOT is_refused) || ' occurrences of the last day failed',
+    count(*) FILTER (WHERE is_refused) || ' newest versions are refused, ' || count(*) FILTER (WHERE NOT is_refused) || ' runs of the last day failed',
     min(at)
 FROM (
     SELECT true AS is_refused, NULL::timestamptz AS at FROM fanfare.campaigns WHERE reason IS NOT NULL AND dropped_at IS NULL
     UNION ALL
-    SELECT false, fired_at FROM fanfare.occurrences WHERE state = 'failed' AND test_users IS NULL AND ended_at > now() - interval '1 day'
+    SELECT false, fired_at FROM fanfare.runs WHERE state = 'failed' AND test_users IS NULL AND ended_at > now() - interval '1 day'
 ) AS c
 UNION ALL
 -- Why, in the system's or the provider's words, which are of one service where there are many.
@@ -6681,7 +6681,7 @@ BEGIN
                         why_steps.event_id, DATE '2020-01-01' + (why_steps.event_id >> 32)::int)
                 ELSE format('There is no event %s: its transaction has not committed, it was rolled back, it is older than retention.log, %sor the number is wrong. Look for it in fanfare.events',
                     why_steps.event_id, 'no rule of ' || why_steps.app || ' names its type, ') END, NULL, 0
-        FROM (SELECT) AS nothing LEFT JOIN fanfare.occurrences AS o ON o.event_id = why_steps.event_id AND (why_steps.app IS NULL OR EXISTS (
+        FROM (SELECT) AS nothing LEFT JOIN fanfare.runs AS o ON o.event_id = why_steps.event_id AND (why_steps.app IS NULL OR EXISTS (
             SELECT FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id AND a.name = why_steps.app));
         RETURN;
     END IF;
@@ -6775,7 +6775,7 @@ BEGIN
                     SELECT FROM jsonb_path_query_tz(e.payload, r.audience_path, '{}', true) AS item
                     JOIN fanfare.devices AS d ON d.id = ANY (devices) AND d.app_id = r.app_id AND d.provider = r.provider
                         AND d.token IN (item #>> '{}', lower(item #>> '{}')))
-                WHEN EXISTS (SELECT FROM fanfare.occurrences AS o WHERE o.event_id = e.id AND o.state = 'running' AND r.audience = 'staged') THEN EXISTS (
+                WHEN EXISTS (SELECT FROM fanfare.runs AS o WHERE o.event_id = e.id AND o.state = 'running' AND r.audience = 'staged') THEN EXISTS (
                     SELECT FROM fanfare.audiences AS x
                     WHERE x.event_id = e.id AND x.bucket = fanfare.bucket(fanfare.audience_seed(e.id), why_steps.user_id) AND x.user_id = why_steps.user_id)
                 WHEN r.audience IN ('users_sql', 'staged') AND e.fate IN ('planned', 'refused') AND r.is_in_force
@@ -6808,7 +6808,7 @@ BEGIN
                 WHEN is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0 THEN CASE e.fate WHEN 'refused' THEN 'not_plannable' ELSE 'ttl_passed' END
                 WHEN r.when_path IS NOT NULL AND jsonb_path_match_tz(e.payload, r.when_path, '{}', true) IS NOT TRUE THEN 'when_false'
                 WHEN e.created_at + coalesce(least(e.ttl, r.ttl), interval '24 hours') <= planned AND NOT EXISTS (
-                    SELECT FROM fanfare.occurrences AS o WHERE o.event_id = e.id AND o.wall IS NOT NULL) THEN 'ttl_passed'
+                    SELECT FROM fanfare.runs AS o WHERE o.event_id = e.id AND o.wall IS NOT NULL) THEN 'ttl_passed'
             END AS obstacle,
             k.words, k.failed, k.lacks_key, e.only_user IS NOT NULL AND e.only_user IS DISTINCT FROM why_steps.user_id AS is_for_other
         FROM meant AS r LEFT JOIN LATERAL fanfare.when_look(e.payload, r.definition ->> 'when') AS k ON r.when_path IS NOT NULL
@@ -7606,11 +7606,11 @@ WITH asked AS MATERIALIZED (
     SELECT DISTINCT u.id, fanfare.ring_day(u.id) AS day, ((u.id >> 32) + 1) % 32 AS next_day FROM unnest($1) AS u (id)
 ),
 runs AS MATERIALIZED (
-    SELECT o.event_id, o.id, o.state, o.planned FROM fanfare.occurrences AS o WHERE o.event_id = ANY ($1) AND o.gate_id IS NOT NULL
+    SELECT o.event_id, o.id, o.state, o.planned FROM fanfare.runs AS o WHERE o.event_id = ANY ($1) AND o.gate_id IS NOT NULL
 ),
 gated AS MATERIALIZED (
     SELECT r.event_id, y.outcome AS code, sum(y.pairs) AS pairs
-    FROM runs AS r JOIN fanfare.gates AS g ON g.occurrence_id = r.id
+    FROM runs AS r JOIN fanfare.gates AS g ON g.run_id = r.id
     CROSS JOIN LATERAL (
         SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = g.id
         UNION ALL
@@ -7686,7 +7686,7 @@ WHERE l.fate = 1 AND a.id NOT IN (SELECT c.id FROM counted AS c)
     AND NOT EXISTS (SELECT FROM fanfare.rule_versions AS v WHERE v.event_type = l.type AND v.audience = 'gather')
     AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = l.id)
     AND NOT EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = l.id)
-    AND NOT EXISTS (SELECT FROM fanfare.occurrences AS o WHERE o.event_id = l.id AND o.state IN ('running', 'aborting'))
+    AND NOT EXISTS (SELECT FROM fanfare.runs AS o WHERE o.event_id = l.id AND o.state IN ('running', 'aborting'))
     -- All that waits was read above.
     AND (SELECT count(*) FROM (SELECT FROM fanfare.batches AS b LIMIT 201) AS b) <= 200
 $$;
@@ -7861,13 +7861,13 @@ COMMENT ON FUNCTION fanfare.backlog IS 'What waits to be claimed, about: where i
 
 -- By recipients' time each zone is due at an instant of its own: so many are looked at, of each instant and target the first twenty for their
 -- size.
-CREATE OR REPLACE FUNCTION fanfare.campaign_waves(of_occurrence bigint, budget int DEFAULT 5000)
+CREATE OR REPLACE FUNCTION fanfare.campaign_waves(of_run bigint, budget int DEFAULT 5000)
 RETURNS TABLE (due_at timestamptz, pairs bigint, is_exact boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH seen AS (
     SELECT b.id, date_trunc('minute', b.not_before) AS due_at, b.target_id FROM fanfare.batches AS b
     WHERE b.lease_token IS NULL AND NOT b.is_retry AND b.gate_id = ANY (ARRAY(
-        SELECT g.id FROM fanfare.gates AS g WHERE g.occurrence_id = $1 AND g.state <> 'done'))
+        SELECT g.id FROM fanfare.gates AS g WHERE g.run_id = $1 AND g.state <> 'done'))
     LIMIT $2
 ), kinds AS (
     SELECT s.due_at, count(*) AS batches, (array_agg(s.id))[:20] AS first FROM seen AS s GROUP BY s.due_at, s.target_id
@@ -7880,7 +7880,7 @@ GROUP BY k.due_at
 ORDER BY k.due_at
 LIMIT 100
 $$;
-COMMENT ON FUNCTION fanfare.campaign_waves IS 'What waits of an occurrence, by the minute that it is due at, about: of more than twenty batches of an instant and target the others are reckoned from these.';
+COMMENT ON FUNCTION fanfare.campaign_waves IS 'What waits of a run, by the minute that it is due at, about: of more than twenty batches of an instant and target the others are reckoned from these.';
 
 CREATE OR REPLACE FUNCTION fanfare.last_pairs(budget int DEFAULT 10000)
 RETURNS TABLE (event_id bigint, created_at timestamptz, rule_id int, device_id bigint)
@@ -8002,7 +8002,7 @@ GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.c
     fanfare.letters_apart, fanfare.when_parts, fanfare.watch_trigger, fanfare.lasting,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type, fanfare.may_take, fanfare.is_among TO fanfare_author;
 -- To compare what is there with what a file says, and to see whether a daemon will check it.
-GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies,
+GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.runs, fanfare.policies,
     fanfare.caps, fanfare.providers, fanfare.health TO fanfare_author;
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
@@ -8021,7 +8021,7 @@ GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campa
 GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure, fanfare.is_answer TO fanfare_reader;
 -- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.providers, fanfare.targets,
-    fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.occurrences, fanfare.policies TO fanfare_reader;
+    fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.runs, fanfare.policies TO fanfare_reader;
 -- For `fanfare rules list`: what is not in force for its type.
 GRANT EXECUTE ON FUNCTION fanfare.may_take, fanfare.is_among TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;

@@ -1,7 +1,7 @@
 package import FanfareCore
 internal import FanfareProviders
 
-/// The few that a campaign goes to first, before all others: a sample by hash, another one at each occurrence.
+/// The few that a campaign goes to first, before all others: a sample by hash, another one at each run.
 package struct CampaignCanary: Equatable, Sendable {
     /// Who goes first.
     package enum Size: Equatable, Sendable {

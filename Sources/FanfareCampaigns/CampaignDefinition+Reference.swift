@@ -94,7 +94,7 @@ extension CampaignDefinition {
         RuleKey(
             "rate.ramp",
             "object",
-            "With it each occurrence begins slower, and grows evenly to `rate.per`."
+            "With it each run begins slower, and grows evenly to `rate.per`."
         ),
         RuleKey(
             "rate.ramp.from",

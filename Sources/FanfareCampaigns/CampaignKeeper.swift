@@ -21,7 +21,7 @@ package struct CampaignKeeper {
     package func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         try CampaignChecker(logger: logger).check(on: connection, at: now)
         for verdict in try connection.run(JudgeCanaries(now: now)) { tell(verdict) }
-        for ended in try connection.run(FinishOccurrences()) { tell(ended) }
+        for ended in try connection.run(FinishRuns()) { tell(ended) }
     }
 
     private func tell(_ verdict: CanaryVerdict) {
@@ -36,7 +36,7 @@ package struct CampaignKeeper {
         }
     }
 
-    private func tell(_ ended: EndedOccurrence) {
+    private func tell(_ ended: EndedRun) {
         var metadata = Logger.Metadata([.app: "\(ended.app)", .campaignName: "\(ended.campaign)"])
         metadata[.eventID] = ended.eventID.map { "\($0)" }
         if let detail = ended.detail { metadata[.detail] = "\(detail)" }

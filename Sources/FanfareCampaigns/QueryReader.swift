@@ -52,7 +52,7 @@ package final class QueryReader: Stage {
         }
     }
 
-    /// Reads the query of the occurrence that has waited longest.
+    /// Reads the query of the run that has waited longest.
     ///
     /// - Parameter store: where its rows go.
     /// - Returns: whether there was one.
@@ -131,7 +131,7 @@ package final class QueryReader: Stage {
         }
         let pause = isStopping ? 0 : problem.mayPass ? Self.pause : nil
         let fail = FailReading(
-            occurrence: reading.id,
+            run: reading.id,
             owner: owner,
             detail: isStopping ? "the daemon that read its query was stopped" : problem.detail,
             retryMicroseconds: pause

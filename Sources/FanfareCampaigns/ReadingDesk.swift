@@ -1,10 +1,10 @@
 internal import PostgresClient
 internal import Threading
 
-/// Which occurrence's query one thread reads, so that another can end it: the query may run for minutes.
+/// Which run's query one thread reads, so that another can end it: the query may run for minutes.
 package final class ReadingDesk: Sendable {
     private struct State {
-        var occurrence: Int64?
+        var run: Int64?
         var watch: PostgresWatch?
         var isGivenUp = false
     }
@@ -14,15 +14,15 @@ package final class ReadingDesk: Sendable {
     /// Nothing is read yet.
     package init() {}
 
-    /// The occurrence that is read.
-    var occurrence: Int64? { state.withLock { $0.occurrence } }
+    /// The run that is read.
+    var run: Int64? { state.withLock { $0.run } }
 
     /// Whether the one that is read, or was last, was given up.
     var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
 
-    /// An occurrence is read from now on.
-    func begin(_ occurrence: Int64) {
-        state.withLock { $0 = State(occurrence: occurrence) }
+    /// A run is read from now on.
+    func begin(_ run: Int64) {
+        state.withLock { $0 = State(run: run) }
     }
 
     /// Its query runs on this session.
@@ -37,17 +37,17 @@ package final class ReadingDesk: Sendable {
     /// Nothing is read any more.
     func end() {
         state.withLock { state in
-            state.occurrence = nil
+            state.run = nil
             state.watch = nil
         }
     }
 
-    /// Ends the reading of an occurrence, if it is this one that is read; from any thread.
+    /// Ends the reading of a run, if it is this one that is read; from any thread.
     ///
-    /// - Parameter occurrence: which; nil for any.
-    func giveUp(_ occurrence: Int64? = nil) {
+    /// - Parameter run: which; nil for any.
+    func giveUp(_ run: Int64? = nil) {
         let watch = state.withLock { state -> PostgresWatch? in
-            guard let current = state.occurrence, occurrence.map({ $0 == current }) ?? true else { return nil }
+            guard let current = state.run, run.map({ $0 == current }) ?? true else { return nil }
             state.isGivenUp = true
             return state.watch
         }

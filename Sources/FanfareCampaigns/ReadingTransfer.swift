@@ -44,12 +44,12 @@ struct ReadingTransfer {
 
     private func end(with first: [[String?]]) throws(ReadingProblem) -> EndReading {
         switch query {
-        case .audience: return EndReading(occurrence: reading.id, owner: owner, eventID: reading.eventID)
+        case .audience: return EndReading(run: reading.id, owner: owner, eventID: reading.eventID)
         case .payloads where reading.testUsers == nil:
-            return EndReading(occurrence: reading.id, owner: owner, eventID: nil)
+            return EndReading(run: reading.id, owner: owner, eventID: nil)
         case .payloads:
             let sample = try first.first.map { row throws(ReadingProblem) in try Self.payload(row) }
-            return EndReading(occurrence: reading.id, owner: owner, eventID: reading.eventID, sample: sample)
+            return EndReading(run: reading.id, owner: owner, eventID: reading.eventID, sample: sample)
         }
     }
 
@@ -71,7 +71,7 @@ struct ReadingTransfer {
             )
         case .payloads:
             let payloads = try some.map { try Self.payload($0) }
-            _ = try connection.runReturningCount(EmitPayloads(occurrence: reading.id, after: count, payloads: payloads))
+            _ = try connection.runReturningCount(EmitPayloads(run: reading.id, after: count, payloads: payloads))
         }
     }
 

@@ -8,7 +8,7 @@ internal import Threading
 
 /// Fires campaigns that are due, and emits what rules gathered until now, on a session and a thread of its own in every daemon, so that nothing else delays it.
 ///
-/// Two that work at once do each other no harm: each occurrence is fired by one transaction, which locks its campaign, and what was
+/// Two that work at once do each other no harm: each run is fired by one transaction, which locks its campaign, and what was
 /// gathered leaves by one, which takes it away. Their queries are read by ``QueryReader``.
 package final class Scheduler: Stage {
     package let name = "scheduler"
@@ -90,13 +90,13 @@ package final class Scheduler: Stage {
 
     /// Has this daemon read what nobody reads, and read no more of what is not its own any more.
     private func lookAfterReadings(of owner: Int32, on connection: PostgresConnection) throws(PostgresError) {
-        let current = desk.occurrence
+        let current = desk.run
         let readings = try connection.run(Readings(owner: owner))
         if let current, !readings.contains(where: { $0.id == current && $0.owner == owner }) { desk.giveUp(current) }
         if readings.contains(where: { $0.isFree && $0.id != current }) { context.bells.read.ring() }
     }
 
-    private func tell(_ fired: FiredOccurrence) {
+    private func tell(_ fired: FiredRun) {
         var metadata = Logger.Metadata([.app: "\(fired.app)", .campaignName: "\(fired.campaign)"])
         if let skippedAt = fired.skippedAt {
             context.logger.warning(

@@ -71,7 +71,7 @@ package struct StageBells: Sendable {
     package let claim = Bell()
     package let control = Bell()
     package let maintain = Bell()
-    /// Occurrences wait for their campaigns' queries to be read.
+    /// Runs wait for their campaigns' queries to be read.
     package let read = Bell()
     /// Events were moved to the side queue.
     package let aside = Bell()

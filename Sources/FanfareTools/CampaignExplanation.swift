@@ -14,7 +14,7 @@ public struct CampaignExplanation: Sendable {
     let source: String?
     /// What is stored; nil where nothing is.
     let stored: CampaignRow?
-    let occurrence: NextOccurrence.Row
+    let run: NextRun.Row
     let audience: CampaignAudience
     let limits: SendingLimits
     /// One for each provider, variant and locale.
@@ -26,7 +26,7 @@ public struct CampaignExplanation: Sendable {
 
     init(
         _ chosen: ChosenCampaign,
-        _ occurrence: NextOccurrence.Row,
+        _ run: NextRun.Row,
         _ audience: CampaignAudience,
         _ limits: SendingLimits,
         _ messages: [RuleExplanation]
@@ -34,16 +34,16 @@ public struct CampaignExplanation: Sendable {
         campaign = chosen.definition
         source = chosen.source
         stored = chosen.stored
-        self.occurrence = occurrence
+        self.run = run
         self.audience = audience
         self.messages = messages
         self.limits = limits
         let zones = audience.counts?.zones
         forecast = audience.counts.map { [campaign] in
-            SendingForecast($0.groups, from: occurrence.firesAt, campaign, limits)
+            SendingForecast($0.groups, from: run.firesAt, campaign, limits)
         }
-        passed = campaign.wall(of: occurrence).flatMap { [campaign] _ in
-            zones.map { PassedZones($0, from: occurrence.firesAt, ttl: campaign.timeToLive) }
+        passed = campaign.wall(of: run).flatMap { [campaign] _ in
+            zones.map { PassedZones($0, from: run.firesAt, ttl: campaign.timeToLive) }
         }
     }
 
@@ -60,12 +60,12 @@ public struct CampaignExplanation: Sendable {
 
     /// Whether the one time that it names is over, so that it cannot be put.
     private var hasPassed: Bool {
-        guard let at = occurrence.at, case .once? = campaign.schedule?.times, stored?.schedule != campaign.schedule
+        guard let at = run.at, case .once? = campaign.schedule?.times, stored?.schedule != campaign.schedule
         else {
             return false
         }
         let span: Int64 = campaign.isByRecipientTime ? 27 * 3600 : 0
-        return at.microseconds + span * 1_000_000 <= occurrence.askedAt.microseconds
+        return at.microseconds + span * 1_000_000 <= run.askedAt.microseconds
     }
 
     /// What is not wrong but probably not meant, a line each.
@@ -92,9 +92,9 @@ public struct CampaignExplanation: Sendable {
         object["name"] = .string(campaign.name)
         object["source"] = JSONValue(orNull: source)
         object["state"] = JSONValue(orNull: source == nil ? stored?.state : nil)
-        object["scheduled_at"] = occurrence.at.map { JSONValue($0) } ?? .null
-        object["wall"] = JSONValue(orNull: occurrence.wall)
-        object["fires_at"] = JSONValue(occurrence.firesAt)
+        object["scheduled_at"] = run.at.map { JSONValue($0) } ?? .null
+        object["wall"] = JSONValue(orNull: run.wall)
+        object["fires_at"] = JSONValue(run.firesAt)
         object["ttl_seconds"] = JSONValue(campaign.timeToLive.seconds)
         object["rate"] = campaign.rate?.json ?? .null
         object["app_rate"] = JSONValue(orNull: limits.app.map { Int64($0) })
@@ -139,11 +139,11 @@ public struct CampaignExplanation: Sendable {
 
     private var when: String {
         guard let schedule = campaign.schedule else { return "started by hand: as if it were started now" }
-        guard let at = occurrence.at, let wall = occurrence.wall?.prefix(16) else {
+        guard let at = run.at, let wall = run.wall?.prefix(16) else {
             return "due no more: as if it were started now"
         }
         return "next "
-            + CampaignForecast.text(wall: String(wall), schedule.timeZone, at: at, isPast: at <= occurrence.askedAt)
+            + CampaignForecast.text(wall: String(wall), schedule.timeZone, at: at, isPast: at <= run.askedAt)
     }
 
     private var passedLine: String? {
@@ -164,7 +164,7 @@ public struct CampaignExplanation: Sendable {
             let speed = isLimited ? "" : ", as fast as can be"
             lines.append("first push \(first.minuteText), \(end) \(last.minuteText)\(span)\(speed)")
         } else if case .kept = audience {
-            lines.append("sent \(occurrence.firesAt.minuteText)")
+            lines.append("sent \(run.firesAt.minuteText)")
         }
         return lines
     }
@@ -218,9 +218,9 @@ extension CampaignDefinition {
     var isByRecipientTime: Bool { schedule?.timeZone == CampaignSchedule.recipient }
 
     /// What clocks show where a device is when it is due, at a time of the schedule; nil where all are due at once.
-    func wall(of occurrence: NextOccurrence.Row) -> String? { isByRecipientTime ? occurrence.wall : nil }
+    func wall(of run: NextRun.Row) -> String? { isByRecipientTime ? run.wall : nil }
 
-    /// What the event of one occurrence carries.
+    /// What the event of one run carries.
     ///
     /// - Parameters:
     ///   - own: what who starts it puts over the campaign's payload.
@@ -240,7 +240,7 @@ extension CampaignRow {
     var schedule: CampaignSchedule? { inForce.flatMap { try? CampaignDefinition(json: $0) }?.schedule }
 }
 
-extension NextOccurrence.Row {
+extension NextRun.Row {
     /// When it fires: when it is due, or now where that has passed or nothing is due.
     var firesAt: Timestamp { max(at ?? askedAt, askedAt) }
 }

@@ -60,7 +60,7 @@ extension CampaignProbe {
         let stored = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
         for entry in timed {
             let chosen = ChosenCampaign(definition: entry.definition, source: nil, stored: stored[entry.id])
-            let next = try NextOccurrence.Row(chosen, at: now, on: connection)
+            let next = try NextRun.Row(chosen, at: now, on: connection)
             guard let at = next.at, let wall = next.wall?.prefix(16), at <= next.askedAt else { continue }
             forecasts[entry.id]?.times.removeAll { $0.at <= at }
             forecasts[entry.id]?.times.insert(CampaignTime(position: 0, at: at, wall: String(wall)), at: 0)
@@ -70,14 +70,14 @@ extension CampaignProbe {
 
     private static func lateStart(
         of campaign: CampaignDefinition,
-        _ occurrence: NextOccurrence.Row,
+        _ run: NextRun.Row,
         on connection: PostgresConnection
     ) throws(PostgresError) -> LateStart {
         let reader = AudienceReader(connection: connection, campaign: campaign, able: [])
         do {
-            switch try reader.audience(of: occurrence, payload: JSONObject(), reader.policy()) {
+            switch try reader.audience(of: run, payload: JSONObject(), reader.policy()) {
             case .counted(let counts):
-                return .counted(PassedZones(counts.zones, from: occurrence.firesAt, ttl: campaign.timeToLive))
+                return .counted(PassedZones(counts.zones, from: run.firesAt, ttl: campaign.timeToLive))
             case .kept(let provider): return .unknown("\(provider.rawValue) keeps the audience")
             case .asked(let reason), .problem(let reason): return .unknown(reason)
             }

@@ -2,7 +2,7 @@ public import FanfareCore
 internal import FanfareProviders
 package import FanfareStore
 
-/// How far one occurrence of a campaign is.
+/// How far one run of a campaign is.
 public struct CampaignProgress: Sendable {
     private static let width: Int64 = 30
 
@@ -26,7 +26,7 @@ public struct CampaignProgress: Sendable {
     public var json: JSONValue {
         [
             "app": .string(run.app), "campaign": .string(run.campaign),
-            "occurrence_id": JSONValue(id: run.occurrenceID),
+            "run_id": JSONValue(id: run.runID),
             "event_id": JSONValue(id: eventID), "state": .string(state), "hold": JSONValue(orNull: run.hold),
             "is_planning": .bool(run.isPlanning), "planned": JSONValue(planned), "ended": JSONValue(ended),
             "left": JSONValue(left), "accepted": JSONValue(run.accepted), "failed": JSONValue(run.failed),

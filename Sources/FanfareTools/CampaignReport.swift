@@ -4,23 +4,23 @@ internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
 
-/// One campaign: what it is, when it is due, what became of its last occurrences.
+/// One campaign: what it is, when it is due, what became of its last runs.
 public struct CampaignReport: Sendable {
     let campaign: CampaignRow
     let forecast: CampaignForecast
     /// The last ten, the newest first.
-    let occurrences: [OccurrenceRow]
+    let runs: [RunRow]
     /// What became of the newest that was fired; nil if none was.
     let progress: CampaignProgress?
 
-    /// Whether something of it may still be sent: the newest occurrence has not ended.
+    /// Whether something of it may still be sent: the newest run has not ended.
     public var isRunning: Bool { progress?.run.isRunning ?? false }
 
     /// All of it as JSON.
     public var json: JSONValue {
         var object = campaign.json.objectValue ?? JSONObject()
         object["next"] = forecast.json
-        object["occurrences"] = .array(occurrences.map(\.json))
+        object["runs"] = .array(runs.map(\.json))
         object["newest"] = progress?.json ?? .null
         return .object(object)
     }
@@ -46,19 +46,19 @@ public struct CampaignReport: Sendable {
     private static let told: Set<String> = ["app", "name", "schedule", "locales"]
 
     private var history: String? {
-        guard !occurrences.isEmpty else { return nil }
+        guard !runs.isEmpty else { return nil }
         var table = TextTable(["scheduled", "state", "event", "detail"])
-        for occurrence in occurrences {
+        for run in runs {
             table.append([
-                occurrence.scheduledAt.minuteText, occurrence.state, occurrence.eventID.map { "\($0)" } ?? "-",
-                occurrence.detail ?? "-",
+                run.scheduledAt.minuteText, run.state, run.eventID.map { "\($0)" } ?? "-",
+                run.detail ?? "-",
             ])
         }
         return table.text
     }
 }
 
-extension OccurrenceRow {
+extension RunRow {
     /// All of it as JSON.
     var json: JSONValue {
         [

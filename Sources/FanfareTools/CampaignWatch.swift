@@ -44,11 +44,11 @@ struct CampaignWatch {
         guard !filter.hidesCampaigns, lookedAt.map({ now - $0 >= Self.pause }) ?? true else { return [] }
         lookedAt = now
         var runs = try connection.run(RunningCampaigns()).filter { filter.shows($0) }
-        for gone in told.keys.sorted() where !runs.contains(where: { $0.occurrenceID == gone }) {
-            runs += try connection.run(FindCampaignRun(occurrence: gone))
+        for gone in told.keys.sorted() where !runs.contains(where: { $0.runID == gone }) {
+            runs += try connection.run(FindCampaignRun(run: gone))
         }
-        let new = runs.filter { told[$0.occurrenceID] != Standing($0) }
-        told = Dictionary(runs.filter(\.isRunning).map { ($0.occurrenceID, Standing($0)) }) { $1 }
+        let new = runs.filter { told[$0.runID] != Standing($0) }
+        told = Dictionary(runs.filter(\.isRunning).map { ($0.runID, Standing($0)) }) { $1 }
         return new.map { TailLine(CampaignProgress(run: $0, attempts: [])) }
     }
 }

@@ -78,7 +78,7 @@ public struct TailLine: Sendable {
     }
 
     private static let campaignKeys = [
-        "app", "occurrence_id", "state", "hold", "is_planning", "planned", "ended", "left", "accepted", "failed",
+        "app", "run_id", "state", "hold", "is_planning", "planned", "ended", "left", "accepted", "failed",
         "per_second", "pace", "ends_at",
     ]
 

@@ -61,7 +61,7 @@ extension ToolDatabase {
             }
             var running: [CampaignProgress] = []
             for run in try connection.run(RunningCampaigns()) {
-                let attempts = try connection.run(CountAttempts(occurrence: run.occurrenceID))
+                let attempts = try connection.run(CountAttempts(run: run.runID))
                 running.append(CampaignProgress(run: run, attempts: attempts))
             }
             return CampaignListing(
@@ -76,8 +76,8 @@ extension ToolDatabase {
     ///
     /// - Parameters:
     ///   - id: which.
-    ///   - before: occurrences before this one only; nil for the newest.
-    ///   - limit: how many occurrences.
+    ///   - before: runs before this one only; nil for the newest.
+    ///   - limit: how many runs.
     ///   - isUpdate: whether only what changes is looked at: no waves and no times.
     /// - Returns: all of it; nil if there is no such campaign.
     /// - Throws: ``ToolError``.
@@ -89,13 +89,13 @@ extension ToolDatabase {
     ) async throws(ToolError) -> CampaignLook? {
         try await run { connection throws(PostgresError) in
             guard let row = try connection.run(StoredCampaigns(apps: [id.app], name: id.name)).first else { return nil }
-            let progress = try newest(connection.run(LastOccurrences(of: id, limit: 10)), on: connection)
-            let occurrence = progress?.run.occurrenceID
-            let canary = try occurrence.map { id throws(PostgresError) in
-                try connection.run(CanaryStanding(occurrence: id)).first
+            let progress = try newest(connection.run(LastRuns(of: id, limit: 10)), on: connection)
+            let run = progress?.run.runID
+            let canary = try run.map { id throws(PostgresError) in
+                try connection.run(CanaryStanding(run: id)).first
             }
-            let waves = try (isUpdate ? nil : occurrence).map { id throws(PostgresError) in
-                try connection.run(CampaignWaves(occurrence: id))
+            let waves = try (isUpdate ? nil : run).map { id throws(PostgresError) in
+                try connection.run(CampaignWaves(run: id))
             }
             let count: Int32 = 10
             let isDue = row.state == "active" && !isUpdate

@@ -5,8 +5,8 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// How many occurrences are told of a campaign.
-    private static let occurrencesShown: Int32 = 10
+    /// How many runs are told of a campaign.
+    private static let runsShown: Int32 = 10
 
     /// Tells of one campaign.
     ///
@@ -19,19 +19,19 @@ extension ToolDatabase {
         let id = RuleID(app: app, name: name)
         let found = try await run { connection throws(PostgresError) -> CampaignReport? in
             guard let row = try connection.run(StoredCampaigns(apps: [app], name: name)).first else { return nil }
-            let occurrences = try connection.run(LastOccurrences(of: id, limit: Self.occurrencesShown))
+            let runs = try connection.run(LastRuns(of: id, limit: Self.runsShown))
             return CampaignReport(
                 campaign: row,
                 forecast: try forecast(row, on: connection),
-                occurrences: occurrences,
-                progress: try newest(occurrences, on: connection)
+                runs: runs,
+                progress: try newest(runs, on: connection)
             )
         }
         guard let found else { throw Self.noCampaign(app, name) }
         return found
     }
 
-    /// Follows the newest occurrence of a campaign until it has ended.
+    /// Follows the newest run of a campaign until it has ended.
     ///
     /// - Parameters:
     ///   - app: the campaign's app.
@@ -49,7 +49,7 @@ extension ToolDatabase {
         let id = RuleID(app: app, name: name)
         while true {
             let progress = try await run { connection throws(PostgresError) -> CampaignProgress? in
-                try newest(connection.run(LastOccurrences(of: id, limit: Self.occurrencesShown)), on: connection)
+                try newest(connection.run(LastRuns(of: id, limit: Self.runsShown)), on: connection)
             }
             guard let progress else { return }
             try await tell(progress)
@@ -69,12 +69,12 @@ extension ToolDatabase {
 
     /// How far the newest is that was fired.
     func newest(
-        _ occurrences: [OccurrenceRow],
+        _ runs: [RunRow],
         on connection: PostgresConnection
     ) throws(PostgresError) -> CampaignProgress? {
-        for occurrence in occurrences where occurrence.state != "skipped" && occurrence.state != "failed" {
-            guard let run = try connection.run(FindCampaignRun(occurrence: occurrence.id)).first else { continue }
-            return CampaignProgress(run: run, attempts: try connection.run(CountAttempts(occurrence: occurrence.id)))
+        for run in runs where run.state != "skipped" && run.state != "failed" {
+            guard let run = try connection.run(FindCampaignRun(run: run.id)).first else { continue }
+            return CampaignProgress(run: run, attempts: try connection.run(CountAttempts(run: run.id)))
         }
         return nil
     }

@@ -8,8 +8,8 @@ internal import Threading
 
 /// A campaign that was started by hand.
 public struct CampaignStarted: Sendable {
-    /// The occurrence's id.
-    public let occurrenceID: Int64
+    /// The run's id.
+    public let runID: Int64
     /// The event that was emitted; nil where none was.
     public let eventID: Int64?
     /// Why none was; nil where the campaign's query is read first.
@@ -20,7 +20,7 @@ public struct CampaignStarted: Sendable {
     /// All of it as JSON.
     public var json: JSONValue {
         [
-            "occurrence_id": JSONValue(id: occurrenceID), "event_id": JSONValue(id: eventID),
+            "run_id": JSONValue(id: runID), "event_id": JSONValue(id: eventID),
             "problem": JSONValue(orNull: problem), "devices": JSONValue(orNull: devices),
         ]
     }
@@ -28,10 +28,10 @@ public struct CampaignStarted: Sendable {
     /// The same on one line, for people.
     public var text: String {
         guard let eventID else {
-            guard problem != nil else { return "occurrence \(occurrenceID), whose query is read now" }
-            return "occurrence \(occurrenceID) failed: \(TextTable.printable(problem ?? "no event was emitted"))"
+            guard problem != nil else { return "run \(runID), whose query is read now" }
+            return "run \(runID) failed: \(TextTable.printable(problem ?? "no event was emitted"))"
         }
-        return "occurrence \(occurrenceID), event \(eventID)" + (devices.map { ", devices: \($0)" } ?? "")
+        return "run \(runID), event \(eventID)" + (devices.map { ", devices: \($0)" } ?? "")
     }
 }
 
@@ -94,26 +94,26 @@ extension ToolDatabase {
         let isSettled = isConfirmed ? true : try await knows(once)
         let devices = isSettled ? nil : try await audience(app, name, own, configuration)
         let start = StartCampaign(RuleID(app: app, name: name), payload: JSONValue.object(own).text)
-        let fate = try await change(once: once) { connection throws(PostgresError) -> (OccurrenceRow?, Int64?) in
+        let fate = try await change(once: once) { connection throws(PostgresError) -> (RunRow?, Int64?) in
             guard let id = try connection.run(start).first ?? nil else { return (nil, nil) }
             // Its row is not seen by the statement that makes it.
-            return (try connection.run(FindOccurrence(id: id)).first, devices)
-        } ids: { occurrence, devices in
+            return (try connection.run(FindRun(id: id)).first, devices)
+        } ids: { run, devices in
             // A repeated request is answered what the first one was.
-            occurrence.map { [$0.id] + (devices.map { [$0] } ?? []) } ?? []
+            run.map { [$0.id] + (devices.map { [$0] } ?? []) } ?? []
         } again: { connection, ids throws(PostgresError) in
-            (try connection.run(FindOccurrence(id: ids[0])).first, ids.count > 1 ? ids[1] : nil)
-        } action: { occurrence, _ in
-            occurrence.map { ToolAction("campaign.start", "\(app)/\(name): \($0.id)") }
+            (try connection.run(FindRun(id: ids[0])).first, ids.count > 1 ? ids[1] : nil)
+        } action: { run, _ in
+            run.map { ToolAction("campaign.start", "\(app)/\(name): \($0.id)") }
         }
-        return try fate.map { occurrence, devices throws(ToolError) in
-            guard let occurrence else {
+        return try fate.map { run, devices throws(ToolError) in
+            guard let run else {
                 throw ToolError(.failed, "it was started at the very same moment", hint: "Try again.")
             }
             return CampaignStarted(
-                occurrenceID: occurrence.id,
-                eventID: occurrence.eventID,
-                problem: occurrence.detail,
+                runID: run.id,
+                eventID: run.eventID,
+                problem: run.detail,
                 devices: devices
             )
         }
@@ -203,8 +203,8 @@ extension ToolDatabase {
             var reader = AudienceReader(connection: connection, campaign: campaign, able: able)
             reader.patience = .seconds(5)
             // Who starts it by hand waits for no recipient's clock.
-            let occurrence = NextOccurrence.Row(askedAt: now, at: nil, wall: nil)
-            return try reader.audience(of: occurrence, payload: own, reader.policy())
+            let run = NextRun.Row(askedAt: now, at: nil, wall: nil)
+            return try reader.audience(of: run, payload: own, reader.policy())
         }
     }
 }

@@ -82,7 +82,7 @@ extension ToolDatabase {
             ToolAction("campaign.test", "\(app)/\(name)", count: Int64(users.count))
         }
         guard let eventID else { throw ToolError(.failed, "the database gave no event id") }
-        // Where it has a query, that is read first; who waits no longer finds what became of it in fanfare.occurrences.
+        // Where it has a query, that is read first; who waits no longer finds what became of it in fanfare.runs.
         _ = try await awaitVerdict { connection throws(PostgresError) in
             try connection.run(FindTrial(eventID: eventID)).first?.state == "reading"
         }

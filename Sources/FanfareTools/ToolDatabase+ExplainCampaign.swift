@@ -39,23 +39,23 @@ extension ToolDatabase {
         let own = try ToolJSON.object(payload, named: "--payload")
         let chosen = try await choose(RuleID(app: app, name: name), in: set)
         let able = Providers.serving(configuration.apps[app])
-        let (occurrence, audience, limits) = try await run { connection throws(PostgresError) in
+        let (run, audience, limits) = try await run { connection throws(PostgresError) in
             // Its settings would be the next caller's.
             defer { connection.close() }
             connection.allowAnswers(within: .seconds(15))
             try connection.set(
                 SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "60s"), ("jit", "off")])
             )
-            let next = try NextOccurrence.Row(chosen, at: now, on: connection)
+            let next = try NextRun.Row(chosen, at: now, on: connection)
             let reader = AudienceReader(connection: connection, campaign: chosen.definition, able: able)
             let policy = try reader.policy()
             let limits = SendingLimits(policy, lane: chosen.definition.rule.definition.lane)
             return (next, try reader.audience(of: next, payload: own, policy), limits)
         }
         let messages = try await RenderThread.run { () throws(ToolError) in
-            try chosen.definition.messages(own, occurrence, for: audience) { configuration.apps[$0]?.apns?.topic }
+            try chosen.definition.messages(own, run, for: audience) { configuration.apps[$0]?.apns?.topic }
         }
-        return CampaignExplanation(chosen, occurrence, audience, limits, messages)
+        return CampaignExplanation(chosen, run, audience, limits, messages)
     }
 
     private func choose(_ id: RuleID, in set: CampaignSet?) async throws(ToolError) -> ChosenCampaign {
@@ -83,7 +83,7 @@ extension ToolDatabase {
     }
 }
 
-extension NextOccurrence.Row {
+extension NextRun.Row {
     /// Asks when a campaign is due next: by what is in force where its schedule is.
     ///
     /// - Parameters:
@@ -93,14 +93,14 @@ extension NextOccurrence.Row {
     /// - Throws: what the database says.
     init(_ chosen: ChosenCampaign, at now: Timestamp?, on connection: PostgresConnection) throws(PostgresError) {
         let schedule = chosen.definition.schedule
-        var standing = NextOccurrence.Standing.new
+        var standing = NextRun.Standing.new
         if let stored = chosen.stored, let inForce = stored.schedule, inForce == schedule,
             ["active", "ended"].contains(stored.state)
         {
             standing = .inForce(next: stored.nextAt)
         }
         let catchUp = (schedule?.catchUp ?? .latest).rawValue
-        let statement = NextOccurrence(schedule?.stored, catchUp: catchUp, standing, at: now)
+        let statement = NextRun(schedule?.stored, catchUp: catchUp, standing, at: now)
         guard let row = try connection.run(statement).first else {
             throw PostgresError(.protocolMismatch, message: "the server does not say what time it is")
         }
@@ -138,13 +138,13 @@ struct AudienceReader {
     /// Counts.
     ///
     /// - Parameters:
-    ///   - occurrence: which it is of.
+    ///   - run: which it is of.
     ///   - own: what is put over the campaign's payload.
     ///   - policy: the app's.
     /// - Returns: the audience by provider and time zone, or why it is not counted.
     /// - Throws: what the database says, but that it took too long.
     func audience(
-        of occurrence: NextOccurrence.Row,
+        of run: NextRun.Row,
         payload own: JSONObject,
         _ policy: JSONValue?
     ) throws(PostgresError) -> CampaignAudience {
@@ -154,8 +154,8 @@ struct AudienceReader {
         case .success(let checked): columns = checked
         case .failure(let problem): return .problem("it would be refused: \(problem)")
         }
-        let begin = occurrence.firesAt
-        let payload = campaign.payload(with: own, at: occurrence.at ?? begin)
+        let begin = run.firesAt
+        let payload = campaign.payload(with: own, at: run.at ?? begin)
         let example = ExampleEvent(payload: "")
         let context = campaign.rule.exampleContext(example, payload, now: begin.microseconds / 1_000_000)
         let query: AudienceQuery?
@@ -176,7 +176,7 @@ struct AudienceReader {
             return .kept(by: campaign.rule.definition.audience.selection.provider ?? campaign.rule.providers[0])
         }
         do {
-            let (wall, zone) = (campaign.wall(of: occurrence), defaultZone(policy))
+            let (wall, zone) = (campaign.wall(of: run), defaultZone(policy))
             let cells = try query.cells(wall: wall, defaultZone: zone, at: begin, on: connection)
             let suppressed = try query.suppressions(
                 by: campaign.rule.definition,
@@ -204,19 +204,19 @@ extension CampaignDefinition {
     ///
     /// - Parameters:
     ///   - own: what is put over its payload.
-    ///   - occurrence: which it is of.
+    ///   - run: which it is of.
     ///   - audience: whom it reaches.
     ///   - topic: the APNs topic of an app; nil if it is not known.
     /// - Returns: one explanation for each.
     /// - Throws: ``ToolError``.
     fileprivate func messages(
         _ own: JSONObject,
-        _ occurrence: NextOccurrence.Row,
+        _ run: NextRun.Row,
         for audience: CampaignAudience,
         topic: (String) -> String?
     ) throws(ToolError) -> [RuleExplanation] {
         let set = RuleSet(entries: [.init(source: nil, compiled: rule)])
-        let payload = payload(with: own, at: occurrence.at ?? occurrence.firesAt)
+        let payload = payload(with: own, at: run.at ?? run.firesAt)
         var example = ExampleEvent(payload: JSONValue.object(payload).text)
         // Somebody's: nobody in particular.
         example.userID = "…"

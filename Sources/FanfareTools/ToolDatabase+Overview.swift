@@ -55,7 +55,7 @@ extension ToolDatabase {
         try await run { connection throws(PostgresError) in
             var progress: [CampaignProgress] = []
             for run in try connection.run(RunningCampaigns()) {
-                let attempts = try connection.run(CountAttempts(occurrence: run.occurrenceID))
+                let attempts = try connection.run(CountAttempts(run: run.runID))
                 progress.append(CampaignProgress(run: run, attempts: attempts))
             }
             return progress

@@ -9,7 +9,7 @@ extension Campaigns {
     /// `fanfare campaigns start`.
     struct Start: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Start a campaign now, and print the ids of the occurrence and its event.",
+            abstract: "Start a campaign now, and print the ids of the run and its event.",
             discussion: """
                 Counts first whom it would reach, and refuses to reach more than \(ToolDatabase.unconfirmedDevices) devices \
                 without --yes. With --yes nobody is counted.

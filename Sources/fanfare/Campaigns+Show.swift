@@ -8,13 +8,13 @@ extension Campaigns {
     /// `fanfare campaigns show`.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show one campaign: when it is due, its last occurrences, how far the newest is."
+            abstract: "Show one campaign: when it is due, its last runs, how far the newest is."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var campaign: CampaignOptions
 
-        @Flag(help: "Look again every second until the newest occurrence has ended.")
+        @Flag(help: "Look again every second until the newest run has ended.")
         var watch = false
 
         func run() async throws {

@@ -86,9 +86,9 @@ import Testing
             #expect(again.status == 202 && again.body == many.body)
             #expect(again.headers["idempotency-replayed"] == "true")
             #expect(
-                try ["occurrence_id", "event_id"].allSatisfy { try many.json[$0]?.stringValue.map { Int64($0) } != nil }
+                try ["run_id", "event_id"].allSatisfy { try many.json[$0]?.stringValue.map { Int64($0) } != nil }
             )
-            #expect(try await api.rows("SELECT count(*) FROM fanfare.occurrences") == [["1"]])
+            #expect(try await api.rows("SELECT count(*) FROM fanfare.runs") == [["1"]])
             let unconfirmed = try await api.ask("POST", "\(path)/start", token: `operator`, key)
             #expect(try unconfirmed.json["code"] == "key_reused")
             let paused = try await api.ask("POST", "\(path)/pause", token: `operator`)

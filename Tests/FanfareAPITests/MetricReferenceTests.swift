@@ -70,7 +70,7 @@ import Testing
             for line in [
                 #"fanfare_prune_fuse_blown{app="shop",environment="sandbox"} 1"#,
                 "fanfare_listen_proved_timestamp_seconds 1700000000.5",
-                #"fanfare_campaign_occurrences{app="shop",state="running"} 0"#,
+                #"fanfare_campaign_runs{app="shop",state="running"} 0"#,
                 #"fanfare_campaign_pushes_remaining{app="shop"} 0"#,
             ] {
                 #expect(text.contains("\n\(line)\n"), "\(line)")

@@ -76,7 +76,7 @@ enum ConsoleAssets {
         ("mark", PackageResources.mark_mustache),
         ("moment", PackageResources.moment_mustache),
         ("notice", PackageResources.notice_mustache),
-        ("occurrences", PackageResources.occurrences_mustache),
+        ("runs", PackageResources.runs_mustache),
         ("outcomes", PackageResources.outcomes_mustache),
         ("overview", PackageResources.overview_mustache),
         ("overview-campaigns", PackageResources.overview_campaigns_mustache),

@@ -136,13 +136,13 @@ final class DaemonFigures: Sendable {
         let states: [(String, KeyPath<LiveCampaigns, Int64>)] = [
             ("reading", \.reading), ("running", \.running), ("held", \.held), ("aborting", \.aborting),
         ]
-        let occurrences = rows.flatMap { row in
+        let runs = rows.flatMap { row in
             states.map { state, count in
                 ([MetricLabel("app", row.app), MetricLabel("state", state)], Double(row[keyPath: count]))
             }
         }
         return [
-            FigureMetric.campaignOccurrences.family(occurrences),
+            FigureMetric.campaignRuns.family(runs),
             FigureMetric.campaignPushes.family(rows.map { ([MetricLabel("app", $0.app)], Double($0.remaining)) }),
         ]
     }

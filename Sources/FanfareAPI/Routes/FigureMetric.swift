@@ -12,7 +12,7 @@ enum FigureMetric: String, CaseIterable {
     case pending = "fanfare_pending_pushes"
     case oldestReady = "fanfare_oldest_ready_seconds"
     case oldestPending = "fanfare_oldest_pending_seconds"
-    case campaignOccurrences = "fanfare_campaign_occurrences"
+    case campaignRuns = "fanfare_campaign_runs"
     case campaignPushes = "fanfare_campaign_pushes_remaining"
     case daemonsAlive = "fanfare_daemons_alive"
     case healthProblems = "fanfare_health_problems"
@@ -28,7 +28,7 @@ enum FigureMetric: String, CaseIterable {
     /// Whether it is read of the database, and so the same from every daemon.
     var isOfDatabase: Bool {
         switch self {
-        case .pending, .oldestReady, .oldestPending, .campaignOccurrences, .campaignPushes, .daemonsAlive,
+        case .pending, .oldestReady, .oldestPending, .campaignRuns, .campaignPushes, .daemonsAlive,
             .healthProblems:
             true
         default: false
@@ -45,7 +45,7 @@ enum FigureMetric: String, CaseIterable {
         case .pending: ["app", "provider", "environment", "lane", "state"]
         case .oldestReady: ["app", "provider", "environment", "lane"]
         case .oldestPending: ["lane"]
-        case .campaignOccurrences: ["app", "state"]
+        case .campaignRuns: ["app", "state"]
         case .campaignPushes: ["app"]
         case .buildInfo: ["version"]
         default: []
@@ -68,8 +68,8 @@ enum FigureMetric: String, CaseIterable {
         case .oldestReady:
             "Seconds since the first of what could be sent now was due; what waits for its time, a gate or a rate is left out."
         case .oldestPending: "Seconds since the oldest batch was made, also of what waits on purpose."
-        case .campaignOccurrences: "Occurrences of campaigns that are not over, tests left out."
-        case .campaignPushes: "Pushes of occurrences that send which have not ended."
+        case .campaignRuns: "Runs of campaigns that are not over, tests left out."
+        case .campaignPushes: "Pushes of runs that send which have not ended."
         case .daemonsAlive: "Daemons with a lease."
         case .healthProblems: "Rows of fanfare.health that are not ok."
         case .buildInfo: "1, by the program's version."

@@ -57,7 +57,7 @@ struct Chores {
             ("keep_logs", keepLogsWithinRetention), ("end_batches", endBatches), ("fold_stats", foldStats),
             ("fold_traffic", foldTraffic), ("forget_answers", forgetAnswers), ("forget_keys", forgetKeys),
             ("forget_cancels", forgetCancels), ("forget_collapse_keys", forgetCollapseKeys),
-            ("forget_gates", forgetGates), ("forget_occurrences", forgetOccurrences), ("forget_grants", forgetGrants),
+            ("forget_gates", forgetGates), ("forget_runs", forgetRuns), ("forget_grants", forgetGrants),
             ("forget_audiences", forgetAudiences), ("forget_requests", forgetAsked),
             ("forget_feedback", forgetFeedback),
         ]
@@ -125,8 +125,8 @@ struct Chores {
         try exhaust(ForgetAudiences(), on: connection)
     }
 
-    private func forgetOccurrences(on connection: PostgresConnection) throws(PostgresError) {
-        try exhaust(ForgetOccurrences(), on: connection)
+    private func forgetRuns(on connection: PostgresConnection) throws(PostgresError) {
+        try exhaust(ForgetRuns(), on: connection)
     }
 
     private func forgetGrants(on connection: PostgresConnection) throws(PostgresError) {

@@ -212,7 +212,7 @@ package struct StartCampaign: PostgresStatement {
         binds.append(payload)
     }
 
-    /// The occurrence's id; nil where it was started at the very same microsecond.
+    /// The run's id; nil where it was started at the very same microsecond.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64? {
         try row.int64(orNil: 0)
     }

@@ -47,7 +47,7 @@ package struct StoredCampaigns: PostgresStatement {
             SELECT r.reason FROM fanfare.rule_versions AS r
             WHERE r.rule_id = c.rule_id ORDER BY r.version DESC LIMIT 1) AS v ON true
         LEFT JOIN LATERAL (
-            SELECT x.scheduled_at, x.state FROM fanfare.occurrences AS x
+            SELECT x.scheduled_at, x.state FROM fanfare.runs AS x
             WHERE x.campaign_id = c.id AND x.test_users IS NULL ORDER BY x.scheduled_at DESC LIMIT 1) AS o ON true
         CROSS JOIN LATERAL (SELECT CASE WHEN c.state = 'active' THEN c.next_at END AS at) AS n
         WHERE c.dropped_at IS NULL AND ($1::text[] IS NULL OR a.name = ANY ($1)) AND ($2::text IS NULL OR c.name = $2)

@@ -1,10 +1,10 @@
 package import PostgresClient
 
-/// How far one occurrence of a campaign is, as `fanfare.campaign_runs` counts it.
+/// How far one run of a campaign is, as `fanfare.campaign_runs` counts it.
 package struct CampaignRun: Sendable {
     package let app: String
     package let campaign: String
-    package let occurrenceID: Int64
+    package let runID: Int64
     package let eventID: Int64?
     /// `reading`, `running`, `aborting`, `done`, `aborted` or `failed`.
     package let state: String
@@ -35,19 +35,19 @@ package struct CampaignRun: Sendable {
     package var eventType: String { "campaign.\(app).\(campaign)" }
 }
 
-/// How far one occurrence is.
+/// How far one run is.
 package struct FindCampaignRun: PostgresStatement {
     package static let name = "find_campaign_run"
-    package static let sql = "\(CampaignRun.select) WHERE r.occurrence_id = $1"
+    package static let sql = "\(CampaignRun.select) WHERE r.run_id = $1"
 
-    package let occurrence: Int64
+    package let run: Int64
 
-    package init(occurrence: Int64) {
-        self.occurrence = occurrence
+    package init(run: Int64) {
+        self.run = run
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(occurrence)
+        binds.append(run)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> CampaignRun {
@@ -59,7 +59,7 @@ package struct FindCampaignRun: PostgresStatement {
 package struct RunningCampaigns: PostgresStatement {
     package static let name = "running_campaigns"
     package static let sql = """
-        \(CampaignRun.select) WHERE r.state IN ('reading', 'running', 'aborting') ORDER BY r.occurrence_id
+        \(CampaignRun.select) WHERE r.state IN ('reading', 'running', 'aborting') ORDER BY r.run_id
         """
 
     package init() {}
@@ -71,7 +71,7 @@ package struct RunningCampaigns: PostgresStatement {
 
 extension CampaignRun {
     fileprivate static let select = """
-        SELECT r.app, r.campaign, r.occurrence_id, r.event_id, r.state, r.hold, r.is_planning, r.planned, r.ended, r.accepted,
+        SELECT r.app, r.campaign, r.run_id, r.event_id, r.state, r.hold, r.is_planning, r.planned, r.ended, r.accepted,
             r.failed, r.per_second, r.pace, r.ends_at, now()
         FROM fanfare.campaign_runs AS r
         """
@@ -79,7 +79,7 @@ extension CampaignRun {
     fileprivate init(_ row: borrowing PostgresRow) throws(PostgresError) {
         app = try row.string(0)
         campaign = try row.string(1)
-        occurrenceID = try row.int64(2)
+        runID = try row.int64(2)
         eventID = try row.int64(orNil: 3)
         state = try row.string(4)
         hold = try row.string(orNil: 5)
@@ -95,14 +95,14 @@ extension CampaignRun {
     }
 }
 
-/// How many attempts of an occurrence ended in one way.
+/// How many attempts of a run ended in one way.
 package struct AttemptCount: Sendable, Equatable {
     package let outcome: String
     package let reason: String
     package let count: Int64
 }
 
-/// What became of the attempts of an occurrence: a pair that was tried again counts once for each.
+/// What became of the attempts of a run: a pair that was tried again counts once for each.
 package struct CountAttempts: PostgresStatement {
     package static let name = "count_attempts"
     package static let sql = """
@@ -114,19 +114,19 @@ package struct CountAttempts: PostgresStatement {
             SELECT p.outcome, p.pairs FROM fanfare.stats_pending AS p WHERE p.gate_id = g.id AND p.gate_id <> 0
         ) AS t
         JOIN fanfare.outcome_codes AS c ON c.code = t.outcome
-        WHERE g.occurrence_id = $1::bigint
+        WHERE g.run_id = $1::bigint
         GROUP BY c.outcome, c.reason
         ORDER BY sum(t.pairs) DESC, c.outcome, c.reason
         """
 
-    package let occurrence: Int64
+    package let run: Int64
 
-    package init(occurrence: Int64) {
-        self.occurrence = occurrence
+    package init(run: Int64) {
+        self.run = run
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(occurrence)
+        binds.append(run)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AttemptCount {

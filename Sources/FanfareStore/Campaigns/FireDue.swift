@@ -1,7 +1,7 @@
 package import PostgresClient
 
 /// What came of one campaign that was due.
-package struct FiredOccurrence {
+package struct FiredRun {
     package let app: String
     package let campaign: String
     /// The event that was emitted; nil if none was.
@@ -30,8 +30,8 @@ package struct FireDue: PostgresStatement {
         binds.append(now)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FiredOccurrence {
-        FiredOccurrence(
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FiredRun {
+        FiredRun(
             app: try row.string(0),
             campaign: try row.string(1),
             eventID: try row.int64(orNil: 2),

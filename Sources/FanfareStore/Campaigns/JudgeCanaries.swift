@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// What came of the few that one occurrence of a campaign went to first.
+/// What came of the few that one run of a campaign went to first.
 package struct CanaryVerdict {
     package let app: String
     package let campaign: String

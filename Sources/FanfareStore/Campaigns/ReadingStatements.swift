@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// An occurrence whose campaign has a query, which a daemon reads.
+/// A run whose campaign has a query, which a daemon reads.
 package struct Reading: Sendable {
     /// The query of a campaign.
     package enum Query: Sendable, Equatable {
@@ -15,22 +15,22 @@ package struct Reading: Sendable {
     package let campaign: String
     /// Nil if the campaign has none any more.
     package let query: Query?
-    /// For whom it is tried, and nobody else; nil for an occurrence that runs.
+    /// For whom it is tried, and nobody else; nil for a run that runs.
     package let testUsers: [String]?
     /// The id that its event is to have: a new one, but for those that are only tried.
     package let eventID: Int64
 }
 
-/// Takes the occurrence that has waited longest for its query to be read, if there is one.
+/// Takes the run that has waited longest for its query to be read, if there is one.
 ///
 /// Committed before anything is read, so that nobody waits for its row, or its campaign's, meanwhile.
 package struct TakeReading: PostgresStatement {
     package static let name = "take_reading"
     package static let sql = """
-        UPDATE fanfare.occurrences AS o SET owner = $1
+        UPDATE fanfare.runs AS o SET owner = $1
         FROM fanfare.campaigns AS c, fanfare.apps AS a
         WHERE o.id = (
-                SELECT x.id FROM fanfare.occurrences AS x
+                SELECT x.id FROM fanfare.runs AS x
                 WHERE x.state = 'reading' AND \(ReadingSQL.isFree("x", for: "$1"))
                 ORDER BY x.fired_at LIMIT 1 FOR UPDATE SKIP LOCKED)
             AND o.state = 'reading' AND c.id = o.campaign_id AND a.id = c.app_id
@@ -62,7 +62,7 @@ package struct TakeReading: PostgresStatement {
     }
 }
 
-/// An occurrence that is read, or is to be.
+/// A run that is read, or is to be.
 package struct ReadingState {
     package let id: Int64
     /// Who reads it; nil for nobody yet.
@@ -71,12 +71,12 @@ package struct ReadingState {
     package let isFree: Bool
 }
 
-/// The occurrences that are read, or are to be.
+/// The runs that are read, or are to be.
 package struct Readings: PostgresStatement {
     package static let name = "readings"
     package static let sql = """
         SELECT o.id, o.owner, \(ReadingSQL.isFree("o", for: "$1"))
-        FROM (SELECT * FROM fanfare.occurrences WHERE state = 'reading' OFFSET 0) AS o
+        FROM (SELECT * FROM fanfare.runs WHERE state = 'reading' OFFSET 0) AS o
         """
 
     package let owner: Int32
@@ -96,11 +96,11 @@ package struct Readings: PostgresStatement {
 }
 
 private enum ReadingSQL {
-    /// Whether a daemon may take an occurrence: nobody else who lives reads it, and another try is due.
-    static func isFree(_ occurrence: String, for owner: String) -> String {
+    /// Whether a daemon may take a run: nobody else who lives reads it, and another try is due.
+    static func isFree(_ run: String, for owner: String) -> String {
         """
-        (coalesce(\(occurrence).read_at <= clock_timestamp(), true) AND (\(occurrence).owner IS NULL OR \(occurrence).owner = \(owner)
-            OR NOT EXISTS (SELECT FROM fanfare.instances AS i WHERE i.id = \(occurrence).owner)))
+        (coalesce(\(run).read_at <= clock_timestamp(), true) AND (\(run).owner IS NULL OR \(run).owner = \(owner)
+            OR NOT EXISTS (SELECT FROM fanfare.instances AS i WHERE i.id = \(run).owner)))
         """
     }
 }
@@ -131,7 +131,7 @@ package struct StoreAudience: PostgresStatement {
     }
 }
 
-/// Emits an event of an occurrence for each payload.
+/// Emits an event of a run for each payload.
 package struct EmitPayloads: PostgresStatement {
     package static let name = "emit_payloads"
     package static let sql = """
@@ -139,47 +139,47 @@ package struct EmitPayloads: PostgresStatement {
         SELECT true, 'campaign.' || a.name || '.' || c.name, (to_json(o.scheduled_at) #>> '{}') || '/' || ($2 + p.number),
             coalesce(c.definition::jsonb -> 'payload', '{}') || coalesce(o.payload, '{}') || p.payload::jsonb
                 || jsonb_build_object('campaign', c.name, 'scheduled_at', o.scheduled_at)
-        FROM fanfare.occurrences AS o
+        FROM fanfare.runs AS o
         JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
         JOIN fanfare.apps AS a ON a.id = c.app_id
         CROSS JOIN unnest($3::text[]) WITH ORDINALITY AS p (payload, number)
         WHERE o.id = $1
         """
 
-    package let occurrence: Int64
+    package let run: Int64
     /// How many were emitted before.
     package let offset: Int64
     package let payloads: [String]
 
-    package init(occurrence: Int64, after offset: Int64, payloads: [String]) {
-        (self.occurrence, self.offset, self.payloads) = (occurrence, offset, payloads)
+    package init(run: Int64, after offset: Int64, payloads: [String]) {
+        (self.run, self.offset, self.payloads) = (run, offset, payloads)
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(occurrence)
+        binds.append(run)
         binds.append(offset)
         binds.append(payloads)
     }
 }
 
-/// Has what was stored for an occurrence count: its last statement, which says no where the occurrence is not the daemon's any more.
+/// Has what was stored for a run count: its last statement, which says no where the run is not the daemon's any more.
 package struct EndReading: PostgresStatement {
     package static let name = "end_reading"
     package static let sql = "SELECT fanfare.end_reading($1, $2, $3, $4::jsonb)"
 
-    package let occurrence: Int64
+    package let run: Int64
     package let owner: Int32
     /// Nil where each row was emitted.
     package let eventID: Int64?
     /// A row's payload, where it is only tried.
     package let sample: String?
 
-    package init(occurrence: Int64, owner: Int32, eventID: Int64?, sample: String? = nil) {
-        (self.occurrence, self.owner, self.eventID, self.sample) = (occurrence, owner, eventID, sample)
+    package init(run: Int64, owner: Int32, eventID: Int64?, sample: String? = nil) {
+        (self.run, self.owner, self.eventID, self.sample) = (run, owner, eventID, sample)
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(occurrence)
+        binds.append(run)
         binds.append(owner)
         binds.append(eventID)
         binds.append(sample)
@@ -190,48 +190,48 @@ package struct EndReading: PostgresStatement {
     }
 }
 
-/// Notes why a query was not read: the occurrence has failed, or is free for another try while its campaign's ttl is not over.
+/// Notes why a query was not read: the run has failed, or is free for another try while its campaign's ttl is not over.
 package struct FailReading: PostgresStatement {
     package static let name = "fail_reading"
     package static let sql = """
         WITH noted AS (
-            UPDATE fanfare.occurrences AS o
+            UPDATE fanfare.runs AS o
             SET owner = NULL, detail = left($3, 2000), read_at = clock_timestamp() + $4 * interval '1 microsecond',
                 state = CASE WHEN t.is_over THEN 'failed' ELSE o.state END, ended_at = CASE WHEN t.is_over THEN clock_timestamp() END
             FROM (
                 SELECT $4::bigint IS NULL OR clock_timestamp() + $4 * interval '1 microsecond' >= x.fired_at + coalesce((
                     SELECT max(v.ttl) FROM fanfare.campaigns AS c JOIN fanfare.rule_versions AS v ON v.rule_id = c.rule_id
                     WHERE c.id = x.campaign_id AND v.state = 'active' AND v.retired_at IS NULL), interval '24 hours') AS is_over
-                FROM fanfare.occurrences AS x WHERE x.id = $1
+                FROM fanfare.runs AS x WHERE x.id = $1
             ) AS t
             WHERE o.id = $1 AND o.state = 'reading' AND o.owner = $2
             RETURNING o.id, t.is_over
         ),
         closed AS (
             UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false
-            FROM noted AS n WHERE n.is_over AND g.occurrence_id = n.id AND g.state <> 'done'
+            FROM noted AS n WHERE n.is_over AND g.run_id = n.id AND g.state <> 'done'
         )
         SELECT is_over FROM noted
         """
 
-    package let occurrence: Int64
+    package let run: Int64
     package let owner: Int32
     package let detail: String
     package let retryMicroseconds: Int64?
 
     /// - Parameters:
-    ///   - occurrence: which.
+    ///   - run: which.
     ///   - owner: who read it.
     ///   - detail: why.
     ///   - retryMicroseconds: when another try is due; nil for never.
-    package init(occurrence: Int64, owner: Int32, detail: String, retryMicroseconds: Int64?) {
-        (self.occurrence, self.owner, self.detail, self.retryMicroseconds) = (
-            occurrence, owner, detail, retryMicroseconds
+    package init(run: Int64, owner: Int32, detail: String, retryMicroseconds: Int64?) {
+        (self.run, self.owner, self.detail, self.retryMicroseconds) = (
+            run, owner, detail, retryMicroseconds
         )
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(occurrence)
+        binds.append(run)
         binds.append(owner)
         binds.append(detail)
         binds.append(retryMicroseconds)

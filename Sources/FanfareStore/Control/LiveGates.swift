@@ -54,7 +54,7 @@ package struct LiveGates: PostgresStatement {
     package static let name = "live_gates"
     package static let sql = """
         SELECT g.id, a.name, g.lane, g.state, g.is_paused, g.rate_id IS NOT NULL,
-            g.occurrence_id IS NULL
+            g.run_id IS NULL
                 AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id OFFSET 0)
         FROM (SELECT * FROM fanfare.gates WHERE state <> 'done' OFFSET 0) AS g
         JOIN fanfare.rules AS r ON r.id = g.rule_id

@@ -1,14 +1,14 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Occurrences of a campaign, the newest first, each with what its gates counted.
+/// Runs of a campaign, the newest first, each with what its gates counted.
 package struct CampaignHistory: PostgresStatement {
     package static let name = "campaign_history"
     package static let sql = """
         SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail, o.fired_at, o.ended_at,
             greatest(o.planned, t.ended)::bigint, t.ended::bigint, t.accepted::bigint, t.failed::bigint
         FROM (
-            SELECT x.* FROM fanfare.occurrences AS x
+            SELECT x.* FROM fanfare.runs AS x
             WHERE x.campaign_id = (
                 SELECT c.id FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
                 WHERE a.name = $1 AND c.name = $2 AND c.dropped_at IS NULL)
@@ -26,7 +26,7 @@ package struct CampaignHistory: PostgresStatement {
                 UNION ALL
                 SELECT p.outcome, p.pairs FROM fanfare.stats_pending AS p WHERE p.gate_id = g.id AND p.gate_id <> 0
             ) AS y
-            WHERE g.occurrence_id = o.id
+            WHERE g.run_id = o.id
         ) AS t
         ORDER BY o.scheduled_at DESC
         """
@@ -81,14 +81,14 @@ package struct CampaignHistory: PostgresStatement {
     }
 }
 
-/// How the few stand that an occurrence went to first; no row where all go at once.
+/// How the few stand that a run went to first; no row where all go at once.
 package struct CanaryStanding: PostgresStatement {
     package static let name = "canary_standing"
     package static let sql = """
         SELECT o.canary_share::float8, o.canary_devices, o.canary_max_failed::float8, o.verdict,
             CASE WHEN c.is_paused OR h.is_paused THEN 'paused' ELSE h.state END, coalesce(h.reason, c.reason),
             c.began_at + o.canary_wait, t.answered, t.failed
-        FROM fanfare.occurrences AS o
+        FROM fanfare.runs AS o
         JOIN fanfare.gates AS c ON c.id = o.gate_id
         JOIN fanfare.gates AS h ON h.id = o.held_gate_id
         CROSS JOIN LATERAL (
@@ -103,10 +103,10 @@ package struct CanaryStanding: PostgresStatement {
         WHERE o.id = $1
         """
 
-    package let occurrence: Int64
+    package let run: Int64
 
-    package init(occurrence: Int64) {
-        self.occurrence = occurrence
+    package init(run: Int64) {
+        self.run = run
     }
 
     /// What its two gates say.
@@ -128,7 +128,7 @@ package struct CanaryStanding: PostgresStatement {
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(occurrence)
+        binds.append(run)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
@@ -146,21 +146,21 @@ package struct CanaryStanding: PostgresStatement {
     }
 }
 
-/// What waits of an occurrence by recipients' time, by the minute that it is due at; none of one whose recipients all have one time.
+/// What waits of a run by recipients' time, by the minute that it is due at; none of one whose recipients all have one time.
 package struct CampaignWaves: PostgresStatement {
     package static let name = "campaign_waves"
     package static let sql = """
         SELECT w.due_at, round(extract(epoch FROM o.wall - w.due_at AT TIME ZONE 'UTC') / 60)::int, w.pairs, w.is_exact
-        FROM fanfare.occurrences AS o
+        FROM fanfare.runs AS o
         CROSS JOIN LATERAL fanfare.campaign_waves(o.id) AS w
         WHERE o.id = $1 AND o.wall IS NOT NULL AND o.state = 'running'
         ORDER BY w.due_at
         """
 
-    package let occurrence: Int64
+    package let run: Int64
 
-    package init(occurrence: Int64) {
-        self.occurrence = occurrence
+    package init(run: Int64) {
+        self.run = run
     }
 
     /// One instant.
@@ -175,7 +175,7 @@ package struct CampaignWaves: PostgresStatement {
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(occurrence)
+        binds.append(run)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {

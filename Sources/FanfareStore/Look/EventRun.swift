@@ -5,7 +5,7 @@ package struct EventRun: PostgresStatement {
     package static let name = "event_run"
     package static let sql = """
         SELECT a.name, c.name, o.state, x.actor
-        FROM fanfare.occurrences AS o
+        FROM fanfare.runs AS o
         JOIN fanfare.campaigns AS c ON c.id = o.campaign_id JOIN fanfare.apps AS a ON a.id = c.app_id
         LEFT JOIN LATERAL (
             SELECT d.actor FROM fanfare.actions AS d

@@ -2,8 +2,8 @@ package import PostgresClient
 
 /// Ends gates of rules that nothing can wait behind any more.
 ///
-/// That is, no event of the rule is still to be planned, no plan goes on, no batch is left, whoever has it. Those of occurrences
-/// end with these (``FinishOccurrences``).
+/// That is, no event of the rule is still to be planned, no plan goes on, no batch is left, whoever has it. Those of runs
+/// end with these (``FinishRuns``).
 ///
 /// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
 ///
@@ -24,7 +24,7 @@ package struct FinishGates: PostgresStatement {
             SELECT g.id, r.dropped_at IS NULL AS goes_on
             FROM (SELECT * FROM fanfare.gates WHERE state <> 'done' OFFSET 0) AS g
             JOIN fanfare.rules AS r ON r.id = g.rule_id
-            WHERE g.occurrence_id IS NULL AND (g.state = 'aborting' OR r.dropped_at IS NOT NULL)
+            WHERE g.run_id IS NULL AND (g.state = 'aborting' OR r.dropped_at IS NOT NULL)
                 AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id)
                 AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id)
                 AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.gate_id = g.id)

@@ -65,20 +65,20 @@ package struct ReadyAges: PostgresStatement {
 /// What an app's campaigns do now.
 package struct LiveCampaigns: Sendable {
     package let app: String
-    /// Occurrences whose query is read, or waits for it.
+    /// Runs whose query is read, or waits for it.
     package let reading: Int64
     /// Of those that send: what nothing holds.
     package let running: Int64
     /// Of those that send: paused, or waiting for their canary's verdict.
     package let held: Int64
     package let aborting: Int64
-    /// Pairs of occurrences that send, which have not ended.
+    /// Pairs of runs that send, which have not ended.
     package let remaining: Int64
 }
 
 /// What all campaigns do now, by app; apps without a campaign are left out.
 ///
-/// Of occurrences that are over nothing is looked at.
+/// Of runs that are over nothing is looked at.
 package struct ListLiveCampaigns: PostgresStatement {
     package static let name = "list_live_campaigns"
     package static let sql = """
@@ -87,7 +87,7 @@ package struct ListLiveCampaigns: PostgresStatement {
         FROM fanfare.apps AS a
         LEFT JOIN (
             SELECT c.app_id, count(*) AS reading
-            FROM fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
+            FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
             WHERE o.state = 'reading' AND o.test_users IS NULL GROUP BY c.app_id
         ) AS w ON w.app_id = a.id
         LEFT JOIN (

@@ -153,7 +153,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
             j.created_at + least(greatest(coalesce(least(j.ttl, r.rule_ttl), interval '24 hours'), interval '0'), interval '10 years')
                 -- By recipients' time it is counted from when each zone is due: the last is 27 hours after the event at most.
                 + CASE WHEN r.gate_id > 0 AND EXISTS (
-                    SELECT FROM fanfare.occurrences AS o WHERE o.event_id = j.id AND o.wall IS NOT NULL OFFSET 0)
+                    SELECT FROM fanfare.runs AS o WHERE o.event_id = j.id AND o.wall IS NOT NULL OFFSET 0)
                     THEN interval '27 hours' ELSE interval '0' END
                 > statement_timestamp() AS is_live,
             \(gateSQL(of: "r", event: "j.id")) AS waits_behind,

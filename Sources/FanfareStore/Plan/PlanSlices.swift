@@ -25,7 +25,7 @@ package struct PlannedClause: Equatable {
     }
 }
 
-/// Opens the plan of an audience that is walked slice by slice; of an occurrence of a campaign behind its gate, and by recipients'
+/// Opens the plan of an audience that is walked slice by slice; of a run of a campaign behind its gate, and by recipients'
 /// time where it says one.
 package struct OpenPlan: PostgresStatement {
     package static let name = "open_plan"
@@ -38,7 +38,7 @@ package struct OpenPlan: PostgresStatement {
             CASE WHEN o.wall IS NOT NULL THEN coalesce(c.default_time_zone, p.time_zone, 'UTC') END, coalesce(o.held_gate_id, 0),
             coalesce(ceil(o.canary_share * 4294967296), 0)::bigint, o.canary_devices
         FROM fanfare.rule_versions AS v
-        LEFT JOIN (fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id)
+        LEFT JOIN (fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id)
             ON o.event_id = $1 AND c.rule_id = v.rule_id
         LEFT JOIN fanfare.policies AS p ON p.app_id = c.app_id
         WHERE v.id = $2 AND (v.audience <> 'staged' OR o.id IS NOT NULL)
@@ -51,7 +51,7 @@ package struct OpenPlan: PostgresStatement {
     /// - Parameters:
     ///   - eventID: the event.
     ///   - ruleVersion: the rule that took it.
-    ///   - clauses: whom it reaches; none where that stands in `fanfare.audiences`, for which there must be an occurrence.
+    ///   - clauses: whom it reaches; none where that stands in `fanfare.audiences`, for which there must be a run.
     package init(eventID: Int64, ruleVersion: Int32, clauses: [PlannedClause]) {
         self.eventID = eventID
         self.ruleVersion = ruleVersion
@@ -247,7 +247,7 @@ package struct LockPlan: PostgresStatement {
     }
 }
 
-/// Moves a plan's cursor, or ends the plan when it has come to the last device; then an occurrence learns how many pairs it has.
+/// Moves a plan's cursor, or ends the plan when it has come to the last device; then a run learns how many pairs it has.
 ///
 /// One that counts begins anew at its end, and knows then who goes first.
 package struct AdvancePlan: PostgresStatement {
@@ -259,7 +259,7 @@ package struct AdvancePlan: PostgresStatement {
             RETURNING planned + $4 AS planned, gate_id
         ),
         told AS (
-            UPDATE fanfare.occurrences AS o SET planned = o.planned + f.planned
+            UPDATE fanfare.runs AS o SET planned = o.planned + f.planned
             FROM finished AS f WHERE f.gate_id <> 0 AND o.event_id = $1
         )
         UPDATE fanfare.plans SET

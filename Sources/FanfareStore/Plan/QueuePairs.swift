@@ -72,7 +72,7 @@ private func pacedSizeSQL(_ batchSize: String) -> String {
     """
 }
 
-/// SQL for the gate that an event's batches wait behind, 0 for none: its occurrence's; that of the rule where it has none, which is
+/// SQL for the gate that an event's batches wait behind, 0 for none: its run's; that of the rule where it has none, which is
 /// so for events of a campaign's type that somebody else emitted.
 ///
 /// - Parameters:
@@ -82,7 +82,7 @@ private func pacedSizeSQL(_ batchSize: String) -> String {
 func gateSQL(of version: String, event: String) -> String {
     """
     CASE WHEN \(version).gate_id > 0
-        THEN coalesce((SELECT o.gate_id FROM fanfare.occurrences AS o WHERE o.event_id = \(event)), \(version).gate_id)
+        THEN coalesce((SELECT o.gate_id FROM fanfare.runs AS o WHERE o.event_id = \(event)), \(version).gate_id)
         ELSE 0 END
     """
 }

@@ -80,7 +80,7 @@ extension DevProcess {
         return event
     }
 
-    /// How far the newest occurrence of a campaign is.
+    /// How far the newest run of a campaign is.
     ///
     /// - Parameter campaign: its name.
     /// - Returns: as the API has it.

@@ -30,7 +30,7 @@ struct CampaignFlowTests {
             let pushes = try await flow.pushes(5, to: "ca")
             #expect(Set(pushes.map(\.token)).count == 5)
             #expect(try pushes[0].json("aps", "alert", "title") == "The winter sale")
-            try await flow.until("SELECT state = 'done' AND ended_at IS NOT NULL FROM fanfare.occurrences")
+            try await flow.until("SELECT state = 'done' AND ended_at IS NOT NULL FROM fanfare.runs")
             try await flow.untilIdle()
             #expect(try await flow.received(by: "ca").count == 5, "nobody twice")
         }
@@ -46,9 +46,9 @@ struct CampaignFlowTests {
         }
         try await Flow.run { flow in
             _ = try await flow.pushes(1, to: "cb")
-            try await flow.until("SELECT bool_or(state = 'done') FROM fanfare.occurrences")
+            try await flow.until("SELECT bool_or(state = 'done') FROM fanfare.runs")
             let states = try await flow.sql {
-                try $0.connection.column("SELECT state FROM fanfare.occurrences ORDER BY id")
+                try $0.connection.column("SELECT state FROM fanfare.runs ORDER BY id")
             }
             #expect(states == ["skipped", "done"], "the last of the week")
         }

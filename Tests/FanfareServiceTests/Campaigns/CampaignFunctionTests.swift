@@ -106,13 +106,13 @@ struct CampaignFunctionTests {
         #expect(try world.tell("daily", "pause"))
         #expect(try !world.tell("daily", "pause"), "there was nothing to do")
         try world.schedule(at: "now() + interval '3 days'")
-        #expect(try world.occurrences("daily").isEmpty)
+        #expect(try world.runs("daily").isEmpty)
         let start = #expect(throws: PostgresError.self) { try world.start("daily") }
         #expect(start?.message == "campaign daily is paused")
         #expect(try world.tell("daily", "resume"))
         #expect(try !world.tell("daily", "resume"))
         try world.schedule(at: "now()")
-        #expect(try world.occurrences("daily").isEmpty)
+        #expect(try world.runs("daily").isEmpty)
         #expect(try world.campaign("daily", "state || (next_at > now())") == "activetrue")
     }
 
@@ -131,7 +131,7 @@ struct CampaignFunctionTests {
         try world.schedule()
         #expect(try world.states("hello") == ["aborting"], "recipients are left, and what is due waits until none is")
         let live = try world.connection.run(LiveGates()).map(\.id)
-        #expect(live.count == 2, "the rule's and the occurrence's")
+        #expect(live.count == 2, "the rule's and the run's")
         for gate in live { try world.sweep(gate) }
         try world.schedule()
         #expect(try world.states("hello") == ["aborted", "running"])
@@ -141,7 +141,7 @@ struct CampaignFunctionTests {
         )
         try world.plan()
         let gates = try world.connection.run(LiveGates()).map(\.id)
-        #expect(Set(gates).subtracting(live).count == 1, "each occurrence has its own, which ends with it")
+        #expect(Set(gates).subtracting(live).count == 1, "each run has its own, which ends with it")
         #expect(try world.claim(gates: gates).flatMap(\.deviceIDs).count == 5, "it goes on anew")
     }
 
@@ -163,7 +163,7 @@ struct CampaignFunctionTests {
                 ]
         )
         #expect(try world.connection.text("SELECT payload ->> 'sale' FROM fanfare.event_log") == "winter")
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.occurrences") == 0)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.runs") == 0)
         let nobody = #expect(throws: PostgresError.self) {
             _ = try world.connection.query("SELECT fanfare.test_campaign('shop', 'hello', '{}')")
         }
@@ -191,7 +191,7 @@ struct CampaignFunctionTests {
         #expect(try world.tell("hello", "drop"))
         #expect(try !world.tell("hello", "drop"))
         try world.schedule(at: "'2026-01-09'")
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.occurrences") == 0)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.runs") == 0)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.rules WHERE dropped_at IS NULL") == 0)
         // A new one of that name begins anew.
         #expect(try world.put(campaign: "hello") == 1)

@@ -36,7 +36,7 @@ struct CampaignQueryFlowTests {
             let tried = try await flow.pushes(1, to: "cd")
             #expect(try tried.map { try $0.json("aps", "alert", "title") } == ["Name 3, 3 orders"])
             try await flow.sql { _ = try $0.connection.query("SELECT fanfare.start_campaign('shop', 'lapsed')") }
-            try await flow.until("SELECT bool_or(state = 'done' AND test_users IS NULL) FROM fanfare.occurrences")
+            try await flow.until("SELECT bool_or(state = 'done' AND test_users IS NULL) FROM fanfare.runs")
             let titles = try await flow.received(by: "cd").map {
                 try $0.json("aps", "alert", "title")?.stringValue ?? ""
             }
@@ -66,7 +66,7 @@ struct CampaignQueryFlowTests {
                 "SELECT count(*) = 1 FROM fanfare.rule_versions WHERE state = 'active' AND event_type = 'campaign.shop.invoices'"
             )
             try await flow.sql { _ = try $0.connection.query("SELECT fanfare.start_campaign('shop', 'invoices')") }
-            try await flow.until("SELECT state = 'done' FROM fanfare.occurrences")
+            try await flow.until("SELECT state = 'done' FROM fanfare.runs")
             let titles = try await flow.received(by: "cf").map {
                 try $0.json("aps", "alert", "title")?.stringValue ?? ""
             }
@@ -87,12 +87,12 @@ struct CampaignQueryFlowTests {
                 "SELECT count(*) = 1 FROM fanfare.rule_versions WHERE state = 'active' AND event_type = 'campaign.shop.lapsed'"
             )
             try await flow.sql { _ = try $0.connection.query("SELECT fanfare.start_campaign('shop', 'lapsed')") }
-            try await flow.until("SELECT state = 'failed' AND detail LIKE '42501: %' FROM fanfare.occurrences")
+            try await flow.until("SELECT state = 'failed' AND detail LIKE '42501: %' FROM fanfare.runs")
             try await flow.sql { world in
                 try world.connection.execute("GRANT SELECT ON public.lapsed TO fanfare_sql")
                 _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'lapsed')")
             }
-            try await flow.until("SELECT bool_or(state = 'done') FROM fanfare.occurrences")
+            try await flow.until("SELECT bool_or(state = 'done') FROM fanfare.runs")
             #expect(try await flow.received(by: "ce").count == 1)
         }
         let line = try #require(log.first { $0.contains("campaign failed") })

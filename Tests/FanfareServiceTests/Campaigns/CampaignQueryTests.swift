@@ -48,7 +48,7 @@ struct CampaignQueryTests {
             """
             SELECT count(*)::text FROM fanfare.audiences UNION ALL SELECT count(*)::text FROM fanfare.outbox
             UNION ALL SELECT count(*)::text FROM fanfare.events UNION ALL SELECT count(*)::text FROM fanfare.gates
-            WHERE occurrence_id IS NOT NULL AND state <> 'done'
+            WHERE run_id IS NOT NULL AND state <> 'done'
             """
         )
     }
@@ -67,10 +67,10 @@ struct CampaignQueryTests {
                 ]
         )
         try world.plan()
-        let event = try world.connection.number("SELECT event_id FROM fanfare.occurrences")
+        let event = try world.connection.number("SELECT event_id FROM fanfare.runs")
         #expect(try world.recipients(event).count == 4, "two users, two devices each")
-        #expect(try world.connection.number("SELECT planned FROM fanfare.occurrences") == 4)
-        let gate = try Int32(world.connection.number("SELECT gate_id FROM fanfare.occurrences"))
+        #expect(try world.connection.number("SELECT planned FROM fanfare.runs") == 4)
+        let gate = try Int32(world.connection.number("SELECT gate_id FROM fanfare.runs"))
         let prepared = try world.prepare(try world.claim(gates: [gate]))
         let bodies = prepared.flatMap(\.batch.variants).map { String(decoding: $0.content.body.prefix, as: UTF8.self) }
         #expect(bodies.count == 4 && bodies.filter { $0.contains("Hi Seven") }.count == 2, "\(bodies)")
@@ -107,13 +107,13 @@ struct CampaignQueryTests {
         try world.start("c")
         try world.read(patience: 500 * Micros.millisecond)
         #expect(try world.states("c") == ["failed"])
-        let detail = try world.connection.text("SELECT detail FROM fanfare.occurrences")
+        let detail = try world.connection.text("SELECT detail FROM fanfare.runs")
         #expect(detail?.hasPrefix(reason) == true, "\(detail ?? "none")")
         #expect(try leftovers(world) == ["0", "0", "0", "0"])
         let health = try world.connection.text(
             "SELECT ok || ' ' || detail FROM fanfare.health WHERE name = 'campaigns'"
         )
-        #expect(health == "false 0 newest versions are refused, 1 occurrences of the last day failed")
+        #expect(health == "false 0 newest versions are refused, 1 runs of the last day failed")
         #expect(try world.campaign("c", "state") == "active", "the schedule goes on")
     }
 
@@ -132,7 +132,7 @@ struct CampaignQueryTests {
         try world.start("c")
         try world.read()
         #expect(try world.states("c") == ["failed"])
-        #expect(try world.connection.text("SELECT detail FROM fanfare.occurrences") == "P0001: no more")
+        #expect(try world.connection.text("SELECT detail FROM fanfare.runs") == "P0001: no more")
         #expect(try world.connection.number("SELECT last_value FROM public.bits") == Int64(end))
         #expect(try leftovers(world) == ["0", "0", "0", "0"])
         try world.start("c")
@@ -148,21 +148,21 @@ struct CampaignQueryTests {
         try world.read { world in
             try world.connection.waitUntil("SELECT count(*) = 1 \(query) AND state = 'active' AND query LIKE 'FETCH%'")
             try world.connection.execute("SELECT pg_terminate_backend(pid) \(query)")
-            try world.connection.waitUntil("SELECT owner IS NULL AND read_at IS NOT NULL FROM fanfare.occurrences")
+            try world.connection.waitUntil("SELECT owner IS NULL AND read_at IS NOT NULL FROM fanfare.runs")
         }
         #expect(try world.states("c") == ["reading"])
-        #expect(try world.connection.text("SELECT left(detail, 5) FROM fanfare.occurrences") == "57P01")
+        #expect(try world.connection.text("SELECT left(detail, 5) FROM fanfare.runs") == "57P01")
         #expect(
             try world.connection.text(
-                "SELECT read_at BETWEEN now() + interval '20 s' AND now() + interval '40 s' FROM fanfare.occurrences"
+                "SELECT read_at BETWEEN now() + interval '20 s' AND now() + interval '40 s' FROM fanfare.runs"
             )
                 == "t"
         )
         #expect(try leftovers(world) == ["0", "0", "0", "1"])
         try world.connection.execute(
-            "UPDATE fanfare.occurrences SET read_at = now(); UPDATE public.sleepy SET seconds = 0"
+            "UPDATE fanfare.runs SET read_at = now(); UPDATE public.sleepy SET seconds = 0"
         )
-        try world.read(owner: 2) { try $0.connection.waitUntil("SELECT state = 'running' FROM fanfare.occurrences") }
+        try world.read(owner: 2) { try $0.connection.waitUntil("SELECT state = 'running' FROM fanfare.runs") }
         try world.plan()
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.deliveries") == 2)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.events") == 1)
@@ -175,7 +175,7 @@ struct CampaignQueryTests {
             let query = Self.sessions
             try world.connection.waitUntil("SELECT count(*) = 1 \(query) AND state = 'active' AND query LIKE 'FETCH%'")
             try world.connection.execute("SELECT pg_terminate_backend(pid) \(query)")
-            try world.connection.waitUntil("SELECT state = 'failed' FROM fanfare.occurrences")
+            try world.connection.waitUntil("SELECT state = 'failed' FROM fanfare.runs")
         }
         #expect(try leftovers(world) == ["0", "0", "0", "0"])
     }
@@ -194,7 +194,7 @@ struct CampaignQueryTests {
             // Its reader is free for the next.
             try world.connection.execute("UPDATE public.sleepy SET seconds = 0")
             try world.start("c")
-            try world.connection.waitUntil("SELECT bool_or(state = 'running') FROM fanfare.occurrences")
+            try world.connection.waitUntil("SELECT bool_or(state = 'running') FROM fanfare.runs")
         }
     }
 
@@ -204,7 +204,7 @@ struct CampaignQueryTests {
         #expect(try world.tell("c", "pause"))
         try world.read()
         try world.plan()
-        let gate = try Int32(world.connection.number("SELECT gate_id FROM fanfare.occurrences"))
+        let gate = try Int32(world.connection.number("SELECT gate_id FROM fanfare.runs"))
         #expect(try world.claim(gates: [gate]).isEmpty)
         #expect(try world.tell("c", "resume"))
         #expect(try world.claim(gates: [gate]).flatMap(\.deviceIDs).count == 4)
@@ -225,11 +225,11 @@ struct CampaignQueryTests {
         try world.read { world in
             try world.connection.waitUntil("SELECT count(*) = 1 \(query) AND query LIKE 'FETCH%'")
             // As if this daemon had been stopped so long that another one came.
-            try world.connection.execute("UPDATE fanfare.occurrences SET owner = 2 WHERE owner = 1")
+            try world.connection.execute("UPDATE fanfare.runs SET owner = 2 WHERE owner = 1")
             try world.connection.waitUntil("SELECT count(*) = 0 \(query)")
         }
         #expect(try world.states("c") == ["reading"])
-        #expect(try world.connection.number("SELECT owner FROM fanfare.occurrences") == 2)
+        #expect(try world.connection.number("SELECT owner FROM fanfare.runs") == 2)
         #expect(try leftovers(world) == ["0", "0", "0", "1"])
     }
 
@@ -375,7 +375,7 @@ struct CampaignQueryTests {
             """
         ).compactMap { Int($0) }
         #expect(counts.count == 2 && counts.reduce(0, +) == 120 && counts[0] < counts[1], "\(counts)")
-        #expect(try world.connection.number("SELECT planned FROM fanfare.occurrences") == 120)
+        #expect(try world.connection.number("SELECT planned FROM fanfare.runs") == 120)
     }
 
     @Test func aSliceEndsBetweenUsers() throws {
@@ -403,7 +403,7 @@ struct CampaignQueryTests {
                 """
             ) == "45000 45000"
         )
-        #expect(try world.connection.number("SELECT planned FROM fanfare.occurrences WHERE state = 'running'") == 45000)
+        #expect(try world.connection.number("SELECT planned FROM fanfare.runs WHERE state = 'running'") == 45000)
     }
 }
 

@@ -21,10 +21,10 @@ struct CampaignScheduleTests {
             try world.campaign("weekly", "state || ' ' || (next_at AT TIME ZONE 'UTC')") == "active 2026-03-23 08:00:00"
         )
         try world.schedule(at: "'2026-03-23 07:59:59+00'")
-        #expect(try world.occurrences("weekly").isEmpty)
+        #expect(try world.runs("weekly").isEmpty)
         try world.schedule(at: "'2026-03-23 08:00+00'")
         try world.schedule(at: "'2026-03-23 08:00+00'")
-        #expect(try world.occurrences("weekly") == ["2026-03-23 08:00 running"])
+        #expect(try world.runs("weekly") == ["2026-03-23 08:00 running"])
         // Clocks went forward.
         #expect(try world.campaign("weekly", "next_at AT TIME ZONE 'UTC'") == "2026-03-30 07:00:00")
         let event = try world.connection.query("SELECT type, key, payload::text FROM fanfare.outbox").rows
@@ -48,7 +48,7 @@ struct CampaignScheduleTests {
         try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *", "catch_up": "\#(catchUp)"}"#)
         try world.schedule(at: "'2026-01-07 12:00+00'")
         try world.schedule(at: "'2026-01-10 15:00+00'")
-        #expect(try world.occurrences("daily") == expected)
+        #expect(try world.runs("daily") == expected)
         #expect(try world.campaign("daily", "next_at AT TIME ZONE 'UTC'") == "2026-01-11 09:00:00")
     }
 
@@ -57,7 +57,7 @@ struct CampaignScheduleTests {
         try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *", "catch_up": "none"}"#)
         try world.schedule(at: "'2026-01-07 12:00+00'")
         try world.schedule(at: "'2026-01-08 09:00:59+00'")
-        #expect(try world.occurrences("daily") == ["2026-01-08 09:00 running"])
+        #expect(try world.runs("daily") == ["2026-01-08 09:00 running"])
     }
 
     @Test func yearsOfAMinutelyScheduleArePassedOverInSomeTurns() throws {
@@ -65,9 +65,9 @@ struct CampaignScheduleTests {
         try world.put(campaign: "often", schedule: #"{"cron": "* * * * *"}"#)
         try world.schedule(at: "'2026-01-01 00:00+00'")
         try world.schedule(at: "'2026-01-03 00:00:30+00'")
-        #expect(try world.occurrences("often").last == "2026-01-03 00:00 running")
-        #expect(try world.occurrences("often").filter { $0.hasSuffix("running") }.count == 1)
-        #expect(try world.occurrences("often").count == 4, "one row for each thousand that were passed over")
+        #expect(try world.runs("often").last == "2026-01-03 00:00 running")
+        #expect(try world.runs("often").filter { $0.hasSuffix("running") }.count == 1)
+        #expect(try world.runs("often").count == 4, "one row for each thousand that were passed over")
     }
 
     @Test func oneTimeIsFiredLateAndEndsTheCampaign() throws {
@@ -76,7 +76,7 @@ struct CampaignScheduleTests {
         try world.schedule()
         #expect(try world.campaign("launch", "next_at AT TIME ZONE 'UTC'") == "2099-12-01 14:00:00")
         try world.schedule(at: "'2099-12-02'")
-        #expect(try world.occurrences("launch") == ["2099-12-01 14:00 running"])
+        #expect(try world.runs("launch") == ["2099-12-01 14:00 running"])
         #expect(try world.campaign("launch", "state") == "ended")
         // What is put again by every deployment changes nothing.
         #expect(
@@ -90,10 +90,10 @@ struct CampaignScheduleTests {
         )
         try world.schedule(at: "'2099-12-03'")
         #expect(try world.campaign("launch", "state") == "ended")
-        #expect(try world.occurrences("launch").count == 1)
+        #expect(try world.runs("launch").count == 1)
     }
 
-    @Test func anEditCountsFromTheNextOccurrenceOn() throws {
+    @Test func anEditCountsFromTheNextRunOn() throws {
         let world = try World()
         try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *"}"#)
         try world.schedule(at: "'2026-01-07 12:00+00'")
@@ -101,7 +101,7 @@ struct CampaignScheduleTests {
         #expect(try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *"}"#, edited) == 2)
         // It was due before the edit: that it is judged late changes nothing.
         try world.schedule(at: "'2026-01-08 10:00+00'")
-        #expect(try world.occurrences("daily") == ["2026-01-08 09:00 running"])
+        #expect(try world.runs("daily") == ["2026-01-08 09:00 running"])
         try world.put(campaign: "daily", schedule: #"{"cron": "30 9 * * *"}"#, edited)
         try world.schedule(at: "'2026-01-08 12:00+00'")
         #expect(try world.campaign("daily", "next_at AT TIME ZONE 'UTC'") == "2026-01-09 09:30:00")
@@ -121,7 +121,7 @@ struct CampaignScheduleTests {
         let reason = try world.campaign("daily", "reason")
         #expect(reason?.hasPrefix("schedule.cron: hour: ") == true, "\(reason ?? "none")")
         #expect(try world.campaign("daily", "state") == "active")
-        #expect(try world.occurrences("daily") == ["2026-01-08 09:00 running"])
+        #expect(try world.runs("daily") == ["2026-01-08 09:00 running"])
         try world.put(campaign: "daily", schedule: #"{"cron": "0 10 * * *"}"#)
         try world.schedule(at: "'2026-01-08 11:00+00'")
         #expect(try world.campaign("daily", "reason") == nil)
@@ -137,7 +137,7 @@ struct CampaignScheduleTests {
         #expect(try world.campaign("never", "reason") == "schedule.cron: is not due within 8 years")
     }
 
-    @Test func aRefusedRuleFailsTheOccurrence() throws {
+    @Test func aRefusedRuleFailsTheRun() throws {
         let world = try World()
         try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *"}"#)
         try world.schedule(at: "'2026-01-07 12:00+00'")
@@ -145,9 +145,9 @@ struct CampaignScheduleTests {
             "UPDATE fanfare.rule_versions SET state = 'refused', reason = 'message: too large'"
         )
         try world.schedule(at: "'2026-01-08 10:00+00'")
-        #expect(try world.occurrences("daily") == ["2026-01-08 09:00 failed"])
+        #expect(try world.runs("daily") == ["2026-01-08 09:00 failed"])
         #expect(
-            try world.connection.text("SELECT detail FROM fanfare.occurrences")
+            try world.connection.text("SELECT detail FROM fanfare.runs")
                 == "its rule is refused: message: too large"
         )
         #expect(try world.connection.text("SELECT ok FROM fanfare.health WHERE name = 'campaigns'") == "f")
@@ -155,7 +155,7 @@ struct CampaignScheduleTests {
 
     /// Two that work at once, on clocks of their own that jump ahead and back, one of which is lost in the middle of a
     /// transaction now and then.
-    @Test func twoSchedulersFireEachOccurrenceOnce() async throws {
+    @Test func twoSchedulersFireEachRunOnce() async throws {
         let minutes = Soak.choose(200, soak: 1000)
         let database = TestDatabase.current
         let world = try World(database)
@@ -190,7 +190,7 @@ struct CampaignScheduleTests {
         while try !world.connection.run(FireDue(now: Timestamp(microseconds: start + Int64(minutes) * 60_000_000)))
             .isEmpty
         {}
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.occurrences") == Int64(minutes))
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.runs") == Int64(minutes))
         #expect(
             try world.connection.number(
                 "SELECT count(DISTINCT key) FROM fanfare.outbox WHERE type = 'campaign.shop.often'"

@@ -41,7 +41,7 @@ extension World {
         patience: Microseconds = QueryReader.patience,
         _ body: (World) throws -> Void = { world in
             try world.connection.waitUntil(
-                "SELECT NOT EXISTS (SELECT FROM fanfare.occurrences WHERE state = 'reading' AND (owner IS NOT NULL OR read_at IS NULL))"
+                "SELECT NOT EXISTS (SELECT FROM fanfare.runs WHERE state = 'reading' AND (owner IS NOT NULL OR read_at IS NULL))"
             )
         }
     ) throws {
@@ -59,11 +59,11 @@ extension World {
     }
 
     /// What became of a campaign's times: `2026-01-05 08:00 running`.
-    func occurrences(_ name: String) throws -> [String] {
+    func runs(_ name: String) throws -> [String] {
         try connection.column(
             """
             SELECT to_char(o.scheduled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI') || ' ' || o.state
-            FROM fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
+            FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
             WHERE c.name = '\(name)' ORDER BY o.scheduled_at
             """
         )
@@ -88,10 +88,10 @@ extension World {
         try connection.text("SELECT fanfare.\(what)_campaign('shop', $1)", name) == "t"
     }
 
-    /// How its occurrences stand, those that are only tried left out.
+    /// How its runs stand, those that are only tried left out.
     func states(_ name: String) throws -> [String] {
         try connection.column(
-            "SELECT o.state FROM fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id WHERE c.name = $1 AND o.test_users IS NULL ORDER BY o.id",
+            "SELECT o.state FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id WHERE c.name = $1 AND o.test_users IS NULL ORDER BY o.id",
             name
         )
     }

@@ -19,7 +19,7 @@ struct CanaryTests {
 
     /// Makes devices, puts the campaign `sale` with a canary, starts and plans it.
     ///
-    /// - Returns: the occurrence's gates: the canary's, and that of all others.
+    /// - Returns: the run's gates: the canary's, and that of all others.
     private func start(devices: Int, canary: String) throws -> (canary: Int32, held: Int32) {
         try world.connection.execute(
             """
@@ -32,7 +32,7 @@ struct CanaryTests {
         _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'sale')")
         try world.plan()
         let gate = { (column: String) throws in
-            Int32(try world.connection.number("SELECT \(column) FROM fanfare.occurrences ORDER BY id DESC LIMIT 1"))
+            Int32(try world.connection.number("SELECT \(column) FROM fanfare.runs ORDER BY id DESC LIMIT 1"))
         }
         return (try gate("gate_id"), try gate("held_gate_id"))
     }
@@ -59,7 +59,7 @@ struct CanaryTests {
     }
 
     private func state(_ column: String) throws -> String? {
-        try world.connection.text("SELECT \(column) FROM fanfare.occurrences ORDER BY id DESC LIMIT 1")
+        try world.connection.text("SELECT \(column) FROM fanfare.runs ORDER BY id DESC LIMIT 1")
     }
 
     @Test func aShareGoesFirstAndTheOthersOnceItPassed() throws {
@@ -145,7 +145,7 @@ struct CanaryTests {
         try world.schedule(at: "now() + interval '3 minutes'")
         #expect(try state("state") == "aborted")
         #expect(try world.campaign("sale", "state") == "active")
-        let fired = "SELECT count(*) FROM fanfare.occurrences"
+        let fired = "SELECT count(*) FROM fanfare.runs"
         #expect(try world.connection.number(fired) == 1)
         try world.schedule(at: "now() + interval '25 hours'")
         #expect(try world.connection.number(fired) == 2)
@@ -234,7 +234,7 @@ struct CanaryTests {
         try world.schedule(at: "now() + interval '1 minute'")
         _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'sale')")
         try world.plan()
-        let second = try world.connection.number("SELECT gate_id FROM fanfare.occurrences ORDER BY id DESC LIMIT 1")
+        let second = try world.connection.number("SELECT gate_id FROM fanfare.runs ORDER BY id DESC LIMIT 1")
         let other = Set(try world.connection.column(devices + "\(second)) AS d"))
         #expect(sample.count > 150 && other.count > 150)
         #expect(sample.intersection(other).count < 100)

@@ -112,7 +112,7 @@ struct RecipientTimeTests {
             """
         )
         try world.plan()
-        let gate = try Int32(world.connection.number("SELECT gate_id FROM fanfare.occurrences"))
+        let gate = try Int32(world.connection.number("SELECT gate_id FROM fanfare.runs"))
         let claimed = try world.claim(gates: [gate])
         #expect(claimed.count == 1, "the other waits for its time")
         #expect(claimed.first?.dueAt != nil)
@@ -140,7 +140,7 @@ struct RecipientTimeTests {
             try world.put(campaign: "yesterday", schedule: #"{"at": "\#(times[1])", "time_zone": "recipient"}"#)
         }
         try world.schedule()
-        #expect(try world.occurrences("today").count == 1, "it goes out at once where its time has passed")
+        #expect(try world.runs("today").count == 1, "it goes out at once where its time has passed")
     }
 
     @Test func startedByHandItGoesToAllAtOnce() throws {

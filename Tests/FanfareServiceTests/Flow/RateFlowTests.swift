@@ -46,7 +46,7 @@ struct RateFlowTests {
             // At its rate the slow one would take a minute: however busy the machine is, the other is through before.
             try await flow.until(
                 """
-                SELECT count(*) = 1 FROM fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
+                SELECT count(*) = 1 FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
                 WHERE c.name = 'fast' AND o.state = 'done'
                 """
             )
@@ -63,7 +63,7 @@ struct RateFlowTests {
             let fast = try pushes.filter { try $0.json("aps", "alert", "title") == "F" }
             #expect(Set(fast.map(\.token)).count == Self.count)
             #expect(Set(pushes.map(\.token)).count == Self.count)
-            try await flow.until("SELECT count(*) = 2 AND bool_and(state = 'done') FROM fanfare.occurrences")
+            try await flow.until("SELECT count(*) = 2 AND bool_and(state = 'done') FROM fanfare.runs")
             #expect(try await flow.received(by: "cc").count == 2 * Self.count, "nobody twice")
         }
     }
@@ -82,7 +82,7 @@ struct RateFlowTests {
                 _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'slow')")
             }
             try await flow.until("SELECT sum(cardinality(device_ids)) > 2000 FROM fanfare.batches")
-            try await flow.sql { try $0.connection.execute("SELECT fanfare.cancel(event_id) FROM fanfare.occurrences") }
+            try await flow.sql { try $0.connection.execute("SELECT fanfare.cancel(event_id) FROM fanfare.runs") }
             try await flow.until("SELECT NOT EXISTS (SELECT FROM fanfare.batches)", seconds: 40)
             let cancelled = "SELECT count(*) > 2000 FROM fanfare.deliveries WHERE outcome = 'cancelled'"
             #expect(try await flow.sql { try $0.connection.text(cancelled) } == "t")

@@ -114,9 +114,9 @@ struct GateAbortTests {
     }
 
     @Test func whatIsLongDoneIsForgotten() throws {
-        let old = try world.gate("r", occurrence: 1)
-        let recent = try world.gate("r", occurrence: 2)
-        let live = try world.gate("r", occurrence: 3)
+        let old = try world.gate("r", run: 1)
+        let recent = try world.gate("r", run: 2)
+        let live = try world.gate("r", run: 3)
         try world.connection.execute(
             """
             UPDATE fanfare.gates SET state = 'done', ended_at = now() - CASE id WHEN \(old) THEN interval '401 days'

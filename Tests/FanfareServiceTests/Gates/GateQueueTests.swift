@@ -31,7 +31,7 @@ struct GateQueueTests {
     }
 
     @Test func whatIsPausedStaysAndWhatIsResumedGoesOn() throws {
-        let gate = try world.gate("gated", occurrence: 1, lane: 2)
+        let gate = try world.gate("gated", run: 1, lane: 2)
         let events = try emitBoth()
         #expect(try waiting(where: "gate_id = \(gate)") == 3)
         #expect(try waiting(where: "gate_id = 0") == 3)
@@ -48,7 +48,7 @@ struct GateQueueTests {
     }
 
     @Test func whatIsHeldWaitsToBeOpened() throws {
-        let gate = try world.gate("gated", occurrence: 1, lane: 2, state: "held")
+        let gate = try world.gate("gated", run: 1, lane: 2, state: "held")
         _ = try emitBoth()
         #expect(try world.claim(gates: [gate]).count == 3)
         for change in ["pause", "resume"] { #expect(try world.setGates("gated", change)) }
@@ -71,15 +71,15 @@ struct GateQueueTests {
     /// Each campaign has a gate for as long as it is there: a hundred of them would be looked behind all the time.
     @Test func nobodyLooksBehindARulesGateThatNothingWaitsBehind() throws {
         let gate = try world.gate("gated")
-        let occurrence = try world.gate("gated", occurrence: 1)
+        let run = try world.gate("gated", run: 1)
         let board = GateBoard()
         #expect(try board.replace(world.connection.run(LiveGates())))
-        #expect(board.open.map(\.id) == [occurrence])
+        #expect(board.open.map(\.id) == [run])
         #expect(!board.isClosed(gate), "what is being sent is not given back")
         try world.connection.execute("UPDATE fanfare.rule_versions SET gate_id = \(gate) WHERE gate_id > 0")
         _ = try emitBoth()
         #expect(try board.replace(world.connection.run(LiveGates())))
-        #expect(board.open.map(\.id) == [gate, occurrence])
+        #expect(board.open.map(\.id) == [gate, run])
     }
 
     /// A queue's room is one for all its gates: what was due first takes it.
@@ -95,7 +95,7 @@ struct GateQueueTests {
     }
 
     @Test func allBehindAGateWaitsInItsLane() throws {
-        let gate = try world.gate("gated", occurrence: 1, lane: 2)
+        let gate = try world.gate("gated", run: 1, lane: 2)
         try world.rule("gated", event: "e", to: #"{"users": "$.u"}"#, #""lane": "normal""#)
         try world.connection.execute("UPDATE fanfare.rule_versions SET gate_id = \(gate) WHERE event_type = 'e'")
         _ = try emitBoth()
@@ -185,7 +185,7 @@ struct GateQueueTests {
 
     @Test func aLoneEventBehindAGateIsTheClaimers() throws {
         try world.devices(1, user: "lone")
-        let gate = try world.gate("gated", occurrence: 1, lane: 1)
+        let gate = try world.gate("gated", run: 1, lane: 1)
         let places = try world.connection.run(AllTargets()).map { LoneClaim.Place(target: $0.id, lane: .normal) }
         func plan(_ type: String) throws -> Int {
             try world.emit(type, #"{"u": "lone"}"#)
@@ -250,7 +250,7 @@ struct GateQueueTests {
             UPDATE pg_class SET reltuples = 0, relpages = 1 WHERE oid = 'fanfare.batches'::regclass;
             """
         )
-        for text in try [plan(LiveGates.self), plan(FinishGates.self), plan(FinishOccurrences.self)] {
+        for text in try [plan(LiveGates.self), plan(FinishGates.self), plan(FinishRuns.self)] {
             #expect(text.contains("batches_gate") && !text.contains("hashed SubPlan"), "\(text)")
         }
     }

@@ -7,15 +7,15 @@ import PostgresClient
 @testable import FanfareStore
 
 extension World {
-    /// Makes a gate for a rule, or for one occurrence of it, and has the rule's versions queue behind it.
+    /// Makes a gate for a rule, or for one run of it, and has the rule's versions queue behind it.
     @discardableResult
-    func gate(_ rule: String, occurrence: Int64? = nil, lane: Int16? = nil, state: String = "open") throws -> Int32 {
+    func gate(_ rule: String, run: Int64? = nil, lane: Int16? = nil, state: String = "open") throws -> Int32 {
         let id = try connection.number(
             """
             SELECT fanfare.make_gate(id, $2::bigint, $3::smallint, $4) FROM fanfare.rules WHERE name = $1 AND dropped_at IS NULL
             """,
             rule,
-            occurrence.map(String.init),
+            run.map(String.init),
             lane.map(String.init),
             state
         )

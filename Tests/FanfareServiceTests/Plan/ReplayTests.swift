@@ -169,7 +169,7 @@ struct ReplayTests {
         )
         try world.read()
         try world.plan()
-        let events = try world.connection.column("SELECT event_id FROM fanfare.occurrences ORDER BY id").compactMap {
+        let events = try world.connection.column("SELECT event_id FROM fanfare.runs ORDER BY id").compactMap {
             Int64($0)
         }
         #expect(events.count == 2)

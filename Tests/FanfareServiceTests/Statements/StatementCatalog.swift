@@ -98,8 +98,8 @@ struct StatementCatalog {
                 '{"app": "shop", "name": "due", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             SELECT fanfare.take_campaign(1, 1, NULL, now());
             UPDATE fanfare.campaigns SET next_at = '1970-01-01';
-            INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state) VALUES (1, now(), \(event), 'running');
-            UPDATE fanfare.occurrences SET fired_at = now();
+            INSERT INTO fanfare.runs (campaign_id, scheduled_at, event_id, state) VALUES (1, now(), \(event), 'running');
+            UPDATE fanfare.runs SET fired_at = now();
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "draft", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             CREATE TABLE public.members (user_id text);
@@ -123,7 +123,7 @@ struct StatementCatalog {
             INSERT INTO fanfare.stats VALUES ((now() AT TIME ZONE 'UTC')::date, \(version), 1, 1, 5);
             INSERT INTO fanfare.audiences (event_id, bucket, user_id, variables)
             VALUES (7, fanfare.bucket(fanfare.audience_seed(7), 'u'), 'u', '{"a": 1}');
-            INSERT INTO fanfare.occurrences (id, campaign_id, scheduled_at, event_id, state, owner, test_users, fired_at) OVERRIDING SYSTEM VALUE
+            INSERT INTO fanfare.runs (id, campaign_id, scheduled_at, event_id, state, owner, test_users, fired_at) OVERRIDING SYSTEM VALUE
             VALUES (50, 1, '2001-01-01', NULL, 'reading', 7, NULL, now()), (51, 1, '2001-01-02', NULL, 'reading', 7, NULL, now()),
                 (52, 1, '2001-01-03', 52, 'reading', NULL, '{u}', now());
             SELECT fanfare.make_gate(1, 8, 2::smallint), fanfare.make_gate(1, NULL, NULL, 'aborting'), fanfare.make_gate(2, 8), fanfare.make_gate(2, 9);
@@ -136,11 +136,11 @@ struct StatementCatalog {
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "by-hand", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
             SELECT fanfare.take_campaign(3, 1, NULL, now());
-            INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, gate_id, held_gate_id, canary_share, canary_wait, canary_max_failed)
+            INSERT INTO fanfare.runs (campaign_id, scheduled_at, event_id, state, gate_id, held_gate_id, canary_share, canary_wait, canary_max_failed)
             VALUES (1, now() - interval '1 h', \(event), 'running', fanfare.make_gate(1, 2), fanfare.make_gate(1, 2, NULL, 'held'), 0.5, '0 s', 0.5);
-            UPDATE fanfare.occurrences SET wall = '2999-01-01 09:00' WHERE held_gate_id IS NOT NULL;
+            UPDATE fanfare.runs SET wall = '2999-01-01 09:00' WHERE held_gate_id IS NOT NULL;
             INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id, not_before)
-            SELECT 1, 1, d.target_id, 2, '{1}', o.held_gate_id, '2999-01-01 08:00Z' FROM fanfare.devices AS d, fanfare.occurrences AS o
+            SELECT 1, 1, d.target_id, 2, '{1}', o.held_gate_id, '2999-01-01 08:00Z' FROM fanfare.devices AS d, fanfare.runs AS o
             WHERE d.id = \(device) AND o.held_gate_id IS NOT NULL;
             INSERT INTO fanfare.feedback_hooks (name, codes) VALUES ('hook', '{35}');
             INSERT INTO fanfare.feedback_cursors (name, number, owner) VALUES ('hook', 0, 7);
@@ -413,15 +413,15 @@ struct StatementCatalog {
             Readings(owner: owner),
             TakeReading(owner: owner),
             StoreAudience(eventID: 8, buckets: [1], users: ["v"], variables: [nil]),
-            EmitPayloads(occurrence: 1, after: 0, payloads: ["{}"]),
-            EndReading(occurrence: 50, owner: owner, eventID: 9),
-            FailReading(occurrence: 51, owner: owner, detail: "d", retryMicroseconds: 1),
+            EmitPayloads(run: 1, after: 0, payloads: ["{}"]),
+            EndReading(run: 50, owner: owner, eventID: 9),
+            FailReading(run: 51, owner: owner, detail: "d", retryMicroseconds: 1),
             ForgetAudiences(),
             FindTrial(eventID: 52),
             FetchVariables(eventIDs: [7], deviceIDs: [parts.device]),
-            FinishOccurrences(),
+            FinishRuns(),
             TestCampaign(RuleID(app: "shop", name: "due"), users: ["u"]),
-            ForgetOccurrences(),
+            ForgetRuns(),
             ForgetGrants(),
             UncheckedRules(),
             ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
@@ -590,12 +590,12 @@ struct StatementCatalog {
             MarkCampaignsFromFile(ids: [id]),
             AreCampaignsUnchecked(apps: ["shop"]),
             CampaignTimes([.init(cronFields: nil, wall: "2999-01-01T09:00", timeZone: "UTC")], count: 3),
-            NextOccurrence(nil, catchUp: "latest", .new),
-            LastOccurrences(of: id, limit: 10),
-            FindOccurrence(id: 1),
-            FindCampaignRun(occurrence: 1),
+            NextRun(nil, catchUp: "latest", .new),
+            LastRuns(of: id, limit: 10),
+            FindRun(id: 1),
+            FindCampaignRun(run: 1),
             RunningCampaigns(),
-            CountAttempts(occurrence: 2),
+            CountAttempts(run: 2),
             StartCampaign(RuleID(app: "shop", name: "by-hand"), payload: "{}"),
             PauseCampaign(id), ResumeCampaign(id), AbortCampaign(id), DropCampaign(id),
         ]
@@ -634,8 +634,8 @@ struct StatementCatalog {
             RuleOutcomes(of: rule, days: 7),
             RuleWeeks(of: [rule], days: 7),
             CampaignHistory(of: RuleID(app: "shop", name: "due"), limit: 5),
-            CanaryStanding(occurrence: 2),
-            CampaignWaves(occurrence: 2),
+            CanaryStanding(run: 2),
+            CampaignWaves(run: 2),
             OutcomesOverTime(since: epoch, stepSeconds: 60, app: "shop"),
             CountsOverTime(.latency, since: epoch, stepSeconds: 600),
             AnswersByReason(since: epoch, app: nil),

@@ -50,7 +50,7 @@ import Testing
         #expect(try await campaigns(["resume", "shop", "hello", "--json"]).output == [#"{"resumed":true}"#])
         let started = try await campaigns(["start", "shop", "hello", "--payload", #"{"n": 1}"#])
         #expect(
-            started.status == 0 && started.output.first?.wholeMatch(of: /occurrence 1, event \d+, devices: 2/) != nil
+            started.status == 0 && started.output.first?.wholeMatch(of: /run 1, event \d+, devices: 2/) != nil
         )
         try world.plan()
         let shown = try await campaigns(["show", "shop", "hello"])
@@ -70,8 +70,8 @@ import Testing
         _ = try await campaigns(["start", "shop", "hello"])
         try world.plan()
         let run = Task { try await campaigns(["show", "shop", "hello", "--watch"]) }
-        try sql("INSERT INTO fanfare.gate_stats SELECT gate_id, 1, 1 FROM fanfare.occurrences")
-        try sql("UPDATE fanfare.occurrences SET state = 'done', ended_at = now()")
+        try sql("INSERT INTO fanfare.gate_stats SELECT gate_id, 1, 1 FROM fanfare.runs")
+        try sql("UPDATE fanfare.runs SET state = 'done', ended_at = now()")
         let shown = try await run.value
         #expect(shown.status == 0)
         #expect(shown.output.last == "1         accepted  accepted")

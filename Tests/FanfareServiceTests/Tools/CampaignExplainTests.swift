@@ -162,7 +162,7 @@ import Testing
         }
         try world.schedule(at: "'2026-06-01 00:00Z'")
         func next(_ name: String) async throws -> Timestamp? {
-            try await explain(name, at: "2026-06-03 12:00Z").occurrence.at
+            try await explain(name, at: "2026-06-03 12:00Z").run.at
         }
         #expect(try await next("latest") == Self.time("2026-06-03 09:00Z"))
         #expect(try await next("all") == Self.time("2026-06-01 09:00Z"))
@@ -232,7 +232,7 @@ import Testing
             #expect(explanation.passed?.isEmpty == true)
         }
         #expect(
-            try sql("SELECT (SELECT count(*) FROM fanfare.outbox) + (SELECT count(*) FROM fanfare.occurrences)") == [
+            try sql("SELECT (SELECT count(*) FROM fanfare.outbox) + (SELECT count(*) FROM fanfare.runs)") == [
                 "0"
             ]
         )
@@ -276,7 +276,7 @@ import Testing
         _ = try await database.applyCampaigns(set, prune: false)
         try world.schedule()
         try world.schedule(at: "'2099-01-05 12:00Z'")
-        #expect(try world.occurrences("once") == ["2099-01-04 18:00 running"])
+        #expect(try world.runs("once") == ["2099-01-04 18:00 running"])
         let fired = try await database.planCampaigns(set, prune: false, at: Self.time("2099-01-05 12:00Z"))
         #expect(!fired.text.contains("has passed"))
     }

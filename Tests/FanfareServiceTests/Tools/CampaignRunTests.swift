@@ -38,7 +38,7 @@ import Threading
         let started = try await start("hello", payload: #"{"n": 2}"#)
         #expect(started.devices == 3)
         let event = try #require(started.eventID)
-        #expect(started.text == "occurrence \(started.occurrenceID), event \(event), devices: 3")
+        #expect(started.text == "run \(started.runID), event \(event), devices: 3")
         #expect(
             try sql("SELECT payload - 'scheduled_at' FROM fanfare.outbox WHERE id = $1", "\(event)")
                 == [#"{"n": 2, "sale": "winter", "campaign": "hello"}"#]
@@ -57,7 +57,7 @@ import Threading
         #expect(error.kind == .usage)
         #expect(error.reason == "it would reach 1001 devices now; nothing was started")
         #expect(error.hint == "Add --yes if that is meant.")
-        #expect(try world.occurrences("hello").isEmpty)
+        #expect(try world.runs("hello").isEmpty)
         let started = try await start("hello", yes: true)
         #expect(started.eventID != nil && started.devices == nil)
     }
@@ -97,7 +97,7 @@ import Threading
         _ = try world.connection.query("UPDATE fanfare.rule_versions SET state = 'refused', reason = 'too new'")
         let started = try await start("hello", yes: true)
         #expect(started.eventID == nil)
-        #expect(started.text == "occurrence \(started.occurrenceID) failed: its rule is refused: too new")
+        #expect(started.text == "run \(started.runID) failed: its rule is refused: too new")
         let row = try #require(try await toolDatabase().campaigns(app: nil).first)
         #expect(row.note == "version 1 is refused: its rule: too new")
         let report = try await toolDatabase().campaign(app: "shop", name: "hello")
@@ -138,7 +138,7 @@ import Threading
         #expect(text.contains("\n2026-01-05 09:00 UTC  running  \(event)"))
         #expect(text.hasSuffix("event \(event), running: 0 of 4 ended, 0 accepted"))
         #expect(report.json["newest"]?["left"] == 4)
-        #expect(report.json["occurrences"]?.arrayValue?.count == 1)
+        #expect(report.json["runs"]?.arrayValue?.count == 1)
         let unknown = await #expect(throws: ToolError.self) {
             try await toolDatabase().campaign(app: "shop", name: "dayly")
         }
@@ -162,10 +162,10 @@ import Threading
             try sql(
                 """
                 INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, pairs, gate_id)
-                SELECT clock_timestamp() - interval '10 minutes', 1, 1, 1, 2, gate_id FROM fanfare.occurrences
+                SELECT clock_timestamp() - interval '10 minutes', 1, 1, 1, 2, gate_id FROM fanfare.runs
                 """
             )
-            if step == 2 { try sql("UPDATE fanfare.occurrences SET state = 'done', ended_at = now()") }
+            if step == 2 { try sql("UPDATE fanfare.runs SET state = 'done', ended_at = now()") }
         }
         var lines: [String] = []
         var bars: [String] = []
@@ -196,12 +196,12 @@ import Threading
             """
             INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, pairs, gate_id)
             SELECT now() - interval '10 s', 1, 1, o.outcome, o.pairs, gate_id
-            FROM fanfare.occurrences, (VALUES (1, 20), (35, 7), (64, 6), (96, 4)) AS o (outcome, pairs);
+            FROM fanfare.runs, (VALUES (1, 20), (35, 7), (64, 6), (96, 4)) AS o (outcome, pairs);
             """
         )
         try sql(
             """
-            INSERT INTO fanfare.gate_stats SELECT gate_id, 1, 40 FROM fanfare.occurrences
+            INSERT INTO fanfare.gate_stats SELECT gate_id, 1, 40 FROM fanfare.runs
             """
         )
         let progress = try #require(try await toolDatabase().campaign(app: "shop", name: "slow").progress)

@@ -37,7 +37,7 @@ import Threading
         try world.plan()
         try end(2, of: name, in: world)
         return try world.connection.number(
-            "SELECT max(event_id) FROM fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id WHERE c.name = $1",
+            "SELECT max(event_id) FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id WHERE c.name = $1",
             name
         )
     }
@@ -47,7 +47,7 @@ import Threading
             """
             INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, pairs, gate_id)
             SELECT clock_timestamp() - interval '10 minutes', 1, 1, 1, $2::int, o.gate_id
-            FROM fanfare.occurrences AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id WHERE c.name = $1
+            FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id WHERE c.name = $1
             """,
             name,
             String(pairs)
@@ -69,7 +69,7 @@ import Threading
         #expect(try look(tail) == ["hello running: 3 of 5 ended, 3 accepted, paused: campaign hello is paused"])
         try end(2, of: "hello", in: world)
         _ = try world.connection.query("SELECT fanfare.resume_campaign('shop', 'hello')")
-        try sql("UPDATE fanfare.occurrences SET state = 'done', ended_at = now()")
+        try sql("UPDATE fanfare.runs SET state = 'done', ended_at = now()")
         #expect(try look(tail) == ["hello done: 5 of 5 ended, 5 accepted"])
         #expect(try look(tail).isEmpty)
     }

@@ -86,11 +86,11 @@ struct FigureTests {
         _ = try world.tell("b", "abort")
         #expect(try told() == [[0, 1, 1, 1, 3]])
         try world.connection.execute(
-            "UPDATE fanfare.occurrences SET state = 'reading', event_id = NULL WHERE state = 'aborting'"
+            "UPDATE fanfare.runs SET state = 'reading', event_id = NULL WHERE state = 'aborting'"
         )
         #expect(try told() == [[1, 1, 1, 0, 2]])
         try world.connection.execute(
-            "UPDATE fanfare.occurrences SET state = CASE WHEN event_id IS NULL THEN 'failed' ELSE 'done' END, ended_at = now()"
+            "UPDATE fanfare.runs SET state = CASE WHEN event_id IS NULL THEN 'failed' ELSE 'done' END, ended_at = now()"
         )
         #expect(try told() == [[0, 0, 0, 0, 0]])
     }

@@ -370,11 +370,11 @@ struct WhyCauseTests {
         try world.schedule()
         _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'sale')")
         try world.plan()
-        let gate = Int32(try world.connection.number("SELECT gate_id FROM fanfare.occurrences"))
+        let gate = Int32(try world.connection.number("SELECT gate_id FROM fanfare.runs"))
         _ = try world.connection.query("SELECT fanfare.abort_campaign('shop', 'sale')")
         try world.sweep(gate)
         let detail = try world.connection.text(
-            "SELECT v.detail FROM fanfare.occurrences AS o, fanfare.why_verdict(o.event_id, 'ann') AS v"
+            "SELECT v.detail FROM fanfare.runs AS o, fanfare.why_verdict(o.event_id, 'ann') AS v"
         )
         #expect(
             detail?.contains("Its campaign was aborted before it was sent.") == true

@@ -28,7 +28,7 @@ struct VariantFlowTests {
                 "SELECT count(*) = 1 FROM fanfare.rule_versions WHERE state = 'active' AND event_type = 'campaign.shop.sale'"
             )
             try await flow.sql { try $0.start("sale") }
-            try await flow.until("SELECT count(*) = 1 FROM fanfare.occurrences WHERE state = 'done'", seconds: 60)
+            try await flow.until("SELECT count(*) = 1 FROM fanfare.runs WHERE state = 'done'", seconds: 60)
             let expected = try await flow.sql { world in
                 try world.connection.query(
                     """
@@ -51,7 +51,7 @@ struct VariantFlowTests {
                 try world.connection.column(
                     """
                     SELECT v.variant || ' ' || v.outcome || ' ' || v.reason || ' ' || v.count
-                    FROM fanfare.occurrences AS o CROSS JOIN LATERAL fanfare.variants(o.event_id) AS v
+                    FROM fanfare.runs AS o CROSS JOIN LATERAL fanfare.variants(o.event_id) AS v
                     """
                 )
             }

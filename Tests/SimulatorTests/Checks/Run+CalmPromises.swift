@@ -123,12 +123,12 @@ extension Run {
     ///   - pair: whose.
     ///   - batch: the batch that it comes from; nil where that was forgotten.
     func checkCampaign(_ pair: Pair, of batch: Rows.Batch?) {
-        guard let campaign = campaigns[pair.event], let occurrence = campaign.occurrence else { return }
+        guard let campaign = campaigns[pair.event], let run = campaign.run else { return }
         let device = server.rows.devices[pair.device]
-        if let due = occurrence.due[device?.zone ?? ""], server.now < due {
+        if let due = run.due[device?.zone ?? ""], server.now < due {
             broke("\(pair) was sent \(due - server.now) µs before it was due")
         }
-        if occurrence.held != nil, !occurrence.canary.contains(device?.user ?? ""),
+        if run.held != nil, !run.canary.contains(device?.user ?? ""),
             campaign.openedAt.map({ world.now < $0 }) ?? true
         {
             broke("\(pair) was sent before its gate opened")

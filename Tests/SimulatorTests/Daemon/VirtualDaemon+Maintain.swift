@@ -15,7 +15,7 @@ extension VirtualDaemon {
         let aborting = context.gates.aborting
         run(sweeping) { rows in
             for gate in aborting { rows.apply(SweepGate(gate: gate.id)) }
-            rows.finishOccurrences()
+            rows.finishRuns()
         } answered: { (_: Void?) in
             self.after(self.world.chance.time(Self.interval)) { self.sweep() }
         }

@@ -15,7 +15,7 @@ extension Rows {
     }
 
     /// One time that a campaign fires.
-    struct Occurrence: Equatable {
+    struct Run: Equatable {
         let gate: Int32
         /// What all but the canary wait behind.
         let held: Int32?
@@ -32,19 +32,19 @@ extension Rows {
         gates[first] = GateRow(rate: rate)
         if let held { gates[held] = GateRow(state: .held, rate: rate) }
         lastGate += 2
-        occurrences[event] = Occurrence(gate: first, held: held, canary: canary, due: due)
+        runs[event] = Run(gate: first, held: held, canary: canary, due: due)
     }
 
-    /// Both gates of an occurrence.
+    /// Both gates of a run.
     func gates(of event: Int64) -> [Int32] {
-        occurrences[event].map { [$0.gate] + ($0.held.map { [$0] } ?? []) } ?? []
+        runs[event].map { [$0.gate] + ($0.held.map { [$0] } ?? []) } ?? []
     }
 
     /// Where a slice puts a device.
     func place(of device: Device, in event: Int64, _ rule: SimulatedRule) -> Place {
-        guard let occurrence = occurrences[event] else { return Place() }
-        let gate = occurrence.canary.contains(device.user) ? occurrence.gate : occurrence.held ?? occurrence.gate
-        let due = occurrence.due[device.zone ?? ""]
+        guard let run = runs[event] else { return Place() }
+        let gate = run.canary.contains(device.user) ? run.gate : run.held ?? run.gate
+        let due = run.due[device.zone ?? ""]
         let begin = max(due ?? now, now)
         var wakes: Microseconds?
         if case .ofApp = rule.loaded.compiled.definition.calm.hours, let hours = policy?.hours {
@@ -112,9 +112,9 @@ extension Rows {
         return Int64(ended.count)
     }
 
-    /// `FinishOccurrences`: gates go behind which nothing is left, and nothing can come.
-    mutating func finishOccurrences() {
-        for event in occurrences.keys where events[event] != nil && !plans.contains(where: { $0.eventID == event }) {
+    /// `FinishRuns`: gates go behind which nothing is left, and nothing can come.
+    mutating func finishRuns() {
+        for event in runs.keys where events[event] != nil && !plans.contains(where: { $0.eventID == event }) {
             let own = gates(of: event)
             guard !batches.values.contains(where: { own.contains($0.gate) }) else { continue }
             for gate in own { gates[gate] = nil }

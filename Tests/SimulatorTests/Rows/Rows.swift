@@ -107,7 +107,7 @@ struct Rows {
     /// The gates of rules that have one of their own.
     var ruleGates: [Int32: Int32] = [:]
     /// The gates and times of events that are broadcasts of a campaign.
-    var occurrences: [Int64: Occurrence] = [:]
+    var runs: [Int64: Run] = [:]
     /// What is gathered for digests, by user.
     var gatherings: [String: Gathering] = [:]
     /// Transactions that are open.

@@ -58,7 +58,7 @@ extension Run {
         campaignsLeft -= 1
         expect(id, type: combination.campaign)
         committed.insert(id)
-        campaigns[id] = Campaign(gates: server.rows.gates(of: id), occurrence: server.rows.occurrences[id])
+        campaigns[id] = Campaign(gates: server.rows.gates(of: id), run: server.rows.runs[id])
         let wait = world.chance.time(0...20 * Micros.second)
         switch combination.canary {
         case .none: break
@@ -78,7 +78,7 @@ extension Run {
 
     /// The canary was well.
     private func open(_ event: Int64) {
-        guard let held = campaigns[event]?.occurrence?.held, server.rows.gates[held]?.isPaused == false else {
+        guard let held = campaigns[event]?.run?.held, server.rows.gates[held]?.isPaused == false else {
             return again(in: Micros.second) { self.open(event) }
         }
         // Noted first: what is claimed by the change itself is checked against it.
@@ -110,7 +110,7 @@ extension Run {
 /// What a run knows of one firing of a campaign; steady times.
 struct Campaign {
     let gates: [Int32]
-    let occurrence: Rows.Occurrence?
+    let run: Rows.Run?
     /// When those who are not the canary have their turn.
     var openedAt: Microseconds?
     var abortedAt: Microseconds?

@@ -121,7 +121,7 @@ final class Server {
         let open = rows.open
         for event in rows.outbox where open.contains(event.xid) {
             for gate in rows.gates(of: event.id) { rows.gates[gate] = nil }
-            rows.occurrences[event.id] = nil
+            rows.runs[event.id] = nil
         }
         rows.outbox.removeAll { open.contains($0.xid) }
         rows.cancels.removeAll { open.contains($0.xid) }

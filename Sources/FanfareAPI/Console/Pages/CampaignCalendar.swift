@@ -37,7 +37,7 @@ struct CampaignCalendar {
         ) { first, _ in first }
         for row in listing.campaigns {
             guard let last = row.lastAt?.microseconds, last <= now else { continue }
-            let badge = runs[row.id] ?? row.lastState.map(Badge.init(occurrence:))
+            let badge = runs[row.id] ?? row.lastState.map(Badge.init(run:))
             add(row, at: last, Moment(last, .clock), tone: badge?.tone ?? Tone.quiet.rawValue, badge?.words)
         }
         for due in listing.due {

@@ -74,21 +74,21 @@ extension WaveLine {
     }
 }
 
-extension OccurrenceLine {
-    /// Shows an occurrence.
+extension RunLine {
+    /// Shows a run.
     ///
     /// - Parameters:
-    ///   - row: the occurrence.
+    ///   - row: the run.
     ///   - newest: how far the newest is, whose plans may go on.
     init(_ row: CampaignHistory.Row, newest: CampaignRun?) {
-        let run = newest?.occurrenceID == row.id ? newest : nil
+        let run = newest?.runID == row.id ? newest : nil
         let planned = run?.planned ?? row.planned
         let others = max(0, row.ended - row.accepted - row.failed)
         var took = "–"
         if let from = row.firedAt, let until = row.endedAt {
             took = FigureText.duration(Double(until.microseconds - from.microseconds) / 1_000_000)
         }
-        var badge = run.map(CampaignProgressCard.badge) ?? Badge(occurrence: row.state)
+        var badge = run.map(CampaignProgressCard.badge) ?? Badge(run: row.state)
         if row.state == "failed" || row.state == "skipped", let detail = row.detail {
             badge = Badge(Tone(rawValue: badge.tone) ?? .quiet, "\(row.state): \(detail)")
         }

@@ -4,10 +4,10 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension CampaignProgressCard {
-    /// Shows how far an occurrence is.
+    /// Shows how far a run is.
     ///
     /// - Parameters:
-    ///   - progress: of the occurrence.
+    ///   - progress: of the run.
     ///   - actions: what may be done to it.
     init(_ progress: CampaignProgress, actions: [ActionLink]) {
         let run = progress.run
@@ -45,10 +45,10 @@ extension CampaignProgressCard {
         "/campaigns/\(PageAddress.encoded(app))/\(PageAddress.encoded(name))"
     }
 
-    /// What may be done to an occurrence, as links to the pages that ask first.
+    /// What may be done to a run, as links to the pages that ask first.
     ///
     /// - Parameters:
-    ///   - run: the occurrence.
+    ///   - run: the run.
     ///   - visit: by whom.
     /// - Returns: what the viewer may; nothing for what has ended.
     static func actions(_ run: CampaignRun, _ visit: Visit) -> [ActionLink] {
@@ -62,9 +62,9 @@ extension CampaignProgressCard {
         ].filter { $0.refused == nil }
     }
 
-    /// The state of an occurrence in a word.
+    /// The state of a run in a word.
     ///
-    /// - Parameter run: the occurrence.
+    /// - Parameter run: the run.
     /// - Returns: red only where it failed.
     static func badge(_ run: CampaignRun) -> Badge {
         switch run.state {

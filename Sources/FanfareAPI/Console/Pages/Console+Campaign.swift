@@ -18,8 +18,8 @@ extension Visit {
     /// Looks at the campaign that the path names.
     ///
     /// - Parameters:
-    ///   - before: occurrences before this one only; nil for the newest.
-    ///   - limit: how many occurrences.
+    ///   - before: runs before this one only; nil for the newest.
+    ///   - limit: how many runs.
     /// - Returns: the campaign.
     /// - Throws: a ``Problem`` if there is none, and what the database says.
     func campaignLook(before: Timestamp? = nil, limit: Int64 = 1) async throws -> CampaignLook {
@@ -74,9 +74,9 @@ extension CampaignPage {
                 due.isByRecipient
                     ? Moment(wall: due.wall, planned: due.at.microseconds) : Moment(due.at.microseconds, .short)
             },
-            occurrences: shown.map { OccurrenceLine($0, newest: look.progress?.run) },
+            runs: shown.map { RunLine($0, newest: look.progress?.run) },
             pager: Pager(
-                shown: FigureText.counted(Int64(shown.count), "occurrence"),
+                shown: FigureText.counted(Int64(shown.count), "run"),
                 first: before == nil ? nil : visit.address(["did": nil]),
                 next: next,
                 searchedTo: nil,

@@ -76,7 +76,7 @@ extension CampaignLine {
             schedule: row.scheduleText,
             next: row.nextMoment,
             last: row.lastAt.map { Moment($0.microseconds, .short) },
-            lastOutcome: run.map(CampaignProgressCard.badge) ?? row.lastState.map(Badge.init(occurrence:)),
+            lastOutcome: run.map(CampaignProgressCard.badge) ?? row.lastState.map(Badge.init(run:)),
             audience: AudienceText.words(row.newest)
         )
     }
@@ -108,10 +108,10 @@ extension Badge {
         }
     }
 
-    /// What became of an occurrence in a word.
+    /// What became of a run in a word.
     ///
     /// - Parameter state: as the database has it.
-    init(occurrence state: String) {
+    init(run state: String) {
         let tone: Tone =
             switch state {
             case "done": .good

@@ -40,7 +40,7 @@ extension ConsoleAction {
             let id = visit.campaign
             let look = try await visit.campaignLook()
             guard fields["shown"] == ConfirmPage.standing(look) else {
-                // Another occurrence, or the canary's verdict came: who said yes was asked about something else.
+                // Another run, or the canary's verdict came: who said yes was asked about something else.
                 let question = ConfirmPage(change, look, visit, try await ActionForm(visit), isAgain: true)
                 return .page(Console.templates.render("confirm", question))
             }
@@ -136,7 +136,7 @@ private struct CampaignStart {
         return facts
     }
 
-    /// The newest occurrence; a form that is sent twice starts it once.
+    /// The newest run; a form that is sent twice starts it once.
     private var newest: String { look.history.first.map { "\($0.id)" } ?? "0" }
 
     /// Whether it is what the form was shown for: nobody started it since, and not many more get it.
@@ -229,9 +229,9 @@ extension ConfirmPage {
 }
 
 extension ConfirmPage {
-    /// What a question about a campaign was asked of: its occurrence, and what its canary came to.
+    /// What a question about a campaign was asked of: its run, and what its canary came to.
     fileprivate static func standing(_ look: CampaignLook) -> String {
-        "\(look.progress?.run.occurrenceID ?? 0) \(look.canary?.verdict ?? "")"
+        "\(look.progress?.run.runID ?? 0) \(look.canary?.verdict ?? "")"
     }
 }
 

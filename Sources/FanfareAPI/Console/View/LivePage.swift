@@ -26,7 +26,7 @@ enum LivePage: String, CaseIterable, Sendable {
             [
                 LivePart("live-head", "campaign-head"), LivePart("live-progress", "campaign-progress"),
                 LivePart("live-canary", "canary"), LivePart("live-variants", "variants"),
-                LivePart("live-outcomes", "ended"), LivePart("live-occurrences", "occurrences"),
+                LivePart("live-outcomes", "ended"), LivePart("live-runs", "runs"),
             ]
         case .devices:
             [

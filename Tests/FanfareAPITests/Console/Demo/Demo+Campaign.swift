@@ -63,8 +63,8 @@ extension Demo {
         ],
         noWaves: "All devices are sent to at the same time.",
         next: [],
-        occurrences: [
-            OccurrenceLine(
+        runs: [
+            RunLine(
                 at: ago(7_402, .short),
                 event: PageLink(name: "48211902", href: "/events/48211902"),
                 badge: Badge(.warn, "held"),
@@ -74,7 +74,7 @@ extension Demo {
                 took: "–",
                 bar: held.bar
             ),
-            OccurrenceLine(
+            RunLine(
                 at: ago(604_800, .short),
                 event: PageLink(name: "44120001", href: "/events/44120001"),
                 badge: Badge(.good, "done"),

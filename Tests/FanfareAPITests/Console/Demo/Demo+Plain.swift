@@ -41,7 +41,7 @@ extension Demo {
         words: "391,678 pushes are not sent yet, and will not be. 812,440 are out.",
         count: "391,678",
         counted: "pushes are never sent",
-        warning: "An aborted occurrence cannot go on. Pause it if you only want time to think.",
+        warning: "An aborted run cannot go on. Pause it if you only want time to think.",
         facts: [],
         samples: nil,
         action: "/campaigns/shop/black-friday-early/abort",

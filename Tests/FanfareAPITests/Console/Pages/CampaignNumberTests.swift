@@ -119,12 +119,12 @@ import Testing
             _ = try await api.rows("SELECT fanfare.start_campaign('shop', 'sale')")
             let event = try await api.planned()
             _ = try await browser.perform("/campaigns/shop/sale/abort")
-            _ = try await api.rows("UPDATE fanfare.occurrences SET state = 'aborted', ended_at = now()")
+            _ = try await api.rows("UPDATE fanfare.runs SET state = 'aborted', ended_at = now()")
             try await api.batch(event, devices, [1, 5, 5])
             _ = try await api.rows(
                 """
                 INSERT INTO fanfare.gate_stats (gate_id, outcome, pairs)
-                SELECT gate_id, x.outcome, x.pairs FROM fanfare.occurrences, (VALUES (1, 1), (5, 2)) AS x (outcome, pairs)
+                SELECT gate_id, x.outcome, x.pairs FROM fanfare.runs, (VALUES (1, 1), (5, 2)) AS x (outcome, pairs)
                 """
             )
             let campaign = try await browser.scan("/campaigns/shop/sale").text

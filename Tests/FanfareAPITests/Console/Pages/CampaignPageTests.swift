@@ -82,7 +82,7 @@ import Testing
             try await devices(api, 40)
             let again = try await browser.send("\(path)/start", fields)
             #expect(again.status == 200 && again.body.contains("It is not as it was when you were asked"))
-            #expect(try await api.rows("SELECT FROM fanfare.occurrences").isEmpty)
+            #expect(try await api.rows("SELECT FROM fanfare.runs").isEmpty)
             let current = try await browser.question("\(path)/start")
             let done = try await browser.send("\(path)/start", current)
             #expect(done.location == "\(path)?did=started")
@@ -92,7 +92,7 @@ import Testing
             // Sent twice, it is started once.
             let twice = try await browser.send("\(path)/start", current)
             #expect(twice.status == 200 && twice.body.contains("it is under way"))
-            #expect(try await api.rows("SELECT count(*)::text FROM fanfare.occurrences") == [["1"]])
+            #expect(try await api.rows("SELECT count(*)::text FROM fanfare.runs") == [["1"]])
             #expect(try await actions(api) == [["test", "campaign.start"]])
             #expect(try await browser.page("/campaigns/shop/none").status == 404)
         }
@@ -111,7 +111,7 @@ import Testing
             // Two zones wait, one of them for hours.
             _ = try await api.rows(
                 """
-                WITH o AS (UPDATE fanfare.occurrences SET wall = '2999-01-01 09:00', planned = 3 RETURNING *)
+                WITH o AS (UPDATE fanfare.runs SET wall = '2999-01-01 09:00', planned = 3 RETURNING *)
                 INSERT INTO fanfare.batches (lane, target_id, rule_version, event_id, gate_id, device_ids, not_before)
                 SELECT 2, (SELECT min(target_id) FROM fanfare.devices), (SELECT min(id) FROM fanfare.rule_versions), event_id, gate_id,
                     x.ids, x.at
@@ -167,7 +167,7 @@ import Testing
             #expect(waits.text.contains("The others wait until it is judged."))
             _ = try await api.rows(
                 """
-                WITH o AS (UPDATE fanfare.occurrences SET verdict = 'failed' RETURNING *)
+                WITH o AS (UPDATE fanfare.runs SET verdict = 'failed' RETURNING *)
                 INSERT INTO fanfare.gate_stats (gate_id, outcome, pairs) SELECT gate_id, x.outcome, x.pairs
                 FROM o, (VALUES (1, 90), (96, 10)) AS x (outcome, pairs)
                 """
@@ -209,7 +209,7 @@ import Testing
                 try await api.rows("SELECT payload ->> 'users' FROM fanfare.outbox") == [[#"["user-1"]"#]]
             )
             #expect(try await actions(api) == [["test", "campaign.test"]])
-            // It was no occurrence.
+            // It was no run.
             #expect(try await browser.scan(path).text.contains("No runs yet."))
         }
     }
@@ -220,18 +220,18 @@ import Testing
             try await put(api, "sale")
             _ = try await api.rows(
                 """
-                INSERT INTO fanfare.occurrences (campaign_id, scheduled_at, event_id, state, fired_at, ended_at, planned)
+                INSERT INTO fanfare.runs (campaign_id, scheduled_at, event_id, state, fired_at, ended_at, planned)
                 SELECT c.id, now() - n * interval '1 day', n, 'done', now() - n * interval '1 day', now() - n * interval '1 day' + interval '90 s', n
                 FROM fanfare.campaigns AS c, generate_series(1, 25) AS n
                 """
             )
             let first = try await browser.scan("/campaigns/shop/sale")
-            #expect(first.text.contains("20 occurrences") && first.text.contains("1 min 30 s"))
+            #expect(first.text.contains("20 runs") && first.text.contains("1 min 30 s"))
             #expect(first.elements.contains { $0["href"] == "/events/20" })
             let next = try #require(first.elements.first { $0["rel"] == "next" }?["href"])
             let second = try await browser.scan(next)
             #expect(
-                second.text.contains("5 occurrences")
+                second.text.contains("5 runs")
                     && !second.elements.contains { $0["href"] == "/events/20" }
             )
         }

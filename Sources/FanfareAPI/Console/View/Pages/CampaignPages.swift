@@ -10,7 +10,7 @@ struct CampaignListPage: ViewContext {
     let empty: Empty?
 }
 
-/// One occurrence that runs.
+/// One run that runs.
 struct CampaignProgressCard: ViewContext {
     let name: String
     let app: String
@@ -46,7 +46,7 @@ struct CalendarDay: ViewContext {
     let more: String?
 }
 
-/// One occurrence to come.
+/// One run to come.
 struct CalendarEntry: ViewContext {
     let at: Moment
     let name: String
@@ -86,7 +86,7 @@ struct CampaignPage: ViewContext {
     /// Stands in the place of ``waves``.
     let noWaves: String
     let next: [Moment]
-    let occurrences: [OccurrenceLine]
+    let runs: [RunLine]
     let pager: Pager
     /// The campaign as it was put.
     let definition: String
@@ -130,7 +130,7 @@ struct WaveLine: ViewContext {
 }
 
 /// One time that a campaign fired.
-struct OccurrenceLine: ViewContext {
+struct RunLine: ViewContext {
     let at: Moment
     let event: PageLink?
     let badge: Badge

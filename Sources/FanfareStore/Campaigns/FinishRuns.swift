@@ -1,8 +1,8 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// An occurrence of which nothing is left to send.
-package struct EndedOccurrence {
+/// A run of which nothing is left to send.
+package struct EndedRun {
     /// How it ended.
     package enum State: String {
         /// All that was planned was sent, or could not be.
@@ -22,18 +22,18 @@ package struct EndedOccurrence {
     package let detail: String?
 }
 
-/// Ends occurrences whose event is planned, of which no plan goes on and behind whose gates no batch is left, whoever has it; and
+/// Ends runs whose event is planned, of which no plan goes on and behind whose gates no batch is left, whoever has it; and
 /// their gates with them.
 ///
 /// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
 /// OFFSET 0 makes PostgreSQL look up the batches of each gate. Without it PostgreSQL may read all batches, under OR,
 /// and hash their gates.
-package struct FinishOccurrences: PostgresStatement {
-    package static let name = "finish_occurrences"
+package struct FinishRuns: PostgresStatement {
+    package static let name = "finish_runs"
     package static let sql = """
         WITH over AS MATERIALIZED (
             SELECT o.id, e.fate, e.detail
-            FROM (SELECT * FROM fanfare.occurrences WHERE state IN ('running', 'aborting') OFFSET 0) AS o
+            FROM (SELECT * FROM fanfare.runs WHERE state IN ('running', 'aborting') OFFSET 0) AS o
             CROSS JOIN LATERAL (
                 SELECT l.fate, l.detail FROM fanfare.event_log AS l
                 WHERE l.day = fanfare.ring_day(o.event_id) AND l.id = o.event_id OFFSET 0
@@ -42,25 +42,25 @@ package struct FinishOccurrences: PostgresStatement {
                 AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = o.event_id)
                 AND NOT EXISTS (
                     SELECT FROM fanfare.gates AS g
-                    WHERE g.occurrence_id = o.id AND (
+                    WHERE g.run_id = o.id AND (
                         EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id OFFSET 0)
                         OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id OFFSET 0)))
             UNION ALL
-            -- Of many events none is told from those of another occurrence once they are planned: it ends when all are sent.
+            -- Of many events none is told from those of another run once they are planned: it ends when all are sent.
             SELECT o.id, \(EventFate.planned.rawValue), NULL
-            FROM (SELECT * FROM fanfare.occurrences WHERE state IN ('running', 'aborting') AND emitted_xid IS NOT NULL OFFSET 0) AS o
+            FROM (SELECT * FROM fanfare.runs WHERE state IN ('running', 'aborting') AND emitted_xid IS NOT NULL OFFSET 0) AS o
             JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
             WHERE NOT EXISTS (SELECT FROM fanfare.outbox AS x WHERE x.xid = o.emitted_xid)
                 AND NOT EXISTS (SELECT FROM fanfare.outbox_slow AS x WHERE x.xid = o.emitted_xid)
                 AND NOT EXISTS (
                     SELECT FROM fanfare.gates AS g
-                    WHERE g.rule_id = c.rule_id AND g.occurrence_id IS NULL AND (
+                    WHERE g.rule_id = c.rule_id AND g.run_id IS NULL AND (
                         EXISTS (SELECT FROM fanfare.plans AS p WHERE p.gate_id = g.id OFFSET 0)
                         OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = g.id OFFSET 0)
                         OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = g.id OFFSET 0)))
         ),
         ended AS (
-            UPDATE fanfare.occurrences AS o
+            UPDATE fanfare.runs AS o
             SET state = CASE WHEN v.fate = \(EventFate.planned.rawValue) AND o.state = 'aborting' THEN 'aborted'
                     WHEN v.fate = \(EventFate.planned.rawValue) THEN 'done'
                     WHEN v.fate = \(EventFate.cancelled.rawValue) THEN 'aborted' ELSE 'failed' END,
@@ -72,7 +72,7 @@ package struct FinishOccurrences: PostgresStatement {
         ),
         closed AS (
             UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false
-            FROM ended AS e WHERE g.occurrence_id = e.id AND g.state <> 'done'
+            FROM ended AS e WHERE g.run_id = e.id AND g.state <> 'done'
         )
         SELECT a.name, c.name, e.event_id, e.state, e.detail
         FROM ended AS e
@@ -82,12 +82,12 @@ package struct FinishOccurrences: PostgresStatement {
 
     package init() {}
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EndedOccurrence {
-        EndedOccurrence(
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EndedRun {
+        EndedRun(
             app: try row.string(0),
             campaign: try row.string(1),
             eventID: try row.int64(orNil: 2),
-            state: EndedOccurrence.State(rawValue: try row.string(3)) ?? .failed,
+            state: EndedRun.State(rawValue: try row.string(3)) ?? .failed,
             detail: try row.string(orNil: 4)
         )
     }

@@ -2,7 +2,7 @@ package import FanfareCore
 package import PostgresClient
 
 /// One time that a campaign was due, or was started, and what became of it.
-package struct OccurrenceRow: Sendable {
+package struct RunRow: Sendable {
     package let id: Int64
     package let scheduledAt: Timestamp
     package let eventID: Int64?
@@ -10,12 +10,12 @@ package struct OccurrenceRow: Sendable {
     package let detail: String?
 }
 
-/// The last occurrences of a campaign, the newest first.
-package struct LastOccurrences: PostgresStatement {
-    package static let name = "last_occurrences"
+/// The last runs of a campaign, the newest first.
+package struct LastRuns: PostgresStatement {
+    package static let name = "last_runs"
     package static let sql = """
         SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail
-        FROM fanfare.occurrences AS o
+        FROM fanfare.runs AS o
         WHERE o.campaign_id = (
             SELECT c.id FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
             WHERE a.name = $1 AND c.name = $2 AND c.dropped_at IS NULL)
@@ -38,16 +38,16 @@ package struct LastOccurrences: PostgresStatement {
         binds.append(limit)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OccurrenceRow {
-        try OccurrenceRow(row)
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RunRow {
+        try RunRow(row)
     }
 }
 
-/// An occurrence by its id.
-package struct FindOccurrence: PostgresStatement {
-    package static let name = "find_occurrence"
+/// A run by its id.
+package struct FindRun: PostgresStatement {
+    package static let name = "find_run"
     package static let sql = """
-        SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail FROM fanfare.occurrences AS o WHERE o.id = $1::bigint
+        SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail FROM fanfare.runs AS o WHERE o.id = $1::bigint
         """
 
     package let id: Int64
@@ -60,8 +60,8 @@ package struct FindOccurrence: PostgresStatement {
         binds.append(id)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OccurrenceRow {
-        try OccurrenceRow(row)
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RunRow {
+        try RunRow(row)
     }
 }
 
@@ -69,7 +69,7 @@ package struct FindOccurrence: PostgresStatement {
 package struct FindTrial: PostgresStatement {
     package static let name = "find_trial"
     package static let sql = """
-        SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail FROM fanfare.occurrences AS o
+        SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail FROM fanfare.runs AS o
         WHERE o.event_id = $1::bigint AND o.test_users IS NOT NULL
         """
 
@@ -83,12 +83,12 @@ package struct FindTrial: PostgresStatement {
         binds.append(eventID)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OccurrenceRow {
-        try OccurrenceRow(row)
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RunRow {
+        try RunRow(row)
     }
 }
 
-extension OccurrenceRow {
+extension RunRow {
     fileprivate init(_ row: borrowing PostgresRow) throws(PostgresError) {
         id = try row.int64(0)
         scheduledAt = try row.timestamp(1)

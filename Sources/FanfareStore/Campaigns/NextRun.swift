@@ -3,8 +3,8 @@ package import PostgresClient
 /// What a schedule is due for next, as `fanfare.fire_due` would find it: also what is due already and was not fired.
 ///
 /// One row, with the time that it was asked at; without a time where it is due no more, or there is no schedule.
-package struct NextOccurrence: PostgresStatement {
-    package static let name = "next_occurrence"
+package struct NextRun: PostgresStatement {
+    package static let name = "next_run"
     package static let sql = """
         WITH RECURSIVE asked AS (SELECT coalesce($7::timestamptz, statement_timestamp()) AS at),
         due AS (

@@ -1,8 +1,8 @@
 internal import PostgresClient
 
-/// Forgets users of audiences whose occurrences are over, some at a time.
+/// Forgets users of audiences whose runs are over, some at a time.
 ///
-/// What was only tried has no occurrence that runs: it may be sent for a day, and a little longer.
+/// What was only tried has no run that runs: it may be sent for a day, and a little longer.
 package struct ForgetAudiences: PostgresStatement {
     package static let name = "forget_audiences"
     package static let sql = """
@@ -14,7 +14,7 @@ package struct ForgetAudiences: PostgresStatement {
         DELETE FROM fanfare.audiences WHERE ctid = ANY (ARRAY(
             SELECT a.ctid FROM events AS e JOIN fanfare.audiences AS a ON a.event_id = e.id
             WHERE NOT EXISTS (
-                SELECT FROM fanfare.occurrences AS o
+                SELECT FROM fanfare.runs AS o
                 WHERE o.event_id = e.id AND (o.state IN ('running', 'aborting')
                     OR o.test_users IS NOT NULL AND o.ended_at > statement_timestamp() - interval '25 hours'))
             LIMIT \(Forgetting.limit)))
@@ -23,12 +23,12 @@ package struct ForgetAudiences: PostgresStatement {
     package init() {}
 }
 
-/// Forgets occurrences that ended long ago, some at a time; only the first are looked at, since they are the oldest.
-package struct ForgetOccurrences: PostgresStatement {
-    package static let name = "forget_occurrences"
+/// Forgets runs that ended long ago, some at a time; only the first are looked at, since they are the oldest.
+package struct ForgetRuns: PostgresStatement {
+    package static let name = "forget_runs"
     package static let sql = """
-        DELETE FROM fanfare.occurrences WHERE id = ANY (ARRAY(
-            SELECT o.id FROM (SELECT id, ended_at FROM fanfare.occurrences ORDER BY id LIMIT \(Forgetting.limit)) AS o
+        DELETE FROM fanfare.runs WHERE id = ANY (ARRAY(
+            SELECT o.id FROM (SELECT id, ended_at FROM fanfare.runs ORDER BY id LIMIT \(Forgetting.limit)) AS o
             WHERE o.ended_at < statement_timestamp() - interval '\(Forgetting.gateDays) days'))
         """
 
