@@ -903,7 +903,7 @@ $$;
 -- Events that make a set fail, or may: those that planning took too long with, and payloads that stand out beside
 -- them. One session plans them one by one, so that the culprit stops nobody. A daemon of any version plans what it
 -- finds here.
-CREATE TABLE IF NOT EXISTS fanfare.outbox_slow (
+CREATE TABLE IF NOT EXISTS fanfare.quarantine (
     xid xid8 NOT NULL,
     id bigint NOT NULL,
     created_at timestamptz NOT NULL,
@@ -1028,7 +1028,7 @@ SELECT fanfare.create_index('collapse_latest_created', $$
 
 -- What rules with `digest` or `debounce` gathered: one row per (rule, rendered `by`), which leaves as one event when it is due. The rule is
 -- the one beside the written one, `gather/<name>`. No reference, as in rates.
-CREATE TABLE IF NOT EXISTS fanfare.gatherings (
+CREATE TABLE IF NOT EXISTS fanfare.open_digests (
     rule_id int NOT NULL,
     key text NOT NULL,
     began_at timestamptz NOT NULL,
@@ -1037,10 +1037,10 @@ CREATE TABLE IF NOT EXISTS fanfare.gatherings (
     last_at timestamptz,
     -- All of its events, of which the newest are named, newest first.
     count bigint NOT NULL,
-    event_ids bigint[] NOT NULL CONSTRAINT gatherings_named CHECK (cardinality(event_ids) BETWEEN 1 AND 100),
+    event_ids bigint[] NOT NULL CONSTRAINT open_digests_named CHECK (cardinality(event_ids) BETWEEN 1 AND 100),
     PRIMARY KEY (rule_id, key)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-SELECT fanfare.create_index('gatherings_due', $$CREATE INDEX gatherings_due ON fanfare.gatherings (due_at)$$);
+SELECT fanfare.create_index('open_digests_due', $$CREATE INDEX open_digests_due ON fanfare.open_digests (due_at)$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 13. Batches: the queue and its log
@@ -1590,7 +1590,7 @@ SELECT fanfare.create_index('feedback_closed', 'CREATE INDEX feedback_closed ON 
 --   2  held shared by every daemon that sleeps ("S")
 --   3  the leader for foreign channels
 --   4  the leader for maintenance (retention, rule checks, statistics)
---   5  the session that plans outbox_slow
+--   5  the session that plans quarantine
 --   6  held by a transaction that puts checked rules into force
 --   7  held by a transaction that numbers feedback
 -- Class 1178685255: the key is an instance id, held exclusively by that daemon as long as it lives.
@@ -1840,7 +1840,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     INSERT INTO fanfare.cancels (event_id) VALUES (cancel.event_id);
     RETURN EXISTS (SELECT FROM fanfare.outbox WHERE id = cancel.event_id)
-        OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE id = cancel.event_id)
+        OR EXISTS (SELECT FROM fanfare.quarantine WHERE id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = cancel.event_id OR cancel.event_id = ANY (b.event_ids))
@@ -1848,7 +1848,7 @@ BEGIN
         OR EXISTS (
             SELECT FROM fanfare.event_log AS l JOIN fanfare.rule_versions AS v ON v.event_type = l.type AND v.audience = 'gather'
             WHERE l.day = fanfare.ring_day(cancel.event_id) AND l.id = cancel.event_id
-        ) AND EXISTS (SELECT FROM fanfare.gatherings AS g WHERE cancel.event_id = ANY (g.event_ids));
+        ) AND EXISTS (SELECT FROM fanfare.open_digests AS g WHERE cancel.event_id = ANY (g.event_ids));
 END
 $$;
 COMMENT ON FUNCTION fanfare.cancel(bigint) IS 'Stops an event; true if it is known and not finished. Nothing of it starts later than 1 s after the commit.';
@@ -1871,7 +1871,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     -- In one statement: an event that is planned meanwhile is in the outbox or in a batch, for each snapshot.
     stopped boolean := EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.type = cancel.type AND o.key = cancel.key)
-        OR EXISTS (SELECT FROM fanfare.outbox_slow AS o WHERE o.type = cancel.type AND o.key = cancel.key)
+        OR EXISTS (SELECT FROM fanfare.quarantine AS o WHERE o.type = cancel.type AND o.key = cancel.key)
         OR EXISTS (
             SELECT FROM fanfare.event_keys AS k
             WHERE k.type = cancel.type AND k.key = cancel.key AND (
@@ -1879,7 +1879,7 @@ DECLARE
                 OR EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = k.event_id)
                 OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = k.event_id OR k.event_id = ANY (b.event_ids))
                 OR EXISTS (SELECT FROM fanfare.rule_versions AS v WHERE v.event_type = cancel.type AND v.audience = 'gather')
-                    AND EXISTS (SELECT FROM fanfare.gatherings AS g WHERE k.event_id = ANY (g.event_ids))));
+                    AND EXISTS (SELECT FROM fanfare.open_digests AS g WHERE k.event_id = ANY (g.event_ids))));
 BEGIN
     IF fanfare.given(cancel.key, 'an event''s key', 'Pass the key that the events have.') IS NULL THEN
         RAISE EXCEPTION 'the key is empty' USING ERRCODE = '22023', HINT = 'Pass the key that the events have, or an event''s id.';
@@ -1907,7 +1907,7 @@ DECLARE
 BEGIN
     SELECT l.* INTO e FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(replay.event_id) AND l.id = replay.event_id;
     IF e.id IS NULL THEN
-        IF EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.id = replay.event_id) OR EXISTS (SELECT FROM fanfare.outbox_slow AS o WHERE o.id = replay.event_id) THEN
+        IF EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.id = replay.event_id) OR EXISTS (SELECT FROM fanfare.quarantine AS o WHERE o.id = replay.event_id) THEN
             RAISE EXCEPTION 'event % is not planned yet', replay.event_id
                 USING ERRCODE = '55000', HINT = 'It is sent without that; `fanfare status` shows what daemons do.';
         END IF;
@@ -2998,7 +2998,7 @@ $$;
 COMMENT ON FUNCTION fanfare.caps_fault IS 'What is wrong with the caps that a rule names; null where nothing is.';
 
 -- Of the keys that say whom a rule does not disturb; in the order in which daemons look.
-CREATE OR REPLACE FUNCTION fanfare.calm_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.suppression_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     provider CONSTANT text := CASE WHEN rule -> 'to' ?| '{fcm_topic,fcm_condition}' THEN 'fcm' WHEN rule -> 'to' ? 'channel' THEN 'apns' END;
@@ -3020,7 +3020,7 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.calm_fault IS 'What is wrong with whom a rule does not disturb; null where nothing is.';
+COMMENT ON FUNCTION fanfare.suppression_fault IS 'What is wrong with whom a rule does not disturb; null where nothing is.';
 
 -- That each variant makes a message a daemon judges.
 CREATE OR REPLACE FUNCTION fanfare.variants_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -3081,7 +3081,7 @@ $$;
 COMMENT ON FUNCTION fanfare.variants_fault IS 'What is wrong with a rule''s variants and holdout; null where nothing is.';
 
 -- In the order in which daemons look. That `by` is a template, they see.
-CREATE OR REPLACE FUNCTION fanfare.gathering_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.digest_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     what CONSTANT text := CASE WHEN rule ? 'digest' THEN 'digest' ELSE 'debounce' END;
@@ -3125,7 +3125,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.gathering_fault IS 'What is wrong with how a rule gathers events; null where nothing is.';
+COMMENT ON FUNCTION fanfare.digest_fault IS 'What is wrong with how a rule gathers events; null where nothing is.';
 
 -- What SQL can see at once. The rest (message, templates, conditions, limits) a daemon judges, or `fanfare rules plan`.
 CREATE OR REPLACE FUNCTION fanfare.rule_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -3164,11 +3164,11 @@ BEGIN
         UNION ALL
         SELECT 'to.users_sql', u.reason, u.hint FROM fanfare.users_sql_fault(rule #>> '{to,users_sql}') AS u WHERE u.reason IS NOT NULL
         UNION ALL
-        SELECT c.place, c.reason, c.hint FROM fanfare.calm_fault(rule) AS c WHERE c.reason IS NOT NULL
+        SELECT c.place, c.reason, c.hint FROM fanfare.suppression_fault(rule) AS c WHERE c.reason IS NOT NULL
         UNION ALL
         SELECT g.place, g.reason, g.hint FROM fanfare.variants_fault(rule) AS g WHERE g.reason IS NOT NULL
         UNION ALL
-        SELECT g.place, g.reason, g.hint FROM fanfare.gathering_fault(rule) AS g WHERE g.reason IS NOT NULL
+        SELECT g.place, g.reason, g.hint FROM fanfare.digest_fault(rule) AS g WHERE g.reason IS NOT NULL
     ) AS f LIMIT 1;
     IF reason IS NULL THEN
         PERFORM fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'badge_sql'), rule ->> 'badge_sql', 'text[]'),
@@ -5253,7 +5253,7 @@ BEGIN
         ramp_began_at = CASE WHEN r.ramp_began_at > now THEN now ELSE r.ramp_began_at END
     WHERE r.next_free > now + interval '1 second' * (1000 / r.per_second) OR r.ramp_began_at > now;
     UPDATE fanfare.gates AS g SET began_at = now WHERE g.began_at > now;
-    UPDATE fanfare.gatherings AS g
+    UPDATE fanfare.open_digests AS g
     SET began_at = now, due_at = g.due_at - (g.began_at - now), last_at = g.last_at - (g.began_at - now)
     WHERE g.began_at > now;
     FOR c IN
@@ -5312,7 +5312,7 @@ BEGIN
             SELECT p.outcome, p.pairs FROM fanfare.stats_pending AS p WHERE p.gate_id = o.gate_id
         ) AS t;
         is_over := EXISTS (SELECT FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(o.event_id) AND l.id = o.event_id)
-            AND NOT EXISTS (SELECT FROM fanfare.outbox_slow AS s WHERE s.id = o.event_id)
+            AND NOT EXISTS (SELECT FROM fanfare.quarantine AS s WHERE s.id = o.event_id)
             AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = o.event_id)
             AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.lease_token IS NULL AND b.gate_id = o.gate_id)
             AND NOT EXISTS (SELECT FROM fanfare.batches AS b WHERE b.owner IS NOT NULL AND b.gate_id = o.gate_id);
@@ -5548,7 +5548,7 @@ COMMENT ON FUNCTION fanfare.campaign_from_file IS 'Notes that a campaign comes f
 
 -- Some of what was gathered and is due, oldest first: it leaves as events of type `digest.<app>.<rule>`, the newest payload with what was gathered
 -- beside it. Two that call it at once pass each other's by, and what a planner adds to. What is dropped with its rule leaves as nothing.
-CREATE OR REPLACE FUNCTION fanfare.emit_gathered(now timestamptz, OUT app text, OUT rule text, OUT emitted int, OUT left_out int, OUT events bigint)
+CREATE OR REPLACE FUNCTION fanfare.emit_digests(now timestamptz, OUT app text, OUT rule text, OUT emitted int, OUT left_out int, OUT events bigint)
 RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 -- In the order of an index, however many are due.
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
@@ -5557,12 +5557,12 @@ DECLARE
     keys text[];
 BEGIN
     -- Locked by a statement of its own: what was added while this one waited, only the next one's snapshot has with its events. So many
-    -- events at most, whose payloads may be large, but one gathering at least.
+    -- events at most, whose payloads may be large, but one digest at least.
     SELECT array_agg(x.rule_id), array_agg(x.key) INTO rules, keys FROM (
         SELECT d.rule_id, d.key, sum(d.named) OVER (ORDER BY d.due_at, d.rule_id, d.key) - d.named AS before
         FROM (
-            SELECT g.rule_id, g.key, g.due_at, cardinality(g.event_ids) AS named FROM fanfare.gatherings AS g
-            WHERE g.due_at <= emit_gathered.now ORDER BY g.due_at LIMIT 500 FOR UPDATE SKIP LOCKED
+            SELECT g.rule_id, g.key, g.due_at, cardinality(g.event_ids) AS named FROM fanfare.open_digests AS g
+            WHERE g.due_at <= emit_digests.now ORDER BY g.due_at LIMIT 500 FOR UPDATE SKIP LOCKED
         ) AS d
     ) AS x
     WHERE x.before < 2000;
@@ -5571,7 +5571,7 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH due AS (
-        DELETE FROM fanfare.gatherings AS g USING unnest(rules, keys) AS u (rule_id, key)
+        DELETE FROM fanfare.open_digests AS g USING unnest(rules, keys) AS u (rule_id, key)
         WHERE g.rule_id = u.rule_id AND g.key = u.key
         RETURNING g.rule_id, g.began_at, g.due_at, g.count, g.event_ids
     ),
@@ -5610,7 +5610,7 @@ BEGIN
     PERFORM fanfare.wake();
 END
 $$;
-COMMENT ON FUNCTION fanfare.emit_gathered IS 'Emits one event for each of some keys under which events were gathered, and are due; no row where nothing is.';
+COMMENT ON FUNCTION fanfare.emit_digests IS 'Emits one event for each of some keys under which events were gathered, and are due; no row where nothing is.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 24. Functions: policies
@@ -5953,7 +5953,7 @@ FROM (
     ) AS detail, o.payload, o.replay_of, o.trace
     FROM fanfare.outbox AS o
     UNION ALL
-    SELECT id, type, key, created_at, 0::smallint, 'is planned alone, since it may take long or fail', payload, replay_of, trace FROM fanfare.outbox_slow
+    SELECT id, type, key, created_at, 0::smallint, 'is planned alone, since it may take long or fail', payload, replay_of, trace FROM fanfare.quarantine
     UNION ALL
     -- All days: with them the key, which begins with the day, finds an id.
     SELECT id, type, key, created_at, fate, left(detail, 2000), payload, replay_of, trace FROM fanfare.event_log
@@ -6206,15 +6206,15 @@ SELECT 'outbox', coalesce(min(created_at) > now() - interval '1 minute', true),
     coalesce('oldest event waits ' || fanfare.lasting(now() - min(created_at)), 'empty'), min(created_at)
 FROM fanfare.outbox
 UNION ALL
-SELECT 'side_queue', count(*) = 0, count(*) || ' events are planned singly', min(created_at) FROM fanfare.outbox_slow
+SELECT 'quarantine', count(*) = 0, count(*) || ' events are planned singly', min(created_at) FROM fanfare.quarantine
 UNION ALL
 SELECT 'audience_queries', coalesce(min(created_at) > now() - interval '1 minute', true),
     coalesce(count(*) || ' events wait for the users_sql of their rule, the oldest ' || fanfare.lasting(now() - min(created_at)), 'empty'), min(created_at)
 FROM fanfare.audience_queries
 UNION ALL
-SELECT 'gatherings', coalesce(min(due_at) > now() - interval '1 minute', true),
+SELECT 'open_digests', coalesce(min(due_at) > now() - interval '1 minute', true),
     coalesce('what rules gathered has been due for ' || fanfare.lasting(now() - min(due_at)), 'none is due'), min(due_at)
-FROM fanfare.gatherings WHERE due_at < now() - interval '1 minute'
+FROM fanfare.open_digests WHERE due_at < now() - interval '1 minute'
 UNION ALL
 SELECT 'rules', count(*) = 0, count(*) || CASE count(*) WHEN 1 THEN ' rule''s newest version is refused' ELSE ' rules'' newest versions are refused' END, min(v.checked_at)
 FROM fanfare.rules AS r
@@ -6666,7 +6666,7 @@ BEGIN
         SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, NULL, o.replay_of, o.only_app, o.only_user FROM fanfare.outbox AS o WHERE o.id = why_steps.event_id
         UNION ALL
         SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, 'it is planned alone, since it may take long or fail', o.replay_of, o.only_app, o.only_user
-        FROM fanfare.outbox_slow AS o WHERE o.id = why_steps.event_id
+        FROM fanfare.quarantine AS o WHERE o.id = why_steps.event_id
     ) AS x JOIN fanfare.event_fates AS f ON f.fate = x.fate
     WHERE why_steps.app IS NULL OR x.type = ANY (fanfare.types_of_app(why_steps.app))
     LIMIT 1;
@@ -6878,7 +6878,7 @@ BEGIN
             + CASE j.obstacle WHEN 'when_false' THEN 2 * least(j.failed, 100) - j.lacks_key::int ELSE 0 END END
     FROM judged AS j
     LEFT JOIN LATERAL (
-        SELECT x.due_at FROM fanfare.gatherings AS x WHERE j.audience = 'gather' AND x.rule_id = j.rule_id AND e.id = ANY (x.event_ids) LIMIT 1
+        SELECT x.due_at FROM fanfare.open_digests AS x WHERE j.audience = 'gather' AND x.rule_id = j.rule_id AND e.id = ANY (x.event_ids) LIMIT 1
     ) AS g ON true
     UNION ALL
     SELECT 1::smallint, planned, NULL, NULL, NULL, NULL, 'not_matched', 'no_rule', NULL,
@@ -7351,7 +7351,7 @@ BEGIN
             WHERE (x.xid, x.id) < (upper, highest) ORDER BY x.xid DESC, x.id DESC LIMIT find_waiting.budget)
             UNION ALL
             (SELECT x.xid, x.id, x.type, x.key, x.created_at, 'it is planned alone, since it may take long or fail', x.replay_of
-            FROM fanfare.outbox_slow AS x
+            FROM fanfare.quarantine AS x
             WHERE (x.xid, x.id) < (upper, highest) ORDER BY x.xid DESC, x.id DESC LIMIT find_waiting.budget)
         ) AS o ORDER BY o.xid DESC, o.id DESC LIMIT find_waiting.budget
     ),
@@ -7380,7 +7380,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 SELECT count(*), min(q.created_at), count(*) >= $1 FROM (
     (SELECT o.created_at FROM fanfare.outbox AS o LIMIT $1)
     UNION ALL
-    (SELECT o.created_at FROM fanfare.outbox_slow AS o LIMIT $1)
+    (SELECT o.created_at FROM fanfare.quarantine AS o LIMIT $1)
 ) AS q
 $$;
 COMMENT ON FUNCTION fanfare.unplanned IS 'How many events no daemon has planned yet, counted up to a depth, and when the oldest of these was emitted.';
@@ -7924,7 +7924,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET e
 WITH waiting AS MATERIALIZED (
     SELECT o.id FROM (SELECT x.id FROM fanfare.outbox AS x ORDER BY x.xid, x.id LIMIT 20000) AS o WHERE o.id = ANY ($1)
     UNION ALL
-    SELECT o.id FROM fanfare.outbox_slow AS o WHERE o.id = ANY ($1)
+    SELECT o.id FROM fanfare.quarantine AS o WHERE o.id = ANY ($1)
 ),
 looked AS MATERIALIZED (
     SELECT count(*) > 2000 AS is_cut FROM (SELECT FROM fanfare.batches AS x LIMIT 2001) AS x
@@ -7997,7 +7997,7 @@ GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fa
     fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_fault, fanfare.old_time_zones, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.gathering_fault, fanfare.calm_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
+GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.digest_fault, fanfare.suppression_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
     fanfare.hidden_tables, fanfare.warn_of_hidden_tables, fanfare.warn_of_columns, fanfare.warn_of_nights, fanfare.place_of, fanfare.missing_key, fanfare.nearest_name,
     fanfare.letters_apart, fanfare.when_parts, fanfare.watch_trigger, fanfare.lasting,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type, fanfare.may_take, fanfare.is_among TO fanfare_author;

@@ -33,7 +33,7 @@ suite() {
         clock) echo ClockFaultTests ;;
         pool) echo PoolTests ;;
         random) echo RandomFaultTests ;;
-        calm) echo CalmVolumeTests ;;
+        calm) echo SuppressionVolumeTests ;;
         mixed) echo MixedAnswerTests ;;
         *)
             echo "faults.sh: no part is called '$1'; there are: $all_parts" >&2

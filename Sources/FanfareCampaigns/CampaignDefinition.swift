@@ -39,7 +39,7 @@ package struct CampaignDefinition: Sendable {
     /// - Throws: `RuleProblem` with the first thing that is wrong.
     package init(json: JSONValue) throws(RuleProblem) {
         let reader = try RuleObject(json, path: "")
-        try Gathering.refuse(in: reader)
+        try DigestDefinition.refuse(in: reader)
         try reader.checkKeys(Self.keys)
         name = try reader.string("name") ?? ""
         app = try reader.string("app") ?? ""

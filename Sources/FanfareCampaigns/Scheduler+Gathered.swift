@@ -17,22 +17,22 @@ extension Scheduler {
     ///   - now: the database's time.
     /// - Returns: how long nothing will be due, in microseconds, a second at most.
     /// - Throws: what the database says.
-    func emitGathered(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
+    func emitDigests(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
         for _ in 0..<Self.turns {
-            guard let next = try connection.run(NextGathering()).first else { return Self.longestWait }
+            guard let next = try connection.run(NextOpenDigest()).first else { return Self.longestWait }
             guard next <= now else {
                 return min(max(next.microseconds - now.microseconds, Self.shortestWait), Self.longestWait)
             }
             context.pulses.beat(name)
-            let left = try connection.run(EmitGathered(now: now))
+            let left = try connection.run(EmitDigests(now: now))
             // Another daemon emits what is due, or a planner adds to it.
             guard !left.isEmpty else { return Self.shortestWait }
-            for gatherings in left { tell(gatherings) }
+            for open_digests in left { tell(open_digests) }
         }
         return 0
     }
 
-    private func tell(_ left: EmittedGatherings) {
+    private func tell(_ left: EmittedDigests) {
         let metadata = Logger.Metadata([.app: "\(left.app)", .ruleName: "\(left.rule)"])
         if left.emitted > 0 {
             context.logger.debug(

@@ -54,7 +54,7 @@ package final class Scheduler: Stage {
                 try reschedule(on: connection, at: now)
                 let wait = try fire(on: connection, at: now)
                 try lookAfterReadings(of: owner, on: connection)
-                return min(wait, try emitGathered(on: connection, at: now))
+                return min(wait, try emitDigests(on: connection, at: now))
             }
             bell.wait(timeout: .microseconds(wait ?? 0))
         }

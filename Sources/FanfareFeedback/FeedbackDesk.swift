@@ -6,12 +6,12 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// What a daemon's hooks are told, and what came of it; used by the teller's thread alone.
+/// What a daemon's hooks are told, and what came of it; used by the dispatcher's thread alone.
 final class FeedbackDesk {
     /// The pause between deliveries to a hook that is told of everything; what comes meanwhile goes in one.
     private static let pause = Micros.second
 
-    /// A delivery that was given to a courier.
+    /// A delivery that was given to a sender.
     private struct UnderWay {
         let delivery: FeedbackDelivery
         let until: FeedbackPlace
@@ -26,9 +26,9 @@ final class FeedbackDesk {
 
     private let logger: Logger
     private let bell: Bell
-    private var couriers: [String: FeedbackCourier] = [:]
-    /// Couriers that were told to stop.
-    private var leaving: [FeedbackCourier] = []
+    private var senders: [String: FeedbackSender] = [:]
+    /// Senders that were told to stop.
+    private var leaving: [FeedbackSender] = []
     private var underWay: [String: UnderWay] = [:]
     /// By steady time.
     private var notBefore: [String: Microseconds] = [:]
@@ -45,25 +45,25 @@ final class FeedbackDesk {
         (self.logger, self.bell) = (logger, bell)
     }
 
-    /// Dismisses the couriers of hooks that are gone or go elsewhere.
+    /// Dismisses the senders of hooks that are gone or go elsewhere.
     ///
     /// What was under way there is sent again, by the same id.
     func keep(_ hooks: [FeedbackHook]) {
-        for (name, courier) in couriers {
+        for (name, sender) in senders {
             let way = hooks.first { $0.name == name }?.way
-            guard way != .post(courier.receiver) else { continue }
-            courier.stop()
-            leaving.append(courier)
-            (couriers[name], underWay[name], notBefore[name]) = (nil, nil, nil)
+            guard way != .post(sender.receiver) else { continue }
+            sender.stop()
+            leaving.append(sender)
+            (senders[name], underWay[name], notBefore[name]) = (nil, nil, nil)
         }
         leaving.removeAll(where: \.hasLeft)
     }
 
-    /// Ends all couriers and waits for them.
+    /// Ends all senders and waits for them.
     func stop() {
-        for courier in couriers.values { courier.stop() }
-        for courier in leaving + couriers.values { courier.join() }
-        (couriers, leaving, underWay) = ([:], [], [:])
+        for sender in senders.values { sender.stop() }
+        for sender in leaving + senders.values { sender.join() }
+        (senders, leaving, underWay) = ([:], [], [:])
     }
 
     /// Writes down answers, and tells what there is to tell.
@@ -209,8 +209,8 @@ final class FeedbackDesk {
                 guard begun == 1 else { return Self.pause }
                 warn(of: slice.lost, for: hook.name)
             }
-            let courier = couriers[hook.name] ?? FeedbackCourier(to: receiver, name: hook.name, bell: bell)
-            couriers[hook.name] = courier
+            let sender = senders[hook.name] ?? FeedbackSender(to: receiver, name: hook.name, bell: bell)
+            senders[hook.name] = sender
             underWay[hook.name] = UnderWay(
                 delivery: delivery,
                 until: slice.end,
@@ -218,7 +218,7 @@ final class FeedbackDesk {
                 failures: Int(row.failures),
                 hasMore: slice.hasMore
             )
-            courier.send(FeedbackParcel(id: "\(row.key).\(row.delivery)", body: body))
+            sender.send(FeedbackParcel(id: "\(row.key).\(row.delivery)", body: body))
             return Self.pause
         }
     }
@@ -234,7 +234,7 @@ final class FeedbackDesk {
     // MARK: Answers
 
     private func hearAnswer(of name: String, on connection: PostgresConnection) throws(PostgresError) -> Microseconds {
-        guard var work = underWay[name], let answer = work.answer ?? couriers[name]?.takeAnswer() else {
+        guard var work = underWay[name], let answer = work.answer ?? senders[name]?.takeAnswer() else {
             return Self.pause
         }
         // Kept until it is written down.

@@ -3,7 +3,7 @@ internal import Threading
 
 /// The gates as this daemon last saw them, and how often that changed.
 ///
-/// It tells whose batches to wish for, and which are to be given back; whether a batch may be claimed the claim itself looks.
+/// It tells whose batches to request for, and which are to be given back; whether a batch may be claimed the claim itself looks.
 package final class GateBoard: Sendable {
     private struct State {
         var version = 0

@@ -73,8 +73,8 @@ package struct StageBells: Sendable {
     package let maintain = Bell()
     /// Runs wait for their campaigns' queries to be read.
     package let read = Bell()
-    /// Events were moved to the side queue.
-    package let aside = Bell()
+    /// Events were moved to the quarantine.
+    package let quarantine = Bell()
     /// Events wait for their rule's query.
     package let queries = Bell()
     /// The same, of rules whose query is slow.

@@ -134,8 +134,8 @@ private struct ExplainedPush: Equatable {
     let body: [UInt8]
 }
 
-extension Gathering {
-    /// What an event that was gathered alone becomes: the same as `fanfare.emit_gathered` makes of it.
+extension DigestDefinition {
+    /// What an event that was gathered alone becomes: the same as `fanfare.emit_digests` makes of it.
     fileprivate static func payload(ofOne payload: JSONObject, at seconds: Int64) -> JSONObject {
         var made = payload
         made["events"] = [.object(payload)]
@@ -150,9 +150,9 @@ extension CompiledRule {
     func exampleContext(_ example: ExampleEvent, _ payload: JSONObject, now: Int64) -> RenderContext {
         RenderContext(
             eventID: EventID(rawValue: 1),
-            eventType: definition.gathering == nil ? definition.event : Gathering.eventType(of: definition),
-            eventKey: definition.gathering == nil ? example.key : nil,
-            payload: definition.gathering == nil ? payload : Gathering.payload(ofOne: payload, at: now),
+            eventType: definition.digest == nil ? definition.event : DigestDefinition.eventType(of: definition),
+            eventKey: definition.digest == nil ? example.key : nil,
+            payload: definition.digest == nil ? payload : DigestDefinition.payload(ofOne: payload, at: now),
             expiration: definition.ttl.map { now + $0.seconds },
             now: now,
             time: now
@@ -163,8 +163,8 @@ extension CompiledRule {
     ///
     /// - Returns: nil if the rule does not gather.
     /// - Throws: `RenderProblem` where it would be refused.
-    func gatheringKey(_ example: ExampleEvent, _ payload: JSONObject) throws(RenderProblem) -> String? {
-        try gatheringKey(
+    func digestKey(_ example: ExampleEvent, _ payload: JSONObject) throws(RenderProblem) -> String? {
+        try digestKey(
             RenderContext(
                 eventID: EventID(rawValue: 1),
                 eventType: definition.event,

@@ -34,7 +34,7 @@ package struct CampaignLook: Sendable {
     package let waves: [CampaignWaves.Row]
     package let due: [CampaignDue]
     /// What was done by hand, the newest first.
-    package let deeds: [CampaignDeeds.Row]
+    package let actionLog: [CampaignActionLog.Row]
 }
 
 extension ToolDatabase {
@@ -107,7 +107,7 @@ extension ToolDatabase {
                 canary: canary ?? nil,
                 waves: waves ?? [],
                 due: row.schedule.map { CampaignDue.list(times, of: id, $0, asked: count) } ?? [],
-                deeds: try connection.run(CampaignDeeds(of: "\(id.app)/\(id.name)", limit: Int64(count)))
+                actionLog: try connection.run(CampaignActionLog(of: "\(id.app)/\(id.name)", limit: Int64(count)))
             )
         }
     }

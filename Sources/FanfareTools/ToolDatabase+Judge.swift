@@ -49,7 +49,7 @@ private struct RuleJudge {
     let rule: CompiledRule
     let example: ExampleEvent
     let payload: JSONObject
-    private var gatheringKey: String?
+    private var digestKey: String?
 
     init(connection: PostgresConnection, rule: CompiledRule, example: ExampleEvent, payload: JSONObject) {
         (self.connection, self.rule, self.example, self.payload) = (connection, rule, example, payload)
@@ -73,7 +73,7 @@ private struct RuleJudge {
         }
         let query: AudienceQuery?
         do throws(RenderProblem) {
-            if isMatched { gatheringKey = try rule.gatheringKey(example, payload) }
+            if isMatched { digestKey = try rule.digestKey(example, payload) }
             query = try AudienceQuery(
                 rule.definition,
                 rule.audience,
@@ -110,7 +110,7 @@ private struct RuleJudge {
             rule: rule.definition.name,
             when: rule.definition.when,
             isMatched: isMatched,
-            gathered: gatheringKey.flatMap { key in rule.definition.gathering.map { (key, $0.text) } },
+            gathered: digestKey.flatMap { key in rule.definition.digest.map { (key, $0.text) } },
             audience: audience,
             user: user
         )

@@ -48,7 +48,7 @@ struct ConnectionStateMachine {
 
     /// libcurl wants a socket.
     ///
-    /// - Returns: whether it may have one. Only the first request may connect; a later wish means that libcurl lost the
+    /// - Returns: whether it may have one. Only the first request may connect; a later request means that libcurl lost the
     ///   connection, or may not use it after GOAWAY, and a new one needs a new warm-up.
     mutating func permitSocket() -> Bool {
         guard phase != .opening else { return true }

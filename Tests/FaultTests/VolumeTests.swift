@@ -5,7 +5,7 @@ import Testing
 
 /// Millions of pushes while nothing goes wrong.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 120))))
-struct CalmVolumeTests {
+struct SuppressionVolumeTests {
     @Test(arguments: ["at_least_once", "at_most_once"])
     func thereIsOneRequestEach(delivery: String) async throws {
         let rig = try Rig.current

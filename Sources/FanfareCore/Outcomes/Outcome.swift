@@ -1,7 +1,7 @@
 /// The recorded result of one attempt for one pair: one byte, kept for as long as the logs.
 ///
 /// Codes are read by SQL and by several versions at once, so a code is never changed or used again for something else.
-/// The range gives the meaning (``OutcomeRange``); inside the ranges these blocks are set aside:
+/// The range gives the meaning (``OutcomeRange``); inside the ranges these blocks are set quarantine:
 ///
 /// | codes | for |
 /// |---|---|

@@ -7,7 +7,7 @@ public struct RuleDefinition: Equatable, Sendable {
         "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
         "delivery", "enabled", "badge_sql",
     ]
-    static let keys = ownKeys + RuleCalm.keys + RuleGroups.keys + Gathering.keys
+    static let keys = ownKeys + RuleSuppressions.keys + RuleGroups.keys + DigestDefinition.keys
     /// The longest query of an author's, in bytes.
     public static let sqlLimit = 16 * 1024
 
@@ -42,11 +42,11 @@ public struct RuleDefinition: Equatable, Sendable {
     /// A query that gives users' badge counts, if given: columns user id and count, for the user ids in `$1`.
     public let badgeSQL: String?
     /// Whom it does not disturb.
-    public let calm: RuleCalm
+    public let suppressions: RuleSuppressions
     /// Who gets which variant of its message, and who gets nothing.
     public let groups: RuleGroups
     /// How it gathers events, if it does.
-    public let gathering: Gathering?
+    public let digest: DigestDefinition?
 
     /// Reads a rule.
     ///
@@ -86,12 +86,12 @@ public struct RuleDefinition: Equatable, Sendable {
         delivery = try reader.word("delivery", DeliveryGuarantee.self) ?? .atLeastOnce
         enabled = try reader.bool("enabled") ?? true
         badgeSQL = try reader.string("badge_sql")
-        calm = try RuleCalm(reader)
+        suppressions = try RuleSuppressions(reader)
         groups = try RuleGroups(reader)
-        gathering = try Gathering.read(reader)
+        digest = try DigestDefinition.read(reader)
         try checkCollapse()
         try checkBadge()
-        try calm.check(audience)
+        try suppressions.check(audience)
         try groups.check(audience)
     }
 
@@ -113,8 +113,8 @@ public struct RuleDefinition: Equatable, Sendable {
         if delivery != .atLeastOnce { object["delivery"] = .string(delivery.rawValue) }
         if !enabled { object["enabled"] = false }
         object["badge_sql"] = badgeSQL.map(JSONValue.string)
-        for member in calm.json.members + groups.json.members { object[member.key] = member.value }
-        for member in gathering?.json.members ?? [] { object[member.key] = member.value }
+        for member in suppressions.json.members + groups.json.members { object[member.key] = member.value }
+        for member in digest?.json.members ?? [] { object[member.key] = member.value }
         return .object(object)
     }
 

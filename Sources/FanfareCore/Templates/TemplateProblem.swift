@@ -36,7 +36,7 @@ public enum RenderProblem: Error, Equatable, Sendable {
     /// The rule has nothing to send to this provider.
     case noContent(PushProvider)
     /// What tells which events belong together gives an empty text, or one that is too long.
-    case gatheringKey(bytes: Int, limit: Int)
+    case digestKey(bytes: Int, limit: Int)
     /// The rule's message names a device or user field, and no device was given.
     case deviceNeeded
     /// The event is replayed for one user, and the provider keeps the rule's audience.
@@ -59,7 +59,7 @@ extension RenderProblem: CustomStringConvertible {
         case .header(let name, let reason): "header \(name): \(reason)"
         case .tooLarge(let bytes, let limit): "payload of \(bytes) bytes, at most \(limit) are allowed"
         case .noContent(let provider): "the message has nothing for \(provider.rawValue)"
-        case .gatheringKey(let bytes, let limit): "by gives a text of \(bytes) bytes, 1 to \(limit) are allowed"
+        case .digestKey(let bytes, let limit): "by gives a text of \(bytes) bytes, 1 to \(limit) are allowed"
         case .deviceNeeded: "the message names a device or user field, and no device was given"
         case .notForOneUser: "the provider keeps its audience, of which no single user can be picked for a replay"
         case .gatheredForOneUser:

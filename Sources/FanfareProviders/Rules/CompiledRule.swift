@@ -74,7 +74,7 @@ public struct CompiledRule: Sendable {
         let providers = try definition.audience.providers()
         audience = try AudiencePlan(definition.audience)
         collapse = try Self.collapse(definition)
-        gatheredBy = try Self.gatheredBy(definition.gathering)
+        gatheredBy = try Self.gatheredBy(definition.digest)
         locales = try LocaleLookup(tags: definition.locales.keys, path: "locales")
         let message = try MessageEdition(definition)
         var editions = [try Self.edition(message, definition, providers)]
@@ -220,20 +220,20 @@ public struct CompiledRule: Sendable {
     /// - Parameter context: the event.
     /// - Returns: nil if the rule does not gather.
     /// - Throws: `RenderProblem` if a value for `by` is missing, or makes no key.
-    public func gatheringKey(_ context: RenderContext) throws(RenderProblem) -> String? {
+    public func digestKey(_ context: RenderContext) throws(RenderProblem) -> String? {
         guard let key = try gatheredBy?.text(context) else { return nil }
-        guard (1...Gathering.keyLimit).contains(key.utf8.count) else {
-            throw .gatheringKey(bytes: key.utf8.count, limit: Gathering.keyLimit)
+        guard (1...DigestDefinition.keyLimit).contains(key.utf8.count) else {
+            throw .digestKey(bytes: key.utf8.count, limit: DigestDefinition.keyLimit)
         }
         return key
     }
 
-    private static func gatheredBy(_ gathering: Gathering?) throws(RuleProblem) -> TextTemplate? {
-        guard let gathering else { return nil }
-        let template = try TextTemplate(gathering.by, path: gathering.byPath)
+    private static func gatheredBy(_ digest: DigestDefinition?) throws(RuleProblem) -> TextTemplate? {
+        guard let digest else { return nil }
+        let template = try TextTemplate(digest.by, path: digest.byPath)
         guard !template.dependsOnDevice else {
             let hint = "use names of the payload only"
-            throw RuleProblem(path: gathering.byPath, reason: "depends on a device", hint: hint)
+            throw RuleProblem(path: digest.byPath, reason: "depends on a device", hint: hint)
         }
         return template
     }

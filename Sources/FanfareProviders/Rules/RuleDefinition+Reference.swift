@@ -9,8 +9,8 @@ extension RuleDefinition {
             case "message": [key] + MessageSchema.described
             case "locales": [key, locale]
             case "variants": [key] + variant
-            case "digest": [key] + Gathering.digest
-            case "debounce": [key] + Gathering.debounce
+            case "digest": [key] + DigestDefinition.digest
+            case "debounce": [key] + DigestDefinition.debounce
             default: [key]
             }
         }
@@ -187,7 +187,7 @@ extension RuleDefinition {
     ]
 }
 
-extension Gathering {
+extension DigestDefinition {
     /// The keys of `digest`.
     static let digest: [RuleKey] = [
         RuleKey(

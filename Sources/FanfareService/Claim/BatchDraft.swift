@@ -36,7 +36,7 @@ struct BatchDraft {
     private let badges: [ExactText: Int64]
     /// What a campaign says of the user of a pair, by the pair's position.
     private let variables: [Int: JSONObject]
-    private var calm: Calm
+    private var suppressions: Suppressions
 
     private let begunAt: Microseconds
     private var rendered: [VariantKey: Rendered] = [:]
@@ -59,7 +59,7 @@ struct BatchDraft {
         fields: [Int64: DeviceContext],
         badges: [ExactText: Int64],
         variables: [Int: JSONObject] = [:],
-        calm: Calm
+        suppressions: Suppressions
     ) {
         self.context = context
         self.batch = batch
@@ -70,7 +70,7 @@ struct BatchDraft {
         identity = app[PushProvider(rawValue: target.provider)] ?? ProviderIdentity()
         self.events = events
         self.fields = fields
-        (self.badges, self.variables, self.calm) = (badges, variables, calm)
+        (self.badges, self.variables, self.suppressions) = (badges, variables, suppressions)
         begunAt = context.lease.databaseNow
         verdicts = EventVerdicts(
             cancels: context.cancels,
@@ -105,7 +105,7 @@ struct BatchDraft {
             pairs: pairs,
             refusals: refusals,
             damaged: damaged,
-            askedAt: calm.askedAt,
+            askedAt: suppressions.askedAt,
             begunAt: begunAt
         )
         return BatchPreparer.Prepared(batch: prepared, decided: decided)
@@ -124,7 +124,7 @@ struct BatchDraft {
     }
 
     /// Decides pairs that would be sent otherwise.
-    mutating func leaveOut(_ positions: [Int], as outcome: Outcome) { calm.drop(positions, as: outcome) }
+    mutating func leaveOut(_ positions: [Int], as outcome: Outcome) { suppressions.drop(positions, as: outcome) }
 
     /// Whether nothing was recorded for the pair by a daemon before us.
     ///
@@ -197,7 +197,7 @@ struct BatchDraft {
             return PairResult(position: Int32(position), outcome: .disabled)
         }
         if isHeldOut(position) { return PairResult(position: Int32(position), outcome: .heldOut) }
-        if let decision = calm[position] { return result(of: decision, position, event) }
+        if let decision = suppressions[position] { return result(of: decision, position, event) }
         if device.target != batch.target, let history = historyAtHome(device, event) {
             let again = FollowUp.again(at: verdicts.now, history: history, target: device.target)
             return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
@@ -215,7 +215,7 @@ struct BatchDraft {
     }
 
     /// What becomes of a pair that is not to be disturbed: what cannot be sent in time when it may be is late already.
-    private func result(of decision: Calm.Decision, _ position: Int, _ event: EventRow) -> PairResult {
+    private func result(of decision: Suppressions.Decision, _ position: Int, _ event: EventRow) -> PairResult {
         switch decision {
         case .drop(let outcome): return PairResult(position: Int32(position), outcome: outcome)
         case .hold(let until, let outcome):

@@ -66,7 +66,7 @@ struct BatchPreparer {
             guard let rule = rules[batch.ruleVersion], let target = targets[batch.target] else { continue }
             var fields: [Int64: DeviceContext] = [:]
             let asksForBadges = badges != nil && rule.compiled.definition.badgeSQL != nil
-            let caps = rule.compiled.definition.calm.caps
+            let caps = rule.compiled.definition.suppressions.caps
             if rule.compiled.needsDevice || asksForBadges || rule.compiled.division != nil {
                 for row in try connection.run(FetchDeviceFields(deviceIDs: batch.deviceIDs)) {
                     fields[row.deviceID] = row
@@ -95,7 +95,7 @@ struct BatchPreparer {
                 fields: fields,
                 badges: counts,
                 variables: variables,
-                calm: try calm(of: batch, by: rule, for: target.app, on: connection)
+                suppressions: try suppressions(of: batch, by: rule, for: target.app, on: connection)
             )
             if !caps.isEmpty {
                 let taker = CapTaker(target: batch.target, caps: caps, isRetry: batch.wasTried)
@@ -109,16 +109,16 @@ struct BatchPreparer {
     }
 
     /// Who is not to be disturbed now; asks only for rules that have any such.
-    private func calm(
+    private func suppressions(
         of batch: ClaimedBatch,
         by rule: LoadedRule,
         for app: String,
         on connection: PostgresConnection
-    ) throws(PostgresError) -> Calm {
-        let calm = rule.compiled.definition.calm
-        guard calm.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains(app)) else { return .none }
+    ) throws(PostgresError) -> Suppressions {
+        let suppressions = rule.compiled.definition.suppressions
+        guard suppressions.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains(app)) else { return .none }
         let said = context.preferences.version(of: app)
-        return try Calm(of: batch, by: calm, now: context.lease.databaseNow, said: said, on: connection)
+        return try Suppressions(of: batch, by: suppressions, now: context.lease.databaseNow, said: said, on: connection)
     }
 
     /// What the log says of the pairs that are decided; nothing unless it says everything.

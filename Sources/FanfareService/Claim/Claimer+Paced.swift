@@ -17,11 +17,11 @@ extension Claimer {
         on connection: PostgresConnection
     ) throws(PostgresError) -> [ClaimedBatch] {
         guard arePaced else { return [] }
-        let list = wishList(of: roster)
+        let list = claimRequests(of: roster)
         try ask(list.paces, &work.turns, on: connection)
         var taken: [ClaimedBatch] = []
         for pace in work.turns.due(at: Clocks.steady) {
-            let wishes = list.wishes(
+            let requests = list.requests(
                 [pace.lane],
                 at: pace,
                 beside: work.left,
@@ -29,7 +29,7 @@ extension Claimer {
                 above: work.floors,
                 now: context.lease.databaseNow
             )
-            guard !wishes.isEmpty else {
+            guard !requests.isEmpty else {
                 work.turns.hadNoRoom(pace, at: Clocks.steady)
                 continue
             }
@@ -39,7 +39,7 @@ extension Claimer {
                 ClaimPaced(
                     gate: pace.gate,
                     rates: pace.rates,
-                    wishes: wishes,
+                    requests: requests,
                     owner: claim.owner,
                     leaseToken: claim.leaseToken
                 )

@@ -129,25 +129,25 @@ final class Claimer: Stage {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> (batches: [ClaimedBatch], hasMore: Bool) {
-        let wishes = wishList(of: roster).wishes(
+        let requests = claimRequests(of: roster).requests(
             lanes,
             beside: taken,
             sparing: work.held,
             above: work.floors,
             now: context.lease.databaseNow
         )
-        guard !wishes.isEmpty else { return ([], false) }
+        guard !requests.isEmpty else { return ([], false) }
         let claim = work.begin(for: owner)
         let asked = Clocks.steady
         let claimed =
-            if wishes.contains(where: { $0.gate != 0 }) {
-                try connection.run(ClaimGated(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken))
+            if requests.contains(where: { $0.gate != 0 }) {
+                try connection.run(ClaimGated(requests: requests, owner: claim.owner, leaseToken: claim.leaseToken))
             } else {
-                try connection.run(ClaimBatches(wishes: wishes, owner: claim.owner, leaseToken: claim.leaseToken))
+                try connection.run(ClaimBatches(requests: requests, owner: claim.owner, leaseToken: claim.leaseToken))
             }
         context.lease.claimed(claimed, asked: asked)
         work.end(claim, claimed)
-        return (claimed, claimed.fill(wishes))
+        return (claimed, claimed.fill(requests))
     }
 
     /// Prepares batches and hands them to the senders.
@@ -247,9 +247,9 @@ final class Claimer: Stage {
         }
     }
 
-    /// What can be wished for: of targets that this daemon has credentials for.
-    func wishList(of roster: SenderRoster) -> WishList {
-        WishList(
+    /// What can be requested: of targets that this daemon has credentials for.
+    func claimRequests(of roster: SenderRoster) -> ClaimRequests {
+        ClaimRequests(
             room: roster.room,
             targets: context.directory.all.values.filter(roster.serves),
             gates: context.gates.open,
@@ -280,7 +280,7 @@ final class Claimer: Stage {
 
     private func nextLook(of roster: SenderRoster, on connection: PostgresConnection) throws(PostgresError) -> Duration
     {
-        guard let next = try connection.run(NextDue(places: wishList(of: roster).places)).first else {
+        guard let next = try connection.run(NextDue(places: claimRequests(of: roster).places)).first else {
             return .seconds(1)
         }
         guard next.targetCount == context.directory.all.count else {

@@ -141,8 +141,8 @@ final class LoneClaimer {
             guard let rule = rules[batch.claimed.ruleVersion] else { return false }
             let definition = rule.compiled.definition
             return definition.delivery != .atMostOnce && definition.badgeSQL == nil && !rule.compiled.needsVariables
-                && !definition.calm.asks(in: batch.claimed.queue.lane, isAppQuiet: false)
-                && definition.calm.caps.isEmpty
+                && !definition.suppressions.asks(in: batch.claimed.queue.lane, isAppQuiet: false)
+                && definition.suppressions.caps.isEmpty
         }
     }
 }

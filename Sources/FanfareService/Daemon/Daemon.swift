@@ -20,7 +20,7 @@ public struct Daemon: Sendable {
     private let logger: Logger
     private let database: DatabaseSessions
     private let senders: SenderPools
-    private let feedback: FeedbackTeller
+    private let feedback: FeedbackDispatcher
     private let pipeline: Pipeline
     private let context: StageContext
 
@@ -64,7 +64,7 @@ public struct Daemon: Sendable {
         let results = Mailbox<RecorderMessage>()
         senders = SenderPools(apps, context: context, recorder: results)
         let hooks = try FeedbackHook.read(configuration.feedback, environment: environment)
-        feedback = FeedbackTeller(context: context, hooks: hooks)
+        feedback = FeedbackDispatcher(context: context, hooks: hooks)
         pipeline = Pipeline(context: context, senders: senders, results: results, feedback: feedback)
     }
 

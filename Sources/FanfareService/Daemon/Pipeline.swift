@@ -31,7 +31,7 @@ struct Pipeline {
     /// Tells applications what became of pushes, from the log.
     let tell: any Stage
 
-    init(context: StageContext, senders: SenderPools, results: Mailbox<RecorderMessage>, feedback: FeedbackTeller) {
+    init(context: StageContext, senders: SenderPools, results: Mailbox<RecorderMessage>, feedback: FeedbackDispatcher) {
         control = Controller(context: context)
         record = Recorder(context: context, mailbox: results)
         send = senders
@@ -46,7 +46,7 @@ struct Pipeline {
         }
         let board = QueryBoard()
         let queries = [false, true].map { QueryPlanner(context: context, board: board, isForSlow: $0) }
-        plan = queries + [SideQueuePlanner(context: context), planner]
+        plan = queries + [QuarantinePlanner(context: context), planner]
         let desk = ReadingDesk()
         schedule = [QueryReader(context: context, desk: desk), Scheduler(context: context, desk: desk)]
         maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []

@@ -36,7 +36,7 @@ final class Maintainer: Stage {
 }
 
 /// What one daemon does for all: checks rules and campaigns, ends what was aborted or cancelled, keeps the logs within their ring,
-/// folds counters, and looks whether all is well and whether events were left in the side queue, or wait for a query.
+/// folds counters, and looks whether all is well and whether events were left in the quarantine, or wait for a query.
 ///
 /// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
 struct Maintenance {
@@ -102,7 +102,7 @@ struct Maintenance {
 
     /// - Returns: whether no rules are left to check, and nothing that was aborted or cancelled is left to end.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
-        if try !connection.run(NextSideQueueEvent()).isEmpty { context.bells.aside.ring() }
+        if try !connection.run(NextQuarantinedEvent()).isEmpty { context.bells.quarantine.ring() }
         if try connection.run(AreQuestionsDue()).first == true { context.ringForQueries() }
         // Before the rules: a campaign that is put into force brings one.
         try CampaignKeeper(logger: context.logger)

@@ -210,7 +210,7 @@ private struct AudienceWork {
             // What it is gathered with is for others too.
             if match.onlyUser != nil { throw .gatheredForOneUser }
             // What else the rule says is for what is made of them.
-            guard let key = try rule.compiled.gatheringKey(event), let pace = rule.compiled.definition.gathering?.pace
+            guard let key = try rule.compiled.digestKey(event), let pace = rule.compiled.definition.digest?.pace
             else { return }
             return gathered.append(
                 GatheredEvent(eventID: match.eventID, ruleID: rule.ruleID, key: key, pace: pace)
@@ -269,7 +269,7 @@ extension DeferredMatch {
 }
 
 extension PostgresError {
-    /// As a statement that ran into its time-out: smaller sets are tried, and an event that is alone is set aside.
+    /// As a statement that ran into its time-out: smaller sets are tried, and an event that is alone is quarantined.
     fileprivate static let renderingTooLong = PostgresError(
         .cancelled,
         sqlState: "57014",

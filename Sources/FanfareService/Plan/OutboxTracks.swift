@@ -43,7 +43,7 @@ struct OutboxTrack {
 /// - **urgent**: those among them for the transactional lane. While the main way is behind it runs ahead; what it misses, the
 ///   main way meets.
 /// - **heavy**: types with many rules, a few events at a time, each type in its turn.
-/// - **suspects**: events that may be bombs, moved to the side queue.
+/// - **suspects**: events that may be bombs, moved to the quarantine.
 ///
 /// Events that wait for the judgement of a rule are on none. Which events are on which may change: then all begin anew, or
 /// one would be lost that the way it was on had not come to, and the way it is on now has passed.

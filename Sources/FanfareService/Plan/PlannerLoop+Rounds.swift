@@ -19,7 +19,7 @@ extension PlannerLoop {
 
     /// One round in one transaction.
     ///
-    /// A set that fails is tried again in smaller ones, until the event at fault is alone: that goes to the side queue.
+    /// A set that fails is tried again in smaller ones, until the event at fault is alone: that goes to the quarantine.
     ///
     /// - Returns: what it did; nothing where the set failed, and there is more then.
     mutating func plan(
@@ -34,8 +34,8 @@ extension PlannerLoop {
             let choice = try chosen(on: track, connection)
             let round =
                 way == .suspects
-                ? PlanRoundSummary(try connection.run(track.setAside(choice))) : try planSet(track, choice, connection)
-            if !round.aside.isEmpty { context.bells.aside.ring() }
+                ? PlanRoundSummary(try connection.run(track.quarantined(choice))) : try planSet(track, choice, connection)
+            if !round.quarantine.isEmpty { context.bells.quarantine.ring() }
             // The session itself says so only when the backlog of an outage is drained, which may take long.
             context.outage.works(Planner.name)
             if round.unjudged == unjudged {
@@ -172,26 +172,26 @@ extension PlannerLoop {
             tracks[way].limit.failed(taken, tookTooLong: error.isCancelled)
         } else {
             tracks[way].limit.recovered()
-            try setAside(by: track.setAside(choice, limit: 1), error, connection)
+            try quarantined(by: track.quarantined(choice, limit: 1), error, connection)
         }
     }
 
-    /// Goes on after a session was lost with a set: smaller ones are tried, and an event that was alone is set aside.
+    /// Goes on after a session was lost with a set: smaller ones are tried, and an event that was alone is quarantined.
     mutating func avoid(setOf taken: Int, on connection: PostgresConnection) throws(PostgresError) {
         guard taken > 0 else { return }
         guard taken == 1 else { return tracks[.main].limit.failed(taken, tookTooLong: true) }
         let lost = PostgresError(.cancelled, message: "the session was lost while the event was planned")
-        try setAside(by: tracks[.main].setAside(chosen(on: tracks[.main], connection), limit: 1), lost, connection)
+        try quarantined(by: tracks[.main].quarantined(chosen(on: tracks[.main], connection), limit: 1), lost, connection)
     }
 
-    private mutating func setAside(
-        by statement: SetAside,
+    private mutating func quarantined(
+        by statement: QuarantineEvents,
         _ error: PostgresError,
         _ connection: PostgresConnection
     ) throws(PostgresError) {
         // Where there is none to blame, or another planner has taken it meanwhile, this one begins anew.
-        guard let culprit = PlanRoundSummary(try connection.run(statement)).aside.first else { throw error }
-        context.bells.aside.ring()
+        guard let culprit = PlanRoundSummary(try connection.run(statement)).quarantine.first else { throw error }
+        context.bells.quarantine.ring()
         context.logger.warning(
             "an event could not be planned with others; it is planned alone",
             metadata: .about(
@@ -216,8 +216,8 @@ private struct Planned {
 }
 
 extension OutboxTrack {
-    /// Moves what the next round would take to the side queue.
-    fileprivate func setAside(_ choice: OutboxChoice?, limit: Int? = nil) -> SetAside {
-        SetAside(floor: floor, choice: choice ?? OutboxChoice(), limit: limit ?? self.limit.count)
+    /// Moves what the next round would take to the quarantine.
+    fileprivate func quarantined(_ choice: OutboxChoice?, limit: Int? = nil) -> QuarantineEvents {
+        QuarantineEvents(floor: floor, choice: choice ?? OutboxChoice(), limit: limit ?? self.limit.count)
     }
 }

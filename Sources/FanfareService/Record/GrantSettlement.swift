@@ -47,7 +47,7 @@ struct GrantSettlement {
 
 extension OpenBatch {
     /// Whether its rule has caps.
-    var hasCaps: Bool { !batch.rule.compiled.definition.calm.caps.isEmpty }
+    var hasCaps: Bool { !batch.rule.compiled.definition.suppressions.caps.isEmpty }
 
     /// The positions of pairs whose grants are to be corrected, and when they were sent, in milliseconds since 1970; nil where they
     /// were not.

@@ -87,7 +87,7 @@ final class ActiveBatch {
     }
 
     /// Lets a pair that was taken wait in the line of its device's own: as the next if it was taken from there, else as the last.
-    func setAside(_ index: Int, isNext: Bool) {
+    func quarantined(_ index: Int, isNext: Bool) {
         let line = ownLine(of: index)
         lines[line].waiting.insert(index, at: isNext ? lines[line].waiting.count : 0)
         remaining += 1

@@ -188,7 +188,7 @@ extension SenderDesk {
             }
             if let room, !leavesRoom(active.batch.device(of: pair), free: room - requests.count) {
                 let isApart = active.lines[chunk.line].device != nil
-                active.setAside(index, isNext: isApart)
+                active.quarantined(index, isNext: isApart)
                 if isApart { break }
                 continue
             }

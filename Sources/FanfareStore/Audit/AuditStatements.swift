@@ -16,7 +16,7 @@ package struct WaitingEvents: PostgresStatement {
         FROM (
             (SELECT id, created_at FROM fanfare.outbox ORDER BY xid, id LIMIT 1000)
             UNION ALL
-            (SELECT id, created_at FROM fanfare.outbox_slow ORDER BY xid, id LIMIT 1000)
+            (SELECT id, created_at FROM fanfare.quarantine ORDER BY xid, id LIMIT 1000)
             UNION ALL
             -- The first of each rule, from when on its query is due: until then it waits by right.
             (SELECT t.event_id, t.not_before

@@ -38,7 +38,7 @@ package struct FinishRuns: PostgresStatement {
                 SELECT l.fate, l.detail FROM fanfare.event_log AS l
                 WHERE l.day = fanfare.ring_day(o.event_id) AND l.id = o.event_id OFFSET 0
             ) AS e
-            WHERE NOT EXISTS (SELECT FROM fanfare.outbox_slow AS s WHERE s.id = o.event_id)
+            WHERE NOT EXISTS (SELECT FROM fanfare.quarantine AS s WHERE s.id = o.event_id)
                 AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = o.event_id)
                 AND NOT EXISTS (
                     SELECT FROM fanfare.gates AS g
@@ -51,7 +51,7 @@ package struct FinishRuns: PostgresStatement {
             FROM (SELECT * FROM fanfare.runs WHERE state IN ('running', 'aborting') AND emitted_xid IS NOT NULL OFFSET 0) AS o
             JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
             WHERE NOT EXISTS (SELECT FROM fanfare.outbox AS x WHERE x.xid = o.emitted_xid)
-                AND NOT EXISTS (SELECT FROM fanfare.outbox_slow AS x WHERE x.xid = o.emitted_xid)
+                AND NOT EXISTS (SELECT FROM fanfare.quarantine AS x WHERE x.xid = o.emitted_xid)
                 AND NOT EXISTS (
                     SELECT FROM fanfare.gates AS g
                     WHERE g.rule_id = c.rule_id AND g.run_id IS NULL AND (

@@ -2,7 +2,7 @@ package import FanfareCore
 package import PostgresClient
 
 /// How many batches of one of a target's queues a claim may take, of those behind one gate.
-package struct ClaimWish: Hashable {
+package struct ClaimRequest: Hashable {
     /// 0 for none.
     package var gate: Int32
     package var target: Int16
@@ -89,24 +89,24 @@ package struct ClaimBatches: PostgresStatement {
         \(ClaimSQL.taking)
         """
 
-    package let wishes: [ClaimWish]
+    package let requests: [ClaimRequest]
     package let owner: Int32
     package let leaseToken: Int64
 
     /// Asks for batches.
     ///
     /// - Parameters:
-    ///   - wishes: which, and how many; none behind a gate.
+    ///   - requests: which, and how many; none behind a gate.
     ///   - owner: whose they will be.
     ///   - leaseToken: what tells this claim from its owner's others.
-    package init(wishes: [ClaimWish], owner: Int32, leaseToken: Int64) {
-        self.wishes = wishes
+    package init(requests: [ClaimRequest], owner: Int32, leaseToken: Int64) {
+        self.requests = requests
         self.owner = owner
         self.leaseToken = leaseToken
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        ClaimSQL.bind(wishes, owner: owner, leaseToken: leaseToken, to: &binds)
+        ClaimSQL.bind(requests, owner: owner, leaseToken: leaseToken, to: &binds)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedBatch {
@@ -116,7 +116,7 @@ package struct ClaimBatches: PostgresStatement {
 
 /// Takes batches that are due, also of those behind open gates; otherwise as ``ClaimBatches``, which is the cheaper one.
 ///
-/// Whether a gate is open is looked at here: whoever wishes may have heard of it half a second ago, and what is paused by now
+/// Whether a gate is open is looked at here: whoever requests may have heard of it half a second ago, and what is paused by now
 /// stays where it is, and so does what has a rate by now, which ``ClaimPaced`` takes. All gates of a queue have its room in
 /// common, and what was due first goes first.
 package struct ClaimGated: PostgresStatement {
@@ -134,25 +134,25 @@ package struct ClaimGated: PostgresStatement {
         \(ClaimSQL.taking)
         """
 
-    package let wishes: [ClaimWish]
+    package let requests: [ClaimRequest]
     package let owner: Int32
     package let leaseToken: Int64
 
     /// Asks for batches.
     ///
     /// - Parameters:
-    ///   - wishes: which, and how many.
+    ///   - requests: which, and how many.
     ///   - owner: whose they will be.
     ///   - leaseToken: what tells this claim from its owner's others.
-    package init(wishes: [ClaimWish], owner: Int32, leaseToken: Int64) {
-        self.wishes = wishes
+    package init(requests: [ClaimRequest], owner: Int32, leaseToken: Int64) {
+        self.requests = requests
         self.owner = owner
         self.leaseToken = leaseToken
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        ClaimSQL.bind(wishes, owner: owner, leaseToken: leaseToken, to: &binds)
-        binds.append(wishes.map(\.gate))
+        ClaimSQL.bind(requests, owner: owner, leaseToken: leaseToken, to: &binds)
+        binds.append(requests.map(\.gate))
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedBatch {

@@ -81,7 +81,7 @@ package struct ClaimPaced: PostgresStatement {
         SELECT (extract(epoch FROM a.wait) * 1000000)::bigint, t.* FROM again AS a LEFT JOIN taken AS t ON true
         """
 
-    package let wishes: [ClaimWish]
+    package let requests: [ClaimRequest]
     package let gate: Int32
     package let rates: [Int32]
     package let owner: Int32
@@ -91,30 +91,30 @@ package struct ClaimPaced: PostgresStatement {
     /// Asks for batches.
     ///
     /// - Parameters:
-    ///   - gate: the gate that all wishes are for; 0 for none.
+    ///   - gate: the gate that all requests are for; 0 for none.
     ///   - rates: those that all their targets have, besides the gate's.
-    ///   - wishes: which, and how many of each queue.
+    ///   - requests: which, and how many of each queue.
     ///   - owner: whose they will be.
     ///   - leaseToken: what tells this claim from its owner's others.
     ///   - now: what the time is once the rates are locked; nil for what the database's clock says then.
     package init(
         gate: Int32,
         rates: [Int32] = [],
-        wishes: [ClaimWish],
+        requests: [ClaimRequest],
         owner: Int32,
         leaseToken: Int64,
         now: Timestamp? = nil
     ) {
         self.gate = gate
         self.rates = rates
-        self.wishes = wishes
+        self.requests = requests
         self.owner = owner
         self.leaseToken = leaseToken
         self.now = now
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        ClaimSQL.bind(wishes, owner: owner, leaseToken: leaseToken, to: &binds)
+        ClaimSQL.bind(requests, owner: owner, leaseToken: leaseToken, to: &binds)
         binds.append(gate)
         binds.append(now)
         binds.append(rates)

@@ -32,15 +32,15 @@ enum ClaimSQL {
         """
     }
 
-    /// Binds `$1` to `$7`: owner, lease token, and the wishes but for their gates.
-    static func bind(_ wishes: [ClaimWish], owner: Int32, leaseToken: Int64, to binds: inout PostgresBinds) {
+    /// Binds `$1` to `$7`: owner, lease token, and the requests but for their gates.
+    static func bind(_ requests: [ClaimRequest], owner: Int32, leaseToken: Int64, to binds: inout PostgresBinds) {
         binds.append(owner)
         binds.append(leaseToken)
-        binds.append(wishes.map(\.target))
-        binds.append(wishes.map(\.queue.lane.rawValue))
-        binds.append(wishes.map(\.queue.isRetry))
-        binds.append(wishes.map(\.count))
-        binds.append(wishes.map(\.floor))
+        binds.append(requests.map(\.target))
+        binds.append(requests.map(\.queue.lane.rawValue))
+        binds.append(requests.map(\.queue.isRetry))
+        binds.append(requests.map(\.count))
+        binds.append(requests.map(\.floor))
     }
 
     /// Reads what ``taking`` returns.

@@ -14,7 +14,7 @@ package enum AdvisoryLock {
     package static let sleeping: Int32 = 2
     package static let foreignChannels: Int32 = 3
     package static let maintenance: Int32 = 4
-    package static let sideQueue: Int32 = 5
+    package static let quarantine: Int32 = 5
     /// Held by a transaction that puts checked rules into force.
     package static let activation: Int32 = 6
     /// Held by a transaction that numbers feedback.

@@ -19,7 +19,7 @@ package struct Gate: Hashable, Sendable {
     package let isPaused: Bool
     /// Whether what waits behind it is claimed at a rate.
     package let isPaced: Bool
-    /// Whether it is a rule's, of which there are many, and nothing waits behind it: then nobody wishes for anything there.
+    /// Whether it is a rule's, of which there are many, and nothing waits behind it: then nobody requests for anything there.
     package let isIdle: Bool
 
     package init(

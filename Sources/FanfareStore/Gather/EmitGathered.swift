@@ -1,21 +1,21 @@
 package import PostgresClient
 
 /// What left of what one rule gathered.
-package struct EmittedGatherings {
+package struct EmittedDigests {
     package let app: String
     package let rule: String
     /// How many events were emitted.
     package let emitted: Int32
-    /// How many gatherings made none: the rule is dropped, or all that they name was cancelled.
+    /// How many open_digests made none: the rule is dropped, or all that they name was cancelled.
     package let leftOut: Int32
     /// How many events were in all of them.
     package let events: Int64
 }
 
 /// Emits what is due of what was gathered, some of it at a time, in a transaction of its own; no row where nothing is due.
-package struct EmitGathered: PostgresStatement {
-    package static let name = "emit_gathered"
-    package static let sql = "SELECT app, rule, emitted, left_out, events FROM fanfare.emit_gathered($1::timestamptz)"
+package struct EmitDigests: PostgresStatement {
+    package static let name = "emit_digests"
+    package static let sql = "SELECT app, rule, emitted, left_out, events FROM fanfare.emit_digests($1::timestamptz)"
 
     private let now: Timestamp
 
@@ -28,8 +28,8 @@ package struct EmitGathered: PostgresStatement {
         binds.append(now)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EmittedGatherings {
-        EmittedGatherings(
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EmittedDigests {
+        EmittedDigests(
             app: try row.string(0),
             rule: try row.string(1),
             emitted: try row.int32(2),
@@ -39,10 +39,10 @@ package struct EmitGathered: PostgresStatement {
     }
 }
 
-/// When the next gathering is due, or was; no row where there is none.
-package struct NextGathering: PostgresStatement {
-    package static let name = "next_gathering"
-    package static let sql = "SELECT g.due_at FROM fanfare.gatherings AS g ORDER BY g.due_at LIMIT 1"
+/// When the next digest is due, or was; no row where there is none.
+package struct NextOpenDigest: PostgresStatement {
+    package static let name = "next_open_digest"
+    package static let sql = "SELECT g.due_at FROM fanfare.open_digests AS g ORDER BY g.due_at LIMIT 1"
 
     package init() {}
 

@@ -8,9 +8,9 @@ package struct GatheredEvent {
     package let ruleID: Int32
     /// What tells with which others.
     package let key: String
-    package let pace: Gathering.Pace
+    package let pace: DigestDefinition.Pace
 
-    package init(eventID: Int64, ruleID: Int32, key: String, pace: Gathering.Pace) {
+    package init(eventID: Int64, ruleID: Int32, key: String, pace: DigestDefinition.Pace) {
         (self.eventID, self.ruleID, self.key, self.pace) = (eventID, ruleID, key, pace)
     }
 
@@ -36,12 +36,12 @@ package struct GatheredEvent {
 /// Of a key that all events have, one row is written: it names the newest, and counts all. In the order of rules and keys, so that two
 /// planners do not deadlock.
 package struct GatherEvents: PostgresStatement {
-    /// How many events a gathering names.
+    /// How many events a digest names.
     private static let named = 100
 
     package static let name = "gather_events"
     package static let sql = """
-        INSERT INTO fanfare.gatherings AS g (rule_id, key, began_at, due_at, last_at, count, event_ids)
+        INSERT INTO fanfare.open_digests AS g (rule_id, key, began_at, due_at, last_at, count, event_ids)
         SELECT e.rule_id, e.key, $1::timestamptz, $1 + max(e.span) * interval '1 second',
             $1 + max(e.longest) * interval '1 second', count(*), (array_agg(e.event_id ORDER BY e.event_id DESC))[1:\(named)]
         FROM unnest($2::int[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[]) AS e (rule_id, key, event_id, span, longest)

@@ -18,7 +18,7 @@ package struct FinishGates: PostgresStatement {
         unplanned AS MATERIALIZED (
             SELECT type FROM fanfare.outbox GROUP BY type
             UNION ALL
-            SELECT type FROM fanfare.outbox_slow GROUP BY type
+            SELECT type FROM fanfare.quarantine GROUP BY type
         ),
         empty AS MATERIALIZED (
             SELECT g.id, r.dropped_at IS NULL AS goes_on

@@ -104,10 +104,10 @@ package struct IsRingDayOver: PostgresStatement {
         SELECT CASE
             WHEN newest.day < (now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - $2::int THEN NOT (
                 EXISTS (SELECT FROM fanfare.outbox WHERE fanfare.ring_day(id) = $1)
-                OR EXISTS (SELECT FROM fanfare.outbox_slow WHERE fanfare.ring_day(id) = $1)
+                OR EXISTS (SELECT FROM fanfare.quarantine WHERE fanfare.ring_day(id) = $1)
                 OR EXISTS (SELECT FROM fanfare.plans WHERE fanfare.ring_day(event_id) = $1)
                 OR EXISTS (SELECT FROM fanfare.audience_queries WHERE fanfare.ring_day(event_id) = $1)
-                OR EXISTS (SELECT FROM fanfare.gatherings AS g, unnest(g.event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)
+                OR EXISTS (SELECT FROM fanfare.open_digests AS g, unnest(g.event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)
                 OR EXISTS (SELECT FROM fanfare.batches WHERE fanfare.ring_day(event_id) = $1
                     OR EXISTS (SELECT FROM unnest(event_ids) AS e (id) WHERE fanfare.ring_day(e.id) = $1)))
             ELSE false
@@ -144,13 +144,13 @@ package struct ForgetEvents: PostgresStatement {
         needed AS MATERIALIZED (
             SELECT id FROM fanfare.outbox
             UNION ALL
-            SELECT id FROM fanfare.outbox_slow
+            SELECT id FROM fanfare.quarantine
             UNION ALL
             SELECT p.event_id FROM fanfare.plans AS p
             UNION ALL
             SELECT q.event_id FROM fanfare.audience_queries AS q
             UNION ALL
-            SELECT e.id FROM fanfare.gatherings AS g CROSS JOIN LATERAL unnest(g.event_ids) AS e (id)
+            SELECT e.id FROM fanfare.open_digests AS g CROSS JOIN LATERAL unnest(g.event_ids) AS e (id)
             UNION ALL
             SELECT b.event_id FROM fanfare.batches AS b WHERE b.event_id IS NOT NULL
             UNION ALL

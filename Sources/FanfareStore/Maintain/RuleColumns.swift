@@ -16,7 +16,7 @@ package struct RuleColumns: Equatable {
     package var supersede: Bool
     package var enabled: Bool
     /// Whether its events are gathered: then a version beside it takes them, and it takes what is made of them.
-    package var isGathering = false
+    package var isDigest = false
 }
 
 extension RuleColumns {
@@ -41,7 +41,7 @@ extension RuleColumns {
             ttlSeconds: definition.ttl?.seconds,
             supersede: definition.dropsOlder,
             enabled: definition.enabled,
-            isGathering: definition.gathering != nil
+            isDigest: definition.digest != nil
         )
     }
 

@@ -67,13 +67,13 @@ package struct ActivateRules: PostgresStatement {
             SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                 $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[], $14::boolean[]) AS g (id, event_type,
                 when_path, audience, audience_path, devices_path, kind, provider, lane, ttl, supersede, enabled, native_provider,
-                is_gathering)
+                is_digest)
         ),
         activated AS (
             UPDATE fanfare.rule_versions AS v
             SET state = 'active', checked_at = clock_timestamp(), app_id = r.app_id, rule_created_at = r.created_at,
-                event_type = CASE WHEN g.is_gathering THEN concat('digest.', a.name, '.', r.name) ELSE g.event_type END,
-                when_path = CASE WHEN NOT g.is_gathering THEN g.when_path::jsonpath END, audience = g.audience,
+                event_type = CASE WHEN g.is_digest THEN concat('digest.', a.name, '.', r.name) ELSE g.event_type END,
+                when_path = CASE WHEN NOT g.is_digest THEN g.when_path::jsonpath END, audience = g.audience,
                 audience_path = g.audience_path::jsonpath, devices_path = g.devices_path::jsonpath, kind = g.kind,
                 provider = g.provider, lane = g.lane, ttl = make_interval(secs => g.ttl::float8), supersede = g.supersede,
                 enabled = g.enabled,
@@ -86,19 +86,19 @@ package struct ActivateRules: PostgresStatement {
             FROM good AS g, fanfare.rules AS r, fanfare.apps AS a
             WHERE v.id = g.id AND v.state = 'unchecked' AND r.id = v.rule_id AND a.id = r.app_id
             RETURNING v.rule_id, v.version, v.definition, v.retired_at, v.app_id, v.rule_created_at, v.kind, v.ttl, v.enabled,
-                g.event_type, g.when_path, g.is_gathering, 'gather/' || r.name AS gatherer
+                g.event_type, g.when_path, g.is_digest, 'gather/' || r.name AS gatherer
         ),
         newest AS (
             SELECT DISTINCT ON (a.rule_id) a.* FROM activated AS a ORDER BY a.rule_id, a.version DESC
         ),
         gatherers AS (
             INSERT INTO fanfare.rules AS r (app_id, name, created_at)
-            SELECT n.app_id, n.gatherer, n.rule_created_at FROM newest AS n WHERE n.is_gathering AND n.retired_at IS NULL
+            SELECT n.app_id, n.gatherer, n.rule_created_at FROM newest AS n WHERE n.is_digest AND n.retired_at IS NULL
             -- To learn the id of one that there is.
             ON CONFLICT (app_id, name) WHERE dropped_at IS NULL DO UPDATE SET name = excluded.name
             RETURNING r.id, r.app_id, r.name
         ),
-        gathering AS (
+        digest AS (
             INSERT INTO fanfare.rule_versions (rule_id, version, definition, state, checked_at, app_id, event_type, rule_created_at,
                 when_path, audience, kind, lane, ttl, enabled)
             SELECT g.id, n.version, n.definition, 'active', clock_timestamp(), n.app_id, n.event_type, n.rule_created_at,
@@ -107,11 +107,11 @@ package struct ActivateRules: PostgresStatement {
         ),
         -- Those that there were; most rules never had any.
         standing AS (
-            SELECT r.id AS rule_id, n.version, n.is_gathering FROM newest AS n
+            SELECT r.id AS rule_id, n.version, n.is_digest FROM newest AS n
             JOIN fanfare.rules AS r ON r.app_id = n.app_id AND r.name = n.gatherer AND r.dropped_at IS NULL
         ),
         ended AS (
-            UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp() FROM standing AS s WHERE r.id = s.rule_id AND NOT s.is_gathering
+            UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp() FROM standing AS s WHERE r.id = s.rule_id AND NOT s.is_digest
         )
         UPDATE fanfare.rule_versions AS old SET retired_at = clock_timestamp()
         FROM (SELECT rule_id, version FROM newest UNION ALL SELECT rule_id, version FROM standing) AS n
@@ -139,7 +139,7 @@ package struct ActivateRules: PostgresStatement {
         binds.append(columns.map(\.supersede))
         binds.append(columns.map(\.enabled))
         binds.append(columns.map(\.nativeProvider))
-        binds.append(columns.map(\.isGathering))
+        binds.append(columns.map(\.isDigest))
     }
 }
 

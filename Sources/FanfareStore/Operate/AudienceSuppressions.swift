@@ -70,7 +70,7 @@ extension AudienceQuery {
                 binds: [rule.app]
             ).rows[0][0] == "t"
         guard
-            rule.calm.asks(in: rule.lane, isAppQuiet: isQuiet) || !rule.calm.caps.isEmpty || rule.groups.holdout != nil
+            rule.suppressions.asks(in: rule.lane, isAppQuiet: isQuiet) || !rule.suppressions.caps.isEmpty || rule.groups.holdout != nil
         else { return [:] }
         let own = Self.binds(rule, times)
         let sql = suppressionsSQL
@@ -102,13 +102,13 @@ extension AudienceQuery {
 
     private static func binds(_ rule: RuleDefinition, _ times: AudienceTimes) -> [String?] {
         func text(_ flag: Bool) -> String { flag ? "t" : "f" }
-        let hours = rule.calm.ownHours
+        let hours = rule.suppressions.ownHours
         var isHeld: String?
         if let hours { isHeld = text(hours.mode == .hold) }
         var begin: String?
         if let time = times.begin { begin = String(time.microseconds) }
-        let caps: [JSONValue] = rule.calm.caps.map { .string($0) }
-        var binds: [String?] = [rule.calm.category, text(rule.calm.goesByApp(in: rule.lane))]
+        let caps: [JSONValue] = rule.suppressions.caps.map { .string($0) }
+        var binds: [String?] = [rule.suppressions.category, text(rule.suppressions.goesByApp(in: rule.lane))]
         binds += [hours?.from, hours?.until, isHeld]
         binds += [JSONValue.array(caps).text, rule.json.text]
         binds += [begin, times.wall, times.defaultZone, String(rule.ttl?.seconds ?? 86_400)]

@@ -109,16 +109,16 @@ package struct OutboxSizes: PostgresStatement {
     }
 }
 
-/// Moves the events that a round would take to the side queue, where each is planned alone, without looking at them.
+/// Moves the events that a round would take to the quarantine, where each is planned alone, without looking at them.
 ///
 /// A daemon of the version before, and any leader of maintenance, finds them there too.
-package struct SetAside: PostgresStatement {
-    package static let name = "set_aside"
+package struct QuarantineEvents: PostgresStatement {
+    package static let name = "quarantine_events"
     package static let sql = """
         WITH
         \(OutboxLook.takeSQL(where: OutboxChoice.condition(parametersFrom: 6))),
         moved AS (
-            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own)
+            INSERT INTO fanfare.quarantine (xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own)
             SELECT xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own FROM taken
         )
         SELECT 0::smallint, (SELECT count(*) FROM taken), 0, pg_current_snapshot()::text

@@ -47,7 +47,7 @@ package struct OutboxFloor: Equatable {
     }
 }
 
-/// Where an event lies in the outbox or the side queue.
+/// Where an event lies in the outbox or the quarantine.
 package struct OutboxPlace: Hashable {
     package let xid: String
     package let id: Int64

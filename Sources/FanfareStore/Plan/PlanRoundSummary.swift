@@ -41,8 +41,8 @@ package struct PlanRoundSummary {
     package var lone: [LoneBatch?] = []
     /// Which rule versions events wait for, in a form that only tells whether they are the same; nil if there are none.
     package var unjudged: String?
-    /// What was moved to the side queue.
-    package var aside: [OutboxSize] = []
+    /// What was moved to the quarantine.
+    package var quarantine: [OutboxSize] = []
     /// Some of those that were refused, matched no rule, or repeat a key.
     package var ended: [EndedEvent] = []
 
@@ -55,7 +55,7 @@ package struct PlanRoundSummary {
                 self.snapshot = OutboxSnapshot(snapshot)
             case .last(let place): last = place
             case .unjudged(let versions): unjudged = versions
-            case .aside(let event): aside.append(event)
+            case .aside(let event): quarantine.append(event)
             case .ended(let event): ended.append(event)
             case .fate(let fate, let events): fates[fate] = events
             case .deferred(let match): deferred.append(match)

@@ -77,7 +77,7 @@ struct UnrecordedBudgetTests {
         #expect(budget.share(of: 0) == 4096 && budget.held == 0)
     }
 
-    @Test func negativeAndZeroWishesTakeNothing() {
+    @Test func negativeAndZeroRequestsTakeNothing() {
         var budget = UnrecordedBudget<Int>()
         #expect(budget.acquire(0, for: 1, lane: .bulk) == 0 && budget.acquire(-9, for: 1, lane: .bulk) == 0)
     }

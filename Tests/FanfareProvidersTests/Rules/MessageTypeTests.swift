@@ -167,8 +167,8 @@ struct MessageTypeTests {
     @Test func digestsGoByThePayloadsUser() throws {
         let digest: JSONValue = ["digest": ["every": "1m", "by": "{{user}}"]]
         let source = rule(message: ["notification": ["title": "T"]], digest)
-        #expect(try CompiledRule(json: source).gatheringKey(event(["user": "ann"])) == "ann")
-        #expect(throws: RenderProblem.missing(name: "user")) { try CompiledRule(json: source).gatheringKey(event()) }
+        #expect(try CompiledRule(json: source).digestKey(event(["user": "ann"])) == "ann")
+        #expect(throws: RenderProblem.missing(name: "user")) { try CompiledRule(json: source).digestKey(event()) }
         let byDevice = source.setting("digest", to: ["every": "1m", "by": "{{user.id}}"])
         #expect(problem(byDevice)?.reason == "depends on a device")
     }

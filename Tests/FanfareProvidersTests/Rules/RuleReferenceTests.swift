@@ -17,8 +17,8 @@ import Testing
         expect(own, below: "", toBe: RuleDefinition.keys)
         let ofQuietHours = RuleDefinition.described.filter { $0.path.hasPrefix(nested) }
         expect(ofQuietHours, below: nested, toBe: QuietHours.keys)
-        expect(Gathering.digest, below: "digest.", toBe: Gathering.digestKeys)
-        expect(Gathering.debounce, below: "debounce.", toBe: Gathering.debounceKeys)
+        expect(DigestDefinition.digest, below: "digest.", toBe: DigestDefinition.digestKeys)
+        expect(DigestDefinition.debounce, below: "debounce.", toBe: DigestDefinition.debounceKeys)
         expect(AudienceDefinition.described, below: "to.", toBe: AudienceDefinition.keys)
         #expect(own.filter(\.isRequired).map(\.path) == ["name", "app", "event", "to", "message"])
         for key in own where key.isRequired {

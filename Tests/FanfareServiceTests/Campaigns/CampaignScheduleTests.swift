@@ -240,7 +240,7 @@ struct CampaignScheduleTests {
                 (ahead, '2 hours', 1 | (32 << 16), NULL, NULL),
                 (ahead, '3 hours', 0, ahead + '3 hours', NULL),
                 (ahead, '4 hours', 0, NULL, 1)) AS n (made, wait, history, due, owner);
-            INSERT INTO fanfare.gatherings (rule_id, key, began_at, due_at, last_at, count, event_ids)
+            INSERT INTO fanfare.open_digests (rule_id, key, began_at, due_at, last_at, count, event_ids)
             SELECT 1, 'ahead', ahead, ahead + '10 minutes', ahead + '30 minutes', 1, '{1}'::bigint[] FROM fixed
             UNION ALL SELECT 1, 'before', at - interval '1 minute', at + '9 minutes', NULL, 1, '{1}'::bigint[] FROM fixed;
             INSERT INTO fanfare.audience_queries (event_id, rule_version, created_at, not_before)
@@ -262,8 +262,8 @@ struct CampaignScheduleTests {
                 try waits("not_before", of: "batches")
                     == "0, 0, 60, 1200, 266400, 270000, 273600"
             )
-            #expect(try waits("due_at", of: "gatherings") == "540, 600")
-            #expect(try waits("last_at", of: "gatherings") == "1800")
+            #expect(try waits("due_at", of: "open_digests") == "540, 600")
+            #expect(try waits("last_at", of: "open_digests") == "1800")
             #expect(try waits("not_before", of: "audience_queries") == "60")
             #expect(try waits("next_free", of: "rates") == "10")
         }

@@ -29,8 +29,8 @@ struct ClaimTests {
         -> [ClaimedBatch]
     {
         let target = try world.connection.run(AllTargets()).first { $0.environment == "production" }!
-        let wish = ClaimWish(target: target.id, queue: queue, count: count, floor: floor)
-        return try world.connection.run(ClaimBatches(wishes: [wish], owner: 1, leaseToken: 9))
+        let request = ClaimRequest(target: target.id, queue: queue, count: count, floor: floor)
+        return try world.connection.run(ClaimBatches(requests: [request], owner: 1, leaseToken: 9))
     }
 
     @Test func oldestFirstAndNoMoreThanAsked() throws {

@@ -61,9 +61,9 @@ struct GateQueueTests {
     @Test func theCheapClaimSeesNoGate() throws {
         let gate = try world.gate("gated")
         _ = try emitBoth()
-        let wishes = try world.wishes(gates: [])
+        let requests = try world.requests(gates: [])
         #expect(
-            try world.connection.run(ClaimBatches(wishes: wishes, owner: 1, leaseToken: 1)).map(\.gate) == [0, 0, 0]
+            try world.connection.run(ClaimBatches(requests: requests, owner: 1, leaseToken: 1)).map(\.gate) == [0, 0, 0]
         )
         #expect(try waiting(where: "owner IS NULL AND gate_id = \(gate)") == 3)
     }

@@ -43,12 +43,12 @@ extension World {
         ) == "t"
     }
 
-    /// What there is to wish for: of every target, behind no gate and behind these.
-    func wishes(gates: [Int32], count: Int32 = 1000) throws -> [ClaimWish] {
+    /// What there is to request for: of every target, behind no gate and behind these.
+    func requests(gates: [Int32], count: Int32 = 1000) throws -> [ClaimRequest] {
         try connection.run(AllTargets()).flatMap { target in
             SendQueue.allCases.flatMap { queue in
                 ([0] + gates).map { gate in
-                    ClaimWish(gate: gate, target: target.id, queue: queue, count: count, floor: .minusInfinity)
+                    ClaimRequest(gate: gate, target: target.id, queue: queue, count: count, floor: .minusInfinity)
                 }
             }
         }
@@ -56,8 +56,8 @@ extension World {
 
     /// Claims what is due behind no gate and behind these.
     func claim(gates: [Int32], count: Int32 = 1000, owner: Int32 = 1, leaseToken: Int64 = 1) throws -> [ClaimedBatch] {
-        let wishes = try wishes(gates: gates, count: count)
-        return try connection.run(ClaimGated(wishes: wishes, owner: owner, leaseToken: leaseToken))
+        let requests = try requests(gates: gates, count: count)
+        return try connection.run(ClaimGated(requests: requests, owner: owner, leaseToken: leaseToken))
     }
 
     /// Lets the leader's statements end what was aborted, and the gates that nothing is left behind.

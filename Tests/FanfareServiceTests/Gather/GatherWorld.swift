@@ -17,10 +17,10 @@ extension World {
     /// Emits what is due of what was gathered.
     ///
     /// - Parameter time: by when, as SQL; what is gathered for a day at most is due a day later.
-    func emitGathered(at time: String = "now() + interval '1 day'") throws {
+    func emitDigests(at time: String = "now() + interval '1 day'") throws {
         let now = try connection.number("SELECT (extract(epoch FROM \(time)) * 1000000)::bigint")
         let scheduler = Scheduler(context: context, desk: ReadingDesk())
-        while try scheduler.emitGathered(on: connection, at: Timestamp(microseconds: now)) == 0 {}
+        while try scheduler.emitDigests(on: connection, at: Timestamp(microseconds: now)) == 0 {}
     }
 
     /// What left under a rule's name and is planned: a column of its events, oldest first.

@@ -129,10 +129,10 @@ struct RetentionTests {
         VALUES ($1, 1, 1, 1, '[{}]', 9)
         """,
         "INSERT INTO fanfare.audience_queries (event_id, rule_version) VALUES ($1, 1)",
-        "INSERT INTO fanfare.gatherings (rule_id, key, began_at, due_at, count, event_ids) VALUES (1, 'k', now(), now(), 1, ARRAY[$1::bigint])",
+        "INSERT INTO fanfare.open_digests (rule_id, key, began_at, due_at, count, event_ids) VALUES (1, 'k', now(), now(), 1, ARRAY[$1::bigint])",
         "INSERT INTO fanfare.outbox (id, type, payload) VALUES ($1, 'e', '{}')",
         """
-        INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
+        INSERT INTO fanfare.quarantine (xid, id, created_at, type, payload)
         VALUES (pg_current_xact_id(), $1, now(), 'e', '{}')
         """,
     ]
@@ -147,7 +147,7 @@ struct RetentionTests {
         let days = "SELECT \(Self.today) - (id >> 32) FROM fanfare.event_log ORDER BY 1"
         #expect(try world.connection.column(days) == ["0", "32"])
         try world.connection.execute(
-            "DELETE FROM fanfare.batches; DELETE FROM fanfare.plans; DELETE FROM fanfare.audience_queries; DELETE FROM fanfare.gatherings"
+            "DELETE FROM fanfare.batches; DELETE FROM fanfare.plans; DELETE FROM fanfare.audience_queries; DELETE FROM fanfare.open_digests"
         )
         try tidyUp(world)
         #expect(try left(in: world) == [0])
@@ -169,7 +169,7 @@ struct RetentionTests {
         try world.connection.execute(
             """
             DELETE FROM fanfare.batches; DELETE FROM fanfare.plans; DELETE FROM fanfare.outbox;
-            DELETE FROM fanfare.outbox_slow; DELETE FROM fanfare.audience_queries; DELETE FROM fanfare.gatherings
+            DELETE FROM fanfare.quarantine; DELETE FROM fanfare.audience_queries; DELETE FROM fanfare.open_digests
             """
         )
         try tidyUp(world)

@@ -29,7 +29,7 @@ struct DatabaseProblemTests {
         // Tried more than once.
         while log.count(of: "42P01") < 2 { try world.connection.waitUntil("SELECT pg_sleep(0.005) IS NOT NULL") }
         #expect(try events.map(world.fate) == ["waiting", "waiting", "waiting"])
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine") == 0)
         try world.connection.execute("ALTER TABLE fanfare.event_keys_for_now RENAME TO event_keys")
         for event in events {
             try world.connection.waitUntil("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(event)")
@@ -37,14 +37,14 @@ struct DatabaseProblemTests {
         }
     }
 
-    @Test func inTheSideQueueTheyWaitToo() throws {
+    @Test func inTheQuarantineTheyWaitToo() throws {
         let world = try World()
         let device = try world.device("aa", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         let event = try world.emit("e", #"{"u": "u"}"#)
-        try world.setAside(1)
+        try world.quarantined(1)
         try world.connection.execute("ALTER TABLE fanfare.event_keys RENAME TO event_keys_for_now")
-        var lane = SideQueue(context: world.context)
+        var lane = Quarantine(context: world.context)
         let error = #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) }
         #expect(error?.sqlState == "42P01")
         #expect(try world.fate(event) == "waiting")

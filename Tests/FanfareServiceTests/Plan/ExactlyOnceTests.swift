@@ -23,7 +23,7 @@ struct ExactlyOnceTests {
             let terminated = try Self.terminate(seed: seed, rounds: 25, on: world.connection)
             let committed = emitters.map { $0.finish() }
             try world.connection.waitUntil("SELECT NOT EXISTS (SELECT FROM fanfare.outbox)")
-            try world.connection.waitUntil("SELECT NOT EXISTS (SELECT FROM fanfare.outbox_slow)")
+            try world.connection.waitUntil("SELECT NOT EXISTS (SELECT FROM fanfare.quarantine)")
             try world.connection.waitUntil("SELECT NOT EXISTS (SELECT FROM fanfare.plans)")
             for planner in planners { planner.stop() }
             #expect(terminated > 0)

@@ -52,20 +52,20 @@ struct TraceTests {
         #expect(try world.connection.column("SELECT trace_id FROM fanfare.events") == [Self.id])
     }
 
-    @Test func theSideQueueKeepsIt() throws {
+    @Test func theQuarantineKeepsIt() throws {
         let world = try World()
         try world.connection.execute("SET fanfare.traceparent = '\(Self.text)'")
         let first = try world.emit("with spaces in it")
         try world.connection.execute("RESET fanfare.traceparent")
         let second = try world.emit("e")
-        let aside = PlanRoundSummary(try world.connection.run(SetAside(floor: OutboxFloor(), limit: 10))).aside
-        #expect(aside.map(\.eventID) == [first, second] && aside.map(\.traceID) == [Self.id, nil])
-        #expect(aside.map(\.type) == ["with spaces in it", "e"])
+        let quarantine = PlanRoundSummary(try world.connection.run(QuarantineEvents(floor: OutboxFloor(), limit: 10))).aside
+        #expect(quarantine.map(\.eventID) == [first, second] && quarantine.map(\.traceID) == [Self.id, nil])
+        #expect(quarantine.map(\.type) == ["with spaces in it", "e"])
         let xid = try #require(
-            try world.connection.text("SELECT xid FROM fanfare.outbox_slow WHERE id = $1", "\(first)")
+            try world.connection.text("SELECT xid FROM fanfare.quarantine WHERE id = $1", "\(first)")
         )
         let refused = try world.connection.run(
-            RefuseSideQueueEvent(event: OutboxPlace(xid: xid, id: first), detail: "d")
+            RefuseQuarantinedEvent(event: OutboxPlace(xid: xid, id: first), detail: "d")
         )
         #expect(refused.map(\.id) == [first] && refused.map(\.traceID) == [Self.id])
         try world.plan()

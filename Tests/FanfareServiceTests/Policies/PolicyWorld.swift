@@ -26,8 +26,8 @@ extension World {
     }
 
     /// What there is to claim as a daemon sees it that may send for all targets.
-    func wishList(gates: [Gate] = []) throws -> WishList {
-        WishList(
+    func claimRequests(gates: [Gate] = []) throws -> ClaimRequests {
+        ClaimRequests(
             room: SenderRoster.empty.room,
             targets: try connection.run(AllTargets()).sorted { $0.id < $1.id },
             gates: gates,
@@ -45,13 +45,13 @@ extension World {
     /// - Returns: the batches, and when there is more.
     func claim(
         _ pace: Pace,
-        of list: WishList,
+        of list: ClaimRequests,
         at now: Double,
         owner: Int32 = 1
     ) throws -> (batches: [ClaimedBatch], wait: Double?) {
-        let wishes = list.paces.filter { $0.value == pace }.keys.flatMap { place in
+        let requests = list.paces.filter { $0.value == pace }.keys.flatMap { place in
             [false, true].map { isRetry in
-                ClaimWish(
+                ClaimRequest(
                     gate: place.gate,
                     target: place.target,
                     queue: SendQueue(lane: place.lane, isRetry: isRetry),
@@ -64,7 +64,7 @@ extension World {
             ClaimPaced(
                 gate: pace.gate,
                 rates: pace.rates,
-                wishes: wishes,
+                requests: requests,
                 owner: owner,
                 leaseToken: 1,
                 now: Timestamp(microseconds: 1_767_225_600_000_000 + Int64(now * 1_000_000))

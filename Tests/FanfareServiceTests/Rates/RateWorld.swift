@@ -57,10 +57,10 @@ extension World {
     /// - Returns: how many pairs each batch has, and when there is more.
     @discardableResult
     func claim(paced gate: Int32, at now: Double? = nil, owner: Int32 = 1) throws -> (sizes: [Int], wait: Double?) {
-        let wishes = try wishes(gates: [gate]).filter { $0.gate == gate }
+        let requests = try requests(gates: [gate]).filter { $0.gate == gate }
         let time = now.map { Timestamp(microseconds: 1_767_225_600_000_000 + Int64($0 * 1_000_000)) }
         let rows = try connection.run(
-            ClaimPaced(gate: gate, wishes: wishes, owner: owner, leaseToken: 1, now: time)
+            ClaimPaced(gate: gate, requests: requests, owner: owner, leaseToken: 1, now: time)
         )
         return (rows.compactMap { $0.batch?.deviceIDs.count }, rows.first?.wait.map { Double($0) / 1_000_000 })
     }

@@ -88,11 +88,11 @@ struct StatementCatalog {
         try world.connection.execute(
             """
             SELECT fanfare.emit('order', '{"user": "u"}'), fanfare.cancel('order', 'k');
-            INSERT INTO fanfare.outbox_slow (xid, id, created_at, type, payload)
+            INSERT INTO fanfare.quarantine (xid, id, created_at, type, payload)
             VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
             INSERT INTO fanfare.audience_queries (event_id, rule_version) VALUES (\(keyed), \(version));
-            INSERT INTO fanfare.gatherings (rule_id, key, began_at, due_at, count, event_ids)
+            INSERT INTO fanfare.open_digests (rule_id, key, began_at, due_at, count, event_ids)
             VALUES (1, 'u', 'epoch', 'epoch', 1, ARRAY[\(event)]);
             SELECT fanfare.put_campaign(
                 '{"app": "shop", "name": "due", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
@@ -166,7 +166,7 @@ struct StatementCatalog {
             otherTarget: targets.first { $0.id != batches[0].target }!.id,
             batch: batches[0],
             plan: plan,
-            slow: try world.connection.run(NextSideQueueEvent())[0],
+            slow: try world.connection.run(NextQuarantinedEvent())[0],
             question: try world.connection.run(
                 LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0)
             )[0],
@@ -177,7 +177,7 @@ struct StatementCatalog {
     private static func planning(_ parts: Parts) -> [any PostgresStatement] {
         [
             PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
-            NextSideQueueEvent(),
+            NextQuarantinedEvent(),
             OpenQueries(eventIDs: [parts.event], ruleVersions: [parts.version]),
             LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0),
             NextQuestion(QueryChoice(ruleVersions: [parts.version], areTaken: true)),
@@ -186,7 +186,7 @@ struct StatementCatalog {
             AskLater(parts.question, pauseMicroseconds: 1, tries: 1),
             EndQuestion(parts.question, fate: .refused, detail: "d"),
             StoreAudienceFailure(ruleVersion: parts.version, error: "e"),
-            PlanSideQueueEvent(event: parts.slow, batchSize: 1000),
+            PlanQuarantinedEvent(event: parts.slow, batchSize: 1000),
             PlanPacedRound(round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000)),
             PlanChosen(
                 round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
@@ -195,9 +195,9 @@ struct StatementCatalog {
             OutboxAhead(floor: OutboxFloor(), count: 1),
             OutboxSizes(floor: OutboxFloor(), choice: OutboxChoice(), limit: 10),
             EventTypeRuleCounts(),
-            SideQueueEventRules(event: parts.slow),
-            SetAside(floor: OutboxFloor(), limit: 10),
-            RefuseSideQueueEvent(event: parts.slow, detail: "d"),
+            QuarantinedEventRules(event: parts.slow),
+            QuarantineEvents(floor: OutboxFloor(), limit: 10),
+            RefuseQuarantinedEvent(event: parts.slow, detail: "d"),
             NoteNewest(keys: [1], eventIDs: [parts.event]),
             NewestEvents(keys: [5]),
             PlanNative(eventIDs: [parts.event], ruleVersions: [parts.nativeVersion], batchSize: 1000),
@@ -235,8 +235,8 @@ struct StatementCatalog {
         [
             AllTargets(),
             ClaimBatches(
-                wishes: [
-                    ClaimWish(
+                requests: [
+                    ClaimRequest(
                         target: parts.target,
                         queue: SendQueue(lane: .normal, isRetry: false),
                         count: 5,
@@ -247,8 +247,8 @@ struct StatementCatalog {
                 leaseToken: 71
             ),
             ClaimGated(
-                wishes: [
-                    ClaimWish(
+                requests: [
+                    ClaimRequest(
                         gate: 1,
                         target: parts.target,
                         queue: SendQueue(lane: .bulk, isRetry: false),
@@ -261,8 +261,8 @@ struct StatementCatalog {
             ),
             ClaimPaced(
                 gate: 5,
-                wishes: [
-                    ClaimWish(
+                requests: [
+                    ClaimRequest(
                         gate: 5,
                         target: parts.target,
                         queue: SendQueue(lane: .bulk, isRetry: false),
@@ -282,7 +282,7 @@ struct StatementCatalog {
             NewPreferences(since: nil),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceFields(deviceIDs: [parts.device]),
-            FetchCalm(
+            FetchSuppressions(
                 deviceIDs: [parts.device],
                 target: parts.target,
                 category: "c",
@@ -408,8 +408,8 @@ struct StatementCatalog {
                 [GatheredEvent(eventID: 7, ruleID: 1, key: "k", pace: .digest(every: TimeSpan(seconds: 60)))],
                 now: Timestamp(microseconds: 0)
             ),
-            NextGathering(),
-            EmitGathered(now: Timestamp(microseconds: 0)),
+            NextOpenDigest(),
+            EmitDigests(now: Timestamp(microseconds: 0)),
             Readings(owner: owner),
             TakeReading(owner: owner),
             StoreAudience(eventID: 8, buckets: [1], users: ["v"], variables: [nil]),
@@ -623,7 +623,7 @@ struct StatementCatalog {
             UnplannedEvents(),
             LastPairs(budget: 5),
             FindNamed("Users"), RuleVariant(of: #"{"app": "shop", "name": "r"}"#, user: "u"),
-            CampaignDeeds(of: "shop/due", limit: 5),
+            CampaignActionLog(of: "shop/due", limit: 5),
             UserPushes(user: "u", app: nil, limit: 5),
             ListBacklog(),
             ListUnsent(events: [parts.event]),

@@ -115,10 +115,10 @@ final class World {
         try connection.number("SELECT fanfare.emit($1, $2::jsonb, $3, $4::interval)", type, payload, key, ttl)
     }
 
-    /// Plans until nothing is left in the outbox or the side queue, slices of large audiences included.
+    /// Plans until nothing is left in the outbox or the quarantine, slices of large audiences included.
     func plan() throws {
         try planRounds()
-        var lane = SideQueue(context: context)
+        var lane = Quarantine(context: context)
         try lane.plan(on: connection)
         if try connection.number("SELECT count(*) FROM fanfare.plans") > 0 { try slice() }
     }
@@ -162,10 +162,10 @@ final class World {
 
     /// Claims everything that is due, for an owner.
     func claim(owner: Int32 = 1, leaseToken: Int64 = 1) throws -> [ClaimedBatch] {
-        let wishes = try connection.run(AllTargets()).flatMap { target in
-            SendQueue.allCases.map { ClaimWish(target: target.id, queue: $0, count: 1000, floor: .minusInfinity) }
+        let requests = try connection.run(AllTargets()).flatMap { target in
+            SendQueue.allCases.map { ClaimRequest(target: target.id, queue: $0, count: 1000, floor: .minusInfinity) }
         }
-        return try connection.run(ClaimBatches(wishes: wishes, owner: owner, leaseToken: leaseToken))
+        return try connection.run(ClaimBatches(requests: requests, owner: owner, leaseToken: leaseToken))
     }
 }
 

@@ -88,7 +88,7 @@ extension Run {
         }
         for event in committed where server.rows.events[event] == nil { broke("event \(event) was lost") }
         for (event, row) in server.rows.events
-        where !committed.contains(event) && row.waiting.type != Rows.Gathering.digest {
+        where !committed.contains(event) && row.waiting.type != Rows.DigestDefinition.digest {
             broke("event \(event) was never emitted")
         }
         checkKeys()
@@ -97,7 +97,7 @@ extension Run {
         checkOutcomes(attempts)
         checkRequests()
         checkGoneDevices()
-        if combination != nil { checkCalmEnd() }
+        if combination != nil { checkSuppressionEnd() }
     }
 
     private func checkKeys() {

@@ -73,9 +73,9 @@ extension VirtualDaemon {
         }
     }
 
-    /// What can be wished for.
-    var wishList: WishList {
-        WishList(
+    /// What can be requested.
+    var claimRequests: ClaimRequests {
+        ClaimRequests(
             room: { target, queue in Self.depth - (self.desks[target.id]?.waiting(queue) ?? 0) },
             targets: context.directory.all.values.sorted { $0.id < $1.id },
             gates: context.gates.open,
@@ -101,12 +101,12 @@ extension VirtualDaemon {
     private func claim(_ owner: Int32, beside paced: [ClaimedBatch]) {
         if floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) { floors.sweep(at: Clocks.steady) }
         let now = context.lease.databaseNow
-        let wishes = wishList.wishes(Lane.allCases, beside: paced, sparing: held, above: floors, now: now)
+        let requests = claimRequests.requests(Lane.allCases, beside: paced, sparing: held, above: floors, now: now)
         let claim = begin(owner)
         run(claiming) { rows in
-            wishes.contains { $0.gate != 0 }
-                ? rows.apply(ClaimGated(wishes: wishes, owner: owner, leaseToken: claim.leaseToken))
-                : rows.apply(ClaimBatches(wishes: wishes, owner: owner, leaseToken: claim.leaseToken))
+            requests.contains { $0.gate != 0 }
+                ? rows.apply(ClaimGated(requests: requests, owner: owner, leaseToken: claim.leaseToken))
+                : rows.apply(ClaimBatches(requests: requests, owner: owner, leaseToken: claim.leaseToken))
         } answered: { claimed in
             guard let claimed else { return self.claim() }
             self.end(claim, claimed)

@@ -11,7 +11,7 @@ import Threading
 extension VirtualDaemon {
     func claimPaced(_ owner: Int32, then next: @escaping ([ClaimedBatch]) -> Void) {
         guard context.gates.arePaced else { return next([]) }
-        let paces = wishList.paces
+        let paces = claimRequests.paces
         let unknown = Set(turns.toAsk(of: paces.values, at: Clocks.steady))
         let look = { self.look(self.turns.due(at: Clocks.steady)[...], owner, [], then: next) }
         guard !unknown.isEmpty else { return look() }
@@ -38,8 +38,8 @@ extension VirtualDaemon {
     ) {
         guard let pace = rest.first else { return next(taken) }
         let now = context.lease.databaseNow
-        let wishes = wishList.wishes([pace.lane], at: pace, beside: left, sparing: held, above: floors, now: now)
-        guard !wishes.isEmpty else {
+        let requests = claimRequests.requests([pace.lane], at: pace, beside: left, sparing: held, above: floors, now: now)
+        guard !requests.isEmpty else {
             turns.hadNoRoom(pace, at: Clocks.steady)
             return look(rest.dropFirst(), owner, taken, then: next)
         }
@@ -47,13 +47,13 @@ extension VirtualDaemon {
         let statement = ClaimPaced(
             gate: pace.gate,
             rates: pace.rates,
-            wishes: wishes,
+            requests: requests,
             owner: owner,
             leaseToken: claim.leaseToken
         )
-        run(claiming) { [weak calm] rows in
+        run(claiming) { [weak suppressions] rows in
             let answer = rows.apply(statement)
-            if answer.contains(where: { $0.batch != nil }) { calm?.notePaced(claim.leaseToken) }
+            if answer.contains(where: { $0.batch != nil }) { suppressions?.notePaced(claim.leaseToken) }
             return answer
         } answered: { rows in
             guard let rows else { return self.claim() }

@@ -23,7 +23,7 @@ extension VirtualDaemon {
         guard let rule = SimulatedRule.numbered(batch.ruleVersion)?.loaded,
             let target = context.directory.all[batch.target]
         else { return draft(rest.dropFirst(), owner, events, done, then: next) }
-        lookAtCalm(batch, rule) { fields, calm, askedNow in
+        lookAtSuppression(batch, rule) { fields, suppressions, askedNow in
             var draft = BatchDraft(
                 context: self.context,
                 batch: batch,
@@ -35,38 +35,38 @@ extension VirtualDaemon {
                 newest: [:],
                 fields: fields,
                 badges: [:],
-                calm: calm
+                suppressions: suppressions
             )
-            let caps = rule.compiled.definition.calm.caps
+            let caps = rule.compiled.definition.suppressions.caps
             let pairs = caps.isEmpty ? [] : draft.countable(devices[...])
             let rounds = CapRounds(pairs, target: batch.target, caps: caps, isRetry: batch.wasTried)
-            self.calm?.checkCounted(pairs, of: batch, at: askedNow)
+            self.suppressions?.checkCounted(pairs, of: batch, at: askedNow)
             self.take(rounds) { full in
                 draft.leaveOut(full, as: .capped)
                 let prepared = draft.finish(devices[...])
-                self.calm?.checkDecisions(prepared, at: askedNow)
+                self.suppressions?.checkDecisions(prepared, at: askedNow)
                 self.draft(rest.dropFirst(), owner, events, done + [prepared], then: next)
             }
         }
     }
 
     /// Asks who is not to be disturbed, where the rule has any such.
-    private func lookAtCalm(
+    private func lookAtSuppression(
         _ batch: ClaimedBatch,
         _ rule: LoadedRule,
-        then next: @escaping ([Int64: DeviceContext], Calm, Microseconds) -> Void
+        then next: @escaping ([Int64: DeviceContext], Suppressions, Microseconds) -> Void
     ) {
-        let calm = rule.compiled.definition.calm
+        let suppressions = rule.compiled.definition.suppressions
         let now = context.lease.databaseNow
-        let asks = calm.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains("shop"))
-        guard asks || !calm.caps.isEmpty else { return next([:], .none, now) }
-        self.calm?.checkClock(now)
-        let look = Calm.look(at: batch, by: calm, now: now)
+        let asks = suppressions.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains("shop"))
+        guard asks || !suppressions.caps.isEmpty else { return next([:], .none, now) }
+        self.suppressions?.checkClock(now)
+        let look = Suppressions.look(at: batch, by: suppressions, now: now)
         run(claiming) { rows in
             (rows.fields(of: batch.deviceIDs), asks ? rows.apply(look) : [])
         } answered: { found in
             guard let (fields, rows) = found else { return self.claim() }
-            next(fields, Calm(rows, askedAt: nil), now)
+            next(fields, Suppressions(rows, askedAt: nil), now)
         }
     }
 
@@ -74,9 +74,9 @@ extension VirtualDaemon {
     private func take(_ rounds: CapRounds, then next: @escaping ([Int]) -> Void) {
         var rounds = rounds
         guard let take = rounds.next() else { return next(rounds.full) }
-        run(claiming) { [weak calm] rows in
+        run(claiming) { [weak suppressions] rows in
             let granted = rows.apply(take)
-            calm?.noteGrants(take, granted)
+            suppressions?.noteGrants(take, granted)
             return granted
         } answered: { granted in
             guard let granted else { return self.claim() }

@@ -59,7 +59,7 @@ final class VirtualDaemon {
     let sweeping: VirtualSession
     let scheduling: VirtualSession
     /// What watches whom it disturbs; nil where that is nobody's concern.
-    weak var calm: Run?
+    weak var suppressions: Run?
 
     init(world: Simulation, server: Server, scenario: Scenario, provider: Provider) {
         self.world = world
@@ -100,7 +100,7 @@ final class VirtualDaemon {
         after(0) { self.plan() }
         after(0) { self.slice() }
         after(0) { self.claim() }
-        guard calm != nil else { return }
+        guard suppressions != nil else { return }
         after(0) { self.sweep() }
         after(0) { self.flush() }
     }

@@ -42,7 +42,7 @@ final class History {
         }
         let devices = rows.devices.values.sorted { $0.id < $1.id }
         real = try RealRows(database, devices: devices, batchSize: Self.batchSize)
-        beginCalm()
+        beginSuppression()
     }
 
     /// Runs a history; both are compared after each step.
@@ -71,7 +71,7 @@ final class History {
         case 14: try releaseClaims()
         case 15: try claimGated()
         case 16: try changeGate()
-        case 17: try lookAtCalm()
+        case 17: try lookAtSuppression()
         case 18: try takeCaps()
         default: try control()
         }
@@ -153,12 +153,12 @@ final class History {
 
     // MARK: Claiming
 
-    /// Wishes for all that is due behind a gate, of one target or both.
-    func wishes(behind gate: Int32) -> [ClaimWish] {
+    /// Requests for all that is due behind a gate, of one target or both.
+    func requests(behind gate: Int32) -> [ClaimRequest] {
         let targets = chance.happens(0.5) ? [Int16(1), 2] : [Int16(chance.number(1...2))]
         return targets.flatMap { target in
             SendQueue.allCases.map {
-                ClaimWish(gate: gate, target: target, queue: $0, count: 1000, floor: .minusInfinity)
+                ClaimRequest(gate: gate, target: target, queue: $0, count: 1000, floor: .minusInfinity)
             }
         }
     }
@@ -166,8 +166,8 @@ final class History {
     private func claim() throws {
         lastName = "claim"
         token += 1
-        let wishes = wishes(behind: 0)
-        let statement = ClaimBatches(wishes: wishes, owner: Int32(chance.number(1...3)), leaseToken: token)
+        let requests = requests(behind: 0)
+        let statement = ClaimBatches(requests: requests, owner: Int32(chance.number(1...3)), leaseToken: token)
         let (mine, theirs) = (rows.apply(statement), try real.connection.run(statement))
         #expect(mine.map(\.deviceIDs).sorted(by: <) == theirs.map(\.deviceIDs).sorted(by: <))
         #expect(Set(mine.map(\.outcomes)) == Set(theirs.map(\.outcomes)))

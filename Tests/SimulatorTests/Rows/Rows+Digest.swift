@@ -7,7 +7,7 @@ import FanfareCore
 
 /// Events that are gathered, and leave as one.
 extension Rows {
-    struct Gathering: Equatable {
+    struct DigestDefinition: Equatable {
         /// The type of events that are gathered.
         static let type = "gathered"
         /// The type of those they leave as.
@@ -22,23 +22,23 @@ extension Rows {
 
     /// An event joins those of its user, in the round that plans it.
     mutating func gather(_ event: Waiting) {
-        guard event.type == Gathering.type, events[event.id]?.fate == .planned, let user = event.users.first else {
+        guard event.type == DigestDefinition.type, events[event.id]?.fate == .planned, let user = event.users.first else {
             return
         }
-        gatherings[user, default: Gathering(dueAt: now + Gathering.window)].count += 1
-        gatherings[user]?.events.append(event.id)
+        open_digests[user, default: DigestDefinition(dueAt: now + DigestDefinition.window)].count += 1
+        open_digests[user]?.events.append(event.id)
     }
 
     /// What is due leaves, as one event for each user.
     ///
     /// - Returns: the new events.
-    mutating func flushGatherings() -> [Waiting] {
-        gatherings.filter { $0.value.dueAt <= now }.sorted { $0.key < $1.key }.compactMap { user, gathering in
-            gatherings[user] = nil
-            let live = gathering.events.filter { !isCancelled($0) }
+    mutating func flushDigests() -> [Waiting] {
+        open_digests.filter { $0.value.dueAt <= now }.sorted { $0.key < $1.key }.compactMap { user, digest in
+            open_digests[user] = nil
+            let live = digest.events.filter { !isCancelled($0) }
             guard !live.isEmpty else { return nil }
             let xid = begin()
-            let id = emit(Gathering.digest, users: [user], gathered: gathering.events, in: xid)
+            let id = emit(DigestDefinition.digest, users: [user], gathered: digest.events, in: xid)
             commit(xid)
             return outbox.first { $0.id == id }
         }

@@ -47,7 +47,7 @@ extension Rows {
         let due = run.due[device.zone ?? ""]
         let begin = max(due ?? now, now)
         var wakes: Microseconds?
-        if case .ofApp = rule.loaded.compiled.definition.calm.hours, let hours = policy?.hours {
+        if case .ofApp = rule.loaded.compiled.definition.suppressions.hours, let hours = policy?.hours {
             let zone = SimulatedZone.named(device.zone ?? policy?.zone)
             wakes = zone.wakes(at: begin, from: hours.from, until: hours.until)
         }
@@ -78,8 +78,8 @@ extension Rows {
         }
         // All gates of a queue have its room in common.
         var room: [Queue: Int32] = [:]
-        for wish in statement.wishes { room[Queue(target: wish.target, queue: wish.queue)] = wish.count }
-        let open = statement.wishes.filter { isOpen($0.gate) && gates[$0.gate]?.rate == nil }
+        for request in statement.requests { room[Queue(target: request.target, queue: request.queue)] = request.count }
+        let open = statement.requests.filter { isOpen($0.gate) && gates[$0.gate]?.rate == nil }
         let found = due.of(open).sorted { ($0.notBefore, $0.id) < ($1.notBefore, $1.id) }
         let picked = found.filter { batch in
             let queue = Queue(target: batch.target, queue: batch.queue)

@@ -55,7 +55,7 @@ extension Rows {
         if isCancelled(event.id) { return (.cancelled, []) }
         let matching = SimulatedRule.all.filter { $0.event == event.type }
         let live = matching.filter { event.createdAt + ($0.timeToLive(event.ttl) ?? 24 * Micros.hour) > now }
-        if event.type == Gathering.type { return (.planned, []) }
+        if event.type == DigestDefinition.type { return (.planned, []) }
         return (live.isEmpty ? matching.isEmpty ? .unmatched : .expired : .planned, live)
     }
 

@@ -10,7 +10,7 @@ import PostgresClient
 extension Rows {
     mutating func apply(_ statement: ClaimBatches) -> [ClaimedBatch] {
         let due = due
-        return take(due.of(statement.wishes).map(\.id), statement.owner, statement.leaseToken)
+        return take(due.of(statement.requests).map(\.id), statement.owner, statement.leaseToken)
     }
 
     /// The batches that nobody has and whose time has come, in the order in which they are claimed.
@@ -189,14 +189,14 @@ extension Rows {
 }
 
 extension [Rows.Batch] {
-    /// What each wish finds among those that are due.
-    func of(_ wishes: [ClaimWish]) -> [Rows.Batch] {
+    /// What each request finds among those that are due.
+    func of(_ requests: [ClaimRequest]) -> [Rows.Batch] {
         guard !isEmpty else { return [] }
-        return wishes.flatMap { wish in
+        return requests.flatMap { request in
             lazy.filter { batch in
-                batch.gate == wish.gate && batch.target == wish.target && batch.queue == wish.queue
-                    && batch.notBefore >= wish.floor.microseconds
-            }.prefix(Int(wish.count))
+                batch.gate == request.gate && batch.target == request.target && batch.queue == request.queue
+                    && batch.notBefore >= request.floor.microseconds
+            }.prefix(Int(request.count))
         }
     }
 }

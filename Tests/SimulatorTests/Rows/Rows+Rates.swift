@@ -35,7 +35,7 @@ extension Rows {
         guard let slowest = free.map(\.perSecond).min() else { return [] }
         let budget = free.map { Double(now - $0.nextFree) / 1e6 * $0.perSecond }.min() ?? 0
         let portion = slowest / 10
-        let found = budget > 0 ? due.of(statement.wishes) : []
+        let found = budget > 0 ? due.of(statement.requests) : []
         let sorted = found.sorted { left, right in
             (left.isRetry ? 0 : 1, left.notBefore, left.id) < (right.isRetry ? 0 : 1, right.notBefore, right.id)
         }

@@ -48,7 +48,7 @@ struct Combination: Equatable {
     var types: [String] {
         let note = hasCaps ? "capped note" : "note"
         return ["once", note, note]
-            + (hasDigest ? [Rows.Gathering.type, Rows.Gathering.type, Rows.Gathering.type] : [])
+            + (hasDigest ? [Rows.DigestDefinition.type, Rows.DigestDefinition.type, Rows.DigestDefinition.type] : [])
     }
 
     /// The type of the campaigns' events.

@@ -27,7 +27,7 @@ final class Run {
     var campaigns: [Int64: Campaign] = [:]
     /// Of campaigns that go at a rate.
     var pairsPerSecond: Double?
-    var ledger = CalmLedger()
+    var ledger = SuppressionLedger()
 
     /// - Parameters:
     ///   - seed: what everything random comes from.

@@ -46,7 +46,7 @@ struct SimulatedRule {
         SimulatedRule(7, event: "capped note", lane: .normal, more: capped),
         SimulatedRule(8, event: "campaign", everyone: true, lane: .bulk, ttl: 45),
         SimulatedRule(9, event: "capped campaign", everyone: true, lane: .bulk, more: capped),
-        SimulatedRule(10, event: Rows.Gathering.digest, lane: .normal),
+        SimulatedRule(10, event: Rows.DigestDefinition.digest, lane: .normal),
     ]
 
     /// Quiet hours of a rule's own.

@@ -85,8 +85,8 @@ extension CampaignPage {
             definition: look.campaign.newest.yaml,
             test: try await visit.refusal(.test) == nil && look.campaign.inForce != nil ? TestForm(visit) : nil,
             preview: visit.isUpdate ? nil : try await CampaignPreview(look.campaign, visit),
-            deeds: look.deeds.map {
-                DeedLine(
+            actionLog: look.actionLog.map {
+                ActionLogLine(
                     at: Moment($0.at.microseconds, .short),
                     word: String($0.action.dropFirst("campaign.".count)),
                     actor: $0.actor,
@@ -115,7 +115,7 @@ extension CampaignPage {
 
     /// Who aborted the newest run, and what became of its pushes.
     private static func aborted(_ look: CampaignLook) -> String {
-        let by = look.deeds.first { $0.action == "campaign.abort" }.map { " by \($0.actor)" } ?? ""
+        let by = look.actionLog.first { $0.action == "campaign.abort" }.map { " by \($0.actor)" } ?? ""
         let stopped = look.progress?.attempts.filter { $0.outcome == "cancelled" }.reduce(0) { $0 + $1.count } ?? 0
         let accepted = FigureText.counted(look.progress?.run.accepted ?? 0, "push was", "pushes were")
         return "The last run was aborted\(by): \(accepted) accepted before, \(FigureText.count(stopped)) cancelled."

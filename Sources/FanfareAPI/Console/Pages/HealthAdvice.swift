@@ -78,7 +78,7 @@ struct HealthAdvice: Sendable {
         "outbox": { _, detail in
             HealthAdvice("Events are not planned: the \(detail)", .bad, [log, status])
         },
-        "side_queue": { _, detail in
+        "quarantine": { _, detail in
             HealthAdvice(
                 "\(detail), since they made a set fail, or may take long",
                 .warn,
@@ -117,7 +117,7 @@ struct HealthAdvice: Sendable {
                 ]
             )
         },
-        "gatherings": { _, detail in
+        "open_digests": { _, detail in
             HealthAdvice(
                 "Digests do not leave: \(detail)",
                 .warn,

@@ -112,7 +112,7 @@ extension Demo {
         filter: FilterForm(
             action: "/campaigns",
             fields: [
-                choice("app", "App", ["all", "shop", "courier"], chosen: "all"),
+                choice("app", "App", ["all", "shop", "sender"], chosen: "all"),
                 choice("state", "State", ["all", "active", "paused", "refused", "ended"], chosen: "all"),
                 FilterField(text: TextField(name: "name", label: "Name", value: "", kind: "search")),
             ],
@@ -176,8 +176,8 @@ extension Demo {
                 reason: "message.apns.payload: 4,301 bytes, at most 4,096"
             ),
             campaign(
-                "courier-rota",
-                "courier",
+                "sender-rota",
+                "sender",
                 Badge(.quiet, "paused"),
                 "every day at 05:00 Europe/Berlin",
                 next: nil,

@@ -41,7 +41,7 @@ extension Demo {
         ],
         checks: [
             HealthCheck(name: "daemons", detail: "3 alive"), HealthCheck(name: "outbox", detail: "empty"),
-            HealthCheck(name: "side queue", detail: "0 events are planned singly"),
+            HealthCheck(name: "quarantine", detail: "0 events are planned singly"),
             HealthCheck(name: "campaigns", detail: "0 refused, 0 failed today"),
             HealthCheck(name: "audit: pairs", detail: "looked 21 s ago"),
             HealthCheck(name: "credentials", detail: "the next ends in 41 days"),

@@ -6,7 +6,7 @@ extension Demo {
         filter: FilterForm(
             action: "/devices",
             fields: [
-                choice("app", "App", ["all", "shop", "courier"], chosen: "shop"),
+                choice("app", "App", ["all", "shop", "sender"], chosen: "shop"),
                 choice("provider", "Provider", ["all", "apns", "fcm", "webpush", "webhook"], chosen: "all"),
                 choice("state", "State", ["all", "enabled", "disabled"], chosen: "disabled"),
                 choice(
@@ -63,10 +63,10 @@ extension Demo {
                 bar: ShareBar.markup([(.accepted, 221_904), (.gone, 64_120)], of: 286_024)
             ),
             DeviceCountLine(
-                app: "courier",
+                app: "sender",
                 provider: "apns",
                 environment: "production",
-                href: "/devices?app=courier",
+                href: "/devices?app=sender",
                 enabled: "1,890",
                 disabled: "12",
                 share: "99.4 %",
@@ -111,7 +111,7 @@ extension Demo {
                 command: "fanfare devices resume-pruning --app shop"
             ),
             FuseLine(
-                app: "courier",
+                app: "sender",
                 environment: "production",
                 badge: Badge(.good, "closed"),
                 words: "0.1 % of 1,890 answers in 10 min; opens at 2 %.",

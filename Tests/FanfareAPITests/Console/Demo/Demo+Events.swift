@@ -12,7 +12,7 @@ extension Demo {
                 ["all", "waiting", "planned", "unmatched", "duplicate", "cancelled", "expired", "refused"],
                 chosen: "all"
             ),
-            choice("app", "App", ["all", "shop", "courier"], chosen: "all"),
+            choice("app", "App", ["all", "shop", "sender"], chosen: "all"),
             FilterField(text: TextField(name: "until", label: "Before (UTC)", value: "", kind: "datetime-local")),
         ],
         active: [PageLink(name: "type order.shipped", href: "/events")],
@@ -252,7 +252,7 @@ extension Demo {
                         kind: "search",
                         hint: "As your application knows it."
                     )
-                ), choice("app", "App", ["all", "shop", "courier"], chosen: "all"),
+                ), choice("app", "App", ["all", "shop", "sender"], chosen: "all"),
             ],
             active: [],
             clear: "/people",

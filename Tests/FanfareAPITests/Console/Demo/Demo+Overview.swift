@@ -17,7 +17,7 @@ extension Demo {
             filter: FilterForm(
                 action: "/",
                 fields: [
-                    choice("app", "App", ["all", "shop", "courier"], chosen: "all"),
+                    choice("app", "App", ["all", "shop", "sender"], chosen: "all"),
                     choice("span", "Time", ["15 min", "1 hour", "6 hours", "1 day", "7 days"], chosen: "1 hour"),
                 ],
                 active: [],
@@ -98,7 +98,7 @@ extension Demo {
                     tone: "quiet"
                 ),
                 LaneLine(
-                    target: "courier apns",
+                    target: "sender apns",
                     lane: "transactional",
                     ready: "0",
                     waiting: "14",

@@ -29,7 +29,7 @@ extension Demo {
         action: "/people",
         fields: [
             FilterField(text: TextField(name: "user", label: "User", value: "customer-4410", kind: "search")),
-            choice("app", "App", ["shop", "courier"], chosen: "shop"),
+            choice("app", "App", ["shop", "sender"], chosen: "shop"),
         ],
         active: [],
         clear: "/people",

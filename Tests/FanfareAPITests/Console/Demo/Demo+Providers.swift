@@ -42,7 +42,7 @@ extension Demo {
         filter: FilterForm(
             action: "/providers",
             fields: [
-                choice("app", "App", ["all", "shop", "courier"], chosen: "all"),
+                choice("app", "App", ["all", "shop", "sender"], chosen: "all"),
                 choice("span", "Time", ["15 min", "1 hour", "1 day"], chosen: "1 hour"),
             ],
             active: [],
@@ -78,7 +78,7 @@ extension Demo {
                 breaker: Badge(.good, "closed")
             ),
             provider(
-                "courier",
+                "sender",
                 "apns",
                 Badge(.good, "well"),
                 nil,

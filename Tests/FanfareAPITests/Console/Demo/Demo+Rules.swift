@@ -24,7 +24,7 @@ extension Demo {
         filter: FilterForm(
             action: "/rules",
             fields: [
-                choice("app", "App", ["all", "shop", "courier"], chosen: "all"),
+                choice("app", "App", ["all", "shop", "sender"], chosen: "all"),
                 choice("state", "State", ["all", "active", "refused", "unchecked", "disabled"], chosen: "all"),
                 FilterField(text: TextField(name: "event", label: "Event type", value: "", kind: "search")),
             ],
@@ -43,7 +43,7 @@ extension Demo {
             rule("order-delivered", "order.delivered", Badge(.good, "active"), 398_224),
             rule("chat-message", "chat.message", Badge(.good, "active"), 2_904_112),
             rule("price-dropped", "price.dropped", Badge(.quiet, "disabled"), 0),
-            rule("courier-route", "route.changed", Badge(.busy, "unchecked"), 12_004),
+            rule("sender-route", "route.changed", Badge(.busy, "unchecked"), 12_004),
         ],
         pager: Pager(shown: "5 rules", first: nil, next: nil, searchedTo: nil, further: nil),
         empty: nil

@@ -58,7 +58,7 @@ enum Demo {
                 )
             },
             installation: "production",
-            viewer: isLoggedIn ? Viewer(name: "night shift", role: "operator, shop and courier") : nil,
+            viewer: isLoggedIn ? Viewer(name: "night shift", role: "operator, shop and sender") : nil,
             search: "",
             assets: "3f9a1c",
             stream: stream,

@@ -93,12 +93,12 @@ struct CampaignPage: ViewContext {
     let test: TestForm?
     let preview: CampaignPreview?
     /// The newest first.
-    var deeds: [DeedLine] = []
-    var hasDeeds: Bool { !deeds.isEmpty }
+    var actionLog: [ActionLogLine] = []
+    var hasActionLog: Bool { !actionLog.isEmpty }
 }
 
 /// Something that somebody did to a campaign.
-struct DeedLine: ViewContext {
+struct ActionLogLine: ViewContext {
     let at: Moment
     /// As in `pause`.
     let word: String

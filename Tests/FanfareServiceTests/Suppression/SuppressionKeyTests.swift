@@ -8,7 +8,7 @@ import Testing
 
 /// The keys that say whom a rule does not disturb: the same in SQL as in the daemon.
 @Suite(.database)
-struct CalmKeyTests {
+struct SuppressionKeyTests {
     private static let faults: [(members: String, place: String, reason: String)] = [
         (#""category": "a b""#, "category", "cannot be a category"),
         (#""category": "*""#, "category", "cannot be a category"),

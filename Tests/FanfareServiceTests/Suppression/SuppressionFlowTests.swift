@@ -11,7 +11,7 @@ import Testing
 
 /// Whom a daemon does not disturb, to the simulated providers.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
-struct CalmFlowTests {
+struct SuppressionFlowTests {
     /// What is sent takes its time: ten requests of 60 ms at once, so that a batch takes six seconds.
     private static let slow = { @Sendable (configuration: inout Configuration) in
         configuration.send.threads = 1

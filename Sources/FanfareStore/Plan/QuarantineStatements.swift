@@ -1,10 +1,10 @@
 package import PostgresClient
 
-/// The first event of the side queue, besides some.
-package struct NextSideQueueEvent: PostgresStatement {
-    package static let name = "next_slow_event"
+/// The first event of the quarantine, besides some.
+package struct NextQuarantinedEvent: PostgresStatement {
+    package static let name = "next_quarantined_event"
     package static let sql = """
-        SELECT xid::text, id FROM fanfare.outbox_slow WHERE id <> ALL ($1::bigint[]) ORDER BY xid, id LIMIT 1
+        SELECT xid::text, id FROM fanfare.quarantine WHERE id <> ALL ($1::bigint[]) ORDER BY xid, id LIMIT 1
         """
 
     package var besides: [Int64] = []
@@ -22,12 +22,12 @@ package struct NextSideQueueEvent: PostgresStatement {
     }
 }
 
-/// How many rules an event of the side queue has.
-package struct SideQueueEventRules: PostgresStatement {
-    package static let name = "slow_event_rules"
+/// How many rules an event of the quarantine has.
+package struct QuarantinedEventRules: PostgresStatement {
+    package static let name = "quarantined_event_rules"
     package static let sql = """
         SELECT count(*) FROM fanfare.rule_versions AS v
-        WHERE v.event_type = (SELECT type FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2)
+        WHERE v.event_type = (SELECT type FROM fanfare.quarantine WHERE xid = $1::text::xid8 AND id = $2)
             AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
         """
 
@@ -47,9 +47,9 @@ package struct SideQueueEventRules: PostgresStatement {
     }
 }
 
-/// Plans one event of the side queue, alone, so that an error is its own.
-package struct PlanSideQueueEvent: PostgresStatement {
-    package static let name = "plan_slow_event"
+/// Plans one event of the quarantine, alone, so that an error is its own.
+package struct PlanQuarantinedEvent: PostgresStatement {
+    package static let name = "plan_quarantined_event"
     package static let sql = planRoundSQL(taking: takeOneSQL, batchSize: "$3::int")
 
     package let event: OutboxPlace
@@ -71,9 +71,9 @@ package struct PlanSideQueueEvent: PostgresStatement {
     }
 }
 
-/// Ends an event of the side queue as refused: the error was its own.
-package struct RefuseSideQueueEvent: PostgresStatement {
-    package static let name = "refuse_slow_event"
+/// Ends an event of the quarantine as refused: the error was its own.
+package struct RefuseQuarantinedEvent: PostgresStatement {
+    package static let name = "refuse_quarantined_event"
     package static let sql = """
         WITH \(takeOneSQL)
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, detail, fate)
@@ -108,10 +108,10 @@ package struct RefusedEvent {
     package let traceID: String?
 }
 
-/// The CTE that takes one event out of the side queue, or none if it is gone.
+/// The CTE that takes one event out of the quarantine, or none if it is gone.
 private let takeOneSQL = """
     taken AS (
-        DELETE FROM fanfare.outbox_slow WHERE xid = $1::text::xid8 AND id = $2::bigint
+        DELETE FROM fanfare.quarantine WHERE xid = $1::text::xid8 AND id = $2::bigint
         RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own
     )
     """

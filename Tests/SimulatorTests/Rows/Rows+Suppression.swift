@@ -41,7 +41,7 @@ extension Rows {
         var bits: Int
     }
 
-    func apply(_ statement: FetchCalm) -> [CalmRow] {
+    func apply(_ statement: FetchSuppressions) -> [SuppressionRow] {
         let own = statement.hours.map { Hours(from: $0.from, until: $0.until, isHeld: $0.mode == .hold) }
         guard let hours = statement.goesByApp ? policy?.hours : own else { return [] }
         return statement.deviceIDs.enumerated().compactMap { position, id in
@@ -49,7 +49,7 @@ extension Rows {
             guard let wakes = zone.wakes(at: statement.now.microseconds, from: hours.from, until: hours.until) else {
                 return nil
             }
-            return CalmRow(
+            return SuppressionRow(
                 position: position,
                 isOptedOut: false,
                 snoozedUntil: nil,

@@ -3,10 +3,10 @@ internal import FanfareProviders
 internal import FanfareStages
 internal import FanfareStore
 
-/// What a claimer can wish for: of its targets, what waits behind no gate and behind those that are open.
+/// What a claimer can request for: of its targets, what waits behind no gate and behind those that are open.
 ///
-/// What goes at a rate is wished for by itself, pace by pace.
-struct WishList {
+/// What goes at a rate is requested by itself, pace by pace.
+struct ClaimRequests {
     /// How many more batches of a target's queue the senders take.
     let room: (Target, SendQueue) -> Int
     /// Those that this daemon has credentials for.
@@ -16,31 +16,31 @@ struct WishList {
     /// Those of the targets.
     let rates: AppRates
 
-    /// Wishes for as much as there is room for at the senders.
+    /// Requests for as much as there is room for at the senders.
     ///
     /// - Parameters:
     ///   - lanes: of which lanes.
-    ///   - pace: which, if what goes at a rate is wished for.
+    ///   - pace: which, if what goes at a rate is requested.
     ///   - taken: what was claimed and not handed over yet; it has its room.
     ///   - held: what waits for room of another kind; no more of its queues is claimed.
     ///   - floors: from where to look.
     ///   - now: the time by the database.
     /// - Returns: one for each queue with room, and each gate that something may wait behind in it.
-    func wishes(
+    func requests(
         _ lanes: [Lane],
         at pace: Pace? = nil,
         beside taken: [ClaimedBatch] = [],
         sparing held: HeldBatches,
         above floors: ClaimFloors,
         now: Microseconds
-    ) -> [ClaimWish] {
+    ) -> [ClaimRequest] {
         targets.flatMap { target in
-            SendQueue.allCases.flatMap { queue -> [ClaimWish] in
+            SendQueue.allCases.flatMap { queue -> [ClaimRequest] in
                 let all = lanes.contains(queue.lane) ? self.room(target, queue) : 0
                 let room = all - taken.count { $0.target == target.id && $0.queue == queue }
                 guard room > 0, !held.contains(target.id, queue) else { return [] }
                 return numbers(of: target, queue.lane, at: pace).map { gate in
-                    ClaimWish(
+                    ClaimRequest(
                         gate: gate,
                         target: target.id,
                         queue: queue,
@@ -101,10 +101,10 @@ extension Gate {
 }
 
 extension [ClaimedBatch] {
-    /// Whether a queue gave as many batches as were wished for: there may be more.
-    func fill(_ wishes: [ClaimWish]) -> Bool {
-        wishes.contains { wish in
-            count { $0.target == wish.target && $0.queue == wish.queue } >= Int(wish.count)
+    /// Whether a queue gave as many batches as were requested: there may be more.
+    func fill(_ requests: [ClaimRequest]) -> Bool {
+        requests.contains { request in
+            count { $0.target == request.target && $0.queue == request.queue } >= Int(request.count)
         }
     }
 }

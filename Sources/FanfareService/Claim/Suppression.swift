@@ -5,7 +5,7 @@ internal import FanfareStore
 internal import PostgresClient
 
 /// What is decided about pairs of one batch by what their users want, and by the time of day where they are.
-struct Calm {
+struct Suppressions {
     /// What is decided about one pair.
     enum Decision: Equatable {
         /// It is not sent.
@@ -15,7 +15,7 @@ struct Calm {
     }
 
     /// Nothing is: the rule asks nobody.
-    static let none = Calm()
+    static let none = Suppressions()
 
     private var decisions: [Int: Decision] = [:]
     /// How often users had said what they want when they were asked; nil where nobody was.
@@ -27,21 +27,21 @@ struct Calm {
     ///
     /// - Parameters:
     ///   - batch: the batch.
-    ///   - calm: whom its rule does not disturb.
+    ///   - suppressions: whom its rule does not disturb.
     ///   - now: the time by the database, in microseconds since 1970.
     ///   - said: how often users had said what they want.
     ///   - connection: to read from.
     /// - Throws: what the database says.
     init(
         of batch: ClaimedBatch,
-        by calm: RuleCalm,
+        by suppressions: RuleSuppressions,
         now: Microseconds,
         said: Int,
         on connection: PostgresConnection
     ) throws(PostgresError) {
         self.init(
-            try connection.run(Self.look(at: batch, by: calm, now: now)),
-            askedAt: calm.category == nil ? nil : said
+            try connection.run(Self.look(at: batch, by: suppressions, now: now)),
+            askedAt: suppressions.category == nil ? nil : said
         )
     }
 
@@ -50,7 +50,7 @@ struct Calm {
     /// - Parameters:
     ///   - rows: all that was found.
     ///   - askedAt: how often users had said what they want; nil where nobody was asked.
-    init(_ rows: [CalmRow], askedAt: Int?) {
+    init(_ rows: [SuppressionRow], askedAt: Int?) {
         self.askedAt = askedAt
         for row in rows { decisions[row.position] = row.decision(beside: decisions[row.position]) }
     }
@@ -59,17 +59,17 @@ struct Calm {
     ///
     /// - Parameters:
     ///   - batch: the batch.
-    ///   - calm: whom its rule does not disturb.
+    ///   - suppressions: whom its rule does not disturb.
     ///   - now: the time by the database, in microseconds since 1970.
     /// - Returns: the statement.
-    static func look(at batch: ClaimedBatch, by calm: RuleCalm, now: Microseconds) -> FetchCalm {
-        FetchCalm(
+    static func look(at batch: ClaimedBatch, by suppressions: RuleSuppressions, now: Microseconds) -> FetchSuppressions {
+        FetchSuppressions(
             deviceIDs: batch.deviceIDs,
             target: batch.target,
-            category: calm.category,
+            category: suppressions.category,
             now: Timestamp(microseconds: now),
-            goesByApp: calm.goesByApp(in: batch.queue.lane),
-            hours: calm.ownHours
+            goesByApp: suppressions.goesByApp(in: batch.queue.lane),
+            hours: suppressions.ownHours
         )
     }
 
@@ -84,10 +84,10 @@ struct Calm {
     }
 }
 
-extension CalmRow {
+extension SuppressionRow {
     /// What follows from it, and from what was said of the same pair before: what the user wants comes first, and of two times the
     /// later counts.
-    fileprivate func decision(beside earlier: Calm.Decision?) -> Calm.Decision {
+    fileprivate func decision(beside earlier: Suppressions.Decision?) -> Suppressions.Decision {
         if isOptedOut { return .drop(.optedOut) }
         let isSnoozed = snoozedUntil != nil
         guard isHeld, let until = (snoozedUntil ?? quietUntil)?.microseconds else {

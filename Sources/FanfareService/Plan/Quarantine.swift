@@ -7,11 +7,11 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Plans the events of the side queue one by one: an error is then the event's own, and ends it as refused.
+/// Plans the events of the quarantine one by one: an error is then the event's own, and ends it as refused.
 ///
 /// Whoever takes too long is put behind the others, and has more time the next time: a jsonpath can be a bomb, a machine that
 /// stood still only looks like one, and neither is to keep the rest waiting.
-struct SideQueue {
+struct Quarantine {
     /// What one event may take the first time, the second, and so on, in milliseconds; then it is refused.
     var timeouts: [Int64] = [200, 1000, 3000]
     /// How many more rules of an event are worth a millisecond of it.
@@ -46,7 +46,7 @@ struct SideQueue {
         waiting = []
         var failure: PostgresError?
         while !stop.isStopped, let event = try next(on: connection) {
-            context.pulses.beat(SideQueuePlanner.name)
+            context.pulses.beat(QuarantinePlanner.name)
             let start = Clocks.steady
             do throws(PostgresError) {
                 try plan(event, on: connection)
@@ -64,7 +64,7 @@ struct SideQueue {
     /// The first that has not been tried, else one that was tried least often.
     private mutating func next(on connection: PostgresConnection) throws(PostgresError) -> OutboxPlace? {
         let known = waiting + tries.keys
-        if let fresh = try connection.run(NextSideQueueEvent(besides: known.map(\.id))).first { return fresh }
+        if let fresh = try connection.run(NextQuarantinedEvent(besides: known.map(\.id))).first { return fresh }
         return tries.filter { !waiting.contains($0.key) }.min { ($0.value, $0.key.id) < ($1.value, $1.key.id) }?.key
     }
 
@@ -96,10 +96,10 @@ struct SideQueue {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let (round, counts) = try connection.transaction { connection throws(PostgresError) in
-            let rules = try connection.run(SideQueueEventRules(event: event)).first ?? 0
+            let rules = try connection.run(QuarantinedEventRules(event: event)).first ?? 0
             let timeout = timeout + rules / Self.rulesPerMillisecond
             try connection.setLocally(Self.settings.setting("statement_timeout", to: String(timeout)))
-            let statement = PlanSideQueueEvent(event: event, batchSize: context.settings.batchSize)
+            let statement = PlanQuarantinedEvent(event: event, batchSize: context.settings.batchSize)
             let round = PlanRoundSummary(try connection.run(statement))
             return (round, try audiences.plan(round.deferred, on: connection))
         }
@@ -116,7 +116,7 @@ struct SideQueue {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
-        guard let refused = try connection.run(RefuseSideQueueEvent(event: event, detail: detail)).first else { return }
+        guard let refused = try connection.run(RefuseQuarantinedEvent(event: event, detail: detail)).first else { return }
         context.counters.ended([Int32(EventFate.refused.rawValue): 1])
         context.logger.error(
             "an event was refused: planning it failed",

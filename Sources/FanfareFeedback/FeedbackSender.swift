@@ -24,7 +24,7 @@ enum FeedbackAnswer: Equatable, Sendable {
 }
 
 /// Posts to one receiver, one request at a time, on a thread of its own: one that does not answer holds up nobody.
-final class FeedbackCourier: Sendable {
+final class FeedbackSender: Sendable {
     /// How long an answer may take.
     static let deadline = Duration.seconds(15)
     /// How long a connection is kept for the next request.

@@ -2,10 +2,10 @@ import FanfareCore
 import TestKit
 
 /// Holds what became of a combination's recipients against all that it says.
-struct CalmCheck {
+struct SuppressionCheck {
     /// A push as its phone got it.
     private struct Arrival {
-        let user: CalmCombination.User
+        let user: SuppressionCombination.User
         let token: String
         /// By the database's clock, in seconds since 1970.
         let at: Double
@@ -18,11 +18,11 @@ struct CalmCheck {
     /// How far the daemon's idea of the database's clock may be from it, in seconds.
     private static let skew = 0.5
 
-    let combination: CalmCombination
-    let begin: CalmBegin
+    let combination: SuppressionCombination
+    let begin: SuppressionBegin
     /// Before anything happened.
-    let start: CalmBegin
-    let fates: [CalmFate]
+    let start: SuppressionBegin
+    let fates: [SuppressionFate]
     let pushes: [ReceivedPush]
     /// Who goes first, by what happened.
     let canary: [String: Set<String>]
@@ -69,7 +69,7 @@ struct CalmCheck {
         return problems
     }
 
-    private func mayEnd(_ fate: CalmFate) -> Bool {
+    private func mayEnd(_ fate: SuppressionFate) -> Bool {
         guard let user = combination.users.first(where: { $0.id == fate.user }) else { return false }
         let isLate = combination.isLocal && !user.isInUTC
         if isLate { return fate.outcome == "expired" }

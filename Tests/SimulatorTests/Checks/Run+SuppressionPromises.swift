@@ -11,7 +11,7 @@ extension Run {
     /// The quiet hours of a rule for a device; nil for none.
     private func oracle(_ rule: SimulatedRule, _ device: Int64) -> (hours: Rows.Hours, oracle: QuietOracle)? {
         let hours: Rows.Hours? =
-            switch rule.loaded.compiled.definition.calm.hours {
+            switch rule.loaded.compiled.definition.suppressions.hours {
             case .own(let own): Rows.Hours(from: own.from, until: own.until, isHeld: own.mode == .hold)
             case .ofApp where rule.lane != .transactional: server.rows.policy?.hours
             default: nil
@@ -40,7 +40,7 @@ extension Run {
                 continue
             }
             guard ledger.grants[user]?.contains(where: { $0.event == event }) != true else { continue }
-            ledger.grants[user, default: []].append(CalmLedger.Grant(event: event, at: world.now))
+            ledger.grants[user, default: []].append(SuppressionLedger.Grant(event: event, at: world.now))
         }
     }
 
@@ -60,7 +60,7 @@ extension Run {
             if let quiet = oracle(rule, pair.device), quiet.oracle.end(at: now) != nil {
                 broke("\(pair) is to be sent in quiet hours")
             }
-            if !rule.loaded.compiled.definition.calm.caps.isEmpty, !wasGranted(pair) {
+            if !rule.loaded.compiled.definition.suppressions.caps.isEmpty, !wasGranted(pair) {
                 broke("\(pair) is to be sent and was not counted")
             }
         }
@@ -89,7 +89,7 @@ extension Run {
             else {
                 return broke("\(pair) is held as \(result), it wakes at \(wakes ?? 0)")
             }
-            let held = CalmLedger.Held(batch: batch.id, token: batch.leaseToken, position: Int(result.position))
+            let held = SuppressionLedger.Held(batch: batch.id, token: batch.leaseToken, position: Int(result.position))
             ledger.held[held] = wakes
         case .capped: checkCapped(pair)
         case .expired, .expiredQuiet: checkExpired(pair, dueAt: batch.dueAt?.microseconds, rule, wakes: wakes)
@@ -145,7 +145,7 @@ extension Run {
 
 /// The same, as far as it can be judged at the end.
 extension Run {
-    func checkCalmEnd() {
+    func checkSuppressionEnd() {
         checkHeld()
         checkCaps()
         checkRate()
@@ -163,7 +163,7 @@ extension Run {
                         child.deviceIDs[$0] == device && child.eventID(at: $0) == event
                     }
                 }
-                let held = CalmLedger.Held(batch: batch.id, token: batch.leaseToken ?? 0, position: position)
+                let held = SuppressionLedger.Held(batch: batch.id, token: batch.leaseToken ?? 0, position: position)
                 guard let child else { continue }
                 let history = RetryHistory(encoded: batch.history).held.encoded
                 let isSame =
@@ -211,9 +211,9 @@ extension Run {
 
     /// Each event that is gathered is in one digest, and in no hurry.
     private func checkDigests() {
-        let digests = server.rows.events.values.filter { $0.waiting.type == Rows.Gathering.digest }
+        let digests = server.rows.events.values.filter { $0.waiting.type == Rows.DigestDefinition.digest }
         for event in server.rows.events.values
-        where event.waiting.type == Rows.Gathering.type && event.fate == .planned {
+        where event.waiting.type == Rows.DigestDefinition.type && event.fate == .planned {
             let own = digests.filter { $0.waiting.gathered.contains(event.waiting.id) }
             let isCancelled = cancelledAt[event.waiting.id] != nil
             guard own.count == 1 || isCancelled && own.isEmpty else {
@@ -226,7 +226,7 @@ extension Run {
         }
         for digest in digests {
             let times = digest.waiting.gathered.compactMap { server.rows.events[$0]?.plannedAt }
-            if let first = times.min(), digest.waiting.createdAt < first + Rows.Gathering.window {
+            if let first = times.min(), digest.waiting.createdAt < first + Rows.DigestDefinition.window {
                 broke("digest \(digest.waiting.id) left early")
             }
         }

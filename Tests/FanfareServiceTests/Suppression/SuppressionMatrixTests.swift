@@ -9,7 +9,7 @@ import Testing
 
 /// All that keeps people from being disturbed, together: through a daemon, to the simulated providers, at the clock's own pace.
 @Suite(.database, .flowSandbox, .timeLimit(.minutes(10)))
-struct CalmMatrixTests {
+struct SuppressionMatrixTests {
     private static let policy =
         #"{"time_zone": "UTC", "caps": {"max1": {"max": 1, "per": "1d"}, "max2": {"max": 2, "per": "1d"}}}"#
 
@@ -17,39 +17,39 @@ struct CalmMatrixTests {
         try await Flow.run { flow in
             try await flow.sql { world in
                 try world.put(policy: Self.policy)
-                for one in CalmCombination.all { try world.register(one) }
+                for one in SuppressionCombination.all { try world.register(one) }
             }
-            let begin = try await flow.sql { try CalmBegin(on: $0.connection) }
+            let begin = try await flow.sql { try SuppressionBegin(on: $0.connection) }
             try await flow.sql { world in
-                for one in CalmCombination.all { try world.put(one, begin) }
+                for one in SuppressionCombination.all { try world.put(one, begin) }
             }
             // Put into force by the daemon, as are the rates.
             try await flow.until(
                 """
-                SELECT bool_and(state = 'active') AND count(*) = \(CalmCombination.all.count)
+                SELECT bool_and(state = 'active') AND count(*) = \(SuppressionCombination.all.count)
                 FROM (SELECT DISTINCT ON (v.rule_id) v.state FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
                     WHERE r.name ~ '^(campaign/)?m[0-9]+$' ORDER BY v.rule_id, v.id DESC) AS v
                 """
             )
-            let start = try await flow.sql { try CalmBegin(on: $0.connection) }
+            let start = try await flow.sql { try SuppressionBegin(on: $0.connection) }
             try await flow.sql { world in
                 for number in 1...3 {
-                    for one in CalmCombination.all { try world.happen(one, number, begin) }
+                    for one in SuppressionCombination.all { try world.happen(one, number, begin) }
                 }
             }
             try await flow.until(
                 """
                 SELECT NOT EXISTS (SELECT FROM fanfare.outbox) AND NOT EXISTS (SELECT FROM fanfare.plans)
-                    AND NOT EXISTS (SELECT FROM fanfare.batches) AND NOT EXISTS (SELECT FROM fanfare.gatherings)
+                    AND NOT EXISTS (SELECT FROM fanfare.batches) AND NOT EXISTS (SELECT FROM fanfare.open_digests)
                 """,
                 seconds: 480
             )
             let fates = try await flow.sql { try $0.fates() }
             let pushes = try await flow.received(by: "c5")
             #expect(Set(fates.map(\.outcome)).isSuperset(of: ["accepted", "quiet", "capped", "expired", "opted_out"]))
-            for one in CalmCombination.all {
+            for one in SuppressionCombination.all {
                 let canary = try await flow.sql { try $0.canary(of: one) }
-                let check = CalmCheck(
+                let check = SuppressionCheck(
                     combination: one,
                     begin: begin,
                     start: start,
@@ -64,7 +64,7 @@ struct CalmMatrixTests {
 }
 
 /// When a run begins, and what goes by that.
-struct CalmBegin: Sendable {
+struct SuppressionBegin: Sendable {
     /// What to add to the clock by which the sandbox notes what it receives, for the database's, in seconds.
     let offset: Double
     /// By the database's clock, in seconds since 1970.
@@ -92,7 +92,7 @@ struct CalmBegin: Sendable {
 }
 
 /// How a pair ended.
-struct CalmFate: Sendable {
+struct SuppressionFate: Sendable {
     let event: Int64
     let user: String
     let token: String
@@ -100,7 +100,7 @@ struct CalmFate: Sendable {
 }
 
 extension World {
-    fileprivate func register(_ one: CalmCombination) throws {
+    fileprivate func register(_ one: SuppressionCombination) throws {
         for user in one.users {
             for token in user.tokens {
                 let id = try device(token, user: user.id, user.zone.map { "time_zone => '\($0)'" } ?? "")
@@ -111,7 +111,7 @@ extension World {
         }
     }
 
-    fileprivate func put(_ one: CalmCombination, _ begin: CalmBegin) throws {
+    fileprivate func put(_ one: SuppressionCombination, _ begin: SuppressionBegin) throws {
         let members = one.members(quietHours: begin.quietHours)
         if one.isCampaign {
             let schedule = one.isLocal ? #"{"cron": "0 0 1 1 *", "time_zone": "recipient"}"# : nil
@@ -124,7 +124,7 @@ extension World {
     }
 
     /// Has something happen for the first, second or third time.
-    fileprivate func happen(_ one: CalmCombination, _ number: Int, _ begin: CalmBegin) throws {
+    fileprivate func happen(_ one: SuppressionCombination, _ number: Int, _ begin: SuppressionBegin) throws {
         if one.isCampaign {
             _ = try connection.query(
                 """
@@ -144,19 +144,19 @@ extension World {
     }
 
     /// How all pairs ended; one that is still on its way is among them.
-    fileprivate func fates() throws -> [CalmFate] {
+    fileprivate func fates() throws -> [SuppressionFate] {
         try connection.query(
             """
             SELECT d.event_id, v.user_id, v.token, d.outcome FROM fanfare.deliveries AS d JOIN fanfare.devices AS v ON v.id = d.device_id
             WHERE d.outcome <> 'retrying'
             """
         ).rows.map { row in
-            CalmFate(event: Int64(row[0] ?? "") ?? 0, user: row[1] ?? "", token: row[2] ?? "", outcome: row[3] ?? "")
+            SuppressionFate(event: Int64(row[0] ?? "") ?? 0, user: row[1] ?? "", token: row[2] ?? "", outcome: row[3] ?? "")
         }
     }
 
     /// Which users of an event go first, by the event's `n`; empty where there is no canary.
-    fileprivate func canary(of one: CalmCombination) throws -> [String: Set<String>] {
+    fileprivate func canary(of one: SuppressionCombination) throws -> [String: Set<String>] {
         guard one.isCanary else { return [:] }
         let rows = try connection.query(
             """

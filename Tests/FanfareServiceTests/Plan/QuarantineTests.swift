@@ -10,7 +10,7 @@ import Testing
 
 /// Events that make planning fail stop nobody else.
 @Suite(.database)
-struct SideQueueTests {
+struct QuarantineTests {
     // MARK: What is looked at before
 
     @Test func aKeyOrTypeThatIsTooLongCostsItsEventOnly() throws {
@@ -80,7 +80,7 @@ struct SideQueueTests {
         var loop = PlannerLoop(context: try World(logger: log.logger).context)
         _ = try loop.begin(on: world.connection)
         // Who is at fault has been found in the set: nobody else is planned alone.
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 2)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine") == 2)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.events WHERE fate = 'planned'") == 98)
         try world.plan()
         for (n, event) in events.enumerated() {
@@ -110,17 +110,17 @@ struct SideQueueTests {
         _ = try loop.begin(on: world.connection)
         // All that is sound is planned, all bombs are aside, and planning took too long once.
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.events WHERE fate = 'planned'") == good.count)
-        #expect(try world.connection.column("SELECT id FROM fanfare.outbox_slow ORDER BY id") == bombs.map(String.init))
+        #expect(try world.connection.column("SELECT id FROM fanfare.quarantine ORDER BY id") == bombs.map(String.init))
         #expect(log.count(of: "took too long") == 1)
         // One that comes alone is known too.
         let last = try world.emit("e", Self.bomb.payload)
         _ = try loop.wakeUp(wasNotified: true, on: world.connection)
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow WHERE id = $1", "\(last)") == 1)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine WHERE id = $1", "\(last)") == 1)
         #expect(log.count(of: "took too long") == 1)
         // Beside them one that is sound is planned first, though it came last.
         let large = try world.emit("e", #"{"u": "u", "t": "\#(String(repeating: "t", count: 40_000))"}"#)
         _ = try loop.wakeUp(wasNotified: true, on: world.connection)
-        var lane = SideQueue(context: world.context)
+        var lane = Quarantine(context: world.context)
         lane.timeouts = [100, 150]
         try lane.plan(on: world.connection)
         #expect(try world.recipients(large) == [device])
@@ -149,15 +149,15 @@ struct SideQueueTests {
         return (good, bad)
     }
 
-    @Test func anEventWhoseTopicTakesTooLongToRenderIsSetAside() throws {
+    @Test func anEventWhoseTopicTakesTooLongToRenderIsQuarantined() throws {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"topic": "t-{{t}}"}"#)
         let event = try world.emit("e", #"{"t": "x"}"#)
         var loop = PlannerLoop(context: world.context)
         loop.audiences.patience = 0
         _ = try loop.begin(on: world.connection)
-        #expect(try world.connection.column("SELECT id FROM fanfare.outbox_slow") == ["\(event)"])
-        var lane = SideQueue(context: world.context)
+        #expect(try world.connection.column("SELECT id FROM fanfare.quarantine") == ["\(event)"])
+        var lane = Quarantine(context: world.context)
         lane.audiences.patience = 0
         try lane.plan(on: world.connection)
         #expect(try world.fate(event) == "refused")
@@ -165,13 +165,13 @@ struct SideQueueTests {
     }
 
     /// The server ends a transaction in which nothing is said for too long, and the session with it.
-    @Test func anEventThatCostASessionIsSetAside() throws {
+    @Test func anEventThatCostASessionIsQuarantined() throws {
         let world = try World()
         let event = try world.emit("e")
         let later = try world.emit("e")
         var loop = PlannerLoop(context: world.context, lost: 1)
         _ = try loop.begin(on: world.connection)
-        #expect(try world.connection.column("SELECT id FROM fanfare.outbox_slow") == ["\(event)"])
+        #expect(try world.connection.column("SELECT id FROM fanfare.quarantine") == ["\(event)"])
         #expect(try world.fate(later) == "unmatched")
     }
 
@@ -179,7 +179,7 @@ struct SideQueueTests {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         let event = try world.emit("e", #"{"u": "u"}"#)
-        try world.setAside(1)
+        try world.quarantined(1)
         try world.connection.execute(
             """
             CREATE FUNCTION public.lose() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -187,13 +187,13 @@ struct SideQueueTests {
             CREATE TRIGGER lose BEFORE INSERT ON fanfare.event_log FOR EACH ROW WHEN (NEW.fate <> 6) EXECUTE FUNCTION public.lose();
             """
         )
-        var lane = SideQueue(context: world.context)
+        var lane = Quarantine(context: world.context)
         for _ in lane.timeouts { #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) } }
         try lane.plan(on: world.connection)
         #expect(try world.fate(event) == "refused")
     }
 
-    // MARK: The side queue
+    // MARK: The quarantine
 
     @Test func aMachineThatStandsStillIsNoBomb() throws {
         let world = try World()
@@ -212,22 +212,22 @@ struct SideQueueTests {
             """
         )
         let event = try world.emit("e", #"{"u": "u"}"#)
-        try world.setAside(1)
+        try world.quarantined(1)
         try world.plan()
         #expect(try world.connection.number("SELECT last_value FROM stalls") == 2)
         #expect(try world.fate(event) == "planned")
         #expect(try world.recipients(event) == [device])
     }
 
-    @Test func aTimeoutForALockInTheSideQueueMarksNobodyAndHoldsUpNobody() throws {
+    @Test func aTimeoutForALockInTheQuarantineMarksNobodyAndHoldsUpNobody() throws {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         let event = try world.emit("e", #"{"u": "u"}"#, key: "k")
         let later = try world.emit("e", #"{"u": "u"}"#)
-        try world.setAside(2)
+        try world.quarantined(2)
         let other = try TestDatabase.current.connect()
         try other.execute("BEGIN; INSERT INTO fanfare.event_keys VALUES ('e', 'k', 1, now())")
-        var lane = SideQueue(context: world.context)
+        var lane = Quarantine(context: world.context)
         let error = #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) }
         #expect(error?.sqlState == "55P03")
         #expect(try world.fate(event) == "waiting")
@@ -241,20 +241,20 @@ struct SideQueueTests {
         let world = try World()
         let earlier = try world.emit("e")
         let culprit = try world.emit("e")
-        try world.setAside(2)
+        try world.quarantined(2)
         let xid = try #require(
-            try world.connection.text("SELECT xid FROM fanfare.outbox_slow WHERE id = $1", "\(culprit)")
+            try world.connection.text("SELECT xid FROM fanfare.quarantine WHERE id = $1", "\(culprit)")
         )
         let chosen = OutboxPlace(xid: xid, id: culprit)
-        let refuse = RefuseSideQueueEvent(event: chosen, detail: "d")
+        let refuse = RefuseQuarantinedEvent(event: chosen, detail: "d")
         #expect(try world.connection.run(refuse).map(\.id) == [culprit])
         #expect(try world.fate(earlier) == "waiting")
         #expect(try world.fate(culprit) == "refused")
         #expect(try world.connection.run(refuse).isEmpty, "it is gone, and nobody is taken in its place")
-        let round = PlanRoundSummary(try world.connection.run(PlanSideQueueEvent(event: chosen, batchSize: 1000)))
+        let round = PlanRoundSummary(try world.connection.run(PlanQuarantinedEvent(event: chosen, batchSize: 1000)))
         #expect(round.taken == 0)
-        #expect(try world.connection.run(NextSideQueueEvent()).map(\.id) == [earlier])
-        #expect(try world.connection.run(NextSideQueueEvent(besides: [earlier])).isEmpty)
+        #expect(try world.connection.run(NextQuarantinedEvent()).map(\.id) == [earlier])
+        #expect(try world.connection.run(NextQuarantinedEvent(besides: [earlier])).isEmpty)
     }
 
     // MARK: What is nobody's fault
@@ -268,7 +268,7 @@ struct SideQueueTests {
         let error = #expect(throws: PostgresError.self) { try world.plan() }
         #expect(error?.sqlState == "55P03")
         #expect(try world.fate(event) == "waiting")
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine") == 0)
         try other.execute("ROLLBACK")
         try world.plan()
         #expect(try world.fate(event) == "planned")
@@ -284,16 +284,16 @@ struct SideQueueTests {
         // Promoted between the round and what would mark its set, the same server would take the mark.
         #expect(error?.isDataError == false)
         try world.connection.execute("SET default_transaction_read_only = off")
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox_slow") == 0)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine") == 0)
         try world.plan()
         #expect(try world.fate(event) == "planned")
     }
 }
 
 extension World {
-    /// Moves what is in the outbox to the side queue, as many events as are expected there.
-    func setAside(_ count: Int) throws {
-        let round = PlanRoundSummary(try connection.run(SetAside(floor: OutboxFloor(), limit: 10)))
-        #expect(round.taken == count && round.aside.count == count)
+    /// Moves what is in the outbox to the quarantine, as many events as are expected there.
+    func quarantined(_ count: Int) throws {
+        let round = PlanRoundSummary(try connection.run(QuarantineEvents(floor: OutboxFloor(), limit: 10)))
+        #expect(round.taken == count && round.quarantine.count == count)
     }
 }

@@ -308,13 +308,13 @@ struct CapTests {
                     let own = try World(database)
                     let targets = try own.connection.run(AllTargets())
                     while true {
-                        let wishes = targets.flatMap { target in
+                        let requests = targets.flatMap { target in
                             SendQueue.allCases.map {
-                                ClaimWish(target: target.id, queue: $0, count: 1, floor: .minusInfinity)
+                                ClaimRequest(target: target.id, queue: $0, count: 1, floor: .minusInfinity)
                             }
                         }
                         let claimed = try own.connection.run(
-                            ClaimBatches(wishes: wishes, owner: Int32(owner), leaseToken: 1)
+                            ClaimBatches(requests: requests, owner: Int32(owner), leaseToken: 1)
                         )
                         guard !claimed.isEmpty else { return }
                         for one in try own.prepare(claimed, owner: Int32(owner)) {

@@ -11,7 +11,7 @@ import Threading
 
 /// Several daemons that gather and emit, while sessions are cut off.
 @Suite(.database)
-struct GatheringFaultTests {
+struct DigestFaultTests {
     private static let users = 50
 
     @Test(.timeLimit(.minutes(5)), arguments: Soak.seeds(1, soak: 20))
@@ -49,7 +49,7 @@ struct GatheringFaultTests {
                     String(round)
                 )
             }
-            for table in ["outbox", "outbox_slow", "gatherings", "outbox"] {
+            for table in ["outbox", "quarantine", "open_digests", "outbox"] {
                 try world.connection.waitUntil("SELECT NOT EXISTS (SELECT FROM fanfare.\(table))", seconds: 60)
             }
             for daemon in daemons { daemon.stop() }

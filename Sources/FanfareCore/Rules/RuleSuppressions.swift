@@ -1,5 +1,5 @@
 /// Whom a rule does not disturb, as its author wrote it.
-public struct RuleCalm: Equatable, Sendable {
+public struct RuleSuppressions: Equatable, Sendable {
     /// When a rule does not disturb.
     public enum Hours: Equatable, Sendable {
         /// In the app's quiet hours, if it has any; what is in the transactional lane goes by none.

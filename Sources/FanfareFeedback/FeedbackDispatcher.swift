@@ -8,7 +8,7 @@ internal import Threading
 ///
 /// Its session is open as long as there are hooks, and nothing waits for a hook in a transaction: the database knows up to where
 /// each was told, and a delivery moves that once it is taken.
-package final class FeedbackTeller: Stage {
+package final class FeedbackDispatcher: Stage {
     package let name = "feedback"
     private let context: StageContext
     private let stopping = StopSignal()

@@ -2,7 +2,7 @@ package import FanfareCore
 package import PostgresClient
 
 /// Why a pair of a batch is not to be disturbed now; each row tells one reason.
-package struct CalmRow {
+package struct SuppressionRow {
     /// Of the pair in its batch.
     package let position: Int
     package let isOptedOut: Bool
@@ -19,8 +19,8 @@ package struct CalmRow {
 /// For rules with a category, or that quiet hours hold for. One look-up for each device and one for its user, fenced by OFFSET 0 as in
 /// ``FetchEvents``; a clock is read once for each time zone. Nothing is locked: a preference that was committed before counts, and
 /// who is about to change one waits for nobody. A time zone that this server knows no more counts as none.
-package struct FetchCalm: PostgresStatement {
-    package static let name = "fetch_calm"
+package struct FetchSuppressions: PostgresStatement {
+    package static let name = "fetch_suppressions"
     package static let sql = """
         WITH quiet AS MATERIALIZED (
             SELECT coalesce(p.time_zone, 'UTC') AS fallback,
@@ -92,8 +92,8 @@ package struct FetchCalm: PostgresStatement {
         binds.append(hours.map { $0.mode == .hold })
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> CalmRow {
-        CalmRow(
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SuppressionRow {
+        SuppressionRow(
             position: Int(try row.int32(0)),
             isOptedOut: try row.bool(1),
             snoozedUntil: try row.timestamp(orNil: 2),

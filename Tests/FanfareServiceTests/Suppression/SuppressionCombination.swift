@@ -1,7 +1,7 @@
 import TestKit
 
 /// Some of what keeps people from being disturbed, and of what decides when they are: drawn by a seed.
-struct CalmCombination: Sendable, CustomStringConvertible {
+struct SuppressionCombination: Sendable, CustomStringConvertible {
     /// 0 to 29; its users, topic, rule or campaign are named after it.
     let number: Int
     /// Which quiet hours it has, if any: `hold` or `drop`.
@@ -16,7 +16,7 @@ struct CalmCombination: Sendable, CustomStringConvertible {
     /// How many events a user may get.
     let cap: Int?
 
-    static let all = (0..<30).map { CalmCombination(number: $0, seed: 20_261_126) }
+    static let all = (0..<30).map { SuppressionCombination(number: $0, seed: 20_261_126) }
 
     private init(number: Int, seed: UInt64) {
         var chance = SeededGenerator(seed: seed + UInt64(number) * 7919)

@@ -14,7 +14,7 @@ extension History {
     private static let gate: Int32 = 1
 
     /// What is there from the beginning, as in ``RealRows``.
-    func beginCalm() {
+    func beginSuppression() {
         rows.policy = Rows.Policy(
             hours: Rows.Hours(from: "23:30", until: "00:01", isHeld: true),
             caps: [
@@ -29,8 +29,8 @@ extension History {
     func claimGated() throws {
         lastName = "claim gated"
         token += 1
-        let wishes = wishes(behind: 0) + wishes(behind: Self.gate)
-        let statement = ClaimGated(wishes: wishes, owner: Int32(chance.number(1...3)), leaseToken: token)
+        let requests = requests(behind: 0) + requests(behind: Self.gate)
+        let statement = ClaimGated(requests: requests, owner: Int32(chance.number(1...3)), leaseToken: token)
         let (mine, theirs) = (rows.apply(statement), try real.connection.run(statement))
         #expect(
             mine.map { "\($0.gate) \($0.deviceIDs)" }.sorted() == theirs.map { "\($0.gate) \($0.deviceIDs)" }.sorted()
@@ -51,9 +51,9 @@ extension History {
         #expect(try rows.apply(sweep) == real.connection.run(sweep).first)
     }
 
-    func lookAtCalm() throws {
-        lastName = "look at calm"
-        let look = FetchCalm(
+    func lookAtSuppression() throws {
+        lastName = "look at suppressions"
+        let look = FetchSuppressions(
             deviceIDs: rows.devices.keys.sorted(),
             target: 1,
             category: nil,
@@ -61,7 +61,7 @@ extension History {
             goesByApp: chance.happens(0.7),
             hours: nil
         )
-        func text(_ found: [CalmRow]) -> [String] {
+        func text(_ found: [SuppressionRow]) -> [String] {
             found.map { "\($0.position) \($0.isHeld) \($0.quietUntil?.microseconds ?? 0)" }.sorted()
         }
         #expect(try text(rows.apply(look)) == text(real.connection.run(look)))

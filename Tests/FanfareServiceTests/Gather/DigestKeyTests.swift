@@ -8,7 +8,7 @@ import Testing
 
 /// The keys that say how a rule gathers: the same in SQL as in the daemon.
 @Suite(.database)
-struct GatheringKeyTests {
+struct DigestKeyTests {
     private static let faults: [(members: String, place: String, reason: String)] = [
         (#""digest": "10m""#, "digest", "is no object"),
         (#""debounce": []"#, "debounce", "is no object"),

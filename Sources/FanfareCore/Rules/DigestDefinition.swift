@@ -1,5 +1,5 @@
 /// How a rule gathers events before it pushes, as its author wrote it: then what it sends is one push for many of them.
-public struct Gathering: Equatable, Sendable {
+public struct DigestDefinition: Equatable, Sendable {
     /// When what is gathered leaves.
     public enum Pace: Equatable, Sendable {
         /// So long after the first event of a key.
@@ -28,13 +28,13 @@ public struct Gathering: Equatable, Sendable {
     /// - Parameter rule: the rule.
     /// - Returns: nil if its events are not gathered.
     /// - Throws: `RuleProblem` with the first thing that is wrong.
-    static func read(_ rule: RuleObject) throws(RuleProblem) -> Gathering? {
+    static func read(_ rule: RuleObject) throws(RuleProblem) -> DigestDefinition? {
         let given = keys.filter { rule.object[$0] != nil }
         guard let key = given.first, let json = rule.object[key] else { return nil }
         guard given.count == 1 else {
             throw RuleProblem(path: rule.path("debounce"), reason: "is beside digest", hint: "give one of the two")
         }
-        let gathering = try Gathering(json, key: key, path: rule.path(key))
+        let digest = try DigestDefinition(json, key: key, path: rule.path(key))
         if let event = rule.object["event"]?.stringValue, event.hasPrefix(typePrefix) {
             throw RuleProblem(
                 path: rule.path("event"),
@@ -42,7 +42,7 @@ public struct Gathering: Equatable, Sendable {
                 hint: "types that begin with \(typePrefix) are not gathered again: leave \(key) out"
             )
         }
-        return gathering
+        return digest
     }
 
     /// When what is gathered leaves, for people.

@@ -6,7 +6,7 @@ import FanfareCore
 @testable import FanfareStore
 
 /// What a run has seen of whom it disturbed; kept beside the rows, which a server without power forgets some of.
-struct CalmLedger {
+struct SuppressionLedger {
     /// An event that was granted to a user.
     struct Grant {
         let event: Int64

@@ -14,7 +14,7 @@ import Threading
 
 /// One push of many events.
 @Suite(.database)
-struct GatheringTests {
+struct OpenDigestTests {
     private static let users = #"{"users": "$.u"}"#
     private static let digest = #""digest": {"every": "10m", "by": "{{u}}"}"#
     private static let numbers =
@@ -88,9 +88,9 @@ struct GatheringTests {
         #expect(try world.connection.column(why, String(first)) == ["shop/news gather"])
         let verdict = "SELECT outcome || ' ' || detail FROM fanfare.why_verdict($1::bigint, 'ann')"
         #expect(try world.connection.text(verdict, String(first))?.contains("of type digest.shop.news") == true)
-        try world.emitGathered(at: "now() + interval '9 min'")
+        try world.emitDigests(at: "now() + interval '9 min'")
         #expect(try world.claim().isEmpty && world.connection.number("SELECT count(*) FROM fanfare.outbox") == 0)
-        try world.emitGathered(at: "now() + interval '10 min'")
+        try world.emitDigests(at: "now() + interval '10 min'")
         try world.plan()
         #expect(try world.digests("news", Self.numbers) == ["2: 1,3", "1: 2"])
         #expect(try world.digests("news", "payload ->> 'since' ~ '^20.*\\+00:00$'") == ["t", "t"])
@@ -99,7 +99,7 @@ struct GatheringTests {
             String(decoding: $0.content.body.prefix, as: UTF8.self)
         }
         #expect(bodies.count == 1 && bodies[0].contains("2 new") && bodies[0].contains("1 3 "))
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.gatherings") == 0)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.open_digests") == 0)
     }
 
     @Test func eachEventIsInExactlyOneDigest() throws {
@@ -108,8 +108,8 @@ struct GatheringTests {
         try world.rule("news", event: "e", to: Self.users, Self.digest)
         try emit(events, users: users, on: world)
         try world.plan()
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.gatherings") == Int64(users))
-        try world.emitGathered()
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.open_digests") == Int64(users))
+        try world.emitDigests()
         try world.plan()
         #expect(try world.digests("news", "payload ->> 'count'").count == users)
         let numbers =
@@ -124,10 +124,10 @@ struct GatheringTests {
         try emit(events, users: 7, on: world)
         try world.plan()
         let row = try world.connection.query(
-            "SELECT count, cardinality(event_ids), pg_column_size(g.*) < 2000 FROM fanfare.gatherings AS g"
+            "SELECT count, cardinality(event_ids), pg_column_size(g.*) < 2000 FROM fanfare.open_digests AS g"
         )
         #expect(row.rows == [["\(events)", "100", "t"]])
-        try world.emitGathered()
+        try world.emitDigests()
         try world.plan()
         #expect(try world.digests("hot", "payload ->> 'count'") == ["\(events)"])
         let named = try world.digests(
@@ -151,7 +151,7 @@ struct GatheringTests {
         try world.emit("e", #"{"u": "bob", "n": 2}"#)
         try world.emit("e", #"{"u": "cat", "n": 1, "x": "\#(String(repeating: "y", count: 40_000))"}"#)
         try world.plan()
-        try world.emitGathered()
+        try world.emitDigests()
         try world.plan()
         #expect(try world.digests("news", "fate") == ["planned", "planned", "planned"])
         #expect(try world.digests("news", "coalesce(\(Self.numbers), payload ->> 'n')") == ["6: 4,5,6", "2: 2", "1"])
@@ -159,13 +159,13 @@ struct GatheringTests {
 
     @Test func debounceWaitsForThePauseAndNotForEver() throws {
         let world = try World()
-        let pace = Gathering.Pace.debounce(wait: TimeSpan(seconds: 30), longest: TimeSpan(seconds: 100))
+        let pace = DigestDefinition.Pace.debounce(wait: TimeSpan(seconds: 30), longest: TimeSpan(seconds: 100))
         func gather(at seconds: Int64, _ key: String = "k") throws -> Int64 {
             let event = GatheredEvent(eventID: seconds + 1, ruleID: 1, key: key, pace: pace)
             let now = Timestamp(microseconds: seconds * 1_000_000)
             _ = try world.connection.runReturningCount(GatherEvents([event, event], now: now))
             let due = try world.connection.number(
-                "SELECT extract(epoch FROM due_at)::int FROM fanfare.gatherings WHERE key = $1",
+                "SELECT extract(epoch FROM due_at)::int FROM fanfare.open_digests WHERE key = $1",
                 key
             )
             return due
@@ -177,11 +177,11 @@ struct GatheringTests {
         #expect(try gather(at: 78) == 100, "but at most so long after the first")
         #expect(try gather(at: 99) == 100)
         #expect(try gather(at: 40, "other") == 70)
-        #expect(try world.connection.run(NextGathering()).map(\.microseconds) == [70_000_000])
-        #expect(try world.connection.column("SELECT count FROM fanfare.gatherings ORDER BY key") == ["12", "2"])
+        #expect(try world.connection.run(NextOpenDigest()).map(\.microseconds) == [70_000_000])
+        #expect(try world.connection.column("SELECT count FROM fanfare.open_digests ORDER BY key") == ["12", "2"])
         #expect(
             try world.connection.column(
-                "SELECT array_to_string(event_ids[1:4], ',') FROM fanfare.gatherings WHERE key = 'k'"
+                "SELECT array_to_string(event_ids[1:4], ',') FROM fanfare.open_digests WHERE key = 'k'"
             ) == ["100,100,79,79"]
         )
     }
@@ -195,7 +195,7 @@ struct GatheringTests {
         #expect(try world.connection.text("SELECT fanfare.cancel(\(events[2]))") == "t")
         #expect(try world.connection.text("SELECT fanfare.cancel('e', 'k1')") == "t")
         #expect(try world.connection.text("SELECT fanfare.cancel('e', 'k4')") == "t")
-        try world.emitGathered()
+        try world.emitDigests()
         try world.plan()
         #expect(try world.digests("news", Self.numbers) == ["3: 2"], "and whose events all are gets nothing")
         #expect(try world.digests("news", "payload ->> 'n'") == ["2"])
@@ -215,7 +215,7 @@ struct GatheringTests {
 
 /// The rule that people see, and what gathers for it.
 @Suite(.database)
-struct GatheringRuleTests {
+struct DigestRuleTests {
     private static let users = #"{"users": "$.u"}"#
     private static func digest(by: String) -> String { #""digest": {"every": "10m", "by": "\#(by)"}"# }
 
@@ -240,9 +240,9 @@ struct GatheringRuleTests {
         #expect(try inForce(world) == ["gather/news 2 f gather", "news 2 digest.shop.news users"])
         for type in ["e", "f"] { try world.emit(type, #"{"u": "ann", "n": 2}"#) }
         try world.plan()
-        #expect(try world.connection.column("SELECT key FROM fanfare.gatherings ORDER BY key") == ["all", "ann"])
+        #expect(try world.connection.column("SELECT key FROM fanfare.open_digests ORDER BY key") == ["all", "ann"])
         // What an older version gathered leaves by the newer.
-        try world.emitGathered()
+        try world.emitDigests()
         try world.plan()
         #expect(try world.digests("news", "fate") == ["planned", "planned"])
         try world.rule("news", event: "e", to: Self.users)
@@ -262,11 +262,11 @@ struct GatheringRuleTests {
         try world.rule("news", event: "e", to: Self.users, Self.digest(by: "{{u}}"))
         try world.emit("e", #"{"u": "ann"}"#)
         try world.plan()
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.gatherings") == 2)
-        try world.emitGathered()
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.open_digests") == 2)
+        try world.emitDigests()
         try world.plan()
         #expect(try world.digests("news", "payload ->> 'count'") == ["1"])
-        #expect(try world.connection.number("SELECT count(*) FROM fanfare.gatherings") == 0)
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.open_digests") == 0)
     }
 
     @Test func toolsShowOneRule() async throws {

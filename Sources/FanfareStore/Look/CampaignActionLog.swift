@@ -1,8 +1,8 @@
 package import PostgresClient
 
 /// What was done to a campaign by HTTP or in the console, the newest first.
-package struct CampaignDeeds: PostgresStatement {
-    package static let name = "campaign_deeds"
+package struct CampaignActionLog: PostgresStatement {
+    package static let name = "campaign_action_log"
     // A start names its run behind the campaign: "shop/sale: 7".
     package static let sql = """
         SELECT at, actor, action, reason FROM fanfare.actions
