@@ -72,9 +72,9 @@ extension ToolDatabase {
         _ runs: [RunRow],
         on connection: PostgresConnection
     ) throws(PostgresError) -> CampaignProgress? {
-        for run in runs where run.state != "skipped" && run.state != "failed" {
-            guard let run = try connection.run(FindCampaignRun(run: run.id)).first else { continue }
-            return CampaignProgress(run: run, attempts: try connection.run(CountAttempts(run: run.id)))
+        for row in runs where row.state != "skipped" && row.state != "failed" {
+            guard let run = try connection.run(FindCampaignRun(run: row.id)).first else { continue }
+            return CampaignProgress(run: run, attempts: try connection.run(CountAttempts(run: row.id)))
         }
         return nil
     }

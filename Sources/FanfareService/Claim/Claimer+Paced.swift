@@ -17,7 +17,7 @@ extension Claimer {
         on connection: PostgresConnection
     ) throws(PostgresError) -> [ClaimedBatch] {
         guard arePaced else { return [] }
-        let list = claimRequests(of: roster)
+        let list = batchRequests(of: roster)
         try ask(list.paces, &work.turns, on: connection)
         var taken: [ClaimedBatch] = []
         for pace in work.turns.due(at: Clocks.steady) {

@@ -129,7 +129,7 @@ final class Claimer: Stage {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> (batches: [ClaimedBatch], hasMore: Bool) {
-        let requests = claimRequests(of: roster).requests(
+        let requests = batchRequests(of: roster).requests(
             lanes,
             beside: taken,
             sparing: work.held,
@@ -248,8 +248,8 @@ final class Claimer: Stage {
     }
 
     /// What can be requested: of targets that this daemon has credentials for.
-    func claimRequests(of roster: SenderRoster) -> ClaimRequests {
-        ClaimRequests(
+    func batchRequests(of roster: SenderRoster) -> BatchRequests {
+        BatchRequests(
             room: roster.room,
             targets: context.directory.all.values.filter(roster.serves),
             gates: context.gates.open,
@@ -280,7 +280,7 @@ final class Claimer: Stage {
 
     private func nextLook(of roster: SenderRoster, on connection: PostgresConnection) throws(PostgresError) -> Duration
     {
-        guard let next = try connection.run(NextDue(places: claimRequests(of: roster).places)).first else {
+        guard let next = try connection.run(NextDue(places: batchRequests(of: roster).places)).first else {
             return .seconds(1)
         }
         guard next.targetCount == context.directory.all.count else {

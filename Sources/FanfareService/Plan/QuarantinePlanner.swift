@@ -18,7 +18,7 @@ final class QuarantinePlanner: Stage {
 
     /// Makes a stage that sleeps until the bell rings for it.
     ///
-    /// - Parameter context: what all stages share; who rings ``StageBells/aside`` are the planner, and maintenance, which
+    /// - Parameter context: what all stages share; who rings ``StageBells/quarantine`` are the planner, and maintenance, which
     ///   looks whether something was left there.
     init(context: StageContext) {
         self.context = context

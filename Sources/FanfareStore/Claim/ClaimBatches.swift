@@ -2,7 +2,7 @@ package import FanfareCore
 package import PostgresClient
 
 /// How many batches of one of a target's queues a claim may take, of those behind one gate.
-package struct ClaimRequest: Hashable {
+package struct BatchRequest: Hashable {
     /// 0 for none.
     package var gate: Int32
     package var target: Int16
@@ -89,7 +89,7 @@ package struct ClaimBatches: PostgresStatement {
         \(ClaimSQL.taking)
         """
 
-    package let requests: [ClaimRequest]
+    package let requests: [BatchRequest]
     package let owner: Int32
     package let leaseToken: Int64
 
@@ -99,7 +99,7 @@ package struct ClaimBatches: PostgresStatement {
     ///   - requests: which, and how many; none behind a gate.
     ///   - owner: whose they will be.
     ///   - leaseToken: what tells this claim from its owner's others.
-    package init(requests: [ClaimRequest], owner: Int32, leaseToken: Int64) {
+    package init(requests: [BatchRequest], owner: Int32, leaseToken: Int64) {
         self.requests = requests
         self.owner = owner
         self.leaseToken = leaseToken
@@ -134,7 +134,7 @@ package struct ClaimGated: PostgresStatement {
         \(ClaimSQL.taking)
         """
 
-    package let requests: [ClaimRequest]
+    package let requests: [BatchRequest]
     package let owner: Int32
     package let leaseToken: Int64
 
@@ -144,7 +144,7 @@ package struct ClaimGated: PostgresStatement {
     ///   - requests: which, and how many.
     ///   - owner: whose they will be.
     ///   - leaseToken: what tells this claim from its owner's others.
-    package init(requests: [ClaimRequest], owner: Int32, leaseToken: Int64) {
+    package init(requests: [BatchRequest], owner: Int32, leaseToken: Int64) {
         self.requests = requests
         self.owner = owner
         self.leaseToken = leaseToken

@@ -81,7 +81,7 @@ package struct ClaimPaced: PostgresStatement {
         SELECT (extract(epoch FROM a.wait) * 1000000)::bigint, t.* FROM again AS a LEFT JOIN taken AS t ON true
         """
 
-    package let requests: [ClaimRequest]
+    package let requests: [BatchRequest]
     package let gate: Int32
     package let rates: [Int32]
     package let owner: Int32
@@ -100,7 +100,7 @@ package struct ClaimPaced: PostgresStatement {
     package init(
         gate: Int32,
         rates: [Int32] = [],
-        requests: [ClaimRequest],
+        requests: [BatchRequest],
         owner: Int32,
         leaseToken: Int64,
         now: Timestamp? = nil

@@ -33,7 +33,7 @@ enum ClaimSQL {
     }
 
     /// Binds `$1` to `$7`: owner, lease token, and the requests but for their gates.
-    static func bind(_ requests: [ClaimRequest], owner: Int32, leaseToken: Int64, to binds: inout PostgresBinds) {
+    static func bind(_ requests: [BatchRequest], owner: Int32, leaseToken: Int64, to binds: inout PostgresBinds) {
         binds.append(owner)
         binds.append(leaseToken)
         binds.append(requests.map(\.target))

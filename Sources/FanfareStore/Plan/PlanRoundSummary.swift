@@ -55,7 +55,7 @@ package struct PlanRoundSummary {
                 self.snapshot = OutboxSnapshot(snapshot)
             case .last(let place): last = place
             case .unjudged(let versions): unjudged = versions
-            case .aside(let event): quarantine.append(event)
+            case .quarantined(let event): quarantine.append(event)
             case .ended(let event): ended.append(event)
             case .fate(let fate, let events): fates[fate] = events
             case .deferred(let match): deferred.append(match)
@@ -73,7 +73,7 @@ package enum PlanRoundPart {
     case deferred(DeferredMatch)
     case lone(LoneBatch?)
     case unjudged(String)
-    case aside(OutboxSize)
+    case quarantined(OutboxSize)
     case ended(EndedEvent)
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
@@ -90,7 +90,7 @@ package enum PlanRoundPart {
                 )
             )
         case 5: .unjudged(try row.string(3))
-        case 6: .aside(try aside(row))
+        case 6: .quarantined(try quarantined(row))
         case 7: .ended(try ended(row))
         default:
             .lone(
@@ -111,7 +111,7 @@ package enum PlanRoundPart {
     }
 
     /// Before its type, and a space, stands the id of its trace, or nothing.
-    private static func aside(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxSize {
+    private static func quarantined(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxSize {
         let words = try row.string(3).split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         return OutboxSize(
             eventID: try row.int64(1),

@@ -29,7 +29,7 @@ struct ClaimTests {
         -> [ClaimedBatch]
     {
         let target = try world.connection.run(AllTargets()).first { $0.environment == "production" }!
-        let request = ClaimRequest(target: target.id, queue: queue, count: count, floor: floor)
+        let request = BatchRequest(target: target.id, queue: queue, count: count, floor: floor)
         return try world.connection.run(ClaimBatches(requests: [request], owner: 1, leaseToken: 9))
     }
 

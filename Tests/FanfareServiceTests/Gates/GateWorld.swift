@@ -44,11 +44,11 @@ extension World {
     }
 
     /// What there is to request for: of every target, behind no gate and behind these.
-    func requests(gates: [Int32], count: Int32 = 1000) throws -> [ClaimRequest] {
+    func requests(gates: [Int32], count: Int32 = 1000) throws -> [BatchRequest] {
         try connection.run(AllTargets()).flatMap { target in
             SendQueue.allCases.flatMap { queue in
                 ([0] + gates).map { gate in
-                    ClaimRequest(gate: gate, target: target.id, queue: queue, count: count, floor: .minusInfinity)
+                    BatchRequest(gate: gate, target: target.id, queue: queue, count: count, floor: .minusInfinity)
                 }
             }
         }

@@ -140,7 +140,7 @@ struct NativeAudienceTests {
         // A daemon with credentials for APNs alone.
         let served = try world.connection.run(AllTargets()).filter { $0.provider == "apns" }
         let queue = SendQueue(lane: .normal, isRetry: false)
-        let requests = served.map { ClaimRequest(target: $0.id, queue: queue, count: 9, floor: .minusInfinity) }
+        let requests = served.map { BatchRequest(target: $0.id, queue: queue, count: 9, floor: .minusInfinity) }
         let claimed = try world.connection.run(ClaimBatches(requests: requests, owner: 1, leaseToken: 1))
         #expect(Set(claimed.map { Int64($0.ruleVersion) }) == [channel, users])
         #expect(Set(claimed.map(\.target)).count == 2, "what has no device has a target of its own")

@@ -40,7 +40,7 @@ struct AppRateTests {
         )
         #expect(try world.claim().isEmpty == false, "who knows no rates would take all of it")
         try world.connection.execute("UPDATE fanfare.batches SET owner = NULL, lease_token = NULL")
-        let list = try world.claimRequests()
+        let list = try world.batchRequests()
         #expect(list.places.allSatisfy { $0.lane == .transactional }, "the others are not claimed without rates")
         let paces = Set(list.paces.values).sorted()
         let targets = Dictionary(uniqueKeysWithValues: list.targets.map { ($0.id, $0) })
@@ -102,7 +102,7 @@ struct AppRateTests {
         try world.put(policy: #"{"rate": "20/s"}"#)
         try world.connection.execute("UPDATE fanfare.rates SET next_free = '2026-01-01'")
         let rates = try world.connection.run(LiveRates()).map(\.id)
-        let list = try world.claimRequests(gates: [Gate(id: gate, app: "shop", lane: .bulk, isPaced: true)])
+        let list = try world.batchRequests(gates: [Gate(id: gate, app: "shop", lane: .bulk, isPaced: true)])
         let pace = Pace(gate: gate, lane: .bulk, rates: rates)
         #expect(Set(list.paces.values).contains(pace))
         let sizes: (Double) throws -> [Int] = { now in
@@ -133,7 +133,7 @@ struct AppRateTests {
         try world.devices(2, of: "u", app: "other")
         try world.put(policy: #"{"providers": {"fcm": {"rate": "40/s"}}}"#, app: "other")
         let gates = [Gate(id: 7, app: "shop", lane: nil), Gate(id: 8, app: "other", lane: .bulk, isPaced: true)]
-        let list = try world.claimRequests(gates: gates)
+        let list = try world.batchRequests(gates: gates)
         let targets = Dictionary(uniqueKeysWithValues: list.targets.map { ($0.id, $0.app) })
         #expect(list.places.count == 18, "each lane of both in two environments, and behind the gate of one")
         #expect(Set(list.paces.values) == [Pace(gate: 8, lane: .bulk, rates: [])])

@@ -26,8 +26,8 @@ extension World {
     }
 
     /// What there is to claim as a daemon sees it that may send for all targets.
-    func claimRequests(gates: [Gate] = []) throws -> ClaimRequests {
-        ClaimRequests(
+    func batchRequests(gates: [Gate] = []) throws -> BatchRequests {
+        BatchRequests(
             room: SenderRoster.empty.room,
             targets: try connection.run(AllTargets()).sorted { $0.id < $1.id },
             gates: gates,
@@ -45,13 +45,13 @@ extension World {
     /// - Returns: the batches, and when there is more.
     func claim(
         _ pace: Pace,
-        of list: ClaimRequests,
+        of list: BatchRequests,
         at now: Double,
         owner: Int32 = 1
     ) throws -> (batches: [ClaimedBatch], wait: Double?) {
         let requests = list.paces.filter { $0.value == pace }.keys.flatMap { place in
             [false, true].map { isRetry in
-                ClaimRequest(
+                BatchRequest(
                     gate: place.gate,
                     target: place.target,
                     queue: SendQueue(lane: place.lane, isRetry: isRetry),

@@ -236,7 +236,7 @@ struct StatementCatalog {
             AllTargets(),
             ClaimBatches(
                 requests: [
-                    ClaimRequest(
+                    BatchRequest(
                         target: parts.target,
                         queue: SendQueue(lane: .normal, isRetry: false),
                         count: 5,
@@ -248,7 +248,7 @@ struct StatementCatalog {
             ),
             ClaimGated(
                 requests: [
-                    ClaimRequest(
+                    BatchRequest(
                         gate: 1,
                         target: parts.target,
                         queue: SendQueue(lane: .bulk, isRetry: false),
@@ -262,7 +262,7 @@ struct StatementCatalog {
             ClaimPaced(
                 gate: 5,
                 requests: [
-                    ClaimRequest(
+                    BatchRequest(
                         gate: 5,
                         target: parts.target,
                         queue: SendQueue(lane: .bulk, isRetry: false),

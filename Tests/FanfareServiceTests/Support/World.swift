@@ -163,7 +163,7 @@ final class World {
     /// Claims everything that is due, for an owner.
     func claim(owner: Int32 = 1, leaseToken: Int64 = 1) throws -> [ClaimedBatch] {
         let requests = try connection.run(AllTargets()).flatMap { target in
-            SendQueue.allCases.map { ClaimRequest(target: target.id, queue: $0, count: 1000, floor: .minusInfinity) }
+            SendQueue.allCases.map { BatchRequest(target: target.id, queue: $0, count: 1000, floor: .minusInfinity) }
         }
         return try connection.run(ClaimBatches(requests: requests, owner: owner, leaseToken: leaseToken))
     }

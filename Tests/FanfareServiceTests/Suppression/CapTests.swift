@@ -310,7 +310,7 @@ struct CapTests {
                     while true {
                         let requests = targets.flatMap { target in
                             SendQueue.allCases.map {
-                                ClaimRequest(target: target.id, queue: $0, count: 1, floor: .minusInfinity)
+                                BatchRequest(target: target.id, queue: $0, count: 1, floor: .minusInfinity)
                             }
                         }
                         let claimed = try own.connection.run(

@@ -74,8 +74,8 @@ extension VirtualDaemon {
     }
 
     /// What can be requested.
-    var claimRequests: ClaimRequests {
-        ClaimRequests(
+    var batchRequests: BatchRequests {
+        BatchRequests(
             room: { target, queue in Self.depth - (self.desks[target.id]?.waiting(queue) ?? 0) },
             targets: context.directory.all.values.sorted { $0.id < $1.id },
             gates: context.gates.open,
@@ -101,7 +101,7 @@ extension VirtualDaemon {
     private func claim(_ owner: Int32, beside paced: [ClaimedBatch]) {
         if floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) { floors.sweep(at: Clocks.steady) }
         let now = context.lease.databaseNow
-        let requests = claimRequests.requests(Lane.allCases, beside: paced, sparing: held, above: floors, now: now)
+        let requests = batchRequests.requests(Lane.allCases, beside: paced, sparing: held, above: floors, now: now)
         let claim = begin(owner)
         run(claiming) { rows in
             requests.contains { $0.gate != 0 }

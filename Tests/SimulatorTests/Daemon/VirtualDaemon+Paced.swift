@@ -11,7 +11,7 @@ import Threading
 extension VirtualDaemon {
     func claimPaced(_ owner: Int32, then next: @escaping ([ClaimedBatch]) -> Void) {
         guard context.gates.arePaced else { return next([]) }
-        let paces = claimRequests.paces
+        let paces = batchRequests.paces
         let unknown = Set(turns.toAsk(of: paces.values, at: Clocks.steady))
         let look = { self.look(self.turns.due(at: Clocks.steady)[...], owner, [], then: next) }
         guard !unknown.isEmpty else { return look() }
@@ -38,7 +38,7 @@ extension VirtualDaemon {
     ) {
         guard let pace = rest.first else { return next(taken) }
         let now = context.lease.databaseNow
-        let requests = claimRequests.requests([pace.lane], at: pace, beside: left, sparing: held, above: floors, now: now)
+        let requests = batchRequests.requests([pace.lane], at: pace, beside: left, sparing: held, above: floors, now: now)
         guard !requests.isEmpty else {
             turns.hadNoRoom(pace, at: Clocks.steady)
             return look(rest.dropFirst(), owner, taken, then: next)

@@ -154,11 +154,11 @@ final class History {
     // MARK: Claiming
 
     /// Requests for all that is due behind a gate, of one target or both.
-    func requests(behind gate: Int32) -> [ClaimRequest] {
+    func requests(behind gate: Int32) -> [BatchRequest] {
         let targets = chance.happens(0.5) ? [Int16(1), 2] : [Int16(chance.number(1...2))]
         return targets.flatMap { target in
             SendQueue.allCases.map {
-                ClaimRequest(gate: gate, target: target, queue: $0, count: 1000, floor: .minusInfinity)
+                BatchRequest(gate: gate, target: target, queue: $0, count: 1000, floor: .minusInfinity)
             }
         }
     }

@@ -190,7 +190,7 @@ extension Rows {
 
 extension [Rows.Batch] {
     /// What each request finds among those that are due.
-    func of(_ requests: [ClaimRequest]) -> [Rows.Batch] {
+    func of(_ requests: [BatchRequest]) -> [Rows.Batch] {
         guard !isEmpty else { return [] }
         return requests.flatMap { request in
             lazy.filter { batch in

@@ -170,7 +170,7 @@ final class Run {
             guard world.now < scenario.chaosEnd, world.chance.happens(scenario.stepTrouble) else { return }
             if world.chance.happens(0.2) { crash(daemon) } else { pause(daemon) }
         }
-        daemon.calm = combination == nil ? nil : self
+        daemon.suppressions = combination == nil ? nil : self
         daemon.start()
     }
 

@@ -6,7 +6,7 @@ internal import FanfareStore
 /// What a claimer can request for: of its targets, what waits behind no gate and behind those that are open.
 ///
 /// What goes at a rate is requested by itself, pace by pace.
-struct ClaimRequests {
+struct BatchRequests {
     /// How many more batches of a target's queue the senders take.
     let room: (Target, SendQueue) -> Int
     /// Those that this daemon has credentials for.
@@ -33,14 +33,14 @@ struct ClaimRequests {
         sparing held: HeldBatches,
         above floors: ClaimFloors,
         now: Microseconds
-    ) -> [ClaimRequest] {
+    ) -> [BatchRequest] {
         targets.flatMap { target in
-            SendQueue.allCases.flatMap { queue -> [ClaimRequest] in
+            SendQueue.allCases.flatMap { queue -> [BatchRequest] in
                 let all = lanes.contains(queue.lane) ? self.room(target, queue) : 0
                 let room = all - taken.count { $0.target == target.id && $0.queue == queue }
                 guard room > 0, !held.contains(target.id, queue) else { return [] }
                 return numbers(of: target, queue.lane, at: pace).map { gate in
-                    ClaimRequest(
+                    BatchRequest(
                         gate: gate,
                         target: target.id,
                         queue: queue,
@@ -102,7 +102,7 @@ extension Gate {
 
 extension [ClaimedBatch] {
     /// Whether a queue gave as many batches as were requested: there may be more.
-    func fill(_ requests: [ClaimRequest]) -> Bool {
+    func fill(_ requests: [BatchRequest]) -> Bool {
         requests.contains { request in
             count { $0.target == request.target && $0.queue == request.queue } >= Int(request.count)
         }
