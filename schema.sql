@@ -410,51 +410,51 @@ CREATE TABLE IF NOT EXISTS fanfare.outcome_codes (
 
 INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning) VALUES
     (0, 'pending', 'not_attempted', NULL, 'Not attempted yet.'),
-    (1, 'accepted', 'accepted', NULL, 'The provider took the push; no proof that the device showed it.'),
-    (2, 'attempted', 'answer_awaited', NULL, 'At most once: about to be handed to the provider, the answer is awaited.'),
-    (3, 'unknown', 'answer_lost', NULL, 'At most once: handed to the provider and not answered, so it may have arrived; not tried again.'),
+    (1, 'accepted', 'accepted', NULL, 'The provider accepted the push; this does not prove that the device showed it.'),
+    (2, 'attempted', 'answer_awaited', NULL, 'At most once: being sent to the provider, no response yet.'),
+    (3, 'unknown', 'answer_lost', NULL, 'At most once: sent to the provider without a response, so it may have arrived; not retried.'),
     (4, 'expired', 'ttl_passed', NULL, 'Its ttl passed before it could be sent.'),
     (5, 'cancelled', 'cancel_requested', NULL, 'fanfare.cancel reached it before it was sent.'),
     (6, 'superseded', 'newer_event', NULL, 'A newer event of the same collapse key took its place.'),
     (7, 'disabled', 'device_disabled', NULL, 'The device was disabled, unregistered or forgotten between planning and sending.'),
-    (8, 'opted_out', 'user_opted_out', NULL, 'The user wants nothing of this category, or nothing that has one.'),
+    (8, 'opted_out', 'user_opted_out', NULL, 'Opted out of this category or of all categories.'),
     (9, 'refused', 'not_renderable', NULL, 'The message could not be made for this event and device; the delivery''s detail names the rule and the field.'),
     (10, 'backlog_dropped', 'stale_after_outage', NULL, 'Waited out an outage, and the rule''s backlog option drops such events.'),
     (11, 'exhausted', 'attempts_used_up', NULL, 'All attempts, or the 24 hours without a ttl, were used up.'),
     (12, 'refused', 'destination_forbidden', NULL, 'The endpoint is, or resolves to, an address that must not be connected to.'),
-    (13, 'capped', 'frequency_cap', NULL, 'The user had had as many pushes as the rule''s caps allow.'),
-    (14, 'held_out', 'holdout', NULL, 'The user belongs to those who are left out, to see what the pushes do to the others.'),
-    (15, 'quiet', 'quiet_hours', NULL, 'It was night where the device is, by quiet hours that drop what comes in them.'),
-    (16, 'opted_out', 'user_snoozed', NULL, 'The user had snoozed its category, and nothing says to keep it until that is over.'),
-    (17, 'expired', 'quiet_hours', NULL, 'It was night where the device is, and its ttl ends before the quiet hours do.'),
-    (18, 'expired', 'user_snoozed', NULL, 'The user had snoozed its category, and its ttl ends before the snooze does.'),
+    (13, 'capped', 'frequency_cap', NULL, 'The user has reached a cap of the rule.'),
+    (14, 'held_out', 'holdout', NULL, 'In the holdout (control) group.'),
+    (15, 'quiet', 'quiet_hours', NULL, 'In quiet hours of the recipient, which drop pushes.'),
+    (16, 'opted_out', 'user_snoozed', NULL, 'The user had snoozed its category, and no quiet hours hold it until then.'),
+    (17, 'expired', 'quiet_hours', NULL, 'In quiet hours of the recipient, which end after its ttl.'),
+    (18, 'expired', 'user_snoozed', NULL, 'The user had snoozed its category until after its ttl.'),
     (19, 'cancelled', 'campaign_aborted', NULL, 'Its campaign was aborted before it was sent.'),
-    (32, 'retrying', 'device_throttled', NULL, 'The provider takes no more pushes for this device now; tried again.'),
-    (33, 'retrying', 'topic_throttled', NULL, 'The provider takes no more pushes for this topic now; tried again.'),
-    (34, 'retrying', 'sender_throttled', NULL, 'The provider asks this project, credential or host to slow down; tried again.'),
-    (35, 'retrying', 'server_error', NULL, 'The provider reported an internal error; tried again.'),
-    (36, 'retrying', 'unavailable', NULL, 'The provider is overloaded or down for now; tried again.'),
-    (37, 'retrying', 'shutdown', NULL, 'The provider''s server was going down; tried again on another one.'),
-    (38, 'retrying', 'status_5xx', NULL, 'A 5xx status without a reason that Fanfare knows; tried again.'),
-    (39, 'retrying', 'answer_lost', NULL, 'The request was handed over and the answer lost; sent once more with the same ids.'),
-    (40, 'retrying', 'not_processed', NULL, 'The provider said that it did not process the request; tried again.'),
-    (41, 'retrying', 'not_sent', NULL, 'The request never left this machine; tried again.'),
-    (42, 'retrying', 'credential_renewed', NULL, 'The credential was refused; tried again with a fresh one.'),
-    (43, 'retrying', 'other_connection', NULL, 'Refused for what its connection was used for before; tried again on another connection.'),
-    (44, 'retrying', 'other_environment', NULL, 'The token is unknown in this APNs environment; tried in the other.'),
-    (45, 'retrying', 'registered_later', NULL, 'Said to be gone, but registered again since; tried once more.'),
-    (46, 'retrying', 'idle_timeout', NULL, 'The connection had been idle too long; tried again.'),
-    (47, 'retrying', 'quiet_hours', NULL, 'It was night where the device is; sent when the quiet hours are over.'),
-    (48, 'retrying', 'user_snoozed', NULL, 'The user had snoozed its category; sent when that is over.'),
-    (49, 'retrying', 'foreign_answer', NULL, 'A 4xx status without the provider''s own error body, such as a proxy''s; tried again.'),
-    (50, 'retrying', 'status_500', NULL, 'Status 500 without a reason that Fanfare knows; tried again.'),
-    (51, 'retrying', 'status_502', NULL, 'Status 502 without a reason that Fanfare knows; tried again.'),
-    (52, 'retrying', 'status_503', NULL, 'Status 503 without a reason that Fanfare knows; tried again.'),
-    (53, 'retrying', 'status_504', NULL, 'Status 504 without a reason that Fanfare knows; tried again.'),
+    (32, 'retrying', 'device_throttled', NULL, 'The provider throttles this device; retried.'),
+    (33, 'retrying', 'topic_throttled', NULL, 'The provider throttles this topic; retried.'),
+    (34, 'retrying', 'sender_throttled', NULL, 'The provider throttles this project, credential or host; retried.'),
+    (35, 'retrying', 'server_error', NULL, 'The provider reported an internal error; retried.'),
+    (36, 'retrying', 'unavailable', NULL, 'The provider is overloaded or down; retried.'),
+    (37, 'retrying', 'shutdown', NULL, 'The provider''s server was shutting down; retried on another one.'),
+    (38, 'retrying', 'status_5xx', NULL, 'A 5xx status without a known reason; retried.'),
+    (39, 'retrying', 'answer_lost', NULL, 'The response was lost; sent again with the same ids.'),
+    (40, 'retrying', 'not_processed', NULL, 'The provider did not process the request; retried.'),
+    (41, 'retrying', 'not_sent', NULL, 'The request never left this machine; retried.'),
+    (42, 'retrying', 'credential_renewed', NULL, 'The credential was refused; retried with a fresh one.'),
+    (43, 'retrying', 'other_connection', NULL, 'Refused because of earlier use of its connection; retried on another connection.'),
+    (44, 'retrying', 'other_environment', NULL, 'The token is unknown in this APNs environment; retried in the other.'),
+    (45, 'retrying', 'registered_later', NULL, 'Reported gone, but registered again since; retried once.'),
+    (46, 'retrying', 'idle_timeout', NULL, 'The connection had been idle too long; retried.'),
+    (47, 'retrying', 'quiet_hours', NULL, 'In quiet hours of the recipient; sent when they end.'),
+    (48, 'retrying', 'user_snoozed', NULL, 'The user had snoozed its category; sent when the snooze ends.'),
+    (49, 'retrying', 'foreign_answer', NULL, 'A 4xx status without the provider''s own error body, such as a proxy''s; retried.'),
+    (50, 'retrying', 'status_500', NULL, 'Status 500 without a known reason; retried.'),
+    (51, 'retrying', 'status_502', NULL, 'Status 502 without a known reason; retried.'),
+    (52, 'retrying', 'status_503', NULL, 'Status 503 without a known reason; retried.'),
+    (53, 'retrying', 'status_504', NULL, 'Status 504 without a known reason; retried.'),
     (64, 'gone', 'Unregistered', 'apns', 'The app was removed from the device, or the token is inactive; the device is disabled.'),
     (65, 'gone', 'ExpiredToken', 'apns', 'The token expired; the device is disabled.'),
     (66, 'gone', 'BadDeviceToken', 'apns', 'The token is unknown in both APNs environments; the device is disabled.'),
-    (67, 'gone', 'status_410', 'apns', 'Gone (410) without a reason that Fanfare knows; the device is disabled.'),
+    (67, 'gone', 'status_410', 'apns', 'Gone (410) without a known reason; the device is disabled.'),
     (72, 'gone', 'UNREGISTERED', 'fcm', 'The app was removed, or the token expired or was replaced; the device is disabled.'),
     (73, 'gone', 'invalid_token', 'fcm', 'The token itself is malformed; the device is disabled.'),
     (74, 'gone', 'APNs_Unregistered', 'fcm', 'APNs told FCM that the token is gone; the device is disabled.'),
@@ -463,11 +463,11 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (82, 'gone', 'invalid_subscription', 'webpush', 'The subscription''s endpoint or keys are damaged; the device is disabled.'),
     (88, 'gone', 'gone', 'webhook', 'The webhook answered 410; the device is disabled.'),
     (89, 'gone', 'invalid_endpoint', 'webhook', 'The device has no URL, or no signing secret, that can be used; the device is disabled.'),
-    (96, 'rejected', 'status_4xx', 'apns', 'A 4xx status without a reason that Fanfare knows.'),
+    (96, 'rejected', 'status_4xx', 'apns', 'A 4xx status without a known reason.'),
     (97, 'rejected', 'status_3xx', 'apns', 'A redirect; Fanfare follows none.'),
     (98, 'rejected', 'status_other', 'apns', 'A status outside 200 to 599.'),
     (100, 'rejected', 'BadCollapseId', 'apns', 'The collapse id is over 64 bytes.'),
-    (101, 'rejected', 'BadDeviceToken', 'apns', 'The token is not valid here; the device is kept for want of evidence, or by the prune fuse.'),
+    (101, 'rejected', 'BadDeviceToken', 'apns', 'The token is not valid here; the device is kept for lack of evidence, or by the pruning breaker.'),
     (102, 'rejected', 'BadExpirationDate', 'apns', 'apns-expiration is no number.'),
     (103, 'rejected', 'BadMessageId', 'apns', 'apns-id is no UUID.'),
     (104, 'rejected', 'BadPriority', 'apns', 'The priority is unknown, or not allowed for this push type.'),
@@ -490,9 +490,9 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (121, 'rejected', 'BadPath', 'apns', 'The path is wrong.'),
     (122, 'rejected', 'MethodNotAllowed', 'apns', 'The method is not POST.'),
     (123, 'rejected', 'PayloadTooLarge', 'apns', 'The payload is over APNs'' limit.'),
-    (124, 'rejected', 'Unregistered', 'apns', 'Unregistered, but the device is kept: registered later, or by the prune fuse.'),
-    (125, 'rejected', 'ExpiredToken', 'apns', 'The token expired, but the device is kept: registered later, or by the prune fuse.'),
-    (126, 'rejected', 'status_410', 'apns', 'Gone (410) without a reason that Fanfare knows; the device is kept.'),
+    (124, 'rejected', 'Unregistered', 'apns', 'Unregistered, but the device is kept: registered later, or by the pruning breaker.'),
+    (125, 'rejected', 'ExpiredToken', 'apns', 'The token expired, but the device is kept: registered later, or by the pruning breaker.'),
+    (126, 'rejected', 'status_410', 'apns', 'Gone (410) without a known reason; the device is kept.'),
     (128, 'rejected', 'BadChannelId', 'apns', 'The channel id is malformed.'),
     (129, 'rejected', 'BadRequestParams', 'apns', 'The broadcast''s parameters are malformed.'),
     (130, 'rejected', 'BadRequestPayload', 'apns', 'The broadcast''s body is malformed.'),
@@ -502,45 +502,45 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (134, 'rejected', 'MissingChannelId', 'apns', 'The broadcast has no channel id.'),
     (135, 'rejected', 'MissingPushType', 'apns', 'The broadcast has no push type.'),
     (136, 'rejected', 'TopicMismatch', 'apns', 'The credential is for another topic.'),
-    (152, 'rejected', 'status_4xx', 'fcm', 'A 4xx status without a code that Fanfare knows.'),
+    (152, 'rejected', 'status_4xx', 'fcm', 'A 4xx status without a known code.'),
     (153, 'rejected', 'status_3xx', 'fcm', 'A redirect; Fanfare follows none.'),
     (154, 'rejected', 'status_other', 'fcm', 'A status outside 200 to 599.'),
     (156, 'rejected', 'INVALID_ARGUMENT', 'fcm', 'A field is bad or unknown, or the message too large.'),
-    (157, 'rejected', 'UNREGISTERED', 'fcm', 'The token is gone; the device is kept by the prune fuse.'),
+    (157, 'rejected', 'UNREGISTERED', 'fcm', 'The token is gone; the device is kept by the pruning breaker.'),
     (158, 'rejected', 'SENDER_ID_MISMATCH', 'fcm', 'The token belongs to another Firebase project.'),
     (159, 'rejected', 'THIRD_PARTY_AUTH_ERROR', 'fcm', 'The APNs or Web Push credential stored in Firebase is bad.'),
-    (160, 'rejected', 'UNSPECIFIED_ERROR', 'fcm', 'Refused, and FCM itself knows no more.'),
+    (160, 'rejected', 'UNSPECIFIED_ERROR', 'fcm', 'Refused without a reason.'),
     (161, 'rejected', 'UNAUTHENTICATED', 'fcm', 'The access token was refused, also after it was renewed.'),
     (162, 'rejected', 'PERMISSION_DENIED', 'fcm', 'The FCM API is not enabled, or the service account may not send.'),
     (163, 'rejected', 'NOT_FOUND', 'fcm', 'There is no such project.'),
-    (164, 'rejected', 'invalid_token', 'fcm', 'FCM calls the token malformed; the device is kept until it refuses another rule''s push, or by the prune fuse.'),
-    (165, 'rejected', 'APNs_Unregistered', 'fcm', 'APNs told FCM that the token is gone; the device is kept by the prune fuse.'),
+    (164, 'rejected', 'invalid_token', 'fcm', 'FCM calls the token malformed; the device is kept until it refuses another rule''s push, or by the pruning breaker.'),
+    (165, 'rejected', 'APNs_Unregistered', 'fcm', 'APNs told FCM that the token is gone; the device is kept by the pruning breaker.'),
     (166, 'rejected', 'APNs_BadDeviceToken', 'fcm', 'APNs told FCM that the token is bad: stale, or of the environment that FCM''s key is not for.'),
-    (192, 'rejected', 'status_4xx', 'webpush', 'A 4xx status that is in no table.'),
+    (192, 'rejected', 'status_4xx', 'webpush', 'A 4xx status without a known meaning.'),
     (193, 'rejected', 'status_3xx', 'webpush', 'A redirect; Fanfare follows none.'),
     (194, 'rejected', 'status_other', 'webpush', 'A status outside 200 to 599.'),
     (196, 'rejected', 'bad_request', 'webpush', 'A header or the body is wrong.'),
     (197, 'rejected', 'unauthorized', 'webpush', 'The VAPID token was refused, also after it was renewed.'),
     (198, 'rejected', 'forbidden', 'webpush', 'The VAPID credential was refused.'),
-    (199, 'rejected', 'not_found', 'webpush', 'The subscription is unknown; the device is kept by the prune fuse.'),
-    (200, 'rejected', 'gone', 'webpush', 'The subscription was ended; the device is kept by the prune fuse.'),
+    (199, 'rejected', 'not_found', 'webpush', 'The subscription is unknown; the device is kept by the pruning breaker.'),
+    (200, 'rejected', 'gone', 'webpush', 'The subscription was ended; the device is kept by the pruning breaker.'),
     (201, 'rejected', 'method_not_allowed', 'webpush', 'The method is not POST.'),
     (202, 'rejected', 'payload_too_large', 'webpush', 'The body is over the service''s limit.'),
     (203, 'rejected', 'vapid_key_mismatch', 'webpush', 'The subscription was made with another VAPID key; kept, since a wrong key in the configuration says the same.'),
     (204, 'rejected', 'domain_blocked', 'webpush', 'The service blocks this sender''s domain.'),
     (205, 'rejected', 'dropped', 'webpush', 'The service took the push and says that nothing will be shown.'),
-    (206, 'rejected', 'invalid_subscription', 'webpush', 'The subscription''s endpoint or keys are damaged; the device is kept by the prune fuse.'),
-    (232, 'rejected', 'status_4xx', 'webhook', 'A 4xx status that is in no table.'),
+    (206, 'rejected', 'invalid_subscription', 'webpush', 'The subscription''s endpoint or keys are damaged; the device is kept by the pruning breaker.'),
+    (232, 'rejected', 'status_4xx', 'webhook', 'A 4xx status without a known meaning.'),
     (233, 'rejected', 'status_3xx', 'webhook', 'A redirect; Fanfare follows none.'),
     (234, 'rejected', 'status_other', 'webhook', 'A status outside 200 to 599.'),
-    (236, 'rejected', 'bad_request', 'webhook', 'The webhook does not take such a body.'),
-    (237, 'rejected', 'unauthorized', 'webhook', 'The webhook refused the signature, or wants to be logged in to.'),
-    (238, 'rejected', 'forbidden', 'webhook', 'The webhook, or something in front of it, lets nobody in from here.'),
+    (236, 'rejected', 'bad_request', 'webhook', 'The webhook does not accept the body.'),
+    (237, 'rejected', 'unauthorized', 'webhook', 'The webhook refused the signature, or requires a login.'),
+    (238, 'rejected', 'forbidden', 'webhook', 'The webhook, or a proxy in front of it, denies access.'),
     (239, 'rejected', 'not_found', 'webhook', 'Nothing is at the webhook''s URL; the device is kept, since a deployment may say the same.'),
-    (240, 'rejected', 'gone', 'webhook', 'The webhook answered 410; the device is kept by the prune fuse.'),
-    (241, 'rejected', 'method_not_allowed', 'webhook', 'The webhook takes no POST.'),
+    (240, 'rejected', 'gone', 'webhook', 'The webhook answered 410; the device is kept by the pruning breaker.'),
+    (241, 'rejected', 'method_not_allowed', 'webhook', 'The webhook does not accept POST.'),
     (242, 'rejected', 'payload_too_large', 'webhook', 'The body is over the webhook''s limit.'),
-    (243, 'rejected', 'invalid_endpoint', 'webhook', 'The device has no URL, or no signing secret, that can be used; it is kept by the prune fuse.')
+    (243, 'rejected', 'invalid_endpoint', 'webhook', 'The device has no URL, or no signing secret, that can be used; it is kept by the pruning breaker.')
 ON CONFLICT (code) DO UPDATE
     SET outcome = excluded.outcome, reason = excluded.reason, provider = excluded.provider, meaning = excluded.meaning
     WHERE c.* IS DISTINCT FROM excluded.*;
@@ -751,7 +751,7 @@ CREATE TABLE IF NOT EXISTS fanfare.campaigns (
     -- Why the newest version is not in force.
     reason text CONSTRAINT campaigns_reason_length CHECK (octet_length(reason) <= 8192),
     -- The schedule in force: the lists of a cron expression, or one wall time, in a time zone; none of them where it is only
-    -- started by hand. `recipient` is each device's own; the other zone is that of devices without one, NULL for
+    -- started manually. `recipient` is each device's own; the other zone is that of devices without one, NULL for
     -- the app's (policies).
     cron_fields jsonb,
     run_at timestamp,
@@ -1048,7 +1048,7 @@ SELECT fanfare.create_index('open_digests_due', $$CREATE INDEX open_digests_due 
 
 -- Up to 1000 pairs of one rule version and one target. A broadcast's batch names its event once; the pairs of small
 -- events that were planned together have their events beside them. An event has a single pair, with device 0, where the
--- provider keeps the audience.
+-- provider manages the audience.
 CREATE TABLE IF NOT EXISTS fanfare.batches (
     id bigint PRIMARY KEY DEFAULT fanfare.new_batch_id(),
     parent_id bigint,
@@ -1731,7 +1731,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.forget_feedback IS
-    'Forgets how far a feedback hook is; one that a daemon still has in its configuration begins anew, with what comes from then on.';
+    'Forgets the progress of a feedback hook; one that a daemon still has configured starts over, with new outcomes.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 16. Functions: emit and cancel
@@ -1913,14 +1913,14 @@ BEGIN
         END IF;
         RAISE EXCEPTION 'there is no event % in the log%', replay.event_id,
                 CASE WHEN replay.event_id >= 1::bigint << 32 THEN format(': its number is of %s', DATE '2020-01-01' + (replay.event_id >> 32)::int) ELSE '' END
-            USING ERRCODE = '22023', HINT = 'The log keeps 30 days at most, or less where retention.log says so; emit what is older anew.';
+            USING ERRCODE = '22023', HINT = 'The log keeps 30 days at most, or less where retention.log says so; emit older events again.';
     ELSIF replay.user_id = '' THEN
         RAISE EXCEPTION 'user_id: names nobody' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with, or null for all whom the event is for.';
     END IF;
     IF replay.app IS NOT NULL THEN
         SELECT a.id INTO the_app FROM fanfare.apps AS a WHERE a.name = replay.app;
         IF the_app IS NULL THEN
-            RAISE EXCEPTION 'there is no app %', replay.app USING ERRCODE = '22023', HINT = 'fanfare.apps has those that there are.';
+            RAISE EXCEPTION 'there is no app %', replay.app USING ERRCODE = '22023', HINT = 'fanfare.apps lists them.';
         END IF;
     END IF;
     FOR rule IN
@@ -1939,7 +1939,7 @@ BEGIN
             RAISE EXCEPTION 'event % is of campaign %, whose audience_sql was asked when it fired', e.id, rule.campaign
                 USING ERRCODE = '55000', HINT = format('Call fanfare.test_campaign(%L, %L, ARRAY[%L]): it asks again, and sends to that user only.', rule.app, rule.campaign, replay.user_id);
         ELSIF rule.audience IN ('fcm_topic', 'fcm_condition', 'channel') AND replay.user_id IS NOT NULL THEN
-            RAISE EXCEPTION 'rule %/% sends to an audience that the provider keeps (%), of which no single user can be picked', rule.app, rule.name, rule.audience
+            RAISE EXCEPTION 'rule %/% sends to an audience that the provider manages (%), of which no single user can be picked', rule.app, rule.name, rule.audience
                 USING ERRCODE = '55000', HINT = 'Leave the user out to send it to all of them again, or use topic: or condition: in the rule.';
         ELSIF rule.audience = 'gather' AND replay.user_id IS NOT NULL THEN
             RAISE EXCEPTION 'rule %/% gathers event %, which others may be told of in the same push', rule.app, substr(rule.name, length('gather/') + 1), e.id
@@ -1952,7 +1952,7 @@ BEGIN
     RETURN new_id;
 END
 $$;
-COMMENT ON FUNCTION fanfare.replay IS 'Emits an event of the log once more, by the rules in force now: for all whom it is for, or only for one user of these, or by the rules of one app; returns the new event''s id.';
+COMMENT ON FUNCTION fanfare.replay IS 'Re-emits a logged event, by the rules in force now: for everyone it is for, or for one user of these, or by the rules of one app; returns the new event''s id.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 17. Functions: names
@@ -2156,7 +2156,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.device_fault IS
-    'Why no device of this provider can have this token and these keys, and how to mend it; null where it can.';
+    'Why no device of this provider can have this token and these keys, and how to fix it; null where it can.';
 
 CREATE OR REPLACE FUNCTION fanfare.check_device(provider text, token text, p256dh text, auth text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2897,7 +2897,7 @@ EXCEPTION
             ELSE 'begin with "$", as in $.customer_id' END);
 END
 $$;
-COMMENT ON FUNCTION fanfare.path_fault IS 'Why a rule cannot have this jsonpath, and how to mend it; null where it can.';
+COMMENT ON FUNCTION fanfare.path_fault IS 'Why a rule cannot have this jsonpath, and how to fix it; null where it can.';
 
 CREATE OR REPLACE FUNCTION fanfare.audience_fault(audience jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2910,7 +2910,7 @@ BEGIN
     IF jsonb_typeof(audience) IS DISTINCT FROM 'object' THEN
         place := 'to';
         reason := CASE WHEN audience IS NULL THEN 'is missing' ELSE 'is no object' END;
-        hint := 'say whom the rule reaches, as in {"users": "$.customer_id"}';
+        hint := 'say which devices the rule reaches, as in {"users": "$.customer_id"}';
         RETURN;
     END IF;
     SELECT array_agg(k ORDER BY array_position(whom, k)) FILTER (WHERE k = ANY (whom)), min(k) FILTER (WHERE k <> ALL (keys))
@@ -2921,7 +2921,7 @@ BEGIN
         hint := 'known are ' || array_to_string(keys, ', ');
     ELSIF coalesce(cardinality(given), 0) <> 1 THEN
         place := 'to';
-        reason := coalesce('has ' || array_to_string(given, ' and '), 'says nobody');
+        reason := coalesce('has ' || array_to_string(given, ' and '), 'names no audience');
         hint := 'give exactly one of ' || array_to_string(whom, ', ');
     ELSIF given[1] = 'everyone' AND audience -> 'everyone' <> 'true' THEN
         place := 'to.everyone';
@@ -2958,7 +2958,7 @@ BEGIN
         FROM unnest('{from,until}'::text[]) AS k
         WHERE jsonb_typeof(quiet -> k) IS DISTINCT FROM 'string' OR quiet ->> k !~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'
         UNION ALL
-        SELECT 'quiet_hours.until', 'is the same as from', 'write another time; who wants none leaves quiet hours out'
+        SELECT 'quiet_hours.until', 'is the same as from', 'write another time, or leave quiet hours out'
         WHERE quiet -> 'from' = quiet -> 'until'
         UNION ALL
         SELECT 'quiet_hours.mode', 'is neither hold nor drop', 'hold sends when they are over what comes in them, drop ends it'
@@ -2990,7 +2990,7 @@ BEGIN
     IF unknown IS NOT NULL THEN
         place := 'caps';
         reason := format('the app has no cap called %L', left(unknown, 80));
-        hint := CASE WHEN there = '{}' THEN 'put a policy that has it, as in {"caps": {"daily": {"max": 3, "per": "1d"}}}'
+        hint := CASE WHEN there = '{}' THEN 'apply a policy that has it, as in {"caps": {"daily": {"max": 3, "per": "1d"}}}'
             ELSE 'it has ' || array_to_string(there, ', ') END;
     END IF;
 END
@@ -3051,7 +3051,7 @@ BEGIN
             FROM jsonb_object_keys(CASE WHEN jsonb_typeof(v.variant) = 'object' THEN v.variant ELSE '{}' END) AS k WHERE k <> ALL (keys)
             UNION ALL
             SELECT p.at || '.name', CASE WHEN v.variant ? 'name' THEN 'cannot be a name' ELSE 'is missing' END,
-                'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit; holdout means who gets nothing'
+                'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit; holdout is reserved for the control group'
             WHERE jsonb_typeof(v.variant) = 'object' AND (jsonb_typeof(v.variant -> 'name') IS DISTINCT FROM 'string'
                 OR NOT fanfare.is_label(v.variant ->> 'name') OR v.variant ->> 'name' = 'holdout')
             UNION ALL
@@ -3176,7 +3176,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.rule_fault IS 'What put_rule refuses a rule for, where it stands in it and how to mend it; null where there is nothing.';
+COMMENT ON FUNCTION fanfare.rule_fault IS 'What put_rule refuses a rule for, where it stands in it and how to fix it; null where there is nothing.';
 
 -- A rule that was looked at: its own, or a campaign's.
 CREATE OR REPLACE FUNCTION fanfare.store_rule(rule jsonb, OUT rule_id int, OUT version int)
@@ -3468,7 +3468,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.check_watchable IS 'Refuses what watch_table cannot watch, with the reason and how to mend it.';
+COMMENT ON FUNCTION fanfare.check_watchable IS 'Refuses what watch_table cannot watch, with the reason and how to fix it.';
 
 CREATE OR REPLACE FUNCTION fanfare.computed_columns(rel oid) RETURNS text[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
@@ -4073,14 +4073,14 @@ EXCEPTION
             hint := NULL;
             RETURN;
         END IF;
-        reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, where it shall only read' ELSE reason END;
+        reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, but it must only read' ELSE reason END;
         hint := CASE
             WHEN state = '42883' AND reason LIKE 'operator does not exist: %' THEN 'cast the parameter, as in user_id = ANY ($1::bigint[]): $1 is text[]'
             WHEN state LIKE '22%' THEN 'guard what fails on some values, as in x / nullif(y, 0)'
             ELSE coalesce(nullif(hint, ''), 'write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id') END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.badge_sql_fault IS 'Why a rule cannot have this badge_sql, and how to mend it; null where it can.';
+COMMENT ON FUNCTION fanfare.badge_sql_fault IS 'Why a rule cannot have this badge_sql, and how to fix it; null where it can.';
 
 -- Runs a rule's users_sql for the payload in $1: the users that it names, each once. As fanfare.badges, with the rights of
 -- fanfare_sql, in a transaction that is read-only and timed.
@@ -4185,10 +4185,10 @@ EXCEPTION
             WHEN state = '42883' AND reason LIKE 'operator does not exist: %' THEN 'cast the member, as in ($1->>''team_id'')::bigint: ->> gives text'
             WHEN state LIKE '22%' THEN 'guard what fails on some values, as in x / nullif(y, 0)'
             ELSE coalesce(nullif(hint, ''), example) END;
-        reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, where it shall only read' ELSE reason END;
+        reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, but it must only read' ELSE reason END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.users_sql_fault IS 'Why a rule cannot have this users_sql, and how to mend it; null where it can.';
+COMMENT ON FUNCTION fanfare.users_sql_fault IS 'Why a rule cannot have this users_sql, and how to fix it; null where it can.';
 
 -- Runs a campaign's audience_sql: a user, and perhaps a JSON object with what templates may say of that user. Each user comes
 -- once, in the order of bucket(seed, user), which is written out here since fanfare_sql may call nothing of Fanfare's; where a
@@ -4330,11 +4330,11 @@ EXCEPTION
             hint := NULL;
             RETURN;
         END IF;
-        reason := CASE WHEN query ~* E'^\\s*(with\\y.*\\y)?(insert|update|delete|merge)\\y' THEN 'writes, where it shall only read' ELSE reason END;
+        reason := CASE WHEN query ~* E'^\\s*(with\\y.*\\y)?(insert|update|delete|merge)\\y' THEN 'writes, but it must only read' ELSE reason END;
         hint := coalesce(nullif(hint, ''), example);
 END
 $$;
-COMMENT ON FUNCTION fanfare.campaign_sql_fault IS 'Why a campaign cannot have this audience_sql or payload_sql, and how to mend it; null where it can.';
+COMMENT ON FUNCTION fanfare.campaign_sql_fault IS 'Why a campaign cannot have this audience_sql or payload_sql, and how to fix it; null where it can.';
 
 -- The tables whose rows row-level security hides from a query; null if there are none, or if PostgreSQL cannot parse the query. The query is
 -- opened twice, as in badge_sql_fault: with row_security = off PostgreSQL raises an error instead of hiding rows. The error names one
@@ -4754,8 +4754,8 @@ BEGIN
         SELECT 'schedule.' || k, 'is no string', 'a string is needed' FROM unnest(keys) AS k
         WHERE jsonb_typeof(schedule -> k) <> 'string'
         UNION ALL
-        SELECT 'schedule', CASE WHEN schedule ? 'at' THEN 'has at and cron' ELSE 'says no time' END,
-            'give one of at and cron; who only starts it by hand leaves the schedule out'
+        SELECT 'schedule', CASE WHEN schedule ? 'at' THEN 'has at and cron' ELSE 'has neither at nor cron' END,
+            'give one of at and cron, or leave the schedule out to start it manually'
         WHERE (schedule ? 'at') = (schedule ? 'cron')
         UNION ALL
         SELECT 'schedule.at', 'is no time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'
@@ -4851,7 +4851,7 @@ BEGIN
         SELECT 'canary.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
         FROM jsonb_object_keys(canary) AS k WHERE k <> ALL (keys)
         UNION ALL
-        SELECT 'canary', CASE WHEN canary ? 'share' THEN 'has share and devices' ELSE 'says not who goes first' END, 'give one of share and devices'
+        SELECT 'canary', CASE WHEN canary ? 'share' THEN 'has share and devices' ELSE 'has neither share nor devices' END, 'give one of share and devices'
         WHERE (canary ? 'share') = (canary ? 'devices')
         UNION ALL
         SELECT 'canary.share', 'is no share from above 0% to 50%', 'write a share such as 1% or 0.5%'
@@ -4939,7 +4939,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.campaign_fault IS 'What put_campaign refuses a campaign for, where it stands in it and how to mend it; null where there is nothing.';
+COMMENT ON FUNCTION fanfare.campaign_fault IS 'What put_campaign refuses a campaign for, where it stands in it and how to fix it; null where there is nothing.';
 
 -- When a schedule is due next; by recipients' time when there is an hour left until the first of them is. One wall time is due whether it has passed or not: `catch_up` says what becomes of it.
 CREATE OR REPLACE FUNCTION fanfare.next_due(cron_fields jsonb, run_at timestamp, time_zone text, after timestamptz)
@@ -5324,7 +5324,7 @@ BEGIN
         verdict := CASE WHEN failed <= o.canary_max_failed::numeric * answered THEN 'passed' ELSE 'failed' END;
         SELECT a.name, c.name INTO app, campaign FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id;
         event_id := o.event_id;
-        detail := format('%s of %s answers of its canary are failures, at most %s%% may be', failed, answered,
+        detail := format('%s of %s responses of its canary failed, at most %s%% may', failed, answered,
             trim_scale(round(o.canary_max_failed::numeric * 100, 4)));
         PERFORM FROM fanfare.gates AS g WHERE g.run_id = o.id ORDER BY g.id FOR NO KEY UPDATE;
         IF verdict = 'passed' THEN
@@ -5376,7 +5376,7 @@ BEGIN
         RAISE EXCEPTION 'payload: is no object' USING ERRCODE = '22023', HINT = 'Pass {"sale": "winter"}, or nothing.';
     ELSIF c.definition IS NULL THEN
         RAISE EXCEPTION 'campaign % %', c.name, coalesce('is refused: ' || c.reason, 'is not checked yet')
-            USING ERRCODE = '55000', HINT = CASE WHEN c.reason IS NULL THEN 'A running daemon does so within a second.' ELSE 'Put one that is mended.' END;
+            USING ERRCODE = '55000', HINT = CASE WHEN c.reason IS NULL THEN 'A running daemon does so within a second.' ELSE 'Apply a fixed version.' END;
     ELSIF c.state = 'paused' THEN
         RAISE EXCEPTION 'campaign % is paused', c.name USING ERRCODE = '55000', HINT = 'Call fanfare.resume_campaign first.';
     END IF;
@@ -5487,7 +5487,7 @@ DECLARE
 BEGIN
     IF c.definition IS NULL THEN
         RAISE EXCEPTION 'campaign % %', c.name, coalesce('is refused: ' || c.reason, 'is not checked yet')
-            USING ERRCODE = '55000', HINT = CASE WHEN c.reason IS NULL THEN 'A running daemon does so within a second.' ELSE 'Put one that is mended.' END;
+            USING ERRCODE = '55000', HINT = CASE WHEN c.reason IS NULL THEN 'A running daemon does so within a second.' ELSE 'Apply a fixed version.' END;
     ELSIF coalesce(cardinality(user_ids), 0) = 0 OR array_position(user_ids, NULL) IS NOT NULL THEN
         RAISE EXCEPTION 'user_ids: names nobody' USING ERRCODE = '22023', HINT = 'Name the users that shall get it, as in ARRAY[''ann''].';
     END IF;
@@ -5659,7 +5659,7 @@ BEGIN
         WHERE k <> ALL (cap_keys)
         UNION ALL
         SELECT 'caps.' || c.key || '.max', CASE WHEN c.value ? 'max' THEN 'is no whole number from 1 to 100' ELSE 'is missing' END,
-            'write how many a user gets at most, such as 3; who shall get none opts out'
+            'write how many a user gets at most, such as 3; a user who wants none opts out'
         FROM jsonb_each(caps) AS c
         WHERE jsonb_typeof(c.value -> 'max') IS DISTINCT FROM 'number' OR c.value ->> 'max' !~ '^([1-9][0-9]?|100)$'
         UNION ALL
@@ -5691,7 +5691,7 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.policy_fault IS 'What put_policy refuses a policy for, where it stands in it and how to mend it; null where there is nothing.';
+COMMENT ON FUNCTION fanfare.policy_fault IS 'What put_policy refuses a policy for, where it stands in it and how to fix it; null where there is nothing.';
 
 -- Rates that stay go on from what is used up of them, as in set_rate. Locked in the order in which claims lock them.
 CREATE OR REPLACE FUNCTION fanfare.set_app_rates(app_id smallint, policy jsonb) RETURNS void
@@ -5944,7 +5944,7 @@ SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,
     e.replay_of, encode(substr(e.trace, 1, 16), 'hex') AS trace_id
 FROM (
     SELECT o.id, o.type, o.key, o.created_at, 0::smallint AS fate, (
-        SELECT 'waits until a daemon has checked rule ' || a.name || '/' || r.name
+        SELECT 'waits for a daemon to check rule ' || a.name || '/' || r.name
         FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
         WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type = o.type
             AND (v.rule_created_at <= o.created_at OR fanfare.is_emitted_after(o.id, v.rule_event_number))
@@ -5953,7 +5953,7 @@ FROM (
     ) AS detail, o.payload, o.replay_of, o.trace
     FROM fanfare.outbox AS o
     UNION ALL
-    SELECT id, type, key, created_at, 0::smallint, 'is planned alone, since it may take long or fail', payload, replay_of, trace FROM fanfare.quarantine
+    SELECT id, type, key, created_at, 0::smallint, 'is planned alone, because it may take long or fail', payload, replay_of, trace FROM fanfare.quarantine
     UNION ALL
     -- All days: with them the key, which begins with the day, finds an id.
     SELECT id, type, key, created_at, fate, left(detail, 2000), payload, replay_of, trace FROM fanfare.event_log
@@ -6197,7 +6197,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.lasting IS 'How long something lasts, for people.';
 
-SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs a hand.', $view$
+SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs attention.', $view$
 SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
     count(*) FILTER (WHERE lease_until > now()) || ' alive' AS detail, max(heartbeat_at) AS since
 FROM fanfare.instances
@@ -6206,24 +6206,24 @@ SELECT 'outbox', coalesce(min(created_at) > now() - interval '1 minute', true),
     coalesce('oldest event waits ' || fanfare.lasting(now() - min(created_at)), 'empty'), min(created_at)
 FROM fanfare.outbox
 UNION ALL
-SELECT 'quarantine', count(*) = 0, count(*) || ' events are planned singly', min(created_at) FROM fanfare.quarantine
+SELECT 'quarantine', count(*) = 0, CASE count(*) WHEN 0 THEN 'no events' WHEN 1 THEN '1 event' ELSE count(*) || ' events' END || ' on the slow path', min(created_at) FROM fanfare.quarantine
 UNION ALL
 SELECT 'audience_queries', coalesce(min(created_at) > now() - interval '1 minute', true),
     coalesce(count(*) || ' events wait for the users_sql of their rule, the oldest ' || fanfare.lasting(now() - min(created_at)), 'empty'), min(created_at)
 FROM fanfare.audience_queries
 UNION ALL
 SELECT 'open_digests', coalesce(min(due_at) > now() - interval '1 minute', true),
-    coalesce('what rules gathered has been due for ' || fanfare.lasting(now() - min(due_at)), 'none is due'), min(due_at)
+    coalesce('the oldest digest has been due for ' || fanfare.lasting(now() - min(due_at)), 'none is due'), min(due_at)
 FROM fanfare.open_digests WHERE due_at < now() - interval '1 minute'
 UNION ALL
-SELECT 'rules', count(*) = 0, count(*) || CASE count(*) WHEN 1 THEN ' rule''s newest version is refused' ELSE ' rules'' newest versions are refused' END, min(v.checked_at)
+SELECT 'rules', count(*) = 0, CASE count(*) WHEN 0 THEN 'no' ELSE count(*)::text END || CASE count(*) WHEN 1 THEN ' rejected rule version' ELSE ' rejected rule versions' END, min(v.checked_at)
 FROM fanfare.rules AS r
 JOIN fanfare.apps AS a ON a.id = r.app_id
 CROSS JOIN LATERAL (SELECT * FROM fanfare.rule_versions WHERE rule_id = r.id ORDER BY version DESC LIMIT 1) AS v
 WHERE r.dropped_at IS NULL AND (v.state = 'refused' OR v.state = 'active' AND a.events IS NOT NULL AND NOT fanfare.may_take(a.name, v.event_type))
 UNION ALL
 SELECT 'campaigns', count(*) = 0,
-    count(*) FILTER (WHERE is_refused) || ' newest versions are refused, ' || count(*) FILTER (WHERE NOT is_refused) || ' runs of the last day failed',
+    coalesce(nullif(count(*) FILTER (WHERE is_refused), 0)::text, 'no') || ' rejected versions, ' || coalesce(nullif(count(*) FILTER (WHERE NOT is_refused), 0)::text, 'no') || ' failed runs in the last day',
     min(at)
 FROM (
     SELECT true AS is_refused, NULL::timestamptz AS at FROM fanfare.campaigns WHERE reason IS NOT NULL AND dropped_at IS NULL
@@ -6278,7 +6278,7 @@ GROUP BY r.name, r.reason
 UNION ALL
 -- Two daemons see the same step.
 SELECT 'clock', false,
-    format('the database''s clock was set %s by %s within the last hour. Nothing is lost by it; what waits until a time waits by the new clock',
+    format('the database''s clock was set %s by %s within the last hour. Nothing is lost; schedules follow the new clock',
         CASE WHEN min(s.milliseconds) < 0 THEN 'back' ELSE 'forward' END, max(make_interval(secs => abs(s.milliseconds) / 1000.0))),
     NULL
 FROM fanfare.instances AS i CROSS JOIN LATERAL (SELECT (i.report ->> 'clock_step_ms')::float8 AS milliseconds) AS s
@@ -6293,8 +6293,8 @@ SELECT 'audit: ' || name, found = 0, detail, since FROM fanfare.audits
 UNION ALL
 -- While nobody lives, nobody leads: that is one row, not three.
 SELECT 'role: ' || w.role, t.at > now() - interval '30 seconds',
-    CASE WHEN w.is_led THEN 'is led' WHEN t.at > now() - interval '30 seconds' THEN 'is about to be led'
-        ELSE 'no daemon leads it; a lock is held by another session, or each that tries fails' END,
+    CASE WHEN w.is_led THEN 'leader present' WHEN t.at > now() - interval '30 seconds' THEN 'electing a leader'
+        ELSE 'no leader; another session holds the lock, or each daemon that tries fails' END,
     t.at
 FROM (
     SELECT r.role, min(i.started_at) AS started_at, bool_or(r.role = ANY (i.leads)) AS is_led
@@ -6305,7 +6305,7 @@ FROM (
 LEFT JOIN fanfare.leaders AS l ON l.role = w.role
 CROSS JOIN LATERAL (SELECT CASE WHEN w.is_led THEN now() ELSE greatest(w.started_at, l.led_at) END AS at) AS t
 UNION ALL
-SELECT 'audit', t.at > now() - interval '2 minutes', 'last looked ' || fanfare.lasting(now() - t.at) || ' ago', t.at
+SELECT 'audit', t.at > now() - interval '2 minutes', 'last run ' || fanfare.lasting(now() - t.at) || ' ago', t.at
 FROM (
     SELECT greatest(min(i.started_at), (SELECT max(looked_at) FROM fanfare.audits)) AS at
     FROM fanfare.instances AS i WHERE i.lease_until > now()
@@ -6313,12 +6313,12 @@ FROM (
 WHERE t.at IS NOT NULL
 UNION ALL
 SELECT 'feedback: ' || f.name, f.state = 'ok' AND f.lost = 0 AND f.lag < interval '5 minutes',
-    concat_ws('; ', CASE f.state WHEN 'ended' THEN 'answered 410 and is told nothing: fanfare feedback resume ' || f.name
+    concat_ws('; ', CASE f.state WHEN 'ended' THEN 'answered 410 and is stopped: fanfare feedback resume ' || f.name
             WHEN 'unknown' THEN 'no daemon has it in its configuration: fanfare feedback forget ' || f.name
             WHEN 'failing' THEN 'fails: ' || f.error END,
-        CASE WHEN f.lag > interval '0' THEN 'what is the oldest to tell waits ' || fanfare.lasting(f.lag)
+        CASE WHEN f.lag > interval '0' THEN 'the oldest outcome has waited ' || fanfare.lasting(f.lag)
             WHEN f.state = 'ok' THEN 'nothing waits' END,
-        CASE WHEN f.lost > 0 THEN f.lost || ' batches were forgotten before it was told of them: fanfare feedback resume ' || f.name END),
+        CASE WHEN f.lost > 0 THEN f.lost || ' batches were deleted before delivery: fanfare feedback resume ' || f.name END),
     f.failing_since
 FROM fanfare.feedback_state AS f
 UNION ALL
@@ -6478,8 +6478,8 @@ COMMENT ON FUNCTION fanfare.missing_key IS 'The first key that a path names and 
 CREATE OR REPLACE FUNCTION fanfare.when_look(document jsonb, path text, OUT words text, OUT failed int, OUT lacks_key boolean)
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    SELECT string_agg(format('%s %s', p.part, CASE WHEN v.holds THEN 'holds' ELSE CASE WHEN v.holds THEN '' WHEN NOT v.holds THEN 'is false'
-                WHEN k.words IS NULL THEN 'cannot be told: a value is of another type' ELSE 'cannot be told' END
+    SELECT string_agg(format('%s %s', p.part, CASE WHEN v.holds THEN 'is true' ELSE CASE WHEN v.holds THEN '' WHEN NOT v.holds THEN 'is false'
+                WHEN k.words IS NULL THEN 'unknown: a value is of another type' ELSE 'unknown' END
             || coalesce(': ' || k.words, '') END), '; ' ORDER BY v.holds IS TRUE, p.place),
         count(*) FILTER (WHERE v.holds IS NOT TRUE), coalesce(bool_or(k.words IS NOT NULL), false)
     INTO words, failed, lacks_key
@@ -6557,31 +6557,31 @@ COMMENT ON FUNCTION fanfare.pairs_of IS 'One row per attempt at pushing an event
 CREATE OR REPLACE FUNCTION fanfare.outcome_advice(outcome text, reason text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE
-        WHEN reason = 'accepted' THEN 'If nothing showed, look on the device: notifications allowed for the app, focus or power saving, the app''s own handling'
-        WHEN outcome = 'gone' THEN 'The app must register its new token, as it should at each start; nothing is sent there until then'
-        WHEN outcome = 'rejected' THEN 'It is not tried again: mend what the provider names, then replay the event'
+        WHEN reason = 'accepted' THEN 'If nothing was shown, check the device: notification permission, focus or power saving, the app''s own handling'
+        WHEN outcome = 'gone' THEN 'The app must register its new token at its next start; nothing is sent to it until then'
+        WHEN outcome = 'rejected' THEN 'It is not retried: fix what the provider names, then replay the event'
         WHEN outcome = 'expired' AND reason = 'quiet_hours' THEN 'Give the event or its rule a ttl longer than the night, or the rule quiet_hours: off'
-        WHEN outcome = 'expired' THEN 'Give the event or its rule a longer ttl, or mend what it waited for'
+        WHEN outcome = 'expired' THEN 'Give the event or its rule a longer ttl, or fix what it waited for'
         WHEN reason = 'campaign_aborted' THEN 'Start the campaign again if it should be sent after all'
         WHEN outcome = 'cancelled' THEN 'Replay the event if it should be sent after all'
         WHEN outcome = 'superseded' THEN 'Look at the newer event; take supersede off the rule if both should arrive'
-        WHEN outcome = 'disabled' THEN 'The app must register its token again, as it should at each start'
-        WHEN outcome = 'refused' THEN 'Mend the rule or the payload, then replay the event'
+        WHEN outcome = 'disabled' THEN 'The app must register its token again at its next start'
+        WHEN outcome = 'refused' THEN 'Fix the rule or the payload, then replay the event'
         WHEN outcome = 'capped' THEN 'Wait, raise the cap in the app''s policy, or take it off the rule'
         WHEN outcome = 'quiet' THEN 'Use mode hold in the quiet hours if it should come in the morning, or quiet_hours: off in the rule'
         WHEN outcome = 'held_out' THEN 'That is what a holdout is for: take it off the rule, or make it smaller'
-        WHEN reason = 'user_opted_out' THEN 'Only the user should change that, in the app; a rule without category is not stopped by it'
+        WHEN reason = 'user_opted_out' THEN 'Only the user should change that, in the app; rules without a category are not affected'
         WHEN reason = 'user_snoozed' AND outcome = 'opted_out' THEN 'It ends by itself; with quiet hours of mode hold it would have been kept until then'
         WHEN outcome = 'backlog_dropped' THEN 'Use backlog: send in the rule if old events should still be sent'
-        WHEN outcome = 'exhausted' THEN 'See above what was answered; mend that, then replay the event'
-        WHEN outcome = 'unknown' THEN 'Use delivery: at_least_once in the rule if a push may rather come twice than not at all'
+        WHEN outcome = 'exhausted' THEN 'Fix the cause in the responses above, then replay the event'
+        WHEN outcome = 'unknown' THEN 'Use delivery: at_least_once in the rule if a duplicate is better than a missing push'
     END;
 END;
 COMMENT ON FUNCTION fanfare.outcome_advice IS 'What to do where a push came to this; null where nothing is.';
 
 CREATE OR REPLACE FUNCTION fanfare.why_variant(definition jsonb, user_id text, device_id bigint) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT CASE v.name WHEN 'holdout' THEN 'Belongs to the holdout.' ELSE 'Variant ' || v.name || '.' END
+    SELECT CASE v.name WHEN 'holdout' THEN 'In the holdout (control) group.' ELSE 'Variant ' || v.name || '.' END
     FROM fanfare.variant_of(definition, user_id, device_id) AS v (name);
 END;
 COMMENT ON FUNCTION fanfare.why_variant IS 'Which variant of a rule somebody gets, as it is reckoned for each push; null where there are none.';
@@ -6665,7 +6665,7 @@ BEGIN
         UNION ALL
         SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, NULL, o.replay_of, o.only_app, o.only_user FROM fanfare.outbox AS o WHERE o.id = why_steps.event_id
         UNION ALL
-        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, 'it is planned alone, since it may take long or fail', o.replay_of, o.only_app, o.only_user
+        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, 'it is planned alone, because it may take long or fail', o.replay_of, o.only_app, o.only_user
         FROM fanfare.quarantine AS o WHERE o.id = why_steps.event_id
     ) AS x JOIN fanfare.event_fates AS f ON f.fate = x.fate
     WHERE why_steps.app IS NULL OR x.type = ANY (fanfare.types_of_app(why_steps.app))
@@ -6673,7 +6673,7 @@ BEGIN
     IF e.id IS NULL THEN
         RETURN QUERY SELECT 0::smallint, now, NULL, NULL::bigint, NULL, NULL::int,
             CASE WHEN o.id IS NULL THEN 'unknown' ELSE 'waiting' END, CASE WHEN o.id IS NULL THEN 'no_event' ELSE 'reading' END, NULL::timestamptz,
-            CASE WHEN o.id IS NOT NULL THEN 'The query of the event''s campaign is still being read: ' || o.state
+            CASE WHEN o.id IS NOT NULL THEN 'The query of the event''s campaign is still running: ' || o.state
                 WHEN why_steps.event_id NOT BETWEEN 1::bigint << 32 AND ((now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' + 2)::bigint << 32
                     THEN format('There is no event %s: no id of an event is like that. Copy it from what fanfare.emit returned', why_steps.event_id)
                 WHEN why_steps.event_id >> 32 < (now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 30
@@ -6712,15 +6712,15 @@ BEGIN
         CASE WHEN e.replay_of IS NULL THEN '' ELSE format('Replay of event %s%s. ', e.replay_of, ', only for ' || e.only_user) END || CASE e.fate
             WHEN 'waiting' THEN 'Emitted, and not planned yet' || CASE
                 WHEN NOT is_served THEN ': no daemon is running. Start `fanfare serve`, and see `fanfare status`'
-                ELSE coalesce(': ' || e.detail, ': a daemon does so within a second, unless a rule of its type is not checked yet; see the rules below, and `fanfare status`') END
+                ELSE coalesce(': ' || e.detail, ': a daemon plans it within a second, unless a rule of its type is not checked yet; see the rules below, and `fanfare status`') END
             WHEN 'planned' THEN 'Emitted, and planned ' || fanfare.utc(planned) || coalesce('; ' || e.detail, '')
             WHEN 'duplicate' THEN format('Not sent again: event %s had the same type and key %L. Use another key, or replay that event', coalesce(first_event::text, 'an earlier one'), e.key)
-            WHEN 'unmatched' THEN coalesce('No rule took it; see below why, or `fanfare rules list`' || '; ' || e.detail, 'No rule took it; see below why, or `fanfare rules list`')
+            WHEN 'unmatched' THEN coalesce('No rule matched; see below, or `fanfare rules list`' || '; ' || e.detail, 'No rule matched; see below, or `fanfare rules list`')
             WHEN 'cancelled' THEN 'Cancelled before it was planned: fanfare.cancel was called' || coalesce(' ' || fanfare.utc(cancelled_at), '') || '. Replay the event if it should be sent after all'
             WHEN 'expired' THEN coalesce(e.detail || '. ', '') || format('Its ttl had passed when it was planned, %s after it was emitted. Give the event or its rule a longer ttl, and see `fanfare status` for what daemons do',
                 date_trunc('second', planned - e.created_at))
-            WHEN 'refused' THEN format(CASE WHEN is_of_rule THEN 'A rule could not be planned for it: %s. Mend the rule or the payload, then replay the event'
-                ELSE 'The event itself was refused: %s. Mend what emits it' END, e.detail)
+            WHEN 'refused' THEN format(CASE WHEN is_of_rule THEN 'A rule could not be planned for it: %s. Fix the rule or the payload, then replay the event'
+                ELSE 'The event itself was refused: %s. Fix the emitter' END, e.detail)
         END, e.type, 0;
     IF e.fate IN ('duplicate', 'cancelled') OR e.fate = 'refused' AND NOT is_of_rule THEN
         RETURN;
@@ -6850,22 +6850,22 @@ BEGIN
         coalesce(j.obstacle, CASE WHEN e.fate <> 'waiting' THEN j.audience WHEN is_served THEN 'not_planned' ELSE 'no_daemon' END),
         CASE WHEN j.obstacle IS NULL AND j.audience = 'gather' THEN g.due_at END,
         CASE j.obstacle
-            WHEN 'rule_younger' THEN format('The rule was made %s, after the event, and takes no older ones. Replay the event if the rule should have it', fanfare.utc(j.created_at))
-            WHEN 'rule_dropped' THEN format('The rule was dropped %s. Put it again if it should be there', fanfare.utc(j.dropped_at))
-            WHEN 'rule_refused' THEN format('The rule was refused, so it takes nothing: %s. Mend the rule, then replay the event', j.reason)
+            WHEN 'rule_younger' THEN format('The rule was created %s, after the event. Replay the event if the rule should apply to it', fanfare.utc(j.created_at))
+            WHEN 'rule_dropped' THEN format('The rule was dropped %s. Apply it again if it is still needed', fanfare.utc(j.dropped_at))
+            WHEN 'rule_refused' THEN format('The rule was rejected and matches nothing: %s. Fix the rule, then replay the event', j.reason)
             WHEN 'rule_unchecked' THEN 'The rule waits to be checked by a daemon' || CASE WHEN is_served THEN ', which takes a second' ELSE ': none is running. Start `fanfare serve`' END
             WHEN 'rule_not_in_force' THEN 'No version of the rule was in force then. See `fanfare rules list`'
-            WHEN 'rule_disabled' THEN 'The rule is switched off. Say enabled: true in it, then replay the event'
-            WHEN 'not_plannable' THEN format('It took the event and could not be planned for it: %s. Mend the rule or the payload, then replay the event', e.detail)
-            WHEN 'when_false' THEN format('Its when did not take this event: %s. Change the rule or what emits, then replay the event', j.words)
+            WHEN 'rule_disabled' THEN 'The rule is disabled. Set enabled: true, then replay the event'
+            WHEN 'not_plannable' THEN format('It matched the event and could not be planned for it: %s. Fix the rule or the payload, then replay the event', e.detail)
+            WHEN 'when_false' THEN format('`when` did not match: %s. Change the rule or the emitter, then replay the event', j.words)
             WHEN 'ttl_passed' THEN format('Its ttl had passed when the event was planned, %s after it was emitted. Give the rule or the event a longer ttl', date_trunc('second', planned - e.created_at))
             ELSE CASE
-                WHEN e.fate = 'waiting' THEN 'It would take the event' || CASE WHEN is_served THEN '' ELSE ', but no daemon is running. Start `fanfare serve`' END
+                WHEN e.fate = 'waiting' THEN 'It would match the event' || CASE WHEN is_served THEN '' ELSE ', but no daemon is running. Start `fanfare serve`' END
                 WHEN j.audience = 'gather' THEN format(CASE WHEN g.due_at IS NULL THEN 'It gathered the event, and sent it in an event of its own, of type digest.%1$s.%2$s'
                     ELSE 'It gathers the event: what is sent %3$s is an event of its own, of type digest.%1$s.%2$s' END, j.app, j.name, fanfare.utc(g.due_at))
-                WHEN j.audience IN ('fcm_topic', 'fcm_condition', 'channel') THEN format('Sent once, to %s: who has subscribed there only the provider knows',
+                WHEN j.audience IN ('fcm_topic', 'fcm_condition', 'channel') THEN format('Sent once, to %s: only the provider knows its subscribers',
                     CASE j.audience WHEN 'channel' THEN 'an APNs channel' WHEN 'fcm_topic' THEN 'an FCM topic' ELSE 'an FCM condition' END)
-                ELSE format('Version %s took the event%s', j.version, coalesce('; its when: ' || j.words, ''))
+                ELSE format('Version %s matched the event%s', j.version, coalesce('; `when`: ' || j.words, ''))
                     || CASE WHEN (counts #>> ARRAY[j.app, 'count'])::bigint > 200
                         THEN format('. Of the user''s %s devices in the app 200 are told of, those that are enabled and were registered last', counts #>> ARRAY[j.app, 'count']) ELSE '' END
             END || coalesce((
@@ -6882,12 +6882,12 @@ BEGIN
     ) AS g ON true
     UNION ALL
     SELECT 1::smallint, planned, NULL, NULL, NULL, NULL, 'not_matched', 'no_rule', NULL,
-        format('No rule %s for events of type %s%s. %s', CASE WHEN n.count > 0 THEN 'was' ELSE 'is' END, e.type, ' in app ' || why_steps.app,
+        format('No rule %s event type "%s"%s. %s', CASE WHEN n.count > 0 THEN 'matched' ELSE 'matches' END, e.type, ' in app ' || why_steps.app,
             CASE WHEN n.is_meant THEN 'There is one now: replay the event' WHEN n.count > 0 THEN 'There is one now, which is not for ' || whom ELSE coalesce('Did you mean ' || fanfare.nearest_name(e.type, ARRAY(
                 SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
                 WHERE v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_steps.app IS NULL OR a.name = why_steps.app)
                     AND abs(length(v.event_type) - length(e.type)) <= length(v.event_type) / 3 ORDER BY v.event_type LIMIT 500)) || '? ', '')
-                || 'Write one, or mend the type' END), NULL, 3000
+                || 'Write a rule, or fix the type' END), NULL, 3000
     FROM (
         SELECT count(*), bool_or(v.audience NOT IN ('users', 'gather')
             OR fanfare.names_user(e.payload, fanfare.path_of(v.definition #>> '{to,users}'), why_steps.user_id)) AS is_meant
@@ -6904,7 +6904,7 @@ BEGIN
             WHEN j.audience = 'users_sql' THEN format('The event is for others: users_sql did not name %s', whom)
             WHEN j.audience = 'staged' THEN format('The campaign''s audience_sql did not give %s', whom)
             ELSE format('to.tokens (%s) names no token that is registered for %s now', j.definition #>> '{to,tokens}', whom) END,
-            CASE WHEN j.audience <> 'staged' THEN '. Where that is wrong, look at the rule and at what emits' END) END
+            CASE WHEN j.audience <> 'staged' THEN '. If that is wrong, check the rule and the emitter' END) END
             || CASE WHEN coalesce(counts ? j.app, false) THEN '' ELSE format('. %s has no device in app %s either', whom, j.app) END, NULL, 4000
     FROM judged AS j
     WHERE (j.obstacle IS NULL OR j.obstacle IN ('ttl_passed', 'not_plannable')) AND j.is_meant IS FALSE
@@ -6912,7 +6912,7 @@ BEGIN
     UNION ALL
     -- No device at all.
     SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'no_device', 'no_device', NULL,
-        format('%s has no device in app %s, so there is nothing to push to%s. The app must call fanfare.register_device with this user''s id, as it should at each start',
+        format('%s has no device in app %s, so there is nothing to push to%s. The app must call fanfare.register_device with this user''s id at each start',
             whom, j.app, coalesce('; there is ' || elsewhere, '')), NULL, CASE WHEN j.is_meant THEN 0 ELSE 2000 END
     FROM judged AS j
     WHERE j.obstacle IS NULL AND j.is_meant IS NOT FALSE AND e.fate IN ('planned', 'refused', 'expired')
@@ -6921,18 +6921,18 @@ BEGIN
     SELECT 2::smallint, greatest(planned, CASE WHEN m.obstacle = 'disabled' THEN m.disabled_at WHEN m.obstacle = 'registered_later' THEN m.registered_at END),
         m.rule, m.device_id, m.provider, NULL,
         CASE WHEN m.obstacle IN ('planning', 'users_sql') THEN 'waiting' ELSE 'not_reached' END, m.obstacle, NULL, CASE m.obstacle
-            WHEN 'disabled' THEN format('The device is disabled since %s: %s. The app must register its token again, as it should at each start', fanfare.utc(m.disabled_at), m.disabled_reason)
-            WHEN 'reassigned' THEN format('The device is another user''s since %s. Nothing is to be done', fanfare.utc(m.disabled_at))
+            WHEN 'disabled' THEN format('The device is disabled since %s: %s. The app must register its token again at its next start', fanfare.utc(m.disabled_at), m.disabled_reason)
+            WHEN 'reassigned' THEN format('The device belongs to another user since %s. Nothing to do', fanfare.utc(m.disabled_at))
             WHEN 'other_kind' THEN format('Its token is for %s, the rule for %s', m.kind, m.rule_kind)
             WHEN 'other_provider' THEN format('The rule is for %s only', m.definition #>> '{to,provider}')
             WHEN 'registered_later' THEN format('Registered %s, after the event was planned: it was not there yet, or disabled%s', fanfare.utc(m.registered_at), CASE
                 WHEN m.is_meant THEN '. Replay the event if it is still of use'
-                WHEN m.audience IN ('users_sql', 'staged') THEN format(', or its query did not name %s: whom it named is not kept', whom)
+                WHEN m.audience IN ('users_sql', 'staged') THEN format(', or its query did not return %s: its result is not stored', whom)
                 ELSE ', or not subscribed' END)
             WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', (fanfare.when_look(
                 coalesce((SELECT d.attributes FROM fanfare.devices AS d WHERE d.id = m.device_id), '{}'), m.definition #>> '{to,devices}')).words)
-            WHEN 'planning' THEN 'The audience is still being planned, and this device has not come yet'
-            WHEN 'users_sql' THEN 'The rule''s users_sql is still to be asked whom the event is for; see `fanfare status`'
+            WHEN 'planning' THEN 'The audience is still being planned; this device is not planned yet'
+            WHEN 'users_sql' THEN 'The rule''s users_sql has not run yet; see `fanfare status`'
             WHEN 'not_subscribed' THEN format('Not subscribed to %s; its topics now: %s. The app must call fanfare.subscribe', coalesce(m.definition #>> '{to,topic}', m.definition #>> '{to,condition}'),
                 coalesce((SELECT string_agg(t.name, ', ' ORDER BY t.name) FROM (
                     SELECT t.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id WHERE s.device_id = m.device_id ORDER BY t.name LIMIT 50) AS t), 'none'))
@@ -6948,20 +6948,20 @@ BEGIN
         CASE WHEN h.hold = 'cancel_requested' THEN 'cancelled' WHEN p.at IS NULL THEN 'waiting' ELSE p.outcome END, coalesce(h.hold, p.reason),
         CASE WHEN p.at IS NULL THEN CASE WHEN p.not_before > now THEN p.not_before END WHEN p.outcome = 'retrying' THEN p.tried_at END,
         CASE WHEN p.at IS NULL THEN CASE h.hold
-            WHEN 'cancel_requested' THEN format('fanfare.cancel was called %s; what waits is not sent. Replay the event if it should be sent after all', fanfare.utc(cancelled_at))
-            WHEN 'in_flight' THEN 'A daemon has it: it is being sent, or its answer is awaited' || coalesce('. ' || y.of_topic, '')
+            WHEN 'cancel_requested' THEN format('fanfare.cancel was called %s; pending pushes are not sent. Replay the event if it should be sent after all', fanfare.utc(cancelled_at))
+            WHEN 'in_flight' THEN 'A daemon is sending it, or waits for the response' || coalesce('. ' || y.of_topic, '')
             WHEN 'aborting' THEN 'Its campaign is aborted; it is about to be recorded as cancelled'
             WHEN 'paused' THEN format('Paused: %s. Resume the campaign to have it sent', g.reason)
-            WHEN 'canary' THEN 'It waits for the verdict on those who went first (canary). See `fanfare campaigns show`'
-            WHEN 'quiet_hours' THEN 'It is night where the device is; held until the quiet hours are over'
-            WHEN 'user_snoozed' THEN format('%s has snoozed it; held until that is over', whom)
-            WHEN 'recipient_time' THEN 'It is due when clocks where the device is show the campaign''s time'
-            WHEN 'retry' THEN 'It is tried again then' || CASE WHEN p.code_before BETWEEN 32 AND 63 THEN format(': attempt %s ended with %s', p.attempt - 1, p.reason_before) ELSE '' END
+            WHEN 'canary' THEN 'It waits for the result of the canary. See `fanfare campaigns show`'
+            WHEN 'quiet_hours' THEN 'Quiet hours of the recipient; held until they end'
+            WHEN 'user_snoozed' THEN format('%s has snoozed it; held until the snooze ends', whom)
+            WHEN 'recipient_time' THEN 'It is due at the campaign''s time in the recipient''s time zone'
+            WHEN 'retry' THEN 'It is retried then' || CASE WHEN p.code_before BETWEEN 32 AND 63 THEN format(': attempt %s ended with %s', p.attempt - 1, p.reason_before) ELSE '' END
             WHEN 'no_daemon' THEN 'It is ready to be sent, but no daemon is running. Start `fanfare serve`'
-            WHEN 'no_credentials' THEN format('No daemon that runs has credentials for %s in app %s. Put them into the configuration: apps.%s.%s', p.provider, p.app, p.app, p.provider)
-            WHEN 'breaker' THEN format('%s, so only probes are sent to it until it is well again (breaker). See `fanfare status`', coalesce(y.words, 'The provider fails'))
-            WHEN 'rate' THEN format('It waits for its turn: so many are sent a second (rate, %s) and no more', x.rate)
-            ELSE format('It waits for its turn in lane %s. See `fanfare status` for what is before it', (ARRAY['transactional', 'normal', 'bulk'])[p.lane + 1]) END
+            WHEN 'no_credentials' THEN format('No running daemon has credentials for %s in app %s. Add them to the configuration: apps.%s.%s', p.provider, p.app, p.app, p.provider)
+            WHEN 'breaker' THEN format('%s, so only probes are sent until it works again (breaker). See `fanfare status`', coalesce(y.words, 'The provider fails'))
+            WHEN 'rate' THEN format('It waits for its turn: pushes are limited (rate, %s)', x.rate)
+            ELSE format('It waits for its turn in lane %s. See `fanfare status` for the queue', (ARRAY['transactional', 'normal', 'bulk'])[p.lane + 1]) END
         ELSE concat_ws(' ',
             CASE WHEN p.outcome = 'refused' THEN rtrim(coalesce(p.details ->> e.id::text, p.meaning), '.') || '.' ELSE coalesce(nullif(p.meaning, ''), format('%s said %s', p.provider, p.reason)) END,
             CASE
@@ -6993,7 +6993,7 @@ BEGIN
                 WHEN p.code = 5 THEN 'fanfare.cancel was called ' || fanfare.utc(cancelled_at) || '.'
             END,
             CASE WHEN p.device_id > 0 THEN fanfare.why_variant(p.definition, why_steps.user_id, p.device_id)
-                ELSE format('It was one request for all who have subscribed there: whether %s has only the provider knows.', whom) END,
+                ELSE format('It was one request for all subscribers: only the provider knows whether %s is one.', whom) END,
             fanfare.outcome_advice(p.outcome, p.reason) || '.') END, NULL, 0
     FROM pairs AS p
     LEFT JOIN fanfare.gates AS g ON g.id = p.gate_id AND p.at IS NULL
@@ -7009,12 +7009,12 @@ BEGIN
         FROM (
             SELECT i.report #>> ARRAY['breakers', p.sender] = 'open' AS is_open, count(n.name) AS keys, coalesce(bool_or(n.is_whole), false) AS is_whole,
                 min(n.words) FILTER (WHERE n.is_whole) AS words,
-                min(format('%s refuses what goes to topic %s: %s', p.provider, n.place, n.said)) FILTER (WHERE n.place <> '' AND NOT n.is_failure AND p.provider IN ('apns')) AS of_topic
+                min(format('%s rejects pushes to topic %s: %s', p.provider, n.place, n.said)) FILTER (WHERE n.place <> '' AND NOT n.is_failure AND p.provider IN ('apns')) AS of_topic
             FROM fanfare.instances AS i
             LEFT JOIN LATERAL (
                 SELECT f.name, f.place, f.said, f.is_failure, f.place = '' OR f.place = lower(regexp_replace(substring(d.token from '^https?://([^/?#]+)'), ':443$', '')) AS is_whole,
-                    CASE WHEN f.is_failure THEN format('%s cannot be reached, or fails: %s', coalesce(nullif(f.place, ''), p.provider), f.said)
-                        ELSE format('%s refuses this sender: %s', coalesce(nullif(f.place, ''), p.provider), f.said) END AS words
+                    CASE WHEN f.is_failure THEN format('%s is unreachable or failing: %s', coalesce(nullif(f.place, ''), p.provider), f.said)
+                        ELSE format('%s rejects this sender: %s', coalesce(nullif(f.place, ''), p.provider), f.said) END AS words
                 FROM (
                     SELECT x.name, btrim(substr(x.name, length(p.sender) + 1)) AS place, x.said, x.is_failure FROM (
                         SELECT z.name, z.said, true AS is_failure FROM jsonb_each_text(i.report -> 'failures') AS z (name, said)
@@ -7350,7 +7350,7 @@ BEGIN
             (SELECT x.xid, x.id, x.type, x.key, x.created_at, NULL AS detail, x.replay_of FROM fanfare.outbox AS x
             WHERE (x.xid, x.id) < (upper, highest) ORDER BY x.xid DESC, x.id DESC LIMIT find_waiting.budget)
             UNION ALL
-            (SELECT x.xid, x.id, x.type, x.key, x.created_at, 'it is planned alone, since it may take long or fail', x.replay_of
+            (SELECT x.xid, x.id, x.type, x.key, x.created_at, 'it is planned alone, because it may take long or fail', x.replay_of
             FROM fanfare.quarantine AS x
             WHERE (x.xid, x.id) < (upper, highest) ORDER BY x.xid DESC, x.id DESC LIMIT find_waiting.budget)
         ) AS o ORDER BY o.xid DESC, o.id DESC LIMIT find_waiting.budget

@@ -41,13 +41,13 @@ cat > "$made/rules.yaml" << 'YAML'
       fcm_options: { link: https://shop.example.com/orders }
 YAML
 fanfare migrate > "$made/migrated"
-start_daemon 'answering by HTTP' ' ready '
+start_daemon 'HTTP API listening' ' ready '
 fanfare rules apply "$made/rules.yaml" > "$made/rules" 2>&1
 # An event goes by the rules that are in force when it is emitted.
 await "$made/daemon.log" 'rule in force.*sale-started'
 await "$made/daemon.log" 'rule in force.*order-shipped'
 
-daemon=http://$(sed -nE 's/.*answering by HTTP.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
+daemon=http://$(sed -nE 's/.*HTTP API listening.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
 FANFARE_TOKEN=$(fanfare tokens create clients --scope registrar --scope emitter --scope reader --rate 1000)
 export FANFARE_TOKEN FANFARE_APP=demo
 node Tests/ClientExamples/gate.mjs "$daemon" > "$made/gate" &

@@ -27,8 +27,8 @@ api: { listen: "127.0.0.1:0" }
 log: { format: text }
 YAML
 fanfare migrate > "$made/migrated"
-start_daemon 'answering by HTTP' ' ready '
-daemon=http://$(sed -nE 's/.*answering by HTTP.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
+start_daemon 'HTTP API listening' ' ready '
+daemon=http://$(sed -nE 's/.*HTTP API listening.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
 token=$(fanfare tokens create contract --scope emitter --scope registrar --scope author --scope operator --scope reader --rate 100000)
 curl --silent --show-error --fail "$daemon/v1/openapi.json" > "$made/openapi.json"
 

@@ -163,10 +163,10 @@ start_all() {
   message: { notification: { title: "Your code" } }
 YAML
     fanfare migrate > "$made/migrated"
-    start_daemon 'answering by HTTP' ' ready '
+    start_daemon 'HTTP API listening' ' ready '
     fanfare rules apply "$made/rules.yaml" > "$made/rules" 2>&1
     await "$made/daemon.log" 'rule in force.*code-sent'
-    address=$(sed -nE 's/.*answering by HTTP.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
+    address=$(sed -nE 's/.*HTTP API listening.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
 }
 
 # The example's configuration, and its alerts with five seconds for a minute.

@@ -25,8 +25,8 @@ api: { listen: "127.0.0.1:0" }
 log: { format: text }
 YAML
 fanfare migrate > "$made/migrated"
-start_daemon 'answering by HTTP' ' ready '
-port=$(sed -nE 's/.*answering by HTTP.* listen=[^ ]*:([0-9]+).*/\1/p' "$made/daemon.log")
+start_daemon 'HTTP API listening' ' ready '
+port=$(sed -nE 's/.*HTTP API listening.* listen=[^ ]*:([0-9]+).*/\1/p' "$made/daemon.log")
 fanfare tokens create requests --scope emitter --scope registrar --scope author --scope operator --scope reader --rate 100000 > "$made/token"
 
 cat > "$made/requests.py" << 'PYTHON'

@@ -48,7 +48,7 @@ package struct CampaignCanary: Equatable, Sendable {
         case (let share, _):
             throw RuleProblem(
                 path: reader.path,
-                reason: share == nil ? "says not who goes first" : "has share and devices",
+                reason: share == nil ? "has neither share nor devices" : "has share and devices",
                 hint: "give one of share and devices"
             )
         }

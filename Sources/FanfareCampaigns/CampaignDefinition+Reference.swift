@@ -23,7 +23,7 @@ extension CampaignDefinition {
         RuleKey(
             "schedule",
             "object",
-            "When it is due: exactly one of the first two keys. Without it, it is started by hand."
+            "When it is due: exactly one of the first two keys. Without it, it is started manually."
         ),
         RuleKey(
             "schedule.cron",
@@ -43,7 +43,7 @@ extension CampaignDefinition {
             "string",
             range: "a name that PostgreSQL knows, such as Europe/Madrid, or \(CampaignSchedule.recipient)",
             standard: CampaignSchedule.utc,
-            "Whose clocks; with `\(CampaignSchedule.recipient)` those where each device is."
+            "The time zone of its times; with `\(CampaignSchedule.recipient)` the recipient's local time."
         ),
         RuleKey(
             "schedule.default_time_zone",
@@ -69,7 +69,7 @@ extension CampaignDefinition {
             "audience_sql",
             "SQL",
             range: "a query of one or two columns, at most \(queryLimit) bytes",
-            "Whom it reaches, read when it fires: a user in each row, and a JSON object that the message may name as "
+            "The audience, read when it runs: a user in each row, and a JSON object that the message may name as "
                 + "`{{recipient.…}}`. In place of those keys of `to` that say who."
         ),
         RuleKey(
@@ -82,7 +82,7 @@ extension CampaignDefinition {
             "rate",
             "string or object",
             range: "1/s to 1000000/s",
-            "How many pushes a second all daemons together send of it at most; without it as fast as can be."
+            "How many pushes a second all daemons together send of it at most; without it unthrottled."
         ),
         RuleKey(
             "rate.per",
@@ -112,7 +112,7 @@ extension CampaignDefinition {
         RuleKey(
             "canary",
             "object",
-            "Who goes first, before all others: exactly one of the first two keys. The sample is another one each time."
+            "The canary, sent before all others: exactly one of the first two keys. The sample is another one each time."
         ),
         RuleKey(
             "canary.share",
@@ -131,7 +131,7 @@ extension CampaignDefinition {
             "string",
             range: "a duration up to 7d",
             standard: CampaignCanary.standardWait,
-            "How long after the first answers these are looked at; longer, until there are 100 or all have answered."
+            "How long after the first answers these are evaluated; longer, until there are 100 or all have answered."
         ),
         RuleKey(
             "canary.max_failed",

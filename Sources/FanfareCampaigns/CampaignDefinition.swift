@@ -18,7 +18,7 @@ package struct CampaignDefinition: Sendable {
     package let name: String
     /// The app whose devices it reaches.
     package let app: String
-    /// When it is due; nil if it is only started by hand.
+    /// When it is due; nil if it is only started manually.
     package let schedule: CampaignSchedule?
     /// What its events carry beside `campaign` and `scheduled_at`.
     package let payload: JSONObject

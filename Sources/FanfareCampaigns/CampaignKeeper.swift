@@ -30,9 +30,9 @@ package struct CampaignKeeper {
             .detail: "\(verdict.detail)",
         ])
         if verdict.hasPassed {
-            logger.notice("the campaign's canary passed: it goes to all others", metadata: metadata)
+            logger.notice("the campaign's canary passed; sending to the rest", metadata: metadata)
         } else {
-            logger.error("the campaign's canary failed: it goes to nobody else", metadata: metadata)
+            logger.error("the campaign's canary failed; the rest is held", metadata: metadata)
         }
     }
 

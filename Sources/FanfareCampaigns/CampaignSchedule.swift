@@ -48,8 +48,8 @@ package struct CampaignSchedule: Equatable, Sendable {
         default:
             throw RuleProblem(
                 path: reader.path,
-                reason: at == nil ? "says no time" : "has at and cron",
-                hint: "give one of at and cron; who only starts it by hand leaves the schedule out"
+                reason: at == nil ? "has neither at nor cron" : "has at and cron",
+                hint: "give one of at and cron, or leave the schedule out to start it manually"
             )
         }
         timeZone = try reader.string("time_zone") ?? Self.utc

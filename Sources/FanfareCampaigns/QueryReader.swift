@@ -124,7 +124,7 @@ package final class QueryReader: Stage {
         let isStopping = stopping.isStopped
         guard isStopping || !desk.isGivenUp, !problem.isTaken else {
             context.logger.notice(
-                "the query of a campaign is not read on: it was aborted, or another daemon reads it",
+                "the query of a campaign was stopped: it was aborted, or another daemon reads it",
                 metadata: metadata
             )
             return
@@ -140,7 +140,7 @@ package final class QueryReader: Stage {
         guard !isStopping else { return }
         if let failed, failed == false {
             metadata[.retryMilliseconds] = "\(Self.pause / Micros.millisecond)"
-            context.logger.warning("the query of a campaign could not be read, and is read again", metadata: metadata)
+            context.logger.warning("the query of a campaign failed; retrying", metadata: metadata)
         } else {
             context.logger.error("campaign failed", metadata: metadata)
         }

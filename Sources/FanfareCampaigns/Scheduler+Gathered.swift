@@ -36,13 +36,13 @@ extension Scheduler {
         let metadata = Logger.Metadata([.app: "\(left.app)", .ruleName: "\(left.rule)"])
         if left.emitted > 0 {
             context.logger.debug(
-                "gathered events were emitted as one each",
+                "digests were emitted",
                 metadata: metadata.merging(.init([.count: "\(left.emitted)"])) { $1 }
             )
         }
         if left.leftOut > 0 {
             context.logger.notice(
-                "gathered events were left out: their rule is dropped, or all of them were cancelled",
+                "digests were dropped: their rule is dropped, or all their events were cancelled",
                 metadata: metadata.merging(.init([.count: "\(left.leftOut)"])) { $1 }
             )
         }

@@ -100,7 +100,7 @@ package final class Scheduler: Stage {
         var metadata = Logger.Metadata([.app: "\(fired.app)", .campaignName: "\(fired.campaign)"])
         if let skippedAt = fired.skippedAt {
             context.logger.warning(
-                "times of a campaign were missed, and are left out up to this one",
+                "runs of a campaign were missed and skipped up to this one",
                 metadata: metadata.merging(.init([.detail: "\(skippedAt)"])) { $1 }
             )
         }

@@ -20,7 +20,7 @@ enum FeedbackBody {
         object["app"] = .string(item.app)
         object["provider"] = .string(item.provider)
         object["environment"] = .string(item.environment)
-        // 0 stands for an audience that the provider keeps.
+        // 0 stands for an audience that the provider manages.
         object["device_id"] = item.deviceID == 0 ? .null : .string("\(item.deviceID)")
         object["user_id"] = item.userID.map(JSONValue.string) ?? .null
         object["token_sha256"] = item.tokenHash.map(JSONValue.string) ?? .null

@@ -106,7 +106,7 @@ final class FeedbackDesk {
         notBefore[hook] = Clocks.steady + Self.pause
         guard troubled.updateValue("\(error)", forKey: hook) != "\(error)" else { return }
         logger.warning(
-            "the database refuses what is done for a hook; it is tried again every second",
+            "a database statement of a feedback hook failed; retrying every second",
             metadata: .init([.hook: "\(hook)", .error: "\(error)"])
         )
     }
@@ -147,7 +147,7 @@ final class FeedbackDesk {
             guard error.sqlState == "55000" else { throw error }
             if !hasToldOfOldDaemons {
                 logger.warning(
-                    "no hook is told anything as long as a daemon of an older version runs, which notes nothing for it",
+                    "feedback hooks are stopped while a daemon of an older version runs",
                     metadata: .init([.hook: "\(hook.name)", .error: "\(error)"])
                 )
             }
@@ -226,7 +226,7 @@ final class FeedbackDesk {
     private func warn(of lost: Int64, for hook: String) {
         guard lost > 0 else { return }
         logger.error(
-            "the log has no more what a hook was to be told; it goes on with what there is",
+            "outcomes were deleted before a feedback hook got them; continuing with the rest",
             metadata: .init([.hook: "\(hook)", .count: "\(lost)"])
         )
     }
@@ -249,7 +249,7 @@ final class FeedbackDesk {
             let fail = FailFeedback(work.delivery, error: "it answered 410", waits: 0, isEnd: true)
             if try !connection.run(fail).isEmpty {
                 logger.error(
-                    "a hook answered 410: it is told nothing more until somebody resumes it",
+                    "a feedback hook answered 410; stopped until it is resumed",
                     metadata: .init([.hook: "\(name)", .hint: "fanfare feedback resume \(name)"])
                 )
             }
@@ -263,7 +263,7 @@ final class FeedbackDesk {
 
     private func note(success hook: String, after failures: Int32) {
         guard failures > 0 else { return }
-        logger.notice("a hook takes feedback again", metadata: .init([.hook: "\(hook)", .count: "\(failures)"]))
+        logger.notice("a feedback hook works again", metadata: .init([.hook: "\(hook)", .count: "\(failures)"]))
     }
 
     private func note(
@@ -277,7 +277,7 @@ final class FeedbackDesk {
         let fail = FailFeedback(delivery, error: reason, waits: wait, isEnd: false)
         guard try connection.run(fail).first == 1 else { return }
         logger.warning(
-            "a hook does not take feedback; it is tried again until it does",
+            "a feedback hook fails; retrying",
             metadata: .init([
                 .hook: "\(delivery.hook)", .error: "\(reason)", .retryMilliseconds: "\(wait / Micros.millisecond)",
             ])

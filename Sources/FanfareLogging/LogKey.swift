@@ -60,7 +60,7 @@ public enum LogKey: String, CaseIterable, Sendable {
     case error
     /// Where it went wrong, where the error does not say it.
     case place = "where"
-    /// How to mend it.
+    /// How to fix it.
     case hint
     /// PostgreSQL's code of an error.
     case sqlState = "sqlstate"

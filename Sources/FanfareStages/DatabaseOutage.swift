@@ -79,10 +79,10 @@ package final class DatabaseOutage: Sendable {
         if news.lasted > 0 { metadata[.durationMilliseconds] = "\(news.lasted / Micros.millisecond)" }
         switch trouble {
         case .refused:
-            logger.error("nothing is sent from this database until that is mended", metadata: metadata)
+            logger.error("nothing is sent from this database until this is fixed", metadata: metadata)
         case .readOnly:
             logger.warning(
-                "the database takes no writes, as a standby does; database.url must lead to the primary",
+                "the database is read-only, as a standby is; database.url must lead to the primary",
                 metadata: metadata
             )
         case .unreachable where news.isFirst: logger.warning("the database is not reachable", metadata: metadata)

@@ -42,7 +42,7 @@ package final class FrequentLines: Sendable {
             let kind = left.kind
             logger.log(
                 level: kind.level,
-                "more of these lines were left out",
+                "more of these lines were suppressed",
                 metadata: .init([
                     .messageLeftOut: "\(kind.message)", .app: "\(kind.app)", .provider: "\(kind.provider)",
                     .ruleName: "\(kind.rule)", .reason: "\(kind.reason)", .count: "\(left.count)",

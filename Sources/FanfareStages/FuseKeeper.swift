@@ -25,12 +25,12 @@ package struct FuseKeeper {
         let changes = context.fuses.take(try connection.run(StoredFuses()))
         for key in changes.blown {
             context.logger.error(
-                "too many tokens seem dead; nothing is pruned until an operator has looked",
+                "too many invalid tokens; pruning is stopped until an operator resumes it",
                 metadata: metadata(key)
             )
         }
         for key in changes.closed {
-            context.logger.notice("an operator let pruning go on", metadata: metadata(key))
+            context.logger.notice("pruning was resumed by an operator", metadata: metadata(key))
         }
     }
 

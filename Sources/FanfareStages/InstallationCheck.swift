@@ -62,13 +62,13 @@ extension Installation {
             )
         }
         guard isAdopted else {
-            throw DaemonError(.configuration, "nobody has adopted this database", hint: "Run `fanfare adopt`.")
+            throw DaemonError(.configuration, "this database is not adopted", hint: "Run `fanfare adopt`.")
         }
         guard isSameDatabase else {
             throw DaemonError(
                 .configuration,
                 "this database is a copy of the one that was adopted; nothing is sent from it",
-                hint: "If it shall send from now on, run `fanfare adopt`; the original should then be stopped."
+                hint: "If this copy should send from now on, run `fanfare adopt` and stop the original."
             )
         }
         guard name == expected || expected == nil && name == nil else {

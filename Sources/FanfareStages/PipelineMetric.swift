@@ -44,7 +44,7 @@ package enum PipelineMetric: String, CaseIterable {
         switch self {
         case .events: "Events that this daemon took out of the outbox, by what became of them."
         case .pushes:
-            "Outcomes in batches that this daemon closed. What is tried again counts once for each attempt."
+            "Outcomes in batches that this daemon closed. A retried push counts once for each attempt."
         case .pushFailures: "What a provider did not take of these, by the reason: to be tried again, gone, rejected."
         case .emitToAccepted:
             "Seconds from an event's emit until a provider took a push of it; not of what waits on purpose."

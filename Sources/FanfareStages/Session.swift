@@ -106,7 +106,7 @@ package final class Session {
         let wait = backoff.next(random: Clocks.unitRandom)
         if error.isOutage && !error.isReadOnly && !isRefused && hadWorked {
             // It may have been lost long ago, and the database be well since: the next connection will tell.
-            logger.info("a database session was lost; it begins anew", metadata: metadata(error, retryIn: wait))
+            logger.info("database session lost; reconnecting", metadata: metadata(error, retryIn: wait))
         } else if error.isOutage {
             outage.failed(stage, with: error, retryIn: wait)
             logger.debug("database statement failed", metadata: metadata(error, retryIn: wait))

@@ -16,7 +16,7 @@ package final class TargetDirectory: Sendable {
         }
     }
 
-    /// The target of the same app and provider in the other environment; nil for audiences that a provider keeps.
+    /// The target of the same app and provider in the other environment; nil for audiences that a provider manages.
     package func otherEnvironment(of target: Target) -> Int16? {
         targets.withLock { targets in
             targets.values.first {

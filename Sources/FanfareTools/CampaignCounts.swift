@@ -33,9 +33,9 @@ enum CampaignAudience: Sendable {
     var lines: [String] {
         switch self {
         case .counted(let counts): counts.lines
-        case .kept(let provider): ["\(provider.rawValue) keeps the audience: one request for all of it"]
+        case .kept(let provider): ["\(provider.rawValue) manages the audience: one request for everyone"]
         case .asked(let reason): [TextTable.printable(reason)]
-        case .problem(let problem): ["nobody is counted: \(TextTable.printable(problem))"]
+        case .problem(let problem): ["not counted: \(TextTable.printable(problem))"]
         }
     }
 }

@@ -71,7 +71,7 @@ public struct CampaignExplanation: Sendable {
     /// What is not wrong but probably not meant, a line each.
     private var warnings: [String] {
         var warnings: [String] = []
-        if hasPassed { warnings.append("schedule.at has passed: it cannot be put") }
+        if hasPassed { warnings.append("schedule.at has passed: it cannot be applied") }
         let late = passed?.tooLate.reduce(0) { $0 + $1.devices } ?? 0
         if let forecast, let counts = audience.counts, forecast.expired > late {
             warnings.append(
@@ -138,9 +138,9 @@ public struct CampaignExplanation: Sendable {
     }
 
     private var when: String {
-        guard let schedule = campaign.schedule else { return "started by hand: as if it were started now" }
+        guard let schedule = campaign.schedule else { return "manual: as if it were started now" }
         guard let at = run.at, let wall = run.wall?.prefix(16) else {
-            return "due no more: as if it were started now"
+            return "no further runs: as if it were started now"
         }
         return "next "
             + CampaignForecast.text(wall: String(wall), schedule.timeZone, at: at, isPast: at <= run.askedAt)
@@ -154,14 +154,14 @@ public struct CampaignExplanation: Sendable {
     private var course: [String] {
         var lines: [String] = []
         if let forecast, let canary = forecast.canary {
-            let judged = forecast.judgedAt.map { ", looked at about \($0.minuteText)" } ?? ""
+            let judged = forecast.judgedAt.map { ", evaluated about \($0.minuteText)" } ?? ""
             lines.append("canary: about \(canary) device\(canary == 1 ? "" : "s") first\(judged)")
         }
         if let first = forecast?.firstAt, let last = forecast?.lastAt, let seconds = forecast?.seconds {
             let isLimited = forecast?.isLimited ?? false
             let end = isLimited ? "last" : "last due"
             let span = seconds == 0 ? "" : ", \(Self.text(seconds: seconds)) in all"
-            let speed = isLimited ? "" : ", as fast as can be"
+            let speed = isLimited ? "" : ", unthrottled"
             lines.append("first push \(first.minuteText), \(end) \(last.minuteText)\(span)\(speed)")
         } else if case .kept = audience {
             lines.append("sent \(run.firesAt.minuteText)")

@@ -78,7 +78,7 @@ extension CampaignProbe {
             switch try reader.audience(of: run, payload: JSONObject(), reader.policy()) {
             case .counted(let counts):
                 return .counted(PassedZones(counts.zones, from: run.firesAt, ttl: campaign.timeToLive))
-            case .kept(let provider): return .unknown("\(provider.rawValue) keeps the audience")
+            case .kept(let provider): return .unknown("\(provider.rawValue) manages the audience")
             case .asked(let reason), .problem(let reason): return .unknown(reason)
             }
         } catch {

@@ -38,7 +38,7 @@ extension CampaignRow {
 
     /// `0 9 * * mon Europe/Madrid`, as it was put last.
     package var scheduleText: String {
-        guard let schedule = newest["schedule"] else { return "started by hand" }
+        guard let schedule = newest["schedule"] else { return "manual" }
         let times = schedule["cron"]?.stringValue ?? schedule["at"]?.stringValue ?? "?"
         return "\(times) \(Self.timeZone(of: newest))"
     }

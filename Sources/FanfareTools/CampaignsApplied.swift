@@ -25,7 +25,7 @@ public struct CampaignsApplied: Sendable {
             lines.append(
                 hasDaemon
                     ? "unchecked: a daemon will check it; until then the version in force stays"
-                    : "unchecked: no daemon runs; the next one that starts will check it, and fire what is due"
+                    : "unchecked: no daemon runs; the next one that starts will check it, and start due runs"
             )
         }
         return lines.joined(separator: "\n")

@@ -51,8 +51,8 @@ struct CampaignForecast: Sendable {
 
     /// A line for each time.
     var lines: [String] {
-        guard let timeZone else { return ["started by hand"] }
-        guard !times.isEmpty else { return ["due no more"] }
+        guard let timeZone else { return ["manual"] }
+        guard !times.isEmpty else { return ["no further runs"] }
         let next = times.enumerated().map { index, time in
             "next \(Self.text(wall: time.wall, timeZone, at: time.at, isPast: index == 0 && late != nil))"
         }
@@ -71,13 +71,13 @@ struct CampaignForecast: Sendable {
         switch timeZone {
         case CampaignSchedule.utc: "\(wall) UTC" + (isPast ? ", at once" : "")
         case CampaignSchedule.recipient:
-            "\(wall) where each device is (planned \(isPast ? "at once" : time.minuteText))"
+            "\(wall) recipient's local time (planned \(isPast ? "at once" : time.minuteText))"
         default: "\(wall) \(timeZone) (\(isPast ? "at once" : time.minuteText))"
         }
     }
 }
 
-/// What becomes of a time where each device is that would have been planned already.
+/// What becomes of a recipient's local time that would have been planned already.
 enum LateStart: Sendable {
     /// Where it has passed, counted.
     case counted(PassedZones)
@@ -94,7 +94,7 @@ enum LateStart: Sendable {
     var lines: [String] {
         switch self {
         case .counted(let zones): zones.lines
-        case .unknown(let reason): ["where it has passed is not known: \(TextTable.printable(reason))"]
+        case .unknown(let reason): ["where it has passed is unknown: \(TextTable.printable(reason))"]
         }
     }
 }

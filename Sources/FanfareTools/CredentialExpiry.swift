@@ -38,7 +38,7 @@ public struct CredentialExpiry: Sendable {
         for item in all {
             let left = item.endsAt.map { "\(max(0, $0 - now) / 86_400)d" } ?? ""
             table.append([
-                item.app ?? "", item.credential, item.problem ?? item.endsAt.map(date) ?? "when it is revoked",
+                item.app ?? "", item.credential, item.problem ?? item.endsAt.map(date) ?? "does not expire",
                 item.problem == nil ? left : "",
             ])
         }

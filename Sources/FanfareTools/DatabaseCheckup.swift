@@ -122,7 +122,7 @@ struct DatabaseCheckup {
         var items: [CheckItem] = []
         do throws(DaemonError) {
             try installation.check(name: configuration.installation)
-            items.append(CheckItem(.ok, "installation", installation.name ?? "unnamed, and adopted so"))
+            items.append(CheckItem(.ok, "installation", installation.name ?? "unnamed"))
         } catch {
             items.append(CheckItem("installation", ToolError(error)))
         }
@@ -141,7 +141,7 @@ struct DatabaseCheckup {
                 .warn,
                 "time zones",
                 "this server does not know \(first)\(others): devices there are registered without a zone, and quiet hours and "
-                    + "campaigns by local time go by the policy's zone or UTC",
+                    + "campaigns by local time use the policy's zone or UTC",
                 advice: "Install or update the server's time zone data (Debian: tzdata), and restart PostgreSQL."
             )
         ]
@@ -170,7 +170,7 @@ struct DatabaseCheckup {
                 "rule \(rule.app)/\(rule.name)",
                 "version \(rule.version) is refused: \(rule.reason ?? "")"
                     + (rule.versionInForce.map { "; version \($0) stays in force" } ?? ""),
-                advice: "Mend it and apply it again."
+                advice: "Fix it and apply it again."
             )
         }
         return refused.isEmpty ? [CheckItem(.ok, "rules", "\(rules.count), none refused")] : refused

@@ -91,7 +91,7 @@ public struct DatabaseSetup: Sendable {
                 .failed,
                 "ended by a signal before it was done",
                 at: place,
-                hint: "Run it again: it goes on with what is missing."
+                hint: "Run it again: it continues with what is missing."
             )
         case "55P03":
             ToolError(

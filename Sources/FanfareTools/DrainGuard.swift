@@ -25,7 +25,7 @@ struct DrainGuard: Sendable {
                 switch machine.received(signal) {
                 case .drain: timers.addTask { await abandonAtLimit() }
                 case .stopAtOnce:
-                    logger.warning("stopped at once; what was in flight may be sent again")
+                    logger.warning("stopped at once; pushes in flight may be sent again")
                     abandon(signal)
                 case .reload:
                     // Whether reloads follow each other is the group's own machine's business.
@@ -44,7 +44,7 @@ struct DrainGuard: Sendable {
         } catch {
             return
         }
-        logger.error("draining took too long; what was in flight may be sent again")
+        logger.error("draining took too long; pushes in flight may be sent again")
         abandon(nil)
     }
 }

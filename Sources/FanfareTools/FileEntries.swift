@@ -63,7 +63,7 @@ struct FileEntries {
     /// - Parameter problems: at least one, a line each.
     /// - Returns: the error.
     static func refused(_ problems: [String]) -> ToolError {
-        let hint = "Nothing was changed; mend the lines above and try again."
+        let hint = "No changes made. Fix the errors above and retry."
         return ToolError(.failed, problems.joined(separator: "\n"), hint: hint)
     }
 }

@@ -59,13 +59,13 @@ extension RuleExplanation {
 
     private static func judge(_ answer: PushAnswer, isTokenOurs: Bool) throws(ToolError) -> MessageValidation {
         guard answer.fate == .answered else { throw ToolError(.unavailable, "FCM did not answer: \(answer.detail)") }
-        if answer.status == 200 { return MessageValidation(isTaken: true, detail: "FCM takes it") }
+        if answer.status == 200 { return MessageValidation(isTaken: true, detail: "FCM accepts it") }
         let error = FCMErrorBody(parsing: answer.body)
         let isAboutToken = answer.status == 400 && error.namesToken || error.errorCode == "UNREGISTERED"
         if isTokenOurs && isAboutToken {
             return MessageValidation(
                 isTaken: true,
-                detail: "FCM takes it; only the token, which is nobody's, was refused"
+                detail: "FCM accepts it; only the dummy token was rejected"
             )
         }
         let said = (try? JSONValue(parsing: answer.body))?["error"]?["message"]?.stringValue ?? ""

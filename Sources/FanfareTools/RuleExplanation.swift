@@ -67,7 +67,7 @@ public struct RuleExplanation: Sendable {
     /// The request for people.
     public var text: String {
         let edition = variant.map { "  variant \($0)" } ?? ""
-        let locale = matchedLocale.map { "locale \($0)" } ?? "no locale's own text"
+        let locale = matchedLocale.map { "locale \($0)" } ?? "default language"
         var lines = ["\(app)/\(rule)  \(provider.rawValue)\(edition)  \(locale)"]
         if let problem { return (lines + ["  nothing is sent: \(problem)"]).joined(separator: "\n") }
         lines += headers.map { "  \($0.name): \(TextTable.printable($0.value))" }

@@ -49,17 +49,18 @@ public struct RuleJudgement: Sendable {
     /// The judgement for people: the rule's name and `when`, then who would get it.
     public var text: String {
         let verdict =
-            isMatched ? (when == nil ? "takes every event of its type" : "takes the event") : "does not take the event"
+            isMatched
+            ? (when == nil ? "matches every event of its type" : "matches the event") : "does not match the event"
         var lines = ["\(app)/\(rule)  \(verdict)" + (when.map { "  (when: \(TextTable.printable($0)))" } ?? "")]
         if let gathered {
             let key = TextTable.printable(gathered.key)
-            lines.append("  gathered with all by '\(key)', and pushed as one \(gathered.leaves)")
+            lines.append("  combined by '\(key)' and sent as one push \(gathered.leaves)")
         }
         switch audience {
         case .counted(let counts): lines += ([counts.text] + counts.suppressed.lines).map { "  " + $0 }
-        case .asked: lines.append("  audience_sql says who, when the campaign fires")
-        case .kept(let provider): lines.append("  \(provider.rawValue) keeps the audience: one request for all of it")
-        case .problem(let problem): lines.append("  nobody: \(TextTable.printable(problem))")
+        case .asked: lines.append("  audience_sql selects the audience when the campaign runs")
+        case .kept(let provider): lines.append("  \(provider.rawValue) manages the audience: one request for everyone")
+        case .problem(let problem): lines.append("  no device: \(TextTable.printable(problem))")
         case nil: break
         }
         return (lines + (user?.lines(isMatched: isMatched) ?? []).map { "  " + $0 }).joined(separator: "\n")
@@ -109,7 +110,7 @@ public struct AudienceCounts: Sendable, Equatable {
     var text: String {
         let query = named.map { "; users_sql names \(Self.count($0, "user"))" } ?? ""
         let others = (disabled == 0 ? "" : "; disabled: \(disabled)") + query
-        guard devices > 0 else { return "nobody would get it\(others)" }
+        guard devices > 0 else { return "no device would get it\(others)" }
         let parts = providers.map { "\($0.name) \($0.devices)" }.joined(separator: ", ")
         let lacking =
             withoutCredentials.isEmpty
@@ -149,7 +150,7 @@ public struct JudgedUser: Sendable, Equatable {
 
     func lines(isMatched: Bool) -> [String] {
         let name = TextTable.printable(id)
-        guard isMatched else { return ["\(name) gets nothing: the rule does not take the event"] }
+        guard isMatched else { return ["\(name) gets nothing: the rule does not match the event"] }
         guard !devices.isEmpty else { return ["\(name) gets nothing: no device of this user is registered for \(app)"] }
         return devices.map { device in
             let verdict = device.obstacle.map { "would not get it: \(TextTable.printable($0))" } ?? "would get it"

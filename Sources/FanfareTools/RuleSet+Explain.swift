@@ -174,7 +174,7 @@ extension CompiledRule {
         )
     }
 
-    /// Renders for a device that is made up, or for the audience that the provider keeps.
+    /// Renders for a device that is made up, or for the audience that the provider manages.
     fileprivate func explain(
         _ context: RenderContext,
         provider: PushProvider,

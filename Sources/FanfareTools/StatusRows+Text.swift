@@ -23,7 +23,7 @@ extension DaemonRow {
     func cells(at now: Timestamp) -> [String] {
         let listening = report["listening"]?.boolValue
         return [
-            "\(id) \(name)", host, "\(pid)", version, isAlive ? "alive for \(startedAt.age(at: now))" : "lease over",
+            "\(id) \(name)", host, "\(pid)", version, isAlive ? "alive for \(startedAt.age(at: now))" : "lease expired",
             heartbeatAt.age(at: now), listening == true ? "ok" : "down",
             leads.isEmpty ? "-" : leads.joined(separator: ", "),
             breakers.isEmpty ? "-" : breakers.joined(separator: ", "),

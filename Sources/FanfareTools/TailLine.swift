@@ -99,10 +99,10 @@ public struct TailLine: Sendable {
             cells = ["event", eventType, event, key.map { "key \($0)" }, detail, trace].compactMap { $0 }
         case .push(let push):
             word = push.outcome
-            let user = push.userID.map { " of \($0)" } ?? ""
+            let user = push.userID.map { "user \($0) · " } ?? ""
             cells = [
                 "push", eventType, event, "\(push.app)/\(push.rule)",
-                "\(push.provider) device \(push.deviceID)\(user)",
+                "\(user)\(push.provider) device \(push.deviceID)",
             ]
             if push.reason != push.outcome { cells.append(push.reason) }
             if let detail = push.detail { cells.append(detail) }

@@ -42,7 +42,7 @@ extension ToolDatabase {
         if request.app != nil, request.scopes.contains(.emitter) {
             throw ToolError(
                 .usage,
-                "events belong to no app, so that who emits them touches all",
+                "events belong to no app, so an emitter affects all apps",
                 hint: "Leave out --app, or the scope emitter."
             )
         }

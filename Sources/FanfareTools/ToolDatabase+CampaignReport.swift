@@ -62,7 +62,7 @@ extension ToolDatabase {
         ToolError(
             .failed,
             "app \(TextTable.printable(app)) has no campaign \(TextTable.printable(name))",
-            hint: "`fanfare campaigns list` shows those that there are.",
+            hint: "See `fanfare campaigns list`.",
             isAbsence: true
         )
     }

@@ -6,7 +6,7 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// A campaign that was started by hand.
+/// A campaign that was started manually.
 public struct CampaignStarted: Sendable {
     /// The run's id.
     public let runID: Int64
@@ -108,7 +108,7 @@ extension ToolDatabase {
         }
         return try fate.map { run, devices throws(ToolError) in
             guard let run else {
-                throw ToolError(.failed, "it was started at the very same moment", hint: "Try again.")
+                throw ToolError(.failed, "it was started at the same moment", hint: "Try again.")
             }
             return CampaignStarted(
                 runID: run.id,
@@ -137,7 +137,7 @@ extension ToolDatabase {
         case .unknown(let reason):
             throw ToolError(
                 .usage,
-                "how many it would reach is not known: \(reason); nothing was started",
+                "the number of recipients is unknown: \(reason); nothing was started",
                 hint: "Add --yes to start it all the same."
             )
         case .nobody: return nil
@@ -178,7 +178,7 @@ extension ToolDatabase {
                     suppressed: counts.isComplete ? counts.sum.suppressed : nil
                 )
             )
-        case .kept(let provider): .unknown("\(provider.rawValue) keeps the audience")
+        case .kept(let provider): .unknown("\(provider.rawValue) manages the audience")
         case .asked(let reason), .problem(let reason): .unknown(TextTable.printable(reason))
         }
     }

@@ -32,7 +32,7 @@ extension ToolDatabase {
             throw ToolError(
                 .usage,
                 "the payload has more than \(JSONObject.payloadLimit) bytes: a daemon would refuse the event",
-                hint: "Store what is long, and send what finds it."
+                hint: "Store large data, and send a reference to it."
             )
         }
         let event = EmitEvent(

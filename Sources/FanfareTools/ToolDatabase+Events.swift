@@ -99,7 +99,12 @@ extension ToolDatabase {
 
     /// What is said where there is no event of an id.
     static func noEvent(_ id: Int64) -> ToolError {
-        ToolError(.failed, "there is no event \(id)", hint: "It may be over: see retention.log.", isAbsence: true)
+        ToolError(
+            .failed,
+            "there is no event \(id)",
+            hint: "It may have been deleted: see retention.log.",
+            isAbsence: true
+        )
     }
 }
 

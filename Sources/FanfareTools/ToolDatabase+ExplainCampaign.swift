@@ -148,7 +148,7 @@ struct AudienceReader {
         payload own: JSONObject,
         _ policy: JSONValue?
     ) throws(PostgresError) -> CampaignAudience {
-        if campaign.payloadSQL != nil { return .asked("payload_sql says how many events there are, when it fires") }
+        if campaign.payloadSQL != nil { return .asked("payload_sql returns its events when it runs") }
         let columns: RuleColumns
         switch try RuleChecker.columns(of: campaign.rule, on: connection) {
         case .success(let checked): columns = checked
@@ -192,7 +192,9 @@ struct AudienceReader {
             if error.sqlState == Self.timedOut { return .problem("it takes longer than a minute; it may be many") }
             guard campaign.audienceSQL != nil, error.sqlState != nil, !error.isTransient else { throw error }
             if error.sqlState == Self.forbidden, error.message.hasSuffix("function audience") {
-                return .asked("audience_sql says who, when it fires; the role fanfare_daemon may ask it before")
+                return .asked(
+                    "audience_sql selects the audience when it runs; the role fanfare_daemon may run it before"
+                )
             }
             return .problem("audience_sql: \(error.message)\(error.hint.map { " (\($0))" } ?? "")")
         }

@@ -2,7 +2,7 @@ package import FanfareCore
 package import FanfareStore
 package import PostgresClient
 
-/// What devices there are, and how it stands with those that providers called dead.
+/// What devices there are, and how it stands with those that providers reported unregistered.
 package struct FleetFigures: Sendable {
     /// By target and state, about.
     package let counts: [SampleDevices.Row]

@@ -191,7 +191,7 @@ private struct RuleJudge {
         if row[8] != "t" { return "its attributes do not meet \(audience.devices ?? "")" }
         guard row[9] != "t" else {
             guard let user = example.userID, rule.division?.isHeldOut(user) == true else { return nil }
-            return "the user is among those who are held out"
+            return "the user is in the holdout (control) group"
         }
         switch audience.selection {
         case .users(let path): return "\(path) does not name this user"

@@ -3,7 +3,7 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// Emits an event of the log once more.
+    /// Re-emits a logged event.
     ///
     /// - Parameters:
     ///   - eventID: the event.

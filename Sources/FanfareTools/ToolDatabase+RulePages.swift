@@ -30,7 +30,7 @@ package struct RuleLook: Sendable {
 /// What a rule would do with an event that is not emitted.
 package struct RuleTrial: Sendable {
     package let judgement: RuleJudgement
-    /// What it would send; nothing where it does not take the event.
+    /// What it would send; nothing where it does not match the event.
     package let messages: [RuleExplanation]
     /// The locale of the user's newest device; nil where there is none.
     package let locale: String?

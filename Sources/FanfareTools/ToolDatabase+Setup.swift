@@ -50,8 +50,8 @@ public struct MigrationPlan: Sendable {
         let again = from == to ? " again" : ""
         lines.append("\(isDone ? "loaded" : "would load") schema.sql\(again): \(versions)")
         if adopts {
-            let owner = installation ?? "an unnamed installation"
-            lines.append("\(isDone ? "adopted" : "would adopt") the database as \(owner)")
+            let owner = installation ?? "(unnamed)"
+            lines.append("\(isDone ? "claimed" : "would claim") the database for installation \(owner)")
         }
         if let warning { lines.append("warning: \(warning)") }
         return lines.joined(separator: "\n")
@@ -78,7 +78,7 @@ public struct AdoptionChange: Sendable {
     /// - Parameter isDone: whether it was carried out.
     /// - Returns: the old identity and the new one.
     public func text(isDone: Bool) -> String {
-        "was: \(old?.text ?? "adopted by nobody")\n\(isDone ? "is:  " : "will be: ")\(new.text)"
+        "was: \(old?.text ?? "not adopted")\n\(isDone ? "is:  " : "will be: ")\(new.text)"
     }
 }
 

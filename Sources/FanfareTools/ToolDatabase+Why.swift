@@ -16,7 +16,7 @@ extension ToolDatabase {
         return try await run { connection throws(PostgresError) in
             let verdict = try connection.run(WhyVerdicts(eventID: eventID, user: user, app: app)).first
             let rows = try connection.run(WhyRows(eventID: eventID, user: user, app: app))
-            guard let verdict else { throw PostgresError(.protocolMismatch, message: "the server tells nothing") }
+            guard let verdict else { throw PostgresError(.protocolMismatch, message: "the server returned no verdict") }
             return WhyReport(user: user, verdict: verdict, rows: rows)
         }
     }

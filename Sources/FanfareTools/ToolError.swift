@@ -4,7 +4,7 @@ internal import FanfareService
 internal import Foundation
 package import PostgresClient
 
-/// Why a command did not do what it was asked: what is wrong, where, and how to mend it.
+/// Why a command did not do what it was asked: what is wrong, where, and how to fix it.
 public struct ToolError: Error, Sendable, CustomStringConvertible {
     /// Whose fault it is; decides the exit code (sysexits.h).
     public enum Kind: Int32, Sendable, CaseIterable {
@@ -24,7 +24,7 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     public let reason: String
     /// Where; nil if the reason says it.
     public let place: String?
-    /// How to mend it; empty if there is nothing to add.
+    /// How to fix it; empty if there is nothing to add.
     public let hint: String
     /// Whether it is that what was asked for is not there.
     public let isAbsence: Bool
@@ -37,7 +37,7 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     ///   - kind: whose fault it is.
     ///   - reason: what is wrong.
     ///   - place: where, if the reason does not say it.
-    ///   - hint: how to mend it.
+    ///   - hint: how to fix it.
     ///   - isAbsence: whether it is that what was asked for is not there.
     public init(_ kind: Kind, _ reason: String, at place: String? = nil, hint: String = "", isAbsence: Bool = false) {
         self.kind = kind
@@ -81,11 +81,11 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     /// The process's exit code.
     public var exitCode: Int32 { kind.rawValue }
 
-    /// What, where and how to mend it, one after the other on lines of their own; holds no secret.
+    /// What, where and how to fix it, one after the other on lines of their own; holds no secret.
     public var description: String {
         var lines = [reason]
         if let place { lines.append("  where: \(place)") }
-        if !hint.isEmpty { lines.append("  to mend it: \(hint)") }
+        if !hint.isEmpty { lines.append("  fix: \(hint)") }
         return lines.joined(separator: "\n")
     }
 }
@@ -119,7 +119,7 @@ extension ToolError {
         case let state? where !error.isTransient && !state.hasPrefix("28") && !state.hasPrefix("3D"):
             self.init(.failed, error.message, at: place, hint: hint)
         case nil where [.poolTimeout, .poolClosed].contains(error.code):
-            self.init(.unavailable, error.message, at: place, hint: "Try again later: too much is asked of it at once.")
+            self.init(.unavailable, error.message, at: place, hint: "Try again later: the server is overloaded.")
         case nil where [.cancelled, .transactionLeftOpen].contains(error.code):
             self.init(.failed, error.message, at: place, hint: error.hint ?? "")
         default:

@@ -35,7 +35,7 @@ func countRecords(
     _ context: UnsafeMutableRawPointer?
 ) -> CURLcode {
     guard let connection = unsafe transferBehind(context)?.connection else { return CURLE_OK }
-    // The connection ends its multi handle, and with it OpenSSL's context, before it is let go.
+    // The connection ends its multi handle, and with it OpenSSL's context, before it is released.
     unsafe ccurl_count_records(tls, recordCame, Unmanaged.passUnretained(connection).toOpaque())
     return CURLE_OK
 }

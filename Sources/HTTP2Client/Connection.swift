@@ -6,7 +6,7 @@ internal import PushTransport
 ///
 /// A multi handle of its own for each, because CPU per request grows with the handles in one, and because the window of
 /// a new connection must be narrow while an old one's is wide. libcurl finds it through raw pointers, so it must be
-/// closed before it is let go.
+/// closed before it is released.
 @safe
 final class Connection {
     /// The life of the connection.

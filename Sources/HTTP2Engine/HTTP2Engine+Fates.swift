@@ -57,7 +57,7 @@ extension HTTP2Engine {
     private func giveUp(_ index: Int, on connection: Connection, into answers: inout [PushAnswer]) {
         let session = connection.session
         let slot = unsafe session.table.slots + index
-        // It cannot be called back out of what the socket does not take; the whole connection can.
+        // It cannot be taken out of what the socket does not take; the whole connection can.
         guard unsafe session.mayHaveArrived(slot) else {
             return connection.end(.lost, "the server did not read for as long as an answer may take")
         }

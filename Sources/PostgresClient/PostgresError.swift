@@ -31,7 +31,7 @@ public struct PostgresError: Error, Sendable {
     ///   - code: the kind of failure.
     ///   - sqlState: the server's SQLSTATE, if it sent one.
     ///   - message: what happened, in one line.
-    ///   - hint: how to mend it.
+    ///   - hint: how to fix it.
     ///   - detail: what must not reach a log.
     ///   - constraint: the violated constraint.
     ///   - statement: the prepared statement's name.

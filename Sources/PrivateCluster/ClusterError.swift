@@ -4,7 +4,7 @@ public struct ClusterError: Error, Sendable, CustomStringConvertible {
     public let code: Code
     /// What happened, in one line.
     public let message: String
-    /// How to mend it, if known.
+    /// How to fix it, if known.
     public let hint: String?
 
     init(_ code: Code, _ message: String, hint: String? = nil) {
@@ -31,7 +31,7 @@ public struct ClusterError: Error, Sendable, CustomStringConvertible {
         public static let cannotStart = Code(kind: .cannotStart)
     }
 
-    /// What happened and how to mend it.
+    /// What happened and how to fix it.
     public var description: String {
         "private PostgreSQL cluster: " + message + (hint.map { " Hint: " + $0 } ?? "")
     }

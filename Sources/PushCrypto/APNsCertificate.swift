@@ -44,7 +44,7 @@ public struct APNsCertificate: Sendable {
     ///     not part of it.
     ///   - guardedFolders: folders below which the files' modes are not looked at.
     /// - Returns: the certificate; whether it is valid now is for ``check(topic:at:)`` to say.
-    /// - Throws: ``KeyError``, which says how to mend it.
+    /// - Throws: ``KeyError``, which says how to fix it.
     public static func load(
         file path: String,
         passwordFile: String? = nil,

@@ -4,7 +4,7 @@ extension KeyError.Reason {
     /// What is wrong, to be read after the file's name.
     public var problem: String { told.problem }
 
-    /// How to mend it; empty where only another file can.
+    /// How to fix it; empty where only another file can.
     public var mend: String { told.mend }
 
     /// Whether what the file holds is at fault; else it may be the right one, and is out of reach.
@@ -101,7 +101,7 @@ extension KeyError.Reason {
         case .topicNotCovered(let topic, let covered):
             (
                 "the certificate is not for topic \(topic), but for \(covered.joined(separator: ", "))",
-                "use the certificate of that bundle id, or mend the topic"
+                "use the certificate of that bundle id, or fix the topic"
             )
         default: nil
         }

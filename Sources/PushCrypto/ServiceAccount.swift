@@ -30,7 +30,7 @@ public struct ServiceAccount: Sendable {
     ///   - path: the file, as Google's console gives it.
     ///   - guardedFolders: folders below which the file's mode is not looked at.
     /// - Returns: the account.
-    /// - Throws: ``KeyError``, which says how to mend it.
+    /// - Throws: ``KeyError``, which says how to fix it.
     public static func load(jsonFile path: String, guardedFolders: [String] = []) throws(KeyError) -> ServiceAccount {
         let file = try KeyFile.read(path, guardedFolders: guardedFolders)
         return try file.withBytes { bytes throws(KeyError) in try parse(json: bytes, source: path) }

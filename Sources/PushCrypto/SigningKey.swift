@@ -42,7 +42,7 @@ public final class SigningKey: @unchecked Sendable {
     ///   - guardedFolders: folders below which the file's mode is not looked at, since something else guards them:
     ///     `$CREDENTIALS_DIRECTORY` and `/run/secrets`.
     /// - Returns: the key.
-    /// - Throws: ``KeyError``, which says how to mend it.
+    /// - Throws: ``KeyError``, which says how to fix it.
     public static func load(
         pemFile path: String,
         expecting algorithm: Algorithm,

@@ -29,7 +29,7 @@ public struct VAPIDKey: Sendable {
     ///   - path: the file.
     ///   - guardedFolders: folders below which the file's mode is not looked at.
     /// - Returns: the key pair.
-    /// - Throws: ``KeyError``, which says how to mend it.
+    /// - Throws: ``KeyError``, which says how to fix it.
     public static func load(pemFile path: String, guardedFolders: [String] = []) throws(KeyError) -> VAPIDKey {
         let key = try SigningKey.load(pemFile: path, expecting: .es256, guardedFolders: guardedFolders)
         do throws(CryptoError) {
@@ -52,7 +52,7 @@ public struct VAPIDKey: Sendable {
     /// Writes the private key into a new PEM file of mode 600.
     ///
     /// - Parameter path: the file; there must be nothing of that name yet, since subscriptions are lost with a key.
-    /// - Throws: ``KeyError``, which says how to mend it.
+    /// - Throws: ``KeyError``, which says how to fix it.
     public func write(pemFile path: String) throws(KeyError) {
         let pem: String
         do throws(CryptoError) {

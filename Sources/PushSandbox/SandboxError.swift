@@ -16,7 +16,7 @@ public struct SandboxError: Error, Sendable, Equatable, CustomStringConvertible 
 
     /// What kind of failure it is.
     public let code: Code
-    /// What went wrong, where, and how to mend it; never holds a key, token or payload.
+    /// What went wrong, where, and how to fix it; never holds a key, token or payload.
     public let description: String
 
     init(_ code: Code, _ description: String) {

@@ -17,13 +17,13 @@ struct SandboxCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The folder for keys, certificates and what was received.")
+    @Option(help: "The folder for keys, certificates and received pushes.")
     var dir: String
 
     @Option(help: "A JSON file of faults to begin with.")
     var faults: String?
 
-    @Flag(help: "Keep counts only, not what was received.")
+    @Flag(help: "Keep counts only, not the received pushes.")
     var sink = false
 
     @Option(help: "The app in the written configuration.")
@@ -41,7 +41,7 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: "A provider whose block the written configuration gets; may be repeated. All by default.")
     var configure: [String] = []
 
-    @Option(help: "Seconds until FCM's access tokens end; what is promised is 3599.")
+    @Option(help: "Seconds until FCM's access tokens expire; the advertised lifetime is 3599.")
     var accessTokenLifetime: Int?
 
     @Option(help: "Messages that FCM takes per minute; any number by default.")

@@ -11,8 +11,8 @@ extension Campaigns {
         static let configuration = CommandConfiguration(
             abstract: "Start a campaign now, and print the ids of the run and its event.",
             discussion: """
-                Counts first whom it would reach, and refuses to reach more than \(ToolDatabase.unconfirmedDevices) devices \
-                without --yes. With --yes nobody is counted.
+                Counts its audience first, and refuses to reach more than \(ToolDatabase.unconfirmedDevices) devices \
+                without --yes. With --yes nothing is counted.
                 """
         )
 
@@ -22,7 +22,7 @@ extension Campaigns {
         @Option(help: "A JSON object over the campaign's payload; - reads standard input.")
         var payload = "{}"
 
-        @Flag(help: "Start it however many devices it reaches.")
+        @Flag(help: "Start it whatever the number of devices.")
         var yes = false
 
         func run() async throws {
@@ -47,15 +47,15 @@ extension Campaigns {
         static let configuration = CommandConfiguration(
             abstract: "Send a campaign to named users only, and print the event's id.",
             discussion: """
-                At once, whatever its schedule and whomever it is for, by a rule of its own, campaign-test/NAME: so it is told \
-                from the campaign everywhere. What is in force is sent, not what waits to be checked.
+                At once, whatever its schedule and audience, by a rule of its own, campaign-test/NAME, which tells it \
+                from the campaign. The version in force is sent, not one that waits to be checked.
                 """
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var campaign: CampaignOptions
 
-        @Option(help: "Who gets it; may be repeated.")
+        @Option(help: "A user who gets it; may be repeated.")
         var user: [String]
 
         func run() async throws {
@@ -69,7 +69,7 @@ extension Campaigns {
     /// `fanfare campaigns pause`.
     struct Pause: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Fire no more of a campaign, and hold what it has not sent."
+            abstract: "Pause a campaign: no run starts, and unsent pushes wait."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -81,7 +81,7 @@ extension Campaigns {
     /// `fanfare campaigns resume`.
     struct Resume: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Go on with a paused campaign: behind what it has sent, and with the times to come."
+            abstract: "Resume a paused campaign where it stopped, with its future runs."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -93,8 +93,8 @@ extension Campaigns {
     /// `fanfare campaigns abort`.
     struct Abort: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End what a campaign has not sent; its schedule goes on.",
-            discussion: "Each recipient that is left is recorded as cancelled."
+            abstract: "Cancel a campaign's unsent pushes; its schedule continues.",
+            discussion: "Each remaining recipient is recorded as cancelled."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -106,7 +106,7 @@ extension Campaigns {
     /// `fanfare campaigns drop`.
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "End a campaign; what is planned is still sent."
+            abstract: "Drop a campaign; what is planned is still sent."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions

@@ -8,9 +8,9 @@ extension Campaigns {
     /// `fanfare campaigns explain`.
     struct Explain: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show whom a campaign would reach, with what and when; nothing is sent.",
+            abstract: "Show a campaign's audience, messages and times; nothing is sent.",
             discussion: """
-                Takes what is in force, or a file, as of the next time it is due: how many devices by provider and time zone, \
+                Uses the version in force, or a file, as of its next run: how many devices by provider and time zone, \
                 when the first push and the last would leave, how many would be too late, and the message for each provider \
                 and locale. The audience is counted as it is now.
                 """
@@ -21,7 +21,7 @@ extension Campaigns {
 
         @Option(
             name: .customLong("file"),
-            help: "A YAML file with the campaign; - reads standard input, and without it what is stored is taken.",
+            help: "A YAML file with the campaign; - reads standard input; without it the stored campaign is used.",
             completion: .file(extensions: ["yaml", "yml"])
         )
         var campaigns: String?

@@ -8,13 +8,13 @@ extension Campaigns {
     /// `fanfare campaigns show`.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show one campaign: when it is due, its last runs, how far the newest is."
+            abstract: "Show one campaign: its next run, last runs and progress."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var campaign: CampaignOptions
 
-        @Flag(help: "Look again every second until the newest run has ended.")
+        @Flag(help: "Refresh every second until the newest run has ended.")
         var watch = false
 
         func run() async throws {

@@ -32,7 +32,7 @@ struct CampaignFileOptions: ParsableArguments {
     )
     var files: [String]
 
-    @Flag(help: "Drop campaigns of the same apps that once came from files and are gone from these.")
+    @Flag(help: "Drop campaigns of these apps that came from files and are no longer in them.")
     var prune = false
 }
 
@@ -80,7 +80,7 @@ extension Campaigns {
     /// `fanfare campaigns list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List campaigns: when each is due, and what became of it last."
+            abstract: "List campaigns with their next and last runs."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions

@@ -6,8 +6,8 @@ import FanfareTools
 /// `fanfare channels`: the broadcast channels of APNs.
 struct Channels: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make, list and delete APNs broadcast channels, which Live Activities listen to.",
-        discussion: "They are kept by Apple, not in the database. A rule publishes to one by `to: { channel: ID }`.",
+        abstract: "Create, list and delete APNs broadcast channels, which Live Activities listen to.",
+        discussion: "They are stored by Apple, not in the database. A rule publishes to one by `to: { channel: ID }`.",
         subcommands: [Create.self, List.self, Delete.self]
     )
 
@@ -18,7 +18,7 @@ struct Channels: ParsableCommand {
         @Option(help: "The app.")
         var app: String
 
-        @Flag(help: "Those of development builds, in APNs' sandbox environment.")
+        @Flag(help: "Use APNs' sandbox environment (development builds).")
         var sandbox = false
 
         func manager() throws -> ChannelManager {
@@ -30,11 +30,11 @@ struct Channels: ParsableCommand {
 extension Channels {
     /// `fanfare channels create`.
     struct Create: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Make a channel and print its id.")
+        static let configuration = CommandConfiguration(abstract: "Create a channel and print its id.")
 
         @OptionGroup var place: Place
 
-        @Flag(help: "Keep nothing for devices that are offline: more may be published, and rules have no ttl.")
+        @Flag(help: "Store nothing for offline devices: more may be published, and rules have no ttl.")
         var storeNothing = false
 
         func run() throws {

@@ -13,7 +13,7 @@ struct Check: AsyncParsableCommand {
 
     @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
-    @Flag(help: "Ask APNs and FCM too, by requests that no device can get.")
+    @Flag(help: "Also test APNs and FCM, with requests that reach no device.")
     var online = false
 
     func run() async throws {

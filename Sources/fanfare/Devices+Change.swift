@@ -48,10 +48,10 @@ extension Devices {
     /// `fanfare devices restore`.
     struct Restore: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Enable devices again that pruning had disabled.",
+            abstract: "Re-enable devices that pruning disabled.",
             discussion: """
-                For the hour after a provider, or a wrong key, called living tokens dead. What users and apps unregistered \
-                themselves stays disabled. A blown prune fuse stays blown: see resume-pruning.
+                For use after a provider, or a wrong key, rejected valid tokens. What users and apps unregistered \
+                themselves stays disabled. A tripped pruning breaker stays open: see resume-pruning.
                 """
         )
 
@@ -84,7 +84,7 @@ extension Devices {
             var lines = counts.map { "  \($0.reason): \($0.devices)" }
             if !blown.isEmpty {
                 lines.append(
-                    "nothing is pruned in \(blown.joined(separator: ", ")) until `fanfare devices resume-pruning`"
+                    "pruning is stopped in \(blown.joined(separator: ", ")) until `fanfare devices resume-pruning`"
                 )
             }
             let summary = dryRun ? "\(total) would be restored" : "\(total) restored"
@@ -100,10 +100,10 @@ extension Devices {
     /// `fanfare devices resume-pruning`.
     struct ResumePruning: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Close a blown prune fuse, so that all daemons prune again.",
+            abstract: "Close a tripped pruning breaker, so that all daemons prune again.",
             discussion: """
-                For when the cause is mended: a wrong key, host or environment. What was answered before no longer counts. \
-                `fanfare devices restore` enables again what was pruned by mistake.
+                For use once the cause is fixed: a wrong key, host or environment. Earlier responses no longer count. \
+                `fanfare devices restore` re-enables what was pruned by mistake.
                 """
         )
 
@@ -119,7 +119,8 @@ extension Devices {
             let closed = try await options.withDatabase { database throws(ToolError) in
                 try await database.resumePruning(app: app, environment: environment)
             }
-            let text = closed.isEmpty ? "no fuse was blown" : "pruning goes on in \(closed.joined(separator: ", "))"
+            let text =
+                closed.isEmpty ? "pruning was not stopped" : "pruning resumed in \(closed.joined(separator: ", "))"
             try options.show(["resumed": .array(closed.map(JSONValue.string))], text)
         }
     }

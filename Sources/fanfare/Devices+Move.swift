@@ -12,7 +12,7 @@ extension Devices {
             discussion: """
                 Each row is registered as `devices register` does it, and what that refuses is refused with its line, column and reason; \
                 the others are imported. A row that says when it was registered, or last seen, changes nothing that is newer here; \
-                one that does not is older than anything that an app registers. What is unsubscribed or invalid there is left out. \
+                one that does not is older than anything that an app registers. Unsubscribed and invalid ones are skipped. \
                 Exits with 1 if any row was refused. See MovingIn.md for the columns.
                 """
         )
@@ -25,7 +25,7 @@ extension Devices {
         @Option(help: "The app.")
         var app: String
 
-        @Option(help: "Of which system it is.")
+        @Option(help: "The system it comes from.")
         var format = DeviceImportRequest.Format.auto
 
         @Option(
@@ -43,16 +43,16 @@ extension Devices {
         @Option(help: "When rows that do not say so were registered; without it, before all that is here.")
         var asOf: String?
 
-        @Flag(help: "Import what is unsubscribed or invalid there too, disabled.")
+        @Flag(help: "Also import unsubscribed and invalid devices, disabled.")
         var includeDisabled = false
 
-        @Flag(help: "Change nothing, and say what would become of the rows.")
+        @Flag(help: "Change nothing, and report what the import would do.")
         var dryRun = false
 
-        @Option(help: "Write refused rows here, with line, column and reason, to be mended and imported.")
+        @Option(help: "Write refused rows here, with line, column and reason, to be fixed and imported.")
         var rejects: String?
 
-        @Flag(help: "Go on where an import of the same file stopped.")
+        @Flag(help: "Continue where an import of the same file stopped.")
         var resume = false
 
         func run() async throws {
@@ -96,7 +96,7 @@ extension Devices {
         @Option(help: "The app.")
         var app: String
 
-        @Option(help: "How it is written.")
+        @Option(help: "The format.")
         var format = DeviceExport.Format.csv
 
         @Option(help: "Of this provider only.")
@@ -159,9 +159,9 @@ struct ImportVoice {
             if !unused.isEmpty { write("not used: \(unused.joined(separator: ", "))") }
         case .resumed(let line, let tally):
             progress.resume(after: tally.read)
-            write("goes on at line \(line)")
+            write("continues at line \(line)")
         case .stoppedBefore(let line):
-            write("an import of this file stopped at line \(line): --resume would have gone on there")
+            write("an import of this file stopped at line \(line): --resume would have continued there")
         case .refused(let line, let column, let reason):
             refused += 1
             guard refused <= Self.refusalLimit else { return }

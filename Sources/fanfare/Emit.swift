@@ -22,7 +22,7 @@ struct Emit: AsyncParsableCommand {
     @Option(help: "How long it may be delivered: 90s, 15m, 4h, 7d.")
     var ttl: TimeSpan?
 
-    @Option(help: "The trace that it is a part of, as a W3C traceparent; what is none is ignored.")
+    @Option(help: "The trace that it is a part of, as a W3C traceparent; an invalid one is ignored.")
     var traceparent: String?
 
     func run() async throws {

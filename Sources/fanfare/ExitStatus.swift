@@ -6,16 +6,16 @@ import UnixSignals
 enum ExitStatus {
     /// Each code with its meaning.
     static let meanings: [(code: Int32, meaning: String)] = [
-        (0, "It is done."),
-        (ToolError.Kind.failed.rawValue, "It was tried and failed, or what was looked over is not as it should be."),
-        (ToolError.Kind.usage.rawValue, "The command line makes no sense."),
-        (ToolError.Kind.unavailable.rawValue, "The database cannot be reached, or a port is taken."),
+        (0, "Success."),
+        (ToolError.Kind.failed.rawValue, "It failed, or a check found a problem."),
+        (ToolError.Kind.usage.rawValue, "The command line is invalid."),
+        (ToolError.Kind.unavailable.rawValue, "The database is unreachable, or a port is in use."),
         (
             ToolError.Kind.configuration.rawValue,
             "The configuration, a key file, the schema, or a database that is another installation's."
         ),
-        (interrupted, "Stopped at once by INT; what was in flight may be sent again."),
-        (terminated, "Stopped at once by a second TERM; what was in flight may be sent again."),
+        (interrupted, "Stopped at once by INT; pushes in flight may be sent again."),
+        (terminated, "Stopped at once by a second TERM; pushes in flight may be sent again."),
     ]
 
     /// 128 and the number of the signal, as shells have it.

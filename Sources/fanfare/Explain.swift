@@ -9,7 +9,7 @@ import Foundation
 /// `fanfare explain`: which rules take an event, who would get it, and what.
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show which rules take an event, who would get it, and what would be sent; nothing is sent.",
+        abstract: "Show which rules match an event, its audience, and the messages; nothing is sent.",
         discussion: """
             Takes rules from files, or those of the database. With --event and a database the `when` of each rule is judged \
             and its audience is counted; with --user it says for each device of the user whether it would get it, and if not, \
@@ -21,7 +21,7 @@ struct Explain: AsyncParsableCommand {
     @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
     @Argument(
-        help: "YAML files with rules; - reads standard input, and without one the database's rules are taken.",
+        help: "YAML files with rules; - reads standard input; without one the database's rules are used.",
         completion: .file(extensions: ["yaml", "yml"])
     )
     var files: [String] = []
@@ -47,7 +47,7 @@ struct Explain: AsyncParsableCommand {
     @Option(help: "What the token is for: device, voip, live_activity …; by default what the rule is for.")
     var kind: DeviceKind?
 
-    @Option(help: "The user to explain it for: why not, too.")
+    @Option(help: "The user to explain it for, with the reason if nothing is sent.")
     var user: String?
 
     @Option(help: "The app's APNs topic, its bundle id; by default the configuration's.")
@@ -56,7 +56,7 @@ struct Explain: AsyncParsableCommand {
     @Flag(name: .customLong("validate"), help: "Ask FCM about its messages; needs the configuration.")
     var asksFCM = false
 
-    @Option(help: "With --validate: address them to this registration token, not to one that nobody has.")
+    @Option(help: "With --validate: address them to this registration token, not to a dummy.")
     var token: String?
 
     func validate() throws {
@@ -112,7 +112,7 @@ struct Explain: AsyncParsableCommand {
         } catch {
             // What the files say can be shown all the same.
             guard !files.isEmpty, error.kind != .usage else { throw error }
-            let note = "fanfare: `when` and the audience were not looked at: \(error.description)\n"
+            let note = "fanfare: `when` and the audience were not evaluated: \(error.description)\n"
             FileHandle.standardError.write(Data(note.utf8))
             return nil
         }

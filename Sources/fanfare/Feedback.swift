@@ -5,7 +5,7 @@ import FanfareTools
 /// `fanfare feedback`: how far those are who are told what became of pushes.
 struct Feedback: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "See how far feedback hooks are, and tell one of them once more.",
+        abstract: "Show the progress of feedback hooks, and resend to one.",
         subcommands: [List.self, Replay.self, Resume.self, Forget.self],
         defaultSubcommand: List.self
     )
@@ -21,7 +21,7 @@ extension Feedback {
     /// `fanfare feedback list`.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the hooks: what waits for each, for how long, and what is the matter."
+            abstract: "List the hooks with backlog, lag and last error."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -37,9 +37,9 @@ extension Feedback {
     /// `fanfare feedback replay`.
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Tell a hook once more what it was told since then.",
+            abstract: "Resend to a hook what it was sent since then.",
             discussion: """
-                By ids of their own, so that the receiver takes them. Before a hook was known nothing was noted for it. Needs the \
+                With new ids, which the receiver accepts. Nothing was recorded before the hook existed. Needs the \
                 role fanfare_operator.
                 """
         )
@@ -57,7 +57,7 @@ extension Feedback {
             }
             try options.show(
                 ["hook": .string(hook), "batches": .number(JSONNumber(batches))],
-                "\(hook) is told once more of \(batches) batches"
+                "\(hook): resending \(batches) batches"
             )
         }
     }
@@ -65,7 +65,7 @@ extension Feedback {
     /// `fanfare feedback resume`.
     struct Resume: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Try a hook at once, also one that answered 410 and is told nothing since.",
+            abstract: "Retry a hook at once, also one that was stopped by a 410 response.",
             discussion: "Needs the role fanfare_operator."
         )
 
@@ -75,16 +75,16 @@ extension Feedback {
         func run() async throws {
             let hook = which.hook
             try await options.withDatabase { database throws(ToolError) in try await database.resumeFeedback(hook) }
-            try options.show(["hook": .string(hook)], "\(hook) is tried at once")
+            try options.show(["hook": .string(hook)], "\(hook): retrying now")
         }
     }
 
     /// `fanfare feedback forget`.
     struct Forget: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Forget how far a hook is, when it is gone from the configuration.",
+            abstract: "Forget the progress of a hook that was removed from the configuration.",
             discussion: """
-                One that a daemon still has there begins anew, with what comes from then on. Needs the role fanfare_operator.
+                One that a daemon still has configured starts over, with new outcomes. Needs the role fanfare_operator.
                 """
         )
 
@@ -94,7 +94,7 @@ extension Feedback {
         func run() async throws {
             let hook = which.hook
             try await options.withDatabase { database throws(ToolError) in try await database.forgetFeedback(hook) }
-            try options.show(["hook": .string(hook)], "\(hook) is forgotten")
+            try options.show(["hook": .string(hook)], "\(hook): forgotten")
         }
     }
 }

@@ -108,7 +108,7 @@ struct GlobalOptions: ParsableArguments {
         } catch {
             throw ToolError(
                 .failed,
-                "it is done, but its output could not be written: \(error.localizedDescription)",
+                "done, but the output could not be written: \(error.localizedDescription)",
                 hint: "Is the disk full, or the pipe closed?"
             )
         }

@@ -45,7 +45,7 @@ extension Policies {
         static let configuration = CommandConfiguration(
             abstract: "Check and store policies, all of them or none.",
             discussion: """
-                Each takes the place of the app's policy before; {} is none. Daemons obey it within a second, also for what is \
+                Each replaces the app's policy; {} is none. Daemons apply it within a second, also to what is \
                 planned already.
                 """
         )

@@ -4,10 +4,10 @@ import FanfareService
 import FanfareStore
 import FanfareTools
 
-/// `fanfare preferences`: what users want nothing of.
+/// `fanfare preferences`: opt-outs and snoozes.
 struct Preferences: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show and set what users want nothing of, for good or for a while.",
+        abstract: "Show and set opt-outs and snoozes.",
         subcommands: [Set.self, Snooze.self, Show.self]
     )
 }
@@ -32,7 +32,7 @@ extension Preferences {
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var user: UserOptions
 
-        @Flag(help: "Whether nothing of it is sent any more.")
+        @Flag(help: "Whether its pushes are stopped.")
         var state: OptedState
 
         @Argument(help: "The category, as rules name it; * for all that have one.")
@@ -55,9 +55,9 @@ extension Preferences {
     /// `fanfare preferences snooze`.
     struct Snooze: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Send a user nothing of a category for a while.",
+            abstract: "Snooze a category for a user.",
             discussion: """
-                What comes meanwhile is dropped, or kept until then where quiet hours keep what comes in them. Without --until a \
+                Pushes due meanwhile are dropped, or held where quiet hours have mode hold. Without --until a \
                 snooze ends now.
                 """
         )
@@ -65,7 +65,7 @@ extension Preferences {
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var user: UserOptions
 
-        @Option(help: "So long, such as 8h, or until a time such as 2026-12-01T09:00:00Z.")
+        @Option(help: "A duration such as 8h, or a time such as 2026-12-01T09:00:00Z.")
         var until: String?
 
         @Argument(help: "The category, as rules name it; * for all that have one.")
@@ -82,7 +82,7 @@ extension Preferences {
 
     /// `fanfare preferences show`.
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what a user said of categories.")
+        static let configuration = CommandConfiguration(abstract: "Show a user's opt-outs and snoozes.")
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
         @OptionGroup var user: UserOptions

@@ -2,14 +2,14 @@ import ArgumentParser
 import FanfareCore
 import FanfareTools
 
-/// `fanfare replay`: emits an event of the log once more.
+/// `fanfare replay`: re-emits a logged event.
 struct Replay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Emit an event of the log once more, for all or for one user, and print its new id.",
+        abstract: "Re-emit a logged event, for all or for one user, and print its new id.",
         discussion: """
-            Type, key, payload and ttl are those of the event, and the ttl runs anew. The rules in force now take it, also some \
-            that were made after the event. Its key keeps it from nothing. Preferences, quiet hours, caps and supersede count as \
-            for any event. The new event says which one it is once more: in events, tail and why, and to templates as \
+            Type, key, payload and ttl are those of the event, and the ttl restarts. The rules in force now apply, also some \
+            that were made after the event. Its key is not deduplicated. Preferences, quiet hours, caps and supersede count as \
+            for any event. The new event names the original: in events, tail and why, and to templates as \
             event.replay_of. Needs the role fanfare_operator.
             """
     )

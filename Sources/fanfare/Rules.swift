@@ -20,7 +20,7 @@ struct RuleFileOptions: ParsableArguments {
     )
     var files: [String]
 
-    @Flag(help: "Drop rules of the same apps that once came from files and are gone from these.")
+    @Flag(help: "Drop rules of these apps that came from files and are no longer in them.")
     var prune = false
 }
 

@@ -8,7 +8,7 @@ import FanfareTools
 /// `fanfare migrate`: loads the schema.
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Load or upgrade the schema; a database that nobody adopted yet is adopted."
+        abstract: "Load or upgrade the schema; a database that is not adopted yet is adopted."
     )
 
     @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -34,7 +34,7 @@ struct Migrate: AsyncParsableCommand {
 struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make this database the one that this installation sends from.",
-        discussion: "Stop the daemons of the database that this one is a copy of first: both would send."
+        discussion: "If this is a copy, stop the daemons of the original first: both would send."
     )
 
     @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions

@@ -9,7 +9,7 @@ import Foundation
 /// `fanfare status`: what the daemons do.
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show daemons, queues, health, and when credentials end.",
+        abstract: "Show daemons, queues, health, and when credentials expire.",
         discussion: """
             What a daemon says of itself is as old as its last heartbeat, at most five seconds. Credentials are those that \
             the configuration names, as their files on this machine say.

@@ -10,7 +10,7 @@ import Foundation
 /// Blocks its thread: it has one session of its own for as long as it runs, and nothing else to do.
 struct Tail: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Follow events and what becomes of them.",
+        abstract: "Follow events and their outcomes.",
         discussion: "Prints lines for people on a terminal, JSON lines into a pipe or with --json."
     )
 
@@ -36,14 +36,14 @@ struct Tail: ParsableCommand {
 
     @Flag(
         help:
-            "Only what did not get there and should have: retrying, gone, rejected, refused, expired, exhausted, unknown."
+            "Only failures: retrying, gone, rejected, refused, expired, exhausted, unknown."
     )
     var failed = false
 
     @Option(help: "Begin there: 10m, or a time such as 2026-11-21T13:00:00Z; otherwise now.")
     var since: String?
 
-    @Flag(inversion: .prefixedNo, help: "Whether to go on after what is there.")
+    @Flag(inversion: .prefixedNo, help: "Whether to keep following.")
     var follow = true
 
     func validate() throws {

@@ -7,7 +7,7 @@ import FanfareTools
 /// `fanfare tokens`: who may ask by HTTP.
 struct Tokens: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Make, list and revoke the tokens by which others ask by HTTP.",
+        abstract: "Create, list and revoke HTTP API tokens.",
         subcommands: [Create.self, List.self, Revoke.self]
     )
 
@@ -18,8 +18,8 @@ extension Tokens {
     /// `fanfare tokens create`.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a token and print it.",
-            discussion: "It is shown this once: of its secret only a hash is kept."
+            abstract: "Create a token and print it.",
+            discussion: "It is shown only once; only a hash of its secret is stored."
         )
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
@@ -30,16 +30,16 @@ extension Tokens {
         )
         var scopes: [TokenScope] = []
 
-        @Option(help: "The only app that it may touch.")
+        @Option(help: "Limit it to this app.")
         var app: String?
 
         @Option(help: "Requests a second; by default as the configuration says.")
         var rate: Int32?
 
-        @Option(help: "How long it can be used, such as 90d; by default until it is revoked.")
+        @Option(help: "How long it is valid, such as 90d; by default it does not expire.")
         var lifetime: TimeSpan?
 
-        @Argument(help: "What people call it.")
+        @Argument(help: "A name for people.")
         var name: String
 
         func validate() throws {
@@ -64,7 +64,7 @@ extension Tokens {
 
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
-        @Flag(help: "Leave out those that are revoked or over.")
+        @Flag(help: "Omit revoked and expired tokens.")
         var valid = false
 
         func run() async throws {

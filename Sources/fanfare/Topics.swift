@@ -9,7 +9,7 @@ struct Topics: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Subscribe devices to FCM's own topics, or end that.",
         discussion: """
-            For rules with `to: { fcm_topic: … }` or `fcm_condition`: FCM, not Fanfare, keeps who is subscribed. Topics of \
+            For rules with `to: { fcm_topic: … }` or `fcm_condition`: FCM, not Fanfare, stores the subscribers. Topics of \
             Fanfare are changed by `fanfare devices subscribe` and in SQL.
             """,
         subcommands: [Subscribe.self, Unsubscribe.self]

@@ -43,7 +43,7 @@ struct UnknownCommand: Equatable {
         return ToolError(
             .usage,
             "there is no command `fanfare \(TextTable.printable(words.joined(separator: " ")))`\(meant)",
-            hint: "`\(group)` lists all there are."
+            hint: "`\(group)` lists all of them."
         )
     }
 }

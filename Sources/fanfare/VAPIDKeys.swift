@@ -7,7 +7,7 @@ import FanfareTools
 struct VAPIDKeys: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vapid-keys",
-        abstract: "Make a key pair for Web Push (VAPID).",
+        abstract: "Create a key pair for Web Push (VAPID).",
         discussion: """
             Browsers subscribe with the public key, and their subscriptions end with it: make one pair for an app, once, \
             and keep the private key.

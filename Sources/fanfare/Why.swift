@@ -6,7 +6,7 @@ import FanfareTools
 /// `fanfare why`: what became of a push for one person.
 struct Why: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show why a user got a push, or did not: everything that happened to an event for one person.",
+        abstract: "Show why a user did or did not get a push: every step of an event for one user.",
         discussion: """
             With --event it shows each step in order of time: the event, the rules of its type and which condition of a `when` \
             was false, the user's devices, each attempt and what the provider answered, and what holds what still waits; each \

@@ -20,7 +20,7 @@ extension ConsoleTests {
             #expect(try await state() == "paused")
 
             try await change("Resume", because: "the price is \"right\" <now>", browser)
-            try await browser.wait(for: ".notice", toSay: "The campaign goes on.")
+            try await browser.wait(for: ".notice", toSay: "The campaign is resumed.")
             #expect(try await browser.find(".lead .badge").text == "held by its canary")
             #expect(try await state() == "active")
 

@@ -32,7 +32,7 @@ extension ConsoleTests {
             try await browser.wait(for: "#live-rows tr:first-child", toHold: "order.updated")
 
             try await browser.click("#live-button")
-            try await browser.wait(for: "#live-button", toSay: "Go on")
+            try await browser.wait(for: "#live-button", toSay: "Resume updates")
             let before = try await browser.findAll("#live-rows tr").count
             let event = try await dev.emit("page.viewed", key: "while-paused")
             try await browser.wait(for: "#live-words", toHold: "1 update waits")
@@ -57,7 +57,7 @@ extension ConsoleTests {
                 try await browser.run(looked) == before ? nil : true
             }
             let kept = "return [document.activeElement.textContent, document.querySelector('#checks').open]"
-            #expect(try await browser.run(kept) == ["What is well", true])
+            #expect(try await browser.run(kept) == ["Show checks", true])
 
             // A row keeps the focus where others come above it.
             let old = try await dev.emit("page.viewed", key: "old")

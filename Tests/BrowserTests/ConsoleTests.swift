@@ -38,7 +38,7 @@ struct ConsoleTests {
             try await browser.wait(for: "h1", toSay: "carol")
             try await browser.find("#find").type("nobody at all" + Key.enter, replacing: true)
             try await browser.wait(for: "h1", toSay: "Find")
-            try await browser.wait(for: ".empty .title", toSay: "Nothing is found")
+            try await browser.wait(for: ".empty .title", toSay: "No results")
             try await browser.follow("a.brand", to: "Overview")
             try await browser.expectNoComplaint("find")
 

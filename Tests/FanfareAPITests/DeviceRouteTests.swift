@@ -168,7 +168,7 @@ import Testing
             for (endpoint, keys, reason) in BrowserKeys.refused {
                 let (status, text) = try await register(endpoint, keys)
                 #expect(status == 422 && text.contains(reason), "\(text)")
-                #expect(text.contains("subscri"), "it says how to mend it: \(text)")
+                #expect(text.contains("subscri"), "it says how to fix it: \(text)")
             }
             #expect(try await api.rows("SELECT * FROM fanfare.devices").isEmpty)
             let (status, text) = try await register("https://push.example.com/1", BrowserKeys.valid)

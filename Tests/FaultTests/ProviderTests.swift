@@ -48,7 +48,7 @@ struct ProviderLinkTests {
             let moment = monotonicNanoseconds()
             daemon.provider.behaviour = how == "half-open" ? .blackHole : .trickle
             found = try await onThread {
-                daemon.log.line(with: "a connection to a provider was lost", after: moment, seconds: 30)?.milliseconds
+                daemon.log.line(with: "provider connection lost", after: moment, seconds: 30)?.milliseconds
             }
             daemon.provider.behaviour = .pass
             daemon.provider.reset()

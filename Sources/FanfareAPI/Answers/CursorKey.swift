@@ -48,8 +48,8 @@ final class CursorKey: Sendable {
 
     private static let wrong = Problem(
         .malformed,
-        "after is no place in this list",
-        hint: "Pass `next` of the page before, with the same filters."
+        "after is not a place in this list",
+        hint: "Pass `next` of the previous page, with the same filters."
     )
 
     private func signature(_ place: String, _ list: String) async throws -> [UInt8] {

@@ -11,8 +11,8 @@ extension Problem {
         case let problem as Problem: self = problem
         case let error as ToolError: self.init(tool: error)
         case let error as PostgresError: self.init(database: error)
-        case is CancellationError: self = .away("the daemon is being stopped")
-        default: self.init(.failed, "what was asked could not be done", hint: "The daemon's log tells why.")
+        case is CancellationError: self = .away("the daemon is shutting down")
+        default: self.init(.failed, "the request failed", hint: "See the daemon's log.")
         }
     }
 
@@ -47,9 +47,9 @@ extension Problem {
         case let state? where Self.refusing.contains(String(state.prefix(2))) && !error.isTransient:
             self.init(.refused, error.message, hint: error.hint ?? "")
         case nil where error.code == .protocolMismatch:
-            self.init(.failed, "the database answered with what was not asked for")
+            self.init(.failed, "the database gave an unexpected answer")
         default:
-            self = .away("the database cannot be reached, or has no time")
+            self = .away("database unreachable or overloaded")
         }
         sqlState = error.sqlState
     }
@@ -66,7 +66,7 @@ extension Problem {
         return problem
     }
 
-    private static let notKnown = "Nothing was changed, or it is not known; try again."
+    private static let notKnown = "It may or may not have been done; try again."
 
     /// The same of what came before anything was begun.
     var untouched: Problem {

@@ -41,19 +41,19 @@ struct Problem: Error, Sendable {
         var title: String {
             switch self {
             case .malformed: "The request cannot be read"
-            case .unauthorized: "No token that is known"
+            case .unauthorized: "Invalid token"
             case .forbidden: "The token does not allow this"
-            case .absent: "There is no such thing"
-            case .methodNotAllowed: "There is no such method here"
-            case .inUse: "The same request is being done"
+            case .absent: "Not found"
+            case .methodNotAllowed: "Method not allowed"
+            case .inUse: "The same request is in progress"
             case .tooLarge: "The body is too large"
-            case .unsupportedType: "The body is no JSON"
+            case .unsupportedType: "The body is not JSON"
             case .misdirected: "The request was meant for another host"
             case .refused: "The request was refused"
             case .keyReused: "The idempotency key was used for another request"
             case .tooMany: "Too many requests"
-            case .failed: "Something went wrong here"
-            case .unavailable: "The database cannot be asked now"
+            case .failed: "Internal error"
+            case .unavailable: "Database unavailable"
             }
         }
     }
@@ -61,7 +61,7 @@ struct Problem: Error, Sendable {
     let code: Code
     /// What is wrong with this request.
     let detail: String
-    /// How to mend it; empty if there is nothing to add.
+    /// How to fix it; empty if there is nothing to add.
     var hint = ""
     /// The database's own code, where it is that which refused.
     var sqlState: String?
@@ -77,7 +77,7 @@ struct Problem: Error, Sendable {
     /// - Parameters:
     ///   - code: its kind.
     ///   - detail: what is wrong.
-    ///   - hint: how to mend it.
+    ///   - hint: how to fix it.
     init(_ code: Code, _ detail: String, hint: String = "") {
         (self.code, self.detail, self.hint) = (code, detail, hint)
     }

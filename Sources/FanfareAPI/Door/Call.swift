@@ -92,14 +92,14 @@ struct Call: Sendable {
         guard type.hasSuffix("json"), type.hasPrefix("application/") else {
             throw Problem(
                 .unsupportedType,
-                "the body is said to be no JSON",
+                "the body is not declared as JSON",
                 hint: "Send Content-Type: application/json."
             )
         }
         do {
             return try Fields(try JSONValue(parsing: body))
         } catch let error as JSONSyntaxError {
-            throw Problem(.malformed, "the body is no JSON: \(error)")
+            throw Problem(.malformed, "the body is not JSON: \(error)")
         }
     }
 }

@@ -115,7 +115,7 @@ struct Fields {
     /// Refuses members that were not read.
     func end() throws {
         guard let key = rest.keys.min() else { return }
-        throw Self.refusal("there is no such member", at: place(key))
+        throw Self.refusal("unknown property", at: place(key))
     }
 
     private mutating func take(_ key: String) -> JSONValue? {

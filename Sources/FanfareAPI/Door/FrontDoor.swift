@@ -49,12 +49,12 @@ struct FrontDoor: HTTPResponder {
             guard request.method == .get, Console.isForBrowser(request, path(of: request)) else {
                 throw Problem(
                     .absent,
-                    "there is nothing at this path",
-                    hint: "GET /v1/openapi.json lists what there is."
+                    "no such path",
+                    hint: "GET /v1/openapi.json lists all paths."
                 )
             }
             return await call(to: request, nil, channel, [:], requestID).asPage {
-                throw Problem(.absent, "there is no page at this address", hint: "The pages are listed beside this.")
+                throw Problem(.absent, "there is no page at this address", hint: "Use the navigation.")
             }
         case .otherMethods(let methods): throw Self.otherMethods(methods)
         case .found(let route, _) where isHead && route.scope != nil: throw Self.otherMethods([route.method])
@@ -103,7 +103,7 @@ struct FrontDoor: HTTPResponder {
 
     private static func otherMethods(_ methods: [HTTPRequest.Method]) -> Problem {
         let names = methods.map(\.rawValue).joined(separator: ", ")
-        var problem = Problem(.methodNotAllowed, "this path has other methods: \(names)")
+        var problem = Problem(.methodNotAllowed, "method not allowed; this path has \(names)")
         problem.headers[.allow] = names
         return problem
     }
@@ -115,8 +115,8 @@ struct FrontDoor: HTTPResponder {
         guard ListenAddress(tcp: hasPort ? authority : "\(authority):80")?.isLocal == true else {
             throw Problem(
                 .misdirected,
-                "the request names another host than this one, which can only be reached from itself",
-                hint: "Ask http://127.0.0.1 or http://localhost, or have a proxy in front set the Host header so."
+                "the request names another host, and this listener accepts local requests only",
+                hint: "Use http://127.0.0.1 or http://localhost, or have the proxy in front set the Host header so."
             )
         }
     }
@@ -160,7 +160,11 @@ struct FrontDoor: HTTPResponder {
             if isKnown != true { limit = route.strangersBody }
         }
         guard limit > 0 else { return [] }
-        let problem = Problem(.tooLarge, "a body has at most \(limit) bytes here", hint: "Ask in several requests.")
+        let problem = Problem(
+            .tooLarge,
+            "the body has more than \(limit) bytes",
+            hint: "Split it into several requests."
+        )
         // Before any of it is read.
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw problem }
         call.channel?.triggerUserOutboundEvent(ConnectionWatch.BodyIsWanted(), promise: nil)
@@ -169,16 +173,16 @@ struct FrontDoor: HTTPResponder {
         } catch is NIOTooManyBytesError {
             throw problem
         } catch is CancellationError {
-            throw Problem.away("the daemon is being stopped")
+            throw Problem.away("the daemon is shutting down")
         } catch {
             // The client broke it off, or its chunks are none.
-            throw Problem(.malformed, "the body did not come whole", hint: "Send it again.")
+            throw Problem(.malformed, "the body is incomplete", hint: "Send it again.")
         }
     }
 
     private func log(_ error: any Error, _ problem: Problem, _ request: Request, _ requestID: String) {
         desk.daemon.logger.error(
-            "a request could not be answered",
+            "a request failed",
             metadata: .init([
                 .requestID: "\(requestID)", .method: "\(request.method.rawValue)",
                 .status: "\(problem.code.status.code)", .error: "\(error)",

@@ -95,7 +95,7 @@ struct APIService: Service, CustomStringConvertible {
         }
         var place = address
         if case .tcp(let host, 0) = address { place = .tcp(host: host, port: channel.localAddress?.port ?? 0) }
-        door.desk.daemon.logger.notice("answering by HTTP", metadata: .init([.listen: "\(place)"]))
+        door.desk.daemon.logger.notice("HTTP API listening", metadata: .init([.listen: "\(place)"]))
         onListening(place)
     }
 }

@@ -37,16 +37,16 @@ enum AddressProbe {
     ///   - error: from binding.
     ///   - address: where.
     ///   - key: the setting that names it.
-    /// - Returns: what, and how to mend it.
+    /// - Returns: what, and how to fix it.
     static func error(_ error: any Error, at address: ListenAddress, _ key: String) -> ToolError {
         if let error = error as? ToolError { return error }
         guard let error = error as? IOError else { return refused(address, key, "\(error)") }
         switch error.errnoCode {
         case EADDRINUSE: return taken(address, key)
-        case EACCES, EPERM: return refused(address, key, "this user may not")
+        case EACCES, EPERM: return refused(address, key, "permission denied")
         case EADDRNOTAVAIL: return refused(address, key, "this host has no such address")
         case ENOENT, ENOTDIR: return refused(address, key, "there is no such folder")
-        default: return refused(address, key, "the system says no (errno \(error.errnoCode))")
+        default: return refused(address, key, "system error (errno \(error.errnoCode))")
         }
     }
 
@@ -61,7 +61,7 @@ enum AddressProbe {
     private static func taken(_ address: ListenAddress, _ key: String) -> ToolError {
         ToolError(
             .unavailable,
-            "\(key): \(address) is taken: another program listens there",
+            "\(key): \(address) is in use by another program",
             hint: "Is another daemon running on this host? Stop what listens there, or choose another address."
         )
     }

@@ -94,11 +94,11 @@ struct ServerIdentity: Sendable {
 
     private static func log(_ error: ToolError?, _ logger: Logger) {
         guard let error else {
-            logger.notice("certificate read again")
+            logger.notice("certificate reloaded")
             return
         }
         logger.error(
-            "certificate not read again; the one before stays in use",
+            "certificate not reloaded; the previous one stays in use",
             metadata: .init([.error: "\(error.reason)", .hint: "\(error.hint)"])
         )
     }

@@ -40,11 +40,11 @@ final class PhoneBoard: Sendable {
     func user(_ text: String, of app: String) throws -> PhoneUser {
         let configuration = daemon.configuration()
         guard let settings = configuration.apps[app]?.phones, settings.keysFile != nil else {
-            throw Self.refusal("no phones' tokens are taken for this app", hint: "Set apps.<name>.jwt.jwks_file.")
+            throw Self.refusal("phones' tokens are not accepted for this app", hint: "Set apps.<name>.jwt.jwks_file.")
         }
         let phones = phones(app, settings)
         guard let keys = phones.keys.value else {
-            throw Problem(.unavailable, "the app's keys cannot be read", hint: "The daemon's log tells why.")
+            throw Problem(.unavailable, "the app's keys cannot be read", hint: "See the daemon's log.")
         }
         let subject: String
         do throws(PhoneToken.Fault) {
@@ -55,7 +55,7 @@ final class PhoneBoard: Sendable {
         }
         // The user's first: one alone must not use up what all have.
         guard phones.users.take(subject), phones.all.take() else {
-            var problem = Problem(.tooMany, "too many requests of this user's phones, or of the app's", hint: "Wait.")
+            var problem = Problem(.tooMany, "rate limit exceeded", hint: "Wait as Retry-After says.")
             problem.retryAfter = 1
             throw problem
         }
@@ -86,11 +86,11 @@ final class PhoneBoard: Sendable {
 
     private static func log(_ error: ToolError?, app: String, _ logger: Logger) {
         guard let error else {
-            logger.notice("keys of phones' tokens read", metadata: .init([.app: "\(app)"]))
+            logger.notice("JWT keys reloaded", metadata: .init([.app: "\(app)"]))
             return
         }
         logger.error(
-            "keys of phones' tokens not read; those before stay in force",
+            "JWT keys not reloaded; the previous ones stay in force",
             metadata: .init([.app: "\(app)", .error: "\(error.reason)", .hint: "\(error.hint)"])
         )
     }

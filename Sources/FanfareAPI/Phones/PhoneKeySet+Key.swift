@@ -51,7 +51,7 @@ extension PhoneKeySet {
         try checkIsPublic(members)
         let (x, y) = (try bytes("x", members), try bytes("y", members))
         guard x.count == 32, y.count == 32, let key = PhoneKey(id: id, x: x, y: y) else {
-            throw PhoneKeyFault("is no point on P-256", mend: "Export the public key anew.")
+            throw PhoneKeyFault("is no point on P-256", mend: "Export the public key again.")
         }
         return key
     }

@@ -79,7 +79,7 @@ struct PhoneKeySet: Sendable {
 /// Why keys are not taken.
 struct PhoneKeyFault: Error {
     let reason: String
-    /// How to mend it.
+    /// How to fix it.
     let mend: String
 
     init(_ reason: String, mend: String) {

@@ -10,7 +10,7 @@ enum PhoneKeysFile {
     ///   - app: whose it is.
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
     /// - Returns: the keys.
-    /// - Throws: ``ToolError`` of kind `configuration`: what is wrong with it, and how to mend it.
+    /// - Throws: ``ToolError`` of kind `configuration`: what is wrong with it, and how to fix it.
     static func read(
         _ settings: Configuration.Phones,
         app: String,

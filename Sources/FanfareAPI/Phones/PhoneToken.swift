@@ -81,20 +81,20 @@ struct PhoneToken: Sendable {
     private func checkTimes(_ claims: JSONObject, now: Int64) throws(Fault) {
         let (now, leeway) = (Double(now), Double(Self.leeway))
         guard let end = try Self.time("exp", claims) else { throw Fault("has no exp") }
-        guard now < end + leeway else { throw Fault("is over (exp)") }
+        guard now < end + leeway else { throw Fault("has expired (exp)") }
         guard end <= now + Double(Self.longestLife) + leeway else {
-            throw Fault("ends in more than \(Self.longestLife / 3600) hours (exp)")
+            throw Fault("expires in more than \(Self.longestLife / 3600) hours (exp)")
         }
-        if let begin = try Self.time("nbf", claims), begin > now + leeway { throw Fault("does not hold yet (nbf)") }
+        if let begin = try Self.time("nbf", claims), begin > now + leeway { throw Fault("is not valid yet (nbf)") }
         if let made = try Self.time("iat", claims), made > now + leeway { throw Fault("was made in the future (iat)") }
     }
 
     private func checkPlace(_ claims: JSONObject) throws(Fault) {
         let audiences = claims["aud"].map { $0.arrayValue ?? [$0] } ?? []
         guard audiences.contains(where: { $0.stringValue == audience }) else {
-            throw Fault("is for somebody else (aud)")
+            throw Fault("has another audience (aud)")
         }
-        guard issuer == nil || claims["iss"]?.stringValue == issuer else { throw Fault("is by somebody else (iss)") }
+        guard issuer == nil || claims["iss"]?.stringValue == issuer else { throw Fault("has another issuer (iss)") }
     }
 
     private static func time(_ name: String, _ claims: JSONObject) throws(Fault) -> Double? {

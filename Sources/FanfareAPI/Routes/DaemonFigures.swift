@@ -115,7 +115,7 @@ final class DaemonFigures: Sendable {
         ]
     }
 
-    /// Targets of audiences that a provider keeps are one series with those of devices.
+    /// Targets of audiences that a provider manages are one series with those of devices.
     private static func ages(_ rows: [ReadyAge]) -> MetricFamily {
         let ages = rows.map { row in
             (

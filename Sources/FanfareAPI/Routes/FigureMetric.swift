@@ -54,14 +54,14 @@ enum FigureMetric: String, CaseIterable {
 
     private var help: String {
         switch self {
-        case .breakerOpen: "1 for each provider to which this daemon sends only probes; nothing for the others."
+        case .breakerOpen: "1 for each provider to which this daemon sends only probes; absent for the others."
         case .pruneFuseBlown:
-            "1 for each app whose devices are kept because too many tokens seemed dead; nothing for the others."
+            "1 for each app whose pruning is stopped because too many tokens were reported invalid; absent for the others."
         case .leaseHeld: "1 while this daemon may claim and send, else 0."
         case .listening: "1 while LISTEN is known to work, else 0."
         case .listenProved: "When LISTEN was last proved to work, in seconds since 1970; every 30 s while it does."
         case .credentialExpires:
-            "When a credential ends, in seconds since 1970; nothing of those that hold until somebody revokes them. The API's certificate has no "
+            "When a credential expires, in seconds since 1970; absent for those that do not expire. The API's certificate has no "
                 + "`app`."
         case .databaseUp: "1 while the database answers, else 0; at most 5 s old."
         case .pending: "Pairs of event and device that are still to be sent."

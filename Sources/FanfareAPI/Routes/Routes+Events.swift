@@ -71,7 +71,7 @@ extension NewEvent {
             throw Fields.refusal(
                 "has more than \(JSONObject.payloadLimit) bytes",
                 at: "\(pointer)/payload",
-                hint: "Store what is long, and send what finds it."
+                hint: "Store large data, and send a reference to it."
             )
         }
         self.init(

@@ -44,7 +44,7 @@ struct TailStream: AnswerStream {
             }
         }
         try await writer.write(
-            ByteBuffer(string: "event: end\ndata: {\"reason\": \"half an hour is over, or the daemon stops\"}\n\n")
+            ByteBuffer(string: "event: end\ndata: {\"reason\": \"half an hour has passed, or the daemon stops\"}\n\n")
         )
     }
 
@@ -55,7 +55,7 @@ struct TailStream: AnswerStream {
             """
             event: gap
             data: {"after":"\(Timestamp(microseconds: after).rfc3339)","until":"\(Timestamp(microseconds: until).rfc3339)",\
-            "hint":"what was written between is not all here: fanfare tail --since, or the events and deliveries of whom it concerns"}
+            "hint":"lines in between are missing: use fanfare tail --since, or fanfare.events and fanfare.deliveries"}
 
 
             """

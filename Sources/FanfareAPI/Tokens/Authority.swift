@@ -26,7 +26,7 @@ struct Authority: Sendable {
         let words = (headers[.authorization] ?? "").split(separator: " ")
         guard words.count == 2, words[0].lowercased() == "bearer" else {
             throw Self.unauthorized(
-                "there is no token in the request",
+                "the request has no token",
                 hint: "Send the header Authorization: Bearer TOKEN."
             )
         }
@@ -34,7 +34,11 @@ struct Authority: Sendable {
         guard PhoneToken.isMeant(by: text) else { return .token(try await token(text, for: scope, app: app)) }
         // Whoever signed it: nothing of it is looked at.
         guard isForPhones, let app else {
-            throw Problem(.forbidden, "phones may not ask this", hint: "Have the app's backend ask, by its own token.")
+            throw Problem(
+                .forbidden,
+                "phones may not call this",
+                hint: "Call it from the app's backend, with its own token."
+            )
         }
         return .phone(try phones.user(text, of: app))
     }
@@ -42,12 +46,12 @@ struct Authority: Sendable {
     private func token(_ text: String, for scope: TokenScope, app: String?) async throws -> KnownToken {
         // What is not even of a token's form costs nothing.
         guard let given = APIToken(parsing: text), let token = try await board.find(given) else {
-            throw Self.unauthorized("the token is not known", hint: "It may be revoked: see `fanfare tokens list`.")
+            throw Self.unauthorized("invalid token", hint: "It may have been revoked: see `fanfare tokens list`.")
         }
         guard token.budget.take() else {
             var problem = Problem(
                 .tooMany,
-                "token \(token.row.id) makes too many requests",
+                "rate limit of token \(token.row.id) exceeded",
                 hint: "Wait as Retry-After says, emit with /v1/events/batch, or make a token with a higher --rate."
             )
             problem.retryAfter = 1
@@ -56,15 +60,15 @@ struct Authority: Sendable {
         guard token.scopes.contains(scope) else {
             throw Problem(
                 .forbidden,
-                "token \(token.row.id) has not the scope \(scope.rawValue)",
-                hint: "Make one by `fanfare tokens create NAME --scope \(scope.rawValue)`."
+                "token \(token.row.id) lacks the scope \(scope.rawValue)",
+                hint: "Create one with `fanfare tokens create NAME --scope \(scope.rawValue)`."
             )
         }
         if let own = token.row.app, own != app {
             throw Problem(
                 .forbidden,
-                "token \(token.row.id) is for another app, or this is no app's alone",
-                hint: "Use one that was made without --app, or for this app."
+                "token \(token.row.id) is for another app, or this request is not of one app",
+                hint: "Use a token created without --app, or for this app."
             )
         }
         return token

@@ -33,7 +33,7 @@ extension Configuration.Feedback {
             ofFeedback: "url",
             \.url,
             ConfigurationValueKind<HTTPSURL>.httpsURL.optional,
-            "Where outcomes of pushes are posted to, signed as Standard Webhooks are. See Feedback."
+            "The URL that outcomes of pushes are posted to, signed as Standard Webhooks are. See Feedback."
         ),
         .init(
             ofFeedback: "secret_file",
@@ -48,14 +48,14 @@ extension Configuration.Feedback {
             ofFeedback: "channel",
             \.channel,
             ConfigurationValueKind<String>.channel.optional,
-            "Instead of `url`: the NOTIFY channel on which outcomes are told to who listens, such as `fanfare_feedback`."
+            "Instead of `url`: the NOTIFY channel on which outcomes are sent, such as `fanfare_feedback`."
         ),
         .init(
             ofFeedback: "outcomes",
             \.outcomes,
             .outcomes,
             """
-            Which outcomes are told. `gone` are those that disable a device; with `accepted` every push is told. In the \
+            Which outcomes are sent. `gone` are those that disable a device; with `accepted` every push is sent. In the \
             environment: separated by commas.
             """
         ),

@@ -144,7 +144,7 @@ extension Configuration {
             \.api.listen,
             ConfigurationValueKind<ListenAddress>.listenAddress.optional,
             change: .restart,
-            "Where to answer by HTTP; not at all unless it is set. Without a host 127.0.0.1 is meant, so that nobody else "
+            "The address of the HTTP API, which is off unless it is set. Without a host it is 127.0.0.1, so that no other host "
                 + "can connect."
         ),
         .init(
@@ -183,8 +183,8 @@ extension Configuration {
             \.api.sessions,
             .integer(1...64),
             change: .restart,
-            "Sessions of the database for what is asked by HTTP, beside those of `database.connections`; opened when they are "
-                + "needed. One more looks who may ask, and one more follows the logs for who reads them."
+            "Database sessions for HTTP requests, beside those of `database.connections`; opened when they are "
+                + "needed. One more authenticates requests, and one more follows the logs for their readers."
         ),
         .init(
             "api.rate",
@@ -213,7 +213,7 @@ extension Configuration {
             \.api.console,
             .choices(),
             change: .restart,
-            "What the console is there for; `[read]` has it change nothing, and `[]` takes it away. A token's scopes are looked at "
+            "What the console may do; `[read]` makes it read-only, and `[]` disables it. A token's scopes apply "
                 + "as well."
         ),
     ]

@@ -14,13 +14,13 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
     public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// One thing wrong with a configuration: where, which key, and how to mend it.
+/// One thing wrong with a configuration: where, which key, and how to fix it.
 public struct ConfigurationProblem: Equatable, Sendable, CustomStringConvertible {
     /// Where the value came from.
     public let origin: ConfigurationOrigin
     /// Dotted path of the key; empty if the problem is the file's.
     public let key: String
-    /// What is wrong and how to mend it; never the value of a key that may be a secret.
+    /// What is wrong and how to fix it; never the value of a key that may be a secret.
     public let reason: String
 
     /// `place: key: reason`, for example ``fanfare.yaml:12:3: log.levl: unknown key; did you mean `level`?``.

@@ -147,7 +147,7 @@ package struct ConfigurationReader {
     /// - Parameters:
     ///   - origin: where.
     ///   - key: dotted path.
-    ///   - reason: what is wrong and how to mend it.
+    ///   - reason: what is wrong and how to fix it.
     package mutating func report(_ origin: ConfigurationOrigin, _ key: String, _ reason: String) {
         problems.append(ConfigurationProblem(origin: origin, key: key, reason: reason))
     }

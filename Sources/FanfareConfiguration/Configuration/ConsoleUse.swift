@@ -4,7 +4,7 @@ public enum ConsoleUse: String, CaseIterable, Sendable {
     case read
     /// Stopping what is not sent of events.
     case cancel
-    /// Emitting an event of the log once more.
+    /// Emitting a logged event again.
     case replay
     /// Enabling devices again that pruning had disabled.
     case restore

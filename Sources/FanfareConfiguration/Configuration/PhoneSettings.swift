@@ -31,7 +31,7 @@ extension Configuration {
             ConfigurationValueKind<String>.path.optional,
             presence: .required,
             "Keys that your own backend signs phones' tokens with, as a JSON Web Key Set (HS256, ES256, Ed25519); read again when it "
-                + "changes. With a secret in it nobody else may read it."
+                + "changes. With a secret in it, only the daemon's user may read it."
         ),
         .init(
             "jwt.issuer",

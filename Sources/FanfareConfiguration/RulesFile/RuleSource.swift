@@ -54,7 +54,7 @@ public struct RuleSource: Sendable {
     ///
     /// - Parameters:
     ///   - path: keys and indices from the rule's root; empty for the rule itself.
-    ///   - reason: what is wrong and how to mend it.
+    ///   - reason: what is wrong and how to fix it.
     /// - Returns: `rules.yaml:12: message.apns.headers: reason`.
     public func message(at path: String, _ reason: String) -> String {
         RulesFileProblem(file: file, line: line(of: path), path: path, reason: reason).description

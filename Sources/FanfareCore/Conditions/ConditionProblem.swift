@@ -4,7 +4,7 @@ public struct ConditionProblem: Error, Equatable, Sendable, CustomStringConverti
     public let column: Int
     /// What is wrong there.
     public let reason: String
-    /// How to mend it.
+    /// How to fix it.
     public let hint: String
 
     /// A text for people: place, reason and remedy.

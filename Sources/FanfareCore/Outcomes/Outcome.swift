@@ -48,7 +48,7 @@ public struct Outcome: RawRepresentable, Hashable, Sendable {
     public static var destinationForbidden: Outcome { Outcome(rawValue: 12) }
     /// The user had had as many as the rule's caps allow.
     public static var capped: Outcome { Outcome(rawValue: 13) }
-    /// The user belongs to those who are left out, to see what the pushes do to the others.
+    /// In the holdout (control) group.
     public static var heldOut: Outcome { Outcome(rawValue: 14) }
     /// Dropped in the quiet hours of the device.
     public static var quiet: Outcome { Outcome(rawValue: 15) }

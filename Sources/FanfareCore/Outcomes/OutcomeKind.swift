@@ -2,7 +2,7 @@
 public enum OutcomeKind: String, CaseIterable, Sendable {
     /// No attempt was recorded yet.
     case pending
-    /// The provider took the push; no proof that the device showed it.
+    /// The provider accepted the push; this does not prove that the device showed it.
     case accepted
     /// At most once: about to be handed to the provider. Becomes ``unknown`` after a crash.
     case attempted

@@ -25,16 +25,20 @@ extension OutcomeRow {
     /// Fanfare's own outcomes, and the reasons to try again that all providers share.
     public static let shared: [OutcomeRow] = [
         OutcomeRow(.pending, "not_attempted", "Not attempted yet."),
-        OutcomeRow(.accepted, "accepted", "The provider took the push; no proof that the device showed it."),
+        OutcomeRow(
+            .accepted,
+            "accepted",
+            "The provider accepted the push; this does not prove that the device showed it."
+        ),
         OutcomeRow(
             .attempted,
             "answer_awaited",
-            "At most once: about to be handed to the provider, the answer is awaited."
+            "At most once: being sent to the provider, no response yet."
         ),
         OutcomeRow(
             .unknown,
             "answer_lost",
-            "At most once: handed to the provider and not answered, so it may have arrived; not tried again."
+            "At most once: sent to the provider without a response, so it may have arrived; not retried."
         ),
         OutcomeRow(.expired, "ttl_passed", "Its ttl passed before it could be sent."),
         OutcomeRow(.cancelled, "cancel_requested", "fanfare.cancel reached it before it was sent."),
@@ -44,7 +48,7 @@ extension OutcomeRow {
             "device_disabled",
             "The device was disabled, unregistered or forgotten between planning and sending."
         ),
-        OutcomeRow(.optedOut, "user_opted_out", "The user wants nothing of this category, or nothing that has one."),
+        OutcomeRow(.optedOut, "user_opted_out", "Opted out of this category or of all categories."),
         OutcomeRow(
             .refused,
             "not_renderable",
@@ -61,110 +65,110 @@ extension OutcomeRow {
             "destination_forbidden",
             "The endpoint is, or resolves to, an address that must not be connected to."
         ),
-        OutcomeRow(.capped, "frequency_cap", "The user had had as many pushes as the rule's caps allow."),
+        OutcomeRow(.capped, "frequency_cap", "The user has reached a cap of the rule."),
         OutcomeRow(
             .heldOut,
             "holdout",
-            "The user belongs to those who are left out, to see what the pushes do to the others."
+            "In the holdout (control) group."
         ),
         OutcomeRow(
             .quiet,
             "quiet_hours",
-            "It was night where the device is, by quiet hours that drop what comes in them."
+            "In quiet hours of the recipient, which drop pushes."
         ),
         OutcomeRow(
             .snoozed,
             "user_snoozed",
-            "The user had snoozed its category, and nothing says to keep it until that is over."
+            "The user had snoozed its category, and no quiet hours hold it until then."
         ),
         OutcomeRow(
             .expiredQuiet,
             "quiet_hours",
-            "It was night where the device is, and its ttl ends before the quiet hours do."
+            "In quiet hours of the recipient, which end after its ttl."
         ),
         OutcomeRow(
             .expiredSnoozed,
             "user_snoozed",
-            "The user had snoozed its category, and its ttl ends before the snooze does."
+            "The user had snoozed its category until after its ttl."
         ),
         OutcomeRow(.aborted, "campaign_aborted", "Its campaign was aborted before it was sent."),
         OutcomeRow(
             .retryingDeviceThrottled,
             "device_throttled",
-            "The provider takes no more pushes for this device now; tried again."
+            "The provider throttles this device; retried."
         ),
         OutcomeRow(
             .retryingTopicThrottled,
             "topic_throttled",
-            "The provider takes no more pushes for this topic now; tried again."
+            "The provider throttles this topic; retried."
         ),
         OutcomeRow(
             .retryingSenderThrottled,
             "sender_throttled",
-            "The provider asks this project, credential or host to slow down; tried again."
+            "The provider throttles this project, credential or host; retried."
         ),
-        OutcomeRow(.retryingServerError, "server_error", "The provider reported an internal error; tried again."),
-        OutcomeRow(.retryingUnavailable, "unavailable", "The provider is overloaded or down for now; tried again."),
-        OutcomeRow(.retryingShutdown, "shutdown", "The provider's server was going down; tried again on another one."),
-        OutcomeRow(.retryingStatus5xx, "status_5xx", "A 5xx status without a reason that Fanfare knows; tried again."),
+        OutcomeRow(.retryingServerError, "server_error", "The provider reported an internal error; retried."),
+        OutcomeRow(.retryingUnavailable, "unavailable", "The provider is overloaded or down; retried."),
+        OutcomeRow(.retryingShutdown, "shutdown", "The provider's server was shutting down; retried on another one."),
+        OutcomeRow(.retryingStatus5xx, "status_5xx", "A 5xx status without a known reason; retried."),
         OutcomeRow(
             .retryingAnswerLost,
             "answer_lost",
-            "The request was handed over and the answer lost; sent once more with the same ids."
+            "The response was lost; sent again with the same ids."
         ),
         OutcomeRow(
             .retryingNotProcessed,
             "not_processed",
-            "The provider said that it did not process the request; tried again."
+            "The provider did not process the request; retried."
         ),
-        OutcomeRow(.retryingNotSent, "not_sent", "The request never left this machine; tried again."),
+        OutcomeRow(.retryingNotSent, "not_sent", "The request never left this machine; retried."),
         OutcomeRow(
             .retryingCredentialRenewed,
             "credential_renewed",
-            "The credential was refused; tried again with a fresh one."
+            "The credential was refused; retried with a fresh one."
         ),
         OutcomeRow(
             .retryingOtherConnection,
             "other_connection",
-            "Refused for what its connection was used for before; tried again on another connection."
+            "Refused because of earlier use of its connection; retried on another connection."
         ),
         OutcomeRow(
             .retryingOtherEnvironment,
             "other_environment",
-            "The token is unknown in this APNs environment; tried in the other."
+            "The token is unknown in this APNs environment; retried in the other."
         ),
         OutcomeRow(
             .retryingRegisteredLater,
             "registered_later",
-            "Said to be gone, but registered again since; tried once more."
+            "Reported gone, but registered again since; retried once."
         ),
-        OutcomeRow(.retryingIdleTimeout, "idle_timeout", "The connection had been idle too long; tried again."),
-        OutcomeRow(.heldQuiet, "quiet_hours", "It was night where the device is; sent when the quiet hours are over."),
-        OutcomeRow(.heldSnoozed, "user_snoozed", "The user had snoozed its category; sent when that is over."),
+        OutcomeRow(.retryingIdleTimeout, "idle_timeout", "The connection had been idle too long; retried."),
+        OutcomeRow(.heldQuiet, "quiet_hours", "In quiet hours of the recipient; sent when they end."),
+        OutcomeRow(.heldSnoozed, "user_snoozed", "The user had snoozed its category; sent when the snooze ends."),
         OutcomeRow(
             .retryingForeignAnswer,
             "foreign_answer",
-            "A 4xx status without the provider's own error body, such as a proxy's; tried again."
+            "A 4xx status without the provider's own error body, such as a proxy's; retried."
         ),
         OutcomeRow(
             .retryingStatus500,
             "status_500",
-            "Status 500 without a reason that Fanfare knows; tried again."
+            "Status 500 without a known reason; retried."
         ),
         OutcomeRow(
             .retryingStatus502,
             "status_502",
-            "Status 502 without a reason that Fanfare knows; tried again."
+            "Status 502 without a known reason; retried."
         ),
         OutcomeRow(
             .retryingStatus503,
             "status_503",
-            "Status 503 without a reason that Fanfare knows; tried again."
+            "Status 503 without a known reason; retried."
         ),
         OutcomeRow(
             .retryingStatus504,
             "status_504",
-            "Status 504 without a reason that Fanfare knows; tried again."
+            "Status 504 without a known reason; retried."
         ),
     ]
 }

@@ -89,7 +89,7 @@ public struct AudienceDefinition: Equatable, Sendable {
         guard let key = given.first, given.count == 1 else {
             throw RuleProblem(
                 path: reader.path,
-                reason: given.isEmpty ? "says nobody" : "has \(given.map(\.rawValue).joined(separator: " and "))",
+                reason: given.isEmpty ? "names no audience" : "has \(given.map(\.rawValue).joined(separator: " and "))",
                 hint: "give exactly one of \(AudienceKey.allCases.map(\.rawValue).joined(separator: ", "))"
             )
         }
@@ -203,7 +203,7 @@ extension AudienceDefinition.Selection {
     /// Where it stands in a rule, for ``RuleProblem/path``.
     public var rulePath: String { "to.\(key.rawValue)" }
 
-    /// The provider that keeps the audience; nil if Fanfare does.
+    /// The provider that manages the audience; nil if Fanfare does.
     public var provider: PushProvider? {
         switch self {
         case .users, .usersSQL, .tokens, .topic, .condition, .everyone, .staged: nil

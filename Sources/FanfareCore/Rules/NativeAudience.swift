@@ -1,4 +1,4 @@
-/// An audience that a provider keeps and evaluates, compiled: an event makes one ``NativeTarget`` of it.
+/// An audience that a provider manages and evaluates, compiled: an event makes one ``NativeTarget`` of it.
 public enum NativeAudience: Sendable {
     /// One of FCM's own topics.
     case fcmTopic(TextTemplate)
@@ -91,7 +91,7 @@ public enum NativeAudience: Sendable {
     }
 }
 
-/// Whom one request reaches where the provider keeps the audience.
+/// Whom one request reaches where the provider manages the audience.
 public enum NativeTarget: Hashable, Sendable {
     /// The subscribers of one of FCM's own topics; the name has no prefix.
     case fcmTopic(String)

@@ -25,7 +25,7 @@ public struct QuietHours: Equatable, Sendable {
             throw RuleProblem(
                 path: reader.path("until"),
                 reason: "is the same as from",
-                hint: "write another time; who wants none leaves quiet hours out"
+                hint: "write another time, or leave quiet hours out"
             )
         }
         guard let mode = reader.object["mode"] else {

@@ -70,7 +70,7 @@ public struct RuleDefinition: Equatable, Sendable {
         when = try reader.string("when")
         if let when { try JSONPathCheck.check(when, path: "when") }
         guard let to = try reader.object("to") else {
-            throw RuleProblem(path: "to", reason: "is missing", hint: "say whom the rule reaches")
+            throw RuleProblem(path: "to", reason: "is missing", hint: "say which devices the rule reaches")
         }
         audience = try AudienceDefinition(to, isOfCampaign: RuleNames.isOfCampaign(name))
         guard let message = try reader.object("message"), !message.object.isEmpty else {
@@ -139,7 +139,7 @@ public struct RuleDefinition: Equatable, Sendable {
         guard audience.selection.isTraceable else {
             throw RuleProblem(
                 path: supersede ? "supersede" : "backlog",
-                reason: "needs a plain path in to, to tell whom events are for",
+                reason: "needs a plain path in to, which names the users of an event",
                 hint: "write to as $.customer_id or $.teams[*].lead"
             )
         }

@@ -99,7 +99,7 @@ extension RuleGroups.Variant {
             throw RuleProblem(
                 path: reader.path("name"),
                 reason: name == nil ? "is missing" : "cannot be a name",
-                hint: RuleNames.labelHint + "; \(RuleGroups.holdoutName) means who gets nothing"
+                hint: RuleNames.labelHint + "; \(RuleGroups.holdoutName) is reserved for the control group"
             )
         }
         self.name = text

@@ -4,7 +4,7 @@ public struct RuleProblem: Error, Equatable, Sendable, CustomStringConvertible {
     public let path: String
     /// What is wrong.
     public let reason: String
-    /// How to mend it; empty if there is nothing to add.
+    /// How to fix it; empty if there is nothing to add.
     public let hint: String
 
     /// Describes a problem.
@@ -12,7 +12,7 @@ public struct RuleProblem: Error, Equatable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - path: the place.
     ///   - reason: what is wrong.
-    ///   - hint: how to mend it.
+    ///   - hint: how to fix it.
     public init(path: String, reason: String, hint: String = "") {
         self.path = path
         self.reason = reason

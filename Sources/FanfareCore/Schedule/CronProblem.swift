@@ -4,7 +4,7 @@ public struct CronProblem: Error, Equatable, Sendable, CustomStringConvertible {
     public let field: CronField?
     /// What is wrong.
     public let reason: String
-    /// How to mend it.
+    /// How to fix it.
     public let hint: String
 
     /// A text for people: field, reason and remedy.

@@ -4,7 +4,7 @@ public struct TemplateProblem: Error, Equatable, Sendable, CustomStringConvertib
     public let tag: String
     /// What is wrong with it.
     public let reason: String
-    /// How to mend it.
+    /// How to fix it.
     public let hint: String
 
     /// A text for people: tag, reason and remedy.
@@ -61,7 +61,7 @@ extension RenderProblem: CustomStringConvertible {
         case .noContent(let provider): "the message has nothing for \(provider.rawValue)"
         case .digestKey(let bytes, let limit): "by gives a text of \(bytes) bytes, 1 to \(limit) are allowed"
         case .deviceNeeded: "the message names a device or user field, and no device was given"
-        case .notForOneUser: "the provider keeps its audience, of which no single user can be picked for a replay"
+        case .notForOneUser: "the provider manages its audience, of which no single user can be picked for a replay"
         case .gatheredForOneUser:
             "it is gathered with others, so no single user can be picked: replay the digest it was in"
         }

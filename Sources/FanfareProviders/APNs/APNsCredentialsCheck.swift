@@ -23,7 +23,7 @@ struct APNsCredentialsCheck {
             return
         }
         if let password = reader.settings[section + ["certificate_password_file"]] {
-            report("certificate_password_file", password.origin, "is of no use without `certificate_file`", &reader)
+            report("certificate_password_file", password.origin, "has no effect without `certificate_file`", &reader)
         }
         if given.isEmpty {
             let reason = "has no credentials: set \(Self.list(Self.signingKey)), or `certificate_file`"

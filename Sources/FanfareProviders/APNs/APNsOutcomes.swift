@@ -17,7 +17,7 @@ extension Outcome {
     package static var apnsStatusOther: Outcome { Outcome(rawValue: 98) }
     /// APNs 400: collapse id over 64 bytes.
     package static var apnsBadCollapseId: Outcome { Outcome(rawValue: 100) }
-    /// APNs 400: token not valid here; kept for want of evidence or by the prune fuse.
+    /// APNs 400: token not valid here; kept for want of evidence or by the pruning breaker.
     package static var apnsBadDeviceToken: Outcome { Outcome(rawValue: 101) }
     /// APNs 400: `apns-expiration` is no number.
     package static var apnsBadExpirationDate: Outcome { Outcome(rawValue: 102) }
@@ -116,16 +116,16 @@ extension OutcomeBlock {
                 .goneAPNSStatus410,
                 "status_410",
                 keptAs: .apnsStatus410,
-                "Gone (410) without a reason that Fanfare knows; the device is disabled."
+                "Gone (410) without a known reason; the device is disabled."
             ),
-            OutcomeRow(.apnsStatus4xx, "status_4xx", "A 4xx status without a reason that Fanfare knows."),
+            OutcomeRow(.apnsStatus4xx, "status_4xx", "A 4xx status without a known reason."),
             OutcomeRow(.apnsStatus3xx, "status_3xx", "A redirect; Fanfare follows none."),
             OutcomeRow(.apnsStatusOther, "status_other", "A status outside 200 to 599."),
             OutcomeRow(.apnsBadCollapseId, "BadCollapseId", "The collapse id is over 64 bytes."),
             OutcomeRow(
                 .apnsBadDeviceToken,
                 "BadDeviceToken",
-                "The token is not valid here; the device is kept for want of evidence, or by the prune fuse."
+                "The token is not valid here; the device is kept for lack of evidence, or by the pruning breaker."
             ),
             OutcomeRow(.apnsBadExpirationDate, "BadExpirationDate", "apns-expiration is no number."),
             OutcomeRow(.apnsBadMessageId, "BadMessageId", "apns-id is no UUID."),
@@ -176,17 +176,17 @@ extension OutcomeBlock {
             OutcomeRow(
                 .apnsUnregistered,
                 "Unregistered",
-                "Unregistered, but the device is kept: registered later, or by the prune fuse."
+                "Unregistered, but the device is kept: registered later, or by the pruning breaker."
             ),
             OutcomeRow(
                 .apnsExpiredToken,
                 "ExpiredToken",
-                "The token expired, but the device is kept: registered later, or by the prune fuse."
+                "The token expired, but the device is kept: registered later, or by the pruning breaker."
             ),
             OutcomeRow(
                 .apnsStatus410,
                 "status_410",
-                "Gone (410) without a reason that Fanfare knows; the device is kept."
+                "Gone (410) without a known reason; the device is kept."
             ),
             OutcomeRow(.apnsBadChannelId, "BadChannelId", "The channel id is malformed."),
             OutcomeRow(.apnsBadRequestParams, "BadRequestParams", "The broadcast's parameters are malformed."),

@@ -99,7 +99,7 @@ package struct APNsProvider: Provider {
     private func key(_ settings: APNsSettings, _ checkup: CredentialCheckup) -> CheckItem {
         checkup.item("APNs key") { item throws(DaemonError) in
             _ = try checkup.files.signingKey(settings, app: checkup.app)
-            return CheckItem(.ok, item, "\(settings.keyFile) is an EC P-256 key, and guarded")
+            return CheckItem(.ok, item, "\(settings.keyFile): EC P-256 key, file permissions OK")
         }
     }
 

@@ -70,13 +70,13 @@ extension APNsSettings {
             "key_file",
             \APNsSettings.keyFile,
             .path,
-            "The signing key, a `.p8` file that nobody else may read. Either this or `certificate_file`."
+            "The signing key, a `.p8` file readable only by the daemon's user. Either this or `certificate_file`."
         ),
         .init(
             "certificate_file",
             \APNsSettings.certificateFile,
             ConfigurationValueKind<String>.path.optional,
-            "Certificate with its private key, a `.p12` or `.pem` file that nobody else may read, instead of a "
+            "Certificate with its private key, a `.p12` or `.pem` file readable only by the daemon's user, instead of a "
                 + "signing key."
         ),
         .init(

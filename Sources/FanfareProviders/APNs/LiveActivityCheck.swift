@@ -11,7 +11,7 @@ struct LiveActivityCheck {
         self.audience = audience
     }
 
-    /// What is wrong and how to mend it; nil if nothing is, as far as it shows without an event.
+    /// What is wrong and how to fix it; nil if nothing is, as far as it shows without an event.
     var fault: (reason: String, hint: String)? {
         for key in ["timestamp", "event"] where aps?[key] == nil {
             return ("aps has no \(key)", "add aps.\(key)" + (key == "timestamp" ? ": \"{{event.time}}\"" : ""))

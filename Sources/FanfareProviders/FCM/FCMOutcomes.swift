@@ -15,7 +15,7 @@ extension Outcome {
     package static var fcmStatusOther: Outcome { Outcome(rawValue: 154) }
     /// FCM 400: a bad field, an unknown one, or a message that is too large.
     package static var fcmInvalidArgument: Outcome { Outcome(rawValue: 156) }
-    /// FCM: token gone, kept by the prune fuse.
+    /// FCM: token gone, kept by the pruning breaker.
     package static var fcmUnregistered: Outcome { Outcome(rawValue: 157) }
     /// FCM 403: the token belongs to another Firebase project.
     package static var fcmSenderIDMismatch: Outcome { Outcome(rawValue: 158) }
@@ -29,9 +29,9 @@ extension Outcome {
     package static var fcmPermissionDenied: Outcome { Outcome(rawValue: 162) }
     /// FCM 404 without FcmError: no such project.
     package static var fcmNotFound: Outcome { Outcome(rawValue: 163) }
-    /// As ``goneFCMInvalidToken``, kept by the prune fuse.
+    /// As ``goneFCMInvalidToken``, kept by the pruning breaker.
     package static var fcmInvalidToken: Outcome { Outcome(rawValue: 164) }
-    /// As ``goneFCMAPNSUnregistered``, kept by the prune fuse.
+    /// As ``goneFCMAPNSUnregistered``, kept by the pruning breaker.
     package static var fcmAPNSUnregistered: Outcome { Outcome(rawValue: 165) }
     /// FCM passed on `BadDeviceToken` of APNs: stale, or of the environment FCM's key is not for; no evidence.
     package static var fcmAPNSBadDeviceToken: Outcome { Outcome(rawValue: 166) }
@@ -60,18 +60,22 @@ extension OutcomeBlock {
                 keptAs: .fcmAPNSUnregistered,
                 "APNs told FCM that the token is gone; the device is disabled."
             ),
-            OutcomeRow(.fcmStatus4xx, "status_4xx", "A 4xx status without a code that Fanfare knows."),
+            OutcomeRow(.fcmStatus4xx, "status_4xx", "A 4xx status without a known code."),
             OutcomeRow(.fcmStatus3xx, "status_3xx", "A redirect; Fanfare follows none."),
             OutcomeRow(.fcmStatusOther, "status_other", "A status outside 200 to 599."),
             OutcomeRow(.fcmInvalidArgument, "INVALID_ARGUMENT", "A field is bad or unknown, or the message too large."),
-            OutcomeRow(.fcmUnregistered, "UNREGISTERED", "The token is gone; the device is kept by the prune fuse."),
+            OutcomeRow(
+                .fcmUnregistered,
+                "UNREGISTERED",
+                "The token is gone; the device is kept by the pruning breaker."
+            ),
             OutcomeRow(.fcmSenderIDMismatch, "SENDER_ID_MISMATCH", "The token belongs to another Firebase project."),
             OutcomeRow(
                 .fcmThirdPartyAuthError,
                 "THIRD_PARTY_AUTH_ERROR",
                 "The APNs or Web Push credential stored in Firebase is bad."
             ),
-            OutcomeRow(.fcmUnspecifiedError, "UNSPECIFIED_ERROR", "Refused, and FCM itself knows no more."),
+            OutcomeRow(.fcmUnspecifiedError, "UNSPECIFIED_ERROR", "Refused without a reason."),
             OutcomeRow(
                 .fcmUnauthenticated,
                 "UNAUTHENTICATED",
@@ -86,12 +90,12 @@ extension OutcomeBlock {
             OutcomeRow(
                 .fcmInvalidToken,
                 "invalid_token",
-                "FCM calls the token malformed; the device is kept until it refuses another rule's push, or by the prune fuse."
+                "FCM calls the token malformed; the device is kept until it refuses another rule's push, or by the pruning breaker."
             ),
             OutcomeRow(
                 .fcmAPNSUnregistered,
                 "APNs_Unregistered",
-                "APNs told FCM that the token is gone; the device is kept by the prune fuse."
+                "APNs told FCM that the token is gone; the device is kept by the pruning breaker."
             ),
             OutcomeRow(
                 .fcmAPNSBadDeviceToken,

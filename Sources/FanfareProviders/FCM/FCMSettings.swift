@@ -34,7 +34,7 @@ extension FCMSettings {
             \FCMSettings.serviceAccountFile,
             .path,
             presence: .required,
-            "Key of a service account, the JSON file from the Firebase console, which nobody else may read; it names "
+            "Key of a service account, the JSON file from the Firebase console, readable only by the daemon's user; it names "
                 + "the project."
         ),
         .init(

@@ -108,7 +108,7 @@ public struct CompiledRule: Sendable {
         return ([definition.message, definition.locales] + parts).contains { names(.object($0)) }
     }
 
-    /// One request for all of an audience that a provider keeps cannot differ by device.
+    /// One request for all of an audience that a provider manages cannot differ by device.
     private func checkNative() throws(RuleProblem) {
         guard let provider = definition.audience.selection.provider else { return }
         if needsDevice {

@@ -57,7 +57,7 @@ package struct MessagePart {
     private static func checkKeys(_ message: RuleObject, _ known: [String]) throws(RuleProblem) {
         for key in message.object.keys {
             if addressKeys.contains(key) {
-                throw RuleProblem(path: message.path(key), reason: "says whom to reach", hint: "say that in to:")
+                throw RuleProblem(path: message.path(key), reason: "names a target", hint: "say that in to:")
             }
             if key == "message" {
                 throw RuleProblem(path: message.path(key), reason: "wraps the message again", hint: "leave it out")

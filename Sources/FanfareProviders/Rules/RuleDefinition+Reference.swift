@@ -76,8 +76,8 @@ extension RuleDefinition {
             "The type of the events that it takes."
         ),
         RuleKey("when", "jsonpath predicate", "Which of these events, by their payload; all unless given."),
-        RuleKey("to", "object", isRequired: true, "Whom it reaches: exactly one of the first nine keys, and filters."),
-        RuleKey("message", "object", isRequired: true, "What is sent: an FCM v1 message, without whom it is for."),
+        RuleKey("to", "object", isRequired: true, "The audience: exactly one of the first nine keys, and filters."),
+        RuleKey("message", "object", isRequired: true, "The message: an FCM v1 message without its target."),
         RuleKey("locales", "object", standard: "{}", "What differs by language: tags such as `es` or `zh-Hant`."),
         RuleKey(
             "collapse",
@@ -123,20 +123,20 @@ extension RuleDefinition {
             "badge_sql",
             "SQL",
             range: "a query of two columns that asks for $1, at most \(sqlLimit) bytes",
-            "What the badge of each user is. Not for audiences that a provider keeps."
+            "What the badge of each user is. Not for audiences that a provider manages."
         ),
         RuleKey(
             "category",
             "string",
             range: "1 to 64 letters, digits, dots, dashes and underscores",
-            "What its pushes are about, such as `marketing`: users who opted out of that get none. Not for audiences that a provider keeps."
+            "What its pushes are about, such as `marketing`: users who opted out of that get none. Not for audiences that a provider manages."
         ),
         RuleKey(
             "quiet_hours",
             "object or string",
             range: "off, or the three keys below",
             standard: "those of the app's policy, in the transactional lane off",
-            "When devices are not disturbed, by the clock where each is. Not for audiences that a provider keeps."
+            "When devices are not disturbed, by the clock where each is. Not for audiences that a provider manages."
         ),
         RuleKey("quiet_hours.from", "string", range: "00:00 to 23:59", isRequired: true, "When they begin."),
         RuleKey(
@@ -157,20 +157,20 @@ extension RuleDefinition {
             "caps",
             "list of strings",
             range: "names of caps that the app's policy has",
-            "Its events count for these, and none is sent to a user for whom one is full. Not for audiences that a provider keeps."
+            "Its events count for these, and none is sent to a user who has reached one. Not for audiences that a provider manages."
         ),
         RuleKey(
             "variants",
             "list of objects",
             range: "1 to \(RuleGroups.variantLimit)",
-            "Variants of `message`, of which each user gets always the same one. Not for audiences that a provider keeps."
+            "Variants of `message`, of which each user gets always the same one. Not for audiences that a provider manages."
         ),
         RuleKey(
             "holdout",
             "string",
             range: "0%–50%",
             standard: "0%",
-            "The share of users who get nothing, always the same ones. Not for audiences that a provider keeps."
+            "The share of users who get nothing, always the same ones. Not for audiences that a provider manages."
         ),
         RuleKey(
             "digest",
@@ -253,7 +253,7 @@ extension AudienceDefinition {
             "The devices whose topics meet a condition, such as `'news' in topics && !('muted' in topics)`."
         ),
         RuleKey("to.everyone", "boolean", range: "true", "All devices of the app."),
-        RuleKey("to.fcm_topic", "template", "One of FCM's own topics, by one request: FCM knows who subscribed."),
+        RuleKey("to.fcm_topic", "template", "One of FCM's own topics, by one request: FCM stores the subscribers."),
         RuleKey(
             "to.fcm_condition",
             "template",

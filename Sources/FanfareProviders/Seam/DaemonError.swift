@@ -1,4 +1,4 @@
-/// Why the daemon cannot start, and how to mend it.
+/// Why the daemon cannot start, and how to fix it.
 public struct DaemonError: Error, Sendable, CustomStringConvertible {
     /// Whose fault it is; decides the exit code.
     public enum Kind: Sendable {
@@ -12,7 +12,7 @@ public struct DaemonError: Error, Sendable, CustomStringConvertible {
     public let kind: Kind
     /// What is wrong.
     public let reason: String
-    /// How to mend it.
+    /// How to fix it.
     public let hint: String
 
     package init(_ kind: Kind, _ reason: String, hint: String) {
@@ -21,6 +21,6 @@ public struct DaemonError: Error, Sendable, CustomStringConvertible {
         self.hint = hint
     }
 
-    /// What is wrong and how to mend it; holds no secret.
+    /// What is wrong and how to fix it; holds no secret.
     public var description: String { "\(reason). \(hint)" }
 }

@@ -59,7 +59,7 @@ struct ProviderProbe {
 package struct ProbeProblem: Error, CustomStringConvertible {
     /// What is wrong.
     package let reason: String
-    /// How to mend it; empty if there is nothing to add.
+    /// How to fix it; empty if there is nothing to add.
     package let hint: String
 
     init(_ reason: String, hint: String = "") {

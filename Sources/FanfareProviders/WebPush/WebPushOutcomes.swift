@@ -19,9 +19,9 @@ extension Outcome {
     package static var webPushUnauthorized: Outcome { Outcome(rawValue: 197) }
     /// Web Push 403: VAPID credential refused.
     package static var webPushForbidden: Outcome { Outcome(rawValue: 198) }
-    /// Web Push 404, kept by the prune fuse.
+    /// Web Push 404, kept by the pruning breaker.
     package static var webPushNotFound: Outcome { Outcome(rawValue: 199) }
-    /// Web Push 410, kept by the prune fuse.
+    /// Web Push 410, kept by the pruning breaker.
     package static var webPushGone: Outcome { Outcome(rawValue: 200) }
     /// Web Push 405: not POST.
     package static var webPushMethodNotAllowed: Outcome { Outcome(rawValue: 201) }
@@ -33,7 +33,7 @@ extension Outcome {
     package static var webPushDomainBlocked: Outcome { Outcome(rawValue: 204) }
     /// Web Push 2xx of WNS whose status field says that nothing will be shown.
     package static var webPushDropped: Outcome { Outcome(rawValue: 205) }
-    /// As ``goneWebPushInvalidSubscription``, kept by the prune fuse.
+    /// As ``goneWebPushInvalidSubscription``, kept by the pruning breaker.
     package static var webPushInvalidSubscription: Outcome { Outcome(rawValue: 206) }
 }
 
@@ -60,7 +60,7 @@ extension OutcomeBlock {
                 keptAs: .webPushInvalidSubscription,
                 "The subscription's endpoint or keys are damaged; the device is disabled."
             ),
-            OutcomeRow(.webPushStatus4xx, "status_4xx", "A 4xx status that is in no table."),
+            OutcomeRow(.webPushStatus4xx, "status_4xx", "A 4xx status without a known meaning."),
             OutcomeRow(.webPushStatus3xx, "status_3xx", "A redirect; Fanfare follows none."),
             OutcomeRow(.webPushStatusOther, "status_other", "A status outside 200 to 599."),
             OutcomeRow(.webPushBadRequest, "bad_request", "A header or the body is wrong."),
@@ -69,9 +69,9 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webPushNotFound,
                 "not_found",
-                "The subscription is unknown; the device is kept by the prune fuse."
+                "The subscription is unknown; the device is kept by the pruning breaker."
             ),
-            OutcomeRow(.webPushGone, "gone", "The subscription was ended; the device is kept by the prune fuse."),
+            OutcomeRow(.webPushGone, "gone", "The subscription was ended; the device is kept by the pruning breaker."),
             OutcomeRow(.webPushMethodNotAllowed, "method_not_allowed", "The method is not POST."),
             OutcomeRow(.webPushPayloadTooLarge, "payload_too_large", "The body is over the service's limit."),
             OutcomeRow(
@@ -84,7 +84,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webPushInvalidSubscription,
                 "invalid_subscription",
-                "The subscription's endpoint or keys are damaged; the device is kept by the prune fuse."
+                "The subscription's endpoint or keys are damaged; the device is kept by the pruning breaker."
             ),
         ]
     )

@@ -92,7 +92,7 @@ package struct WebPushProvider: Provider {
     package func checkup(_ settings: WebPushSettings, _ checkup: CredentialCheckup) -> [CheckItem] {
         let key = checkup.item("VAPID key") { item throws(DaemonError) in
             let key = try checkup.files.vapidKey(settings, app: checkup.app)
-            let detail = "\(settings.vapidKeyFile) is an EC P-256 key, and guarded; browsers subscribe with "
+            let detail = "\(settings.vapidKeyFile): EC P-256 key, file permissions OK; browsers subscribe with "
             return CheckItem(.ok, item, detail + "\(key.publicKey), services may write to \(settings.subject)")
         }
         return [key] + checkup.trustItem(title, settings.caFile)

@@ -41,14 +41,14 @@ extension WebPushSettings {
             \WebPushSettings.vapidKeyFile,
             .path,
             presence: .required,
-            "Private key of the VAPID pair, a PEM file that nobody else may read; `fanfare vapid-keys` makes one."
+            "Private key of the VAPID pair, a PEM file readable only by the daemon's user; `fanfare vapid-keys` makes one."
         ),
         .init(
             "subject",
             \WebPushSettings.subject,
             .contact,
             presence: .required,
-            "Whom push services may write to about these pushes."
+            "The contact for push services about these pushes."
         ),
         .init(
             "allowed_hosts",

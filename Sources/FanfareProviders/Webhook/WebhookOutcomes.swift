@@ -19,13 +19,13 @@ extension Outcome {
     package static var webhookForbidden: Outcome { Outcome(rawValue: 238) }
     /// Webhook 404.
     package static var webhookNotFound: Outcome { Outcome(rawValue: 239) }
-    /// As ``goneWebhook``, kept by the prune fuse.
+    /// As ``goneWebhook``, kept by the pruning breaker.
     package static var webhookGone: Outcome { Outcome(rawValue: 240) }
     /// Webhook 405.
     package static var webhookMethodNotAllowed: Outcome { Outcome(rawValue: 241) }
     /// Webhook 413.
     package static var webhookPayloadTooLarge: Outcome { Outcome(rawValue: 242) }
-    /// As ``goneWebhookInvalidEndpoint``, kept by the prune fuse.
+    /// As ``goneWebhookInvalidEndpoint``, kept by the pruning breaker.
     package static var webhookInvalidEndpoint: Outcome { Outcome(rawValue: 243) }
 }
 
@@ -41,32 +41,32 @@ extension OutcomeBlock {
                 keptAs: .webhookInvalidEndpoint,
                 "The device has no URL, or no signing secret, that can be used; the device is disabled."
             ),
-            OutcomeRow(.webhookStatus4xx, "status_4xx", "A 4xx status that is in no table."),
+            OutcomeRow(.webhookStatus4xx, "status_4xx", "A 4xx status without a known meaning."),
             OutcomeRow(.webhookStatus3xx, "status_3xx", "A redirect; Fanfare follows none."),
             OutcomeRow(.webhookStatusOther, "status_other", "A status outside 200 to 599."),
-            OutcomeRow(.webhookBadRequest, "bad_request", "The webhook does not take such a body."),
+            OutcomeRow(.webhookBadRequest, "bad_request", "The webhook does not accept the body."),
             OutcomeRow(
                 .webhookUnauthorized,
                 "unauthorized",
-                "The webhook refused the signature, or wants to be logged in to."
+                "The webhook refused the signature, or requires a login."
             ),
             OutcomeRow(
                 .webhookForbidden,
                 "forbidden",
-                "The webhook, or something in front of it, lets nobody in from here."
+                "The webhook, or a proxy in front of it, denies access."
             ),
             OutcomeRow(
                 .webhookNotFound,
                 "not_found",
                 "Nothing is at the webhook's URL; the device is kept, since a deployment may say the same."
             ),
-            OutcomeRow(.webhookGone, "gone", "The webhook answered 410; the device is kept by the prune fuse."),
-            OutcomeRow(.webhookMethodNotAllowed, "method_not_allowed", "The webhook takes no POST."),
+            OutcomeRow(.webhookGone, "gone", "The webhook answered 410; the device is kept by the pruning breaker."),
+            OutcomeRow(.webhookMethodNotAllowed, "method_not_allowed", "The webhook does not accept POST."),
             OutcomeRow(.webhookPayloadTooLarge, "payload_too_large", "The body is over the webhook's limit."),
             OutcomeRow(
                 .webhookInvalidEndpoint,
                 "invalid_endpoint",
-                "The device has no URL, or no signing secret, that can be used; it is kept by the prune fuse."
+                "The device has no URL, or no signing secret, that can be used; it is kept by the pruning breaker."
             ),
         ]
     )

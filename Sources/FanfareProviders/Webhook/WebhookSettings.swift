@@ -34,7 +34,7 @@ extension WebhookSettings {
             .hosts,
             presence: .required,
             """
-            Which hosts may be posted to, since whoever registers a webhook names one; `*` for every one whose address is \
+            Which hosts may be posted to, because registrations name them; `*` for every one whose address is \
             public. In the environment: separated by commas.
             """
         ),

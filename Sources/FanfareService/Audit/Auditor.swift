@@ -104,9 +104,9 @@ struct Auditor {
         context.audit.found(figure, by: check)
         let metadata = Logger.Metadata([.detail: "\(check): \(finding.detail)", .count: "\(stored.found)"])
         if stored.before == 0 && stored.found > 0 {
-            context.logger.warning("the audit found what should not be", metadata: metadata)
+            context.logger.warning("audit: problem found", metadata: metadata)
         } else if stored.before > 0 && stored.found == 0 {
-            context.logger.notice("the audit finds that all is well again", metadata: metadata)
+            context.logger.notice("audit: recovered", metadata: metadata)
         }
     }
 }

@@ -186,7 +186,7 @@ struct BatchDraft {
         return PairResult(position: Int32(position), outcome: outcome, followUp: .prune(evidence))
     }
 
-    /// What is decided about a pair whatever is in it; nil if it is to be sent, and for audiences that the provider keeps.
+    /// What is decided about a pair whatever is in it; nil if it is to be sent, and for audiences that the provider manages.
     private mutating func decideUnasked(_ position: Int, _ device: DeviceRow) -> PairResult? {
         let eventID = batch.eventID(at: position)
         if let outcome = verdicts.outcome(of: eventID) {
@@ -242,7 +242,7 @@ struct BatchDraft {
         return history
     }
 
-    /// Decides the one request for an audience that the provider keeps: there is no device.
+    /// Decides the one request for an audience that the provider manages: there is no device.
     private mutating func decideNative(_ position: Int, _ audience: NativeAudience, eventID: Int64) -> PairResult? {
         guard let event = events[eventID] else {
             return PairResult(position: Int32(position), outcome: .expired)

@@ -62,7 +62,8 @@ struct Suppressions {
     ///   - suppressions: whom its rule does not disturb.
     ///   - now: the time by the database, in microseconds since 1970.
     /// - Returns: the statement.
-    static func look(at batch: ClaimedBatch, by suppressions: RuleSuppressions, now: Microseconds) -> FetchSuppressions {
+    static func look(at batch: ClaimedBatch, by suppressions: RuleSuppressions, now: Microseconds) -> FetchSuppressions
+    {
         FetchSuppressions(
             deviceIDs: batch.deviceIDs,
             target: batch.target,

@@ -77,7 +77,7 @@ final class Controller: Stage {
         let count = context.database.open.abandonAll()
         guard count > 0 else { return }
         context.logger.warning(
-            "the database does not answer; all sessions begin anew",
+            "the database does not respond; reconnecting all sessions",
             metadata: .init([.count: "\(count)"])
         )
     }
@@ -163,7 +163,7 @@ private struct Tenure {
             context.database.open.abandon(session)
             let waited = (ContinuousClock.now - session.since).inMicroseconds / Micros.millisecond
             context.logger.warning(
-                "a session waits for an answer that the database is not at work for; it begins anew",
+                "database session stalled; reconnecting",
                 metadata: .init([.durationMilliseconds: "\(waited)"])
             )
         }

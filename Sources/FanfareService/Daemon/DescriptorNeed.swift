@@ -49,10 +49,10 @@ package struct DescriptorNeed: Equatable {
     package func log(_ limit: DescriptorLimit, to logger: Logger) {
         let metadata = Logger.Metadata([.descriptorsNeeded: "\(count)", .descriptorLimit: "\(limit.soft)"])
         guard limit.soft < UInt64(count) else {
-            return logger.info("there are file descriptors for all that is configured", metadata: metadata)
+            return logger.info("file descriptor limit OK", metadata: metadata)
         }
         logger.warning(
-            "fewer file descriptors are allowed than can be needed; what gets none waits, and is tried again",
+            "file descriptor limit too low; requests without a descriptor are retried",
             metadata: metadata
         )
     }

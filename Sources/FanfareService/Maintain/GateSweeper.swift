@@ -54,7 +54,7 @@ struct GateSweeper {
             context.counters.closed(ended)
             if ended > 0 {
                 context.logger.notice(
-                    "batches of what was aborted were ended",
+                    "aborted batches were ended",
                     metadata: .init([.app: "\(gate.app)", .count: "\(ended)"])
                 )
             }

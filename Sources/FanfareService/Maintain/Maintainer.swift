@@ -95,7 +95,7 @@ struct Maintenance {
         guard limits != events else { return }
         for (app, types) in events where limits[app] != types {
             guard try connection.run(LimitEvents(app: app, events: types)).first == true else { continue }
-            context.logger.notice("types that rules may take have changed", metadata: .init([.app: "\(app)"]))
+            context.logger.notice("the event types allowed for rules have changed", metadata: .init([.app: "\(app)"]))
         }
         limits = events
     }

@@ -59,7 +59,7 @@ struct AudiencePlanner {
     ) throws(PostgresError) {
         _ = try connection.runReturningCount(NotePlanProblem(eventID: match.eventID, problem: problem))
         context.logger.notice(
-            "a rule took an event and could not be planned for it",
+            "a rule matched an event and could not be planned for it",
             metadata: .about(match.eventID, ofTrace: match.traceID, [.detail: "\(problem)"])
         )
     }
@@ -187,7 +187,7 @@ extension AudiencePlanner {
     /// Nobody else would ever tell that these devices got nothing.
     private func warn(of unusable: Int, in match: DeferredMatch) {
         context.logger.warning(
-            "an event names tokens that are none, or subscriptions that nobody registered; they get no push",
+            "an event names invalid tokens or unregistered subscriptions; they get no push",
             metadata: .about(match.eventID, ofTrace: match.traceID, [.count: "\(unusable)"])
         )
     }

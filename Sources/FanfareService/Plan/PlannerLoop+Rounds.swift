@@ -34,7 +34,8 @@ extension PlannerLoop {
             let choice = try chosen(on: track, connection)
             let round =
                 way == .suspects
-                ? PlanRoundSummary(try connection.run(track.quarantined(choice))) : try planSet(track, choice, connection)
+                ? PlanRoundSummary(try connection.run(track.quarantined(choice)))
+                : try planSet(track, choice, connection)
             if !round.quarantine.isEmpty { context.bells.quarantine.ring() }
             // The session itself says so only when the backlog of an outage is drained, which may take long.
             context.outage.works(Planner.name)
@@ -166,7 +167,7 @@ extension PlannerLoop {
         }
         if taken > 1 {
             context.logger.debug(
-                "a set of events could not be planned; smaller ones are tried",
+                "a set of events could not be planned; retrying smaller sets",
                 metadata: .init([.error: "\(error)", .count: "\(taken)"])
             )
             tracks[way].limit.failed(taken, tookTooLong: error.isCancelled)
@@ -181,7 +182,11 @@ extension PlannerLoop {
         guard taken > 0 else { return }
         guard taken == 1 else { return tracks[.main].limit.failed(taken, tookTooLong: true) }
         let lost = PostgresError(.cancelled, message: "the session was lost while the event was planned")
-        try quarantined(by: tracks[.main].quarantined(chosen(on: tracks[.main], connection), limit: 1), lost, connection)
+        try quarantined(
+            by: tracks[.main].quarantined(chosen(on: tracks[.main], connection), limit: 1),
+            lost,
+            connection
+        )
     }
 
     private mutating func quarantined(

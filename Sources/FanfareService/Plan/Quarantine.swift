@@ -116,7 +116,9 @@ struct Quarantine {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
-        guard let refused = try connection.run(RefuseQuarantinedEvent(event: event, detail: detail)).first else { return }
+        guard let refused = try connection.run(RefuseQuarantinedEvent(event: event, detail: detail)).first else {
+            return
+        }
         context.counters.ended([Int32(EventFate.refused.rawValue): 1])
         context.logger.error(
             "an event was refused: planning it failed",

@@ -76,7 +76,7 @@ struct WakeListener {
         context.status.listening(failure == nil)
         if let failure, !warned {
             context.logger.warning(
-                "notifications do not come; events are found by polling",
+                "notifications do not arrive; events are found by polling",
                 metadata: .init([.error: "\(failure)"])
             )
         }

@@ -135,7 +135,7 @@ final class QueryDesk {
         }
         switch answer {
         case .success(let users) where users.count == 0:
-            try end(question, as: .planned, "rule \(name): to.users_sql finds nobody", on: connection)
+            try end(question, as: .planned, "rule \(name): to.users_sql finds no user", on: connection)
         case .success(let users):
             let statement = PlanUsers(question, users: users.array, batchSize: context.settings.batchSize)
             turn.batches = try connection.run(statement).first?.batches ?? 0
@@ -218,7 +218,7 @@ extension QueryDesk {
         metadata[.error] = "\(error)"
         metadata[.sqlState] = error.sqlState.map { "\($0)" }
         if isNews {
-            context.logger.warning("users_sql failed; what it fails three times for is refused", metadata: metadata)
+            context.logger.warning("users_sql failed; events are refused after three failures", metadata: metadata)
         }
         guard turn.refusal != nil else { return }
         let message: Logger.Message = "an event was refused: its rule's users_sql failed three times"

@@ -17,7 +17,7 @@ struct OpenBatch {
     /// Slots held since its pairs were marked as attempted: no more than are undecided.
     private(set) var window: Int
     var isDirty = false
-    /// Answers that the prune fuse has not counted yet.
+    /// Answers that the pruning breaker has not counted yet.
     private var uncounted = PruneCounts()
     /// Pairs with evidence against their tokens that no fuse has let through yet, as it came.
     private var unjudged: [Int32] = []

@@ -138,7 +138,7 @@ final class Recorder: Stage {
 
     private func logLost(_ count: Int) {
         context.logger.warning(
-            "batches were no longer ours when they were closed",
+            "batches were no longer owned when they were closed",
             metadata: .init([.count: "\(count)"])
         )
     }

@@ -54,7 +54,7 @@ struct AnswerJudge {
         default: break
         }
         if verdict.isUnrecognized {
-            let message: Logger.Message = "an answer is in no table; it was judged by its status"
+            let message: Logger.Message = "unrecognized provider response; classified by HTTP status"
             tell(.warning, message, answer, verdict, pair: pair, batch: batch)
         }
         return verdict

@@ -49,7 +49,7 @@ extension SenderDesk {
         let unanswered = answers.filter { $0.fate == .ambiguous }
         guard let first = unanswered.first else { return }
         context.logger.notice(
-            "a connection to a provider was lost; what it leaves unanswered is sent once more",
+            "provider connection lost; unanswered requests are sent again",
             metadata: target.metadata([.count: "\(unanswered.count)", .error: "\(first.detail)"])
         )
     }

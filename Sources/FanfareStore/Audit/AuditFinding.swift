@@ -64,7 +64,7 @@ extension AuditFinding {
         count = plans.count
         oldest = plans.map(\.createdAt).min()
         let events = Self.list("event", plans.map(\.eventID))
-        detail = plans.isEmpty ? "none" : "the audience is not walked further of " + events
+        detail = plans.isEmpty ? "none" : "audience expansion stalled for " + events
     }
 
     /// Judges closed batches.

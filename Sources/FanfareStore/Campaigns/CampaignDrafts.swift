@@ -82,7 +82,7 @@ package struct RefuseCampaign: PostgresStatement {
     /// - Parameters:
     ///   - id: the campaign's.
     ///   - version: that was judged.
-    ///   - reason: what is wrong with it, where, and how to mend it.
+    ///   - reason: what is wrong with it, where, and how to fix it.
     package init(id: Int32, version: Int32, reason: String) {
         (self.id, self.version, self.reason) = (id, version, reason)
     }

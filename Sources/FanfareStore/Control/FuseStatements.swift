@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Adds this daemon's answers to those that the prune fuses of all daemons go by.
+/// Adds this daemon's answers to those that the pruning breakers of all daemons go by.
 ///
 /// Committed before ``RecentAnswers`` is asked, and so of two daemons that have evidence at the same time one at least knows of
 /// the other's. The commit does not wait for the disk: the one that records what these counts are about will, and comes after.
@@ -157,7 +157,7 @@ package struct BlowFuse: PostgresStatement {
         binds.append(key.environment)
         binds.append(strength.word)
         binds.append(
-            "too many tokens seem dead, on \(strength.word) evidence: none is pruned; look at the provider's answers and the "
+            "too many tokens reported invalid, on \(strength.word) evidence: pruning is stopped; check the provider's answers and the "
                 + "credentials, then run `fanfare devices resume-pruning --app \(key.app)`"
         )
     }

@@ -32,7 +32,7 @@ package struct FeedbackItem: Equatable {
     package let app: String
     package let provider: String
     package let environment: String
-    /// 0 where the provider keeps the audience.
+    /// 0 where the provider manages the audience.
     package let deviceID: Int64
     package let userID: String?
     /// Of the token in hexadecimal; nil for a device that was forgotten.

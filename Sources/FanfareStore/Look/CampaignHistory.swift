@@ -163,7 +163,7 @@ package struct CampaignWaves: PostgresStatement {
         self.run = run
     }
 
-    /// One instant.
+    /// The same moment.
     package struct Row: Sendable {
         package let dueAt: Timestamp
         /// How far clocks are ahead of UTC that show the campaign's time then.

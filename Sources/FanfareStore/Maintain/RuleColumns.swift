@@ -6,7 +6,7 @@ package struct RuleColumns: Equatable {
     package var whenPath: String?
     package var audience: String
     package var audiencePath: String?
-    /// Who keeps the audience; nil if Fanfare does.
+    /// Who manages the audience; nil if Fanfare does.
     package var nativeProvider: String?
     package var devicesPath: String?
     package var kind: String

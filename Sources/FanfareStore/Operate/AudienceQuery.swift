@@ -14,7 +14,7 @@ package struct AudienceQuery {
     /// Whether `named` is there.
     var isOfQuery: Bool { !prologue.isEmpty }
 
-    /// Takes a rule and an event; nil for an audience that a provider keeps, or that a query gives.
+    /// Takes a rule and an event; nil for an audience that a provider manages, or that a query gives.
     ///
     /// - Parameters:
     ///   - definition: the rule.

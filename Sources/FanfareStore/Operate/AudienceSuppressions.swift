@@ -70,7 +70,8 @@ extension AudienceQuery {
                 binds: [rule.app]
             ).rows[0][0] == "t"
         guard
-            rule.suppressions.asks(in: rule.lane, isAppQuiet: isQuiet) || !rule.suppressions.caps.isEmpty || rule.groups.holdout != nil
+            rule.suppressions.asks(in: rule.lane, isAppQuiet: isQuiet) || !rule.suppressions.caps.isEmpty
+                || rule.groups.holdout != nil
         else { return [:] }
         let own = Self.binds(rule, times)
         let sql = suppressionsSQL

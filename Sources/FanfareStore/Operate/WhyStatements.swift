@@ -5,7 +5,7 @@ public struct WhyRow: Sendable {
     package let at: Timestamp
     /// The app and the rule, as in `shop/order-shipped`; nil where it is about the event.
     public let rule: String?
-    /// The device, 0 for an audience that a provider keeps; nil where it is about the event, a rule or the user.
+    /// The device, 0 for an audience that a provider manages; nil where it is about the event, a rule or the user.
     public let deviceID: Int64?
     /// Where the device is pushed to.
     public let provider: String?

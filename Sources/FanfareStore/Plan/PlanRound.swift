@@ -264,7 +264,7 @@ private let namesNobodySQL = """
                 WHEN 'array' THEN 'an array, where a string names one'
                 WHEN 'null' THEN 'null, where a string names one'
                 WHEN 'string' THEN quote_literal(m.recipients ->> 0) || ', which names nobody'
-                ELSE 'nobody in this payload'
+                ELSE 'no recipient in this payload'
             END)
     END
     """

@@ -56,7 +56,7 @@ extension ServiceGroup {
             if ending == .finished, let since = watcher.drainingSince.withLock({ $0 }) {
                 let spent = (Clocks.steady - since) / Micros.millisecond
                 logger.notice(
-                    "drained: what was in flight is recorded",
+                    "drained; pushes in flight are recorded",
                     metadata: .init([.durationMilliseconds: "\(spent)"])
                 )
             }

@@ -47,7 +47,7 @@ struct ByteWindow {
             if hasBareReturns { endLines(from: bytes.count - data.count) }
             return true
         } catch {
-            throw ToolError(.failed, "what is imported cannot be read further: \(error.localizedDescription)")
+            throw ToolError(.failed, "the import cannot be read further: \(error.localizedDescription)")
         }
     }
 

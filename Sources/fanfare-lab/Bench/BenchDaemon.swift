@@ -35,7 +35,7 @@ struct BenchDaemon: AsyncParsableCommand {
     @Option(help: "What the daemon sends over.")
     var transport = BenchTransportKind.engine
 
-    @Flag(help: "Have the daemon listen for HTTP as well, which nobody asks: what the API costs at rest.")
+    @Flag(help: "Have the daemon listen for HTTP as well, without requests: what the API costs at rest.")
     var api = false
 
     @Option(help: "An https origin to push to instead, answering 200 to POST /3/device/…")

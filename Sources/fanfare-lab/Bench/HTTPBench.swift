@@ -142,7 +142,7 @@ struct HTTPBench: Sendable {
         for thread in threads { thread.join() }
         let seconds = Double(KernelClock.monotonic.microseconds - start) / 1_000_000
         let taken = try (results.take(timeout: .zero) ?? []).flatMap { try $0.get() }
-        guard !taken.isEmpty else { throw BenchError("nobody was answered") }
+        guard !taken.isEmpty else { throw BenchError("no request was answered") }
         return Answers(microseconds: taken.sorted(), seconds: seconds)
     }
 }

@@ -10,7 +10,7 @@ struct Dev: AsyncParsableCommand {
         abstract: "Run everything with nothing configured: PostgreSQL, simulated push services, the daemon and a demo.",
         discussion: """
             Shows the pushes that an UPDATE causes on a device of each provider, then waits for yours until Ctrl-C. All files \
-            are kept in one folder; delete it to begin anew. Nothing leaves this machine: the devices and the push service are simulated, \
+            are kept in one folder; delete it to start over. Nothing leaves this machine: the devices and the push service are simulated, \
             unless you open the demo's page and have your browser subscribe, at the push service of its maker.
             """
     )
@@ -72,7 +72,7 @@ struct Dev: AsyncParsableCommand {
         await stack.stop()
         console.line()
         let kept = stack.keepsDatabase ? "the database and the logs" : "the logs, but no database"
-        console.line("Stopped. \(dir) holds \(kept); delete it to begin anew.")
+        console.line("Stopped. \(dir) holds \(kept); delete it to start over.")
     }
 
     private func tour(_ stack: DevStack, _ console: DevConsole) async throws {

@@ -8,10 +8,10 @@ private let everyone = Providers.names.map(\.rawValue).joined(separator: ", ")
 struct MessageProblemTests {
     @Test(
         arguments: [
-            (["token": "x"], "message.token", "says whom to reach"),
-            (["topic": "x"], "message.topic", "says whom to reach"),
-            (["condition": "x"], "message.condition", "says whom to reach"),
-            (["fid": "x"], "message.fid", "says whom to reach"),
+            (["token": "x"], "message.token", "names a target"),
+            (["topic": "x"], "message.topic", "names a target"),
+            (["condition": "x"], "message.condition", "names a target"),
+            (["fid": "x"], "message.fid", "names a target"),
             (["message": ["data": [:]]], "message.message", "wraps the message again"),
             (["notificaton": [:]], "message.notificaton", "unknown key"),
             (["notification": ["text": "x"]], "message.notification.text", "unknown key"),

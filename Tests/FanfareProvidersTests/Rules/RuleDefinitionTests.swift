@@ -68,7 +68,7 @@ struct RuleDefinitionTests {
             (["name": nil], "name", "is missing or empty", "give the name"),
             (["app": ""], "app", "is missing or empty", "give the app"),
             (["event": 3], "event", "is a number", "a string is needed"),
-            (["to": nil], "to", "is missing", "say whom the rule reaches"),
+            (["to": nil], "to", "is missing", "say which devices the rule reaches"),
             (["to": []], "to", "is an array", "an object is needed"),
             (["message": nil], "message", "is missing or empty", "say what to send"),
             (["message": ["notification": nil]], "message", "is missing or empty", "say what to send"),
@@ -101,7 +101,7 @@ struct RuleDefinitionTests {
 
     @Test(
         arguments: [
-            ([:], "to", "says nobody"), (["users": "$.a", "topic": "b"], "to", "has users and topic"),
+            ([:], "to", "names no audience"), (["users": "$.a", "topic": "b"], "to", "has users and topic"),
             (["users": "$.a", "users_sql": "SELECT 1"], "to", "has users and users_sql"),
             (["users_sql": "SELECT 1", "tokens": "$.t"], "to", "has users_sql and tokens"),
             (["users_sql": " \n"], "to.users_sql", "is empty"), (["users_sql": 1], "to.users_sql", "is a number"),
@@ -173,7 +173,7 @@ struct RuleDefinitionTests {
     }
 
     @Test func problemsReadWell() {
-        #expect("\(RuleProblem(path: "to", reason: "says nobody", hint: "say"))" == "to: says nobody; say")
+        #expect("\(RuleProblem(path: "to", reason: "names no audience", hint: "say"))" == "to: names no audience; say")
         #expect("\(RuleProblem(path: "", reason: "is a string"))" == "is a string")
         let text = String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
         let deep = try? JSONValue(parsing: text, limits: JSONLimits(bytes: 1000, levels: 100))
@@ -186,7 +186,7 @@ struct RuleDefinitionTests {
         #expect(problem(source.setting("supersede", to: true))?.path == "supersede")
         #expect(problem(source.setting("backlog", to: "latest_per_collapse"))?.path == "backlog")
         let reason = problem(source.setting("supersede", to: true))?.reason
-        #expect(reason == "needs a plain path in to, to tell whom events are for")
+        #expect(reason == "needs a plain path in to, which names the users of an event")
         let query = rule(["to": ["users": nil, "users_sql": "SELECT 1"], "collapse": "x"])
         #expect(throws: Never.self) { try CompiledRule(json: query) }
         #expect(problem(query.setting("supersede", to: true))?.path == "supersede")

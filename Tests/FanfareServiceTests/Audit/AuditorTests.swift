@@ -124,7 +124,7 @@ struct AuditorTests {
         _ = try world.connection.runReturningCount(open)
         _ = try finding(.stalledPlans, &auditor, at: 0)
         let found = try finding(.stalledPlans, &auditor, at: 5 * Micros.minute)
-        #expect(found?.detail == "the audience is not walked further of 1 event: \(event)")
+        #expect(found?.detail == "audience expansion stalled for 1 event: \(event)")
         try world.slice()
         #expect(try finding(.stalledPlans, &auditor, at: 6 * Micros.minute)?.count == 0)
     }
@@ -228,7 +228,7 @@ struct AuditReportTests {
         )
         for look in Int64(0)...3 { try auditor.run(on: world.connection, at: look * Auditor.interval) }
         let said = "unplanned_events: no planner takes 1 event: \(event)"
-        #expect(lines.all == ["warning: the audit found what should not be: \(said)"])
+        #expect(lines.all == ["warning: audit: problem found: \(said)"])
         #expect(
             try world.connection.column(Self.health) == [
                 "audit: overdue_batches true none", "audit: unbalanced_batches true none",
@@ -244,7 +244,7 @@ struct AuditReportTests {
         #expect((report["audit"]?["unplanned_events"]?["oldest_seconds"]?.text).flatMap { Int($0) } ?? 0 >= 299)
         try world.plan()
         for look in Int64(4)...5 { try auditor.run(on: world.connection, at: look * Auditor.interval) }
-        #expect(lines.all.dropFirst() == ["notice: the audit finds that all is well again: unplanned_events: none"])
+        #expect(lines.all.dropFirst() == ["notice: audit: recovered: unplanned_events: none"])
         #expect(try world.connection.column(Self.health).allSatisfy { $0.hasSuffix(" true none") })
     }
 

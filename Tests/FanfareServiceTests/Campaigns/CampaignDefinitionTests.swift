@@ -67,7 +67,7 @@ struct CampaignDefinitionTests {
     }
 
     @Test(arguments: [
-        (#""name": "a/b""#, "name: cannot be a name"), (#""schedule": {}"#, "schedule: says no time"),
+        (#""name": "a/b""#, "name: cannot be a name"), (#""schedule": {}"#, "schedule: has neither at nor cron"),
         (#""schedule": {"cron": "* * * * *", "at": "2099-01-01T00:00"}"#, "schedule: has at and cron"),
         (#""schedule": {"at": "9 o'clock"}"#, "schedule.at: is no time of day"),
         (#""schedule": {"cron": "0 9 31 2 *"}"#, "schedule.cron: day: no such day: February has 29 at most"),

@@ -14,7 +14,7 @@ struct CampaignFunctionTests {
         (#""schedule": {"at": "2099-02-31T09:00"}"#, "schedule.at: is no time of day"),
         (#""schedule": {"at": "tomorrow"}"#, "schedule.at: is no time of day"),
         (#""schedule": {"cron": "* * * * *", "at": "2099-12-01T09:00"}"#, "schedule: has at and cron"),
-        (#""schedule": {"time_zone": "Europe/Madrid"}"#, "schedule: says no time"),
+        (#""schedule": {"time_zone": "Europe/Madrid"}"#, "schedule: has neither at nor cron"),
         (#""schedule": {"cron": 5}"#, "schedule.cron: is no string"),
         (#""schedule": "0 9 * * *""#, "schedule: is no object"),
         (
@@ -48,7 +48,7 @@ struct CampaignFunctionTests {
         ),
         (
             #""to": {}, "audience_sql": "DELETE FROM fanfare.apps RETURNING name""#,
-            "audience_sql: writes, where it shall only read"
+            "audience_sql: writes, but it must only read"
         ),
         (#""to": {}, "audience_sql": "SELECT $1""#, "audience_sql: there is no parameter $1"),
         (#""payload_sql": "SELECT '{}', 1""#, "payload_sql: has more than one column"),

@@ -113,7 +113,7 @@ struct CampaignQueryTests {
         let health = try world.connection.text(
             "SELECT ok || ' ' || detail FROM fanfare.health WHERE name = 'campaigns'"
         )
-        #expect(health == "false 0 newest versions are refused, 1 runs of the last day failed")
+        #expect(health == "false no rejected versions, 1 failed runs in the last day")
         #expect(try world.campaign("c", "state") == "active", "the schedule goes on")
     }
 
@@ -279,7 +279,7 @@ struct CampaignQueryTests {
         try world.connection.run(StoreForeignEvent(channel: "digest.shop.s", payload: "{}"))
         try world.connection.execute("RESET ROLE")
         try world.plan()
-        #expect(try world.fate(event) == "unmatched", "no rule took it")
+        #expect(try world.fate(event) == "unmatched", "no rule matched")
         let detail = "SELECT detail FROM fanfare.events WHERE type = 'digest.shop.s'"
         #expect(try world.connection.column(detail) == ["events of this type are emitted by Fanfare only"])
     }

@@ -246,7 +246,7 @@ struct CanaryTests {
         (#"{"devices": 0}"#, "canary.devices: is no whole number"),
         (#"{"devices": 1.5}"#, "canary.devices: is no whole number"),
         (#"{"share": "1%", "devices": 5}"#, "canary: has share and devices"),
-        (#"{"wait": "1m"}"#, "canary: says not who goes first"),
+        (#"{"wait": "1m"}"#, "canary: has neither share nor devices"),
         (#"{"share": "1%", "wait": "8d"}"#, "canary.wait: is no duration"),
         (#"{"share": "1%", "wait": "0s"}"#, "canary.wait: is no duration"),
         (#"{"share": "1%", "max_failed": "101%"}"#, "canary.max_failed: is no share"),

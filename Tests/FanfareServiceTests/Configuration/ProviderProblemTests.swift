@@ -43,7 +43,7 @@ import Testing
     @Test func aPasswordNeedsItsCertificate() {
         #expect(
             app("apns", "topic: a.b, \(Self.key), certificate_password_file: p") == [
-                "fanfare.yaml:3:109: apps.shop.apns.certificate_password_file: is of no use without `certificate_file`"
+                "fanfare.yaml:3:109: apps.shop.apns.certificate_password_file: has no effect without `certificate_file`"
             ]
         )
     }

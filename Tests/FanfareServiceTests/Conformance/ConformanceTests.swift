@@ -168,7 +168,7 @@ struct ConformanceTests {
                 ),
             ])
         }
-        #expect(log.contains { $0.contains("an answer is in no table") })
+        #expect(log.contains { $0.contains("unrecognized provider response") })
     }
 
     @Test(arguments: ConformanceTable.all)

@@ -116,7 +116,7 @@ struct RefusalTests {
                 ),
             ])
         }
-        #expect(log.contains { $0.contains("an answer is in no table") && $0.contains("BrandNewRule") })
+        #expect(log.contains { $0.contains("unrecognized provider response") && $0.contains("BrandNewRule") })
         #expect(log.contains { $0.contains("INVALID_ARGUMENT message.android.ttl") })
         #expect(!log.contains { $0.contains("secret") })
     }

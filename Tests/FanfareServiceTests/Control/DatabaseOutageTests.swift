@@ -75,7 +75,7 @@ struct DatabaseOutageTests {
         let lines = log.end()
         #expect(lines.count == 3)
         #expect(lines[0].hasPrefix("WARNING  the database is not reachable error="))
-        #expect(lines[1].hasPrefix("WARNING  the database takes no writes, as a standby does; database.url must lead"))
+        #expect(lines[1].hasPrefix("WARNING  the database is read-only, as a standby is; database.url must lead"))
         #expect(lines[1].contains(" duration_ms=2000 ") && lines[1].hasSuffix(" sqlstate=25006 stage=control"))
         #expect(lines[2] == "NOTICE   the database is reachable again duration_ms=3000")
     }
@@ -158,7 +158,7 @@ struct SessionOutageTests {
         #expect(run("SELECT", in: one))
         let lines = log.end()
         #expect(
-            lines.count == 1 && lines[0].hasPrefix("INFO     a database session was lost; it begins anew error="),
+            lines.count == 1 && lines[0].hasPrefix("INFO     database session lost; reconnecting error="),
             "\(lines)"
         )
     }

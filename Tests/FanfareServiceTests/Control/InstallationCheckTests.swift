@@ -48,7 +48,7 @@ struct InstallationCheckTests {
             "this database belongs to installation staging, the configuration says here"
         ),
         (
-            "DELETE FROM fanfare.installation", "SELECT fanfare.adopt('here')", "nobody has adopted this database"
+            "DELETE FROM fanfare.installation", "SELECT fanfare.adopt('here')", "this database is not adopted"
         ),
         (
             "UPDATE fanfare.schema_version SET version = 9, oldest_daemon = 9",
@@ -74,7 +74,7 @@ struct InstallationCheckTests {
         #expect(work() != nil && !session.isRefused && session.generation == 2)
         let lines = log.end()
         #expect(lines.count == 2)
-        #expect(lines[0].hasPrefix("ERROR    nothing is sent from this database until that is mended error="))
+        #expect(lines[0].hasPrefix("ERROR    nothing is sent from this database until this is fixed error="))
         #expect(lines[0].contains(reason) && lines[0].contains(" Hint: "))
         #expect(lines[1].hasPrefix("NOTICE   the database is reachable again"))
     }

@@ -32,11 +32,11 @@ struct LogRecipeTests {
         ),
         line(
             .warning,
-            "an answer is in no table; it was judged by its status",
+            "unrecognized provider response; classified by HTTP status",
             [.reason: "status_4xx", .error: "Odd"]
         ),
         line(.info, "nothing is sent of an event", [.eventID: "8", .eventType: "flash.ofer", .eventFate: "unmatched"]),
-        line(.notice, "drained: what was in flight is recorded", [.durationMilliseconds: "3"]),
+        line(.notice, "drained; pushes in flight are recorded", [.durationMilliseconds: "3"]),
     ].joined()
 
     private static func line(
@@ -55,7 +55,7 @@ struct LogRecipeTests {
         ["2 accepted", "1 gone"], ["1 apns gone Unregistered"], ["push accepted"], ["push accepted"],
         ["push not accepted"],
         ["push not accepted"], ["1 flash.ofer unmatched"], ["1 2026-09-21T14:13"], ["shop 40"],
-        ["1 an answer is in no table; it was judged by its status Odd -"],
+        ["1 unrecognized provider response; classified by HTTP status Odd -"],
     ]
 
     @Test func theyPrintWhatTheySay() throws {

@@ -79,8 +79,8 @@ struct FeedbackDeskTests {
         #expect(try told() == ["ears", "late"])
         let lines = log.end().filter { $0.contains("feedback.hook=ears") }
         #expect(lines.count == 2)
-        #expect(lines.first?.contains("a hook does not take feedback") == true)
-        #expect(lines.last?.contains("a hook takes feedback again") == true)
+        #expect(lines.first?.contains("a feedback hook fails") == true)
+        #expect(lines.last?.contains("a feedback hook works again") == true)
     }
 
     @Test func aHookOfWhichNothingCanBeWrittenDownHoldsUpNoOther() throws {
@@ -93,6 +93,6 @@ struct FeedbackDeskTests {
         for _ in 0..<2 { try turn() }
         #expect(try told() == ["late"])
         try world.connection.execute("DROP TRIGGER refuse ON fanfare.feedback_cursors")
-        #expect(log.end().count { $0.contains("the database refuses what is done for a hook") } == 1)
+        #expect(log.end().count { $0.contains("a database statement of a feedback hook failed") } == 1)
     }
 }

@@ -292,7 +292,7 @@ struct FeedbackLogTests {
             "SELECT ok, detail FROM fanfare.health WHERE name = 'feedback: crm'"
         ).rows
         #expect(health.first?[0] == "f")
-        #expect(health.first?[1]?.contains("1 batches were forgotten") == true)
+        #expect(health.first?[1]?.contains("1 batches were deleted") == true)
         #expect(try world.connection.number("SELECT fanfare.replay_feedback('crm', '-infinity')") == 1)
         #expect(try world.connection.text("SELECT lost FROM fanfare.feedback_state") == "0")
         // Of one that was told in part the rest is lost, of one that was told whole nothing.
@@ -348,7 +348,7 @@ struct FeedbackLogTests {
             FeedbackBody.json(Self.item(1, outcome: outcome, isDisabled: isDisabled))["type"]?.stringValue
         }
         #expect(types == ["device.disabled", "push.failed", "push.failed", "push.accepted"])
-        #expect(FeedbackBody.json(Self.item(0))["device_id"] == .null, "the provider keeps the audience")
+        #expect(FeedbackBody.json(Self.item(0))["device_id"] == .null, "the provider manages the audience")
     }
 
     @Test func aBodyEndsBeforeItIsTooLong() throws {

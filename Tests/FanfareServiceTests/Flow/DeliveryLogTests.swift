@@ -43,7 +43,7 @@ struct DeliveryLogTests {
         }
         let told = try lines.map { try JSONValue(parsing: $0) }
         let written = told.count { $0["msg"] == "push not accepted" && $0["reason"] == "Unregistered" }
-        let left = told.filter { $0["msg"] == "more of these lines were left out" && $0["reason"] == "Unregistered" }
+        let left = told.filter { $0["msg"] == "more of these lines were suppressed" && $0["reason"] == "Unregistered" }
         #expect(left.allSatisfy { $0["log.like"] == "push not accepted" && $0["rule.name"] == "many" })
         let counts = left.compactMap { $0["count"]?.numberValue?.integer }
         #expect(written > 0 && !counts.isEmpty)

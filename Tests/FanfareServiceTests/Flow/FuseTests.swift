@@ -16,7 +16,7 @@ struct FuseTests {
     private static let alarm = """
         SELECT EXISTS (SELECT FROM fanfare.health WHERE name = 'alarm: prune_fuse/shop/production' AND NOT ok)
         """
-    private static let message = "too many tokens seem dead; nothing is pruned until an operator has looked"
+    private static let message = "too many invalid tokens; pruning is stopped until an operator resumes it"
 
     @Test func whenTooManyTokensSeemDeadPruningStopsUntilAnOperatorHasLooked() async throws {
         let lines = try await Flow.run({ $0.send.batch = 500 }) { first in

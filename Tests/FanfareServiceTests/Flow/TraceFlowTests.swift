@@ -75,7 +75,7 @@ struct TraceFlowTests {
         // Each event, and each push of it.
         #expect(told.withLock { Self.counts($0) } == [Self.ids[0]: 12, Self.ids[1]: 6, "none": 6])
         let lines = try log.map { try JSONValue(parsing: $0) }
-        for (message, each) in [("push accepted", 5), ("a rule took an event and could not be planned for it", 1)] {
+        for (message, each) in [("push accepted", 5), ("a rule matched an event and could not be planned for it", 1)] {
             let traces = lines.filter { $0["msg"]?.stringValue == message }
                 .map { $0["trace_id"]?.stringValue ?? "none" }
             #expect(Self.counts(traces) == [Self.ids[0]: 2 * each, Self.ids[1]: each, "none": each], "\(message)")

@@ -63,7 +63,9 @@ struct GateQueueTests {
         _ = try emitBoth()
         let requests = try world.requests(gates: [])
         #expect(
-            try world.connection.run(ClaimBatches(requests: requests, owner: 1, leaseToken: 1)).map(\.gate) == [0, 0, 0]
+            try world.connection.run(ClaimBatches(requests: requests, owner: 1, leaseToken: 1)).map(\.gate) == [
+                0, 0, 0,
+            ]
         )
         #expect(try waiting(where: "owner IS NULL AND gate_id = \(gate)") == 3)
     }

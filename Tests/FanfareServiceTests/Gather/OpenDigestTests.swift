@@ -288,7 +288,7 @@ struct DigestRuleTests {
         #expect(explained.first?.body.contains("1: 7") == true)
         let judgement = try #require(try await tools.judge(set, example, try toolConfiguration()).first)
         #expect(judgement.isMatched)
-        #expect(judgement.text.contains("gathered with all by 'ann', and pushed as one 10m after the first of them"))
+        #expect(judgement.text.contains("combined by 'ann' and sent as one push 10m after the first of them"))
         let other = try await tools.judge(set, ExampleEvent(payload: #"{"u": "ann", "n": 8}"#), try toolConfiguration())
         #expect(other.first?.isMatched == false && other.first?.gathered == nil)
     }

@@ -37,7 +37,7 @@ struct ImportProcessTests {
             #expect(try sql("SELECT line FROM fanfare.imports WHERE finished_at IS NULL") == ["2002"])
 
             let run = try await fanfare(arguments, environment: environment)
-            #expect(run.status == 0 && run.errors.contains("fanfare: goes on at line 2002"))
+            #expect(run.status == 0 && run.errors.contains("fanfare: continues at line 2002"))
             let tally = try JSONValue(parsing: run.output.joined())
             #expect(tally["read"] == 4500 && tally["new"] == 4499)
             #expect(tally["skipped"] == ["older than what is here": 1])

@@ -69,13 +69,13 @@ struct FateTests {
         for (type, payload, detail) in [
             ("e", #"{"members": ["ann"]}"#, nil), ("e", #"{"members": ["a stranger"]}"#, nil),
             ("e", #"{"members": [{"id": "ann"}, "ann"]}"#, nil), ("e", #"{"members": 7}"#, nil),
-            ("e", "{}", "rule members: to.users finds nobody in this payload"),
-            ("e", #"{"members": []}"#, "rule members: to.users finds nobody in this payload"),
+            ("e", "{}", "rule members: to.users finds no recipient in this payload"),
+            ("e", #"{"members": []}"#, "rule members: to.users finds no recipient in this payload"),
             ("e", #"{"members": [{"id": "ann"}]}"#, "rule members: to.users finds an object, where a string names one"),
             ("e", #"{"members": [null]}"#, "rule members: to.users finds null, where a string names one"),
-            ("owned", #"{"members": ["ann"]}"#, "rule owner: to.users finds nobody in this payload"),
+            ("owned", #"{"members": ["ann"]}"#, "rule owner: to.users finds no recipient in this payload"),
             ("owned", #"{"members": ["ann"], "owner": "ann"}"#, nil),
-            ("token", "{}", "rule tokens: to.tokens finds nobody in this payload"),
+            ("token", "{}", "rule tokens: to.tokens finds no recipient in this payload"),
         ] as [(String, String, String?)] {
             let event = try world.emit(type, payload)
             try world.plan()

@@ -48,7 +48,7 @@ struct JudgementTests {
         let others = try world.emit("other")
         let wait = try loop.wakeUp(wasNotified: true, on: world.connection)
         #expect(try Set(events.map(world.fate)) == ["waiting"])
-        #expect(try world.detail(events[0]) == "waits until a daemon has checked rule shop/r")
+        #expect(try world.detail(events[0]) == "waits for a daemon to check rule shop/r")
         #expect(try world.fate(others) == "unmatched", "it is of no concern to other types")
         #expect(wait <= .milliseconds(50))
         try judge()

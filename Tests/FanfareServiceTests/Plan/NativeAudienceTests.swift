@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Audiences that a provider keeps: one pair for each event, with device 0.
+/// Audiences that a provider manages: one pair for each event, with device 0.
 @Suite(.database)
 struct NativeAudienceTests {
     static let audiences = [

@@ -97,7 +97,7 @@ struct QueryDeskTests {
         #expect(try world.fate(event) == "planned")
         #expect(try world.detail(event) == nil)
         #expect(try world.recipients(alone).isEmpty)
-        #expect(try world.detail(alone) == "rule chat: to.users_sql finds nobody")
+        #expect(try world.detail(alone) == "rule chat: to.users_sql finds no user")
         #expect(try waiting() == 0)
     }
 

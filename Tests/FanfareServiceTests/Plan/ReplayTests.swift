@@ -143,7 +143,7 @@ struct ReplayTests {
         #expect(refusal(waiting, to: "").hasPrefix("22023 | user_id: names nobody"))
         #expect(
             refusal(waiting, to: "ann").hasPrefix(
-                "55000 | rule shop/native sends to an audience that the provider keeps (fcm_topic)"
+                "55000 | rule shop/native sends to an audience that the provider manages (fcm_topic)"
             )
         )
         _ = try replay(waiting)

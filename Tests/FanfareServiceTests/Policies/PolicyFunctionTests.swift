@@ -66,15 +66,15 @@ struct PolicyFunctionTests {
         (#"{"caps": {"a": {"max": 3, "per": "1d", "x": 1}}}"#, "caps.a.x: unknown key", "known are max, per"),
         (
             #"{"caps": {"a": {"per": "1d"}}}"#, "caps.a.max: is missing",
-            "write how many a user gets at most, such as 3; who shall get none opts out"
+            "write how many a user gets at most, such as 3; a user who wants none opts out"
         ),
         (
             #"{"caps": {"a": {"max": 0, "per": "1d"}}}"#, "caps.a.max: is no whole number from 1 to 100",
-            "write how many a user gets at most, such as 3; who shall get none opts out"
+            "write how many a user gets at most, such as 3; a user who wants none opts out"
         ),
         (
             #"{"caps": {"a": {"max": 101, "per": "1d"}}}"#, "caps.a.max: is no whole number from 1 to 100",
-            "write how many a user gets at most, such as 3; who shall get none opts out"
+            "write how many a user gets at most, such as 3; a user who wants none opts out"
         ),
         (
             #"{"caps": {"a": {"max": 3, "per": "32d"}}}"#, "caps.a.per: is no duration from 1m to 31d",

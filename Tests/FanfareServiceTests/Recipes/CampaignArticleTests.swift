@@ -45,6 +45,6 @@ import Testing
         let set = try CampaignSet(RulesFile(yaml: yaml, named: "campaigns.yaml", of: .campaign).rules)
         let plan = try await toolDatabase().planCampaigns(set, prune: false)
         #expect(plan.text.contains("next 2999-12-01 09:00 America/New_York (2999-12-01 14:00 UTC)"))
-        #expect(plan.text.contains("+ shop/shop-closes\n    started by hand\n+ shop/weekly-news\n    next "))
+        #expect(plan.text.contains("+ shop/shop-closes\n    manual\n+ shop/weekly-news\n    next "))
     }
 }

@@ -79,7 +79,7 @@ struct HealthViewTests {
         try world.connection.execute("BEGIN")
         try daemon(since: "3723 s")
         let detail = try world.connection.text("SELECT detail FROM fanfare.health WHERE name = 'audit'")
-        #expect(detail == "last looked 1 h 2 min ago")
+        #expect(detail == "last run 1 h 2 min ago")
         try world.connection.execute("ROLLBACK")
         let view = try world.connection.text("SELECT pg_get_viewdef('fanfare.health'::regclass)")
         #expect(view?.contains("lasting(") == true && view?.contains("date_trunc") == false)

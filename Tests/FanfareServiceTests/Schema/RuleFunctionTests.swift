@@ -126,7 +126,7 @@ struct RuleFunctionTests {
         (#""to": {"users": "$.u", "devices": "tier == 1"}"#, "to.devices: is no jsonpath", #"begin with "$""#),
         (#""to": {"tokens": "$.t ==", "provider": "apns"}"#, "to.tokens: is no jsonpath", "$.customer_id"),
         (#""to": {"users": "$.u", "topic": "t"}"#, "to: has users and topic", "exactly one"),
-        (#""to": {"provider": "apns"}"#, "to: says nobody", "exactly one"),
+        (#""to": {"provider": "apns"}"#, "to: names no audience", "exactly one"),
         (#""to": {"everyone": "yes"}"#, "to.everyone: is not true", "true"),
         (#""to": {"topic": ["t"]}"#, "to.topic: is no string", "string"),
         (#""to": {"user": "$.u"}"#, "to.user: unknown key", "users"),

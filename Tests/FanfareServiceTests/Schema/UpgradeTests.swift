@@ -34,7 +34,10 @@ struct UpgradeTests {
                 """
             ),
             ("    reachable_since timestamptz,\n", "    reachable_since timestamptz,\n    model text,\n"),
-            ("SELECT fanfare.create_index('event_log_planned', ", "SELECT fanfare.create_index('event_log_planned_at', "),
+            (
+                "SELECT fanfare.create_index('event_log_planned', ",
+                "SELECT fanfare.create_index('event_log_planned_at', "
+            ),
             ("CREATE INDEX event_log_planned ON", "CREATE INDEX event_log_planned_at ON"),
         ] {
             precondition(sql.contains(old), "schema.sql has no \(old)")
@@ -62,7 +65,9 @@ struct UpgradeTests {
         }
         try send(batches[..<1])
         for _ in 0..<2 { try world.connection.execute(Self.next) }
-        #expect(try world.connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "2 1")
+        #expect(
+            try world.connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "2 1"
+        )
         try send(batches[1...])
         let late = try world.emit("all")
         try world.plan()
@@ -77,8 +82,12 @@ struct UpgradeTests {
         for (name, version) in [("old", 1), ("new", 2)] {
             #expect(world.connection.refusal(enter(name, version)) == nil)
         }
-        #expect(world.connection.refusal("SELECT fanfare.require_daemon(2)")?.message.contains("old (Fanfare 1") == true)
-        try world.connection.execute("DELETE FROM fanfare.instances WHERE name = 'old'; SELECT fanfare.require_daemon(2)")
+        #expect(
+            world.connection.refusal("SELECT fanfare.require_daemon(2)")?.message.contains("old (Fanfare 1") == true
+        )
+        try world.connection.execute(
+            "DELETE FROM fanfare.instances WHERE name = 'old'; SELECT fanfare.require_daemon(2)"
+        )
         #expect(world.connection.refusal(enter("old", 1))?.hint == "Upgrade Fanfare.")
         // What an upgrade makes is what a new database has.
         let upgraded = try world.connection.text(Self.shape)

@@ -66,7 +66,7 @@ struct SuppressionKeyTests {
             )
             return error?.hint
         }
-        #expect(try hint() == #"put a policy that has it, as in {"caps": {"daily": {"max": 3, "per": "1d"}}}"#)
+        #expect(try hint() == #"apply a policy that has it, as in {"caps": {"daily": {"max": 3, "per": "1d"}}}"#)
         let policies = [
             #"{"caps": {"daily": {"max": 3, "per": "1d"}}}"#,
             #"{"caps": {"daily": {"max": 3, "per": "1d"}, "weekly": {"max": 3, "per": "7d"}}}"#,

@@ -151,7 +151,12 @@ extension World {
             WHERE d.outcome <> 'retrying'
             """
         ).rows.map { row in
-            SuppressionFate(event: Int64(row[0] ?? "") ?? 0, user: row[1] ?? "", token: row[2] ?? "", outcome: row[3] ?? "")
+            SuppressionFate(
+                event: Int64(row[0] ?? "") ?? 0,
+                user: row[1] ?? "",
+                token: row[2] ?? "",
+                outcome: row[3] ?? ""
+            )
         }
     }
 

@@ -25,28 +25,28 @@ import Testing
         try world.devices(2)
         let plan = try await campaigns(["plan", "-"], input: Self.hello)
         #expect(plan.status == 0)
-        #expect(plan.output.prefix(2) == ["+ shop/hello", "    started by hand"])
+        #expect(plan.output.prefix(2) == ["+ shop/hello", "    manual"])
         let applied = try await campaigns(["apply", "-"], input: Self.hello)
         #expect(applied.status == 0 && applied.output.last?.hasPrefix("unchecked: no daemon runs") == true)
         try world.schedule()
         let list = try await campaigns(["list"])
         #expect(
             list.output == [
-                "APP   NAME   STATE   SCHEDULE         NEXT  LAST  NOTE",
-                "shop  hello  active  started by hand  -     -     -",
+                "APP   NAME   STATE   SCHEDULE  NEXT  LAST  NOTE",
+                "shop  hello  active  manual    -     -     -",
             ]
         )
         let explained = try await campaigns(["explain", "shop", "hello", "--payload", #"{"n": 1}"#])
         #expect(explained.status == 0 && explained.output.first == "shop/hello  active, version 1")
         #expect(explained.output.contains { $0.hasPrefix("  2 devices of 0 users would get it: apns 2") })
         let file = try await campaigns(["explain", "shop", "other", "--file", "-"], input: Self.hello)
-        #expect(file.status == 1 && file.errors.last == "  to mend it: It has: shop/hello.")
+        #expect(file.status == 1 && file.errors.last == "  fix: It has: shop/hello.")
         #expect(try await campaigns(["pause", "shop", "hello"]).output == ["paused"])
         let again = try await campaigns(["pause", "shop", "hello"])
         #expect(again.status == 0 && again.output == ["nothing to do"])
         let paused = try await campaigns(["start", "shop", "hello"])
         #expect(paused.status == 1 && paused.errors.first == "fanfare: campaign hello is paused")
-        #expect(paused.errors.last == "  to mend it: Run `fanfare campaigns resume` first.")
+        #expect(paused.errors.last == "  fix: Run `fanfare campaigns resume` first.")
         #expect(try await campaigns(["resume", "shop", "hello", "--json"]).output == [#"{"resumed":true}"#])
         let started = try await campaigns(["start", "shop", "hello", "--payload", #"{"n": 1}"#])
         #expect(
@@ -88,7 +88,7 @@ import Testing
         #expect(
             many.errors == [
                 "fanfare: it would reach 1001 devices now; nothing was started",
-                "  to mend it: Add --yes if that is meant.",
+                "  fix: Add --yes if that is meant.",
             ]
         )
         let yes = try await campaigns(["start", "shop", "hello", "--yes"])

@@ -63,10 +63,10 @@ import Testing
         #expect(counts.zones.map(\.wall) == ["2026-06-01 21:00", "2026-06-01 14:00", "2026-06-01 12:00"])
         let lines = explanation.text.components(separatedBy: "\n")
         #expect(lines[0] == "shop/hello  active, version 1")
-        #expect(lines[1] == "  started by hand: as if it were started now")
+        #expect(lines[1] == "  manual: as if it were started now")
         #expect(lines[3].hasPrefix("  7 devices of 2 users would get it: apns 6, fcm 1; disabled: 2; "))
         #expect(lines[4] == "  disabled for: Unregistered 2")
-        #expect(lines[5] == "  first push 2026-06-01 12:00 UTC, last due 2026-06-01 12:00 UTC, as fast as can be")
+        #expect(lines[5] == "  first push 2026-06-01 12:00 UTC, last due 2026-06-01 12:00 UTC, unthrottled")
         #expect(lines.contains("Asia/Tokyo     3        2026-06-01 21:00"))
         // Web Push reaches nobody.
         #expect(explanation.messages.map(\.provider) == [.apns, .fcm, .apns, .fcm])
@@ -101,7 +101,7 @@ import Testing
         let text = explanation.text
         #expect(
             text.hasPrefix(
-                "shop/once  campaigns.yaml:1\n  next 2099-01-05 09:00 where each device is (planned at once)\n"
+                "shop/once  campaigns.yaml:1\n  next 2099-01-05 09:00 recipient's local time (planned at once)\n"
             )
         )
         #expect(text.contains("  has passed in 2 time zones with 3 devices (Asia/Tokyo 2, none 1): sent at once\n"))
@@ -119,7 +119,7 @@ import Testing
         #expect(early.passed?.isEmpty == true && early.text.contains("(planned 2099-01-04 18:00 UTC)"))
         #expect(early.forecast?.seconds == 68_400)
         let over = try await explain("once", file: yaml, at: "2099-01-06 13:00Z")
-        #expect(over.isRefused && over.text.contains("warning: schedule.at has passed: it cannot be put"))
+        #expect(over.isRefused && over.text.contains("warning: schedule.at has passed: it cannot be applied"))
     }
 
     @Test func whatIsTooSlowForItsTimeToLiveIsWarnedOf() async throws {
@@ -136,7 +136,7 @@ import Testing
         #expect(explanation.forecast?.canary == 10 && explanation.forecast?.expired == 20)
         let text = explanation.text
         #expect(text.contains("  next 2026-06-01 09:00 UTC\n  ttl: 20s\n  rate: 2/s\n"))
-        #expect(text.contains("canary: about 10 devices first, looked at about 2026-06-01 09:00 UTC\n"))
+        #expect(text.contains("canary: about 10 devices first, evaluated about 2026-06-01 09:00 UTC\n"))
         #expect(text.contains("first push 2026-06-01 09:00 UTC, last 2026-06-01 09:00 UTC, 20s in all\n"))
         #expect(text.contains("warning: 20 of 50 devices would still wait when their ttl of 20s is over, and expire"))
     }
@@ -186,9 +186,9 @@ import Testing
         let winter = try await explain("sale", payload: #"{"sale": "winter"}"#)
         #expect(winter.audience.counts?.sum.devices == 1 && winter.text.contains("winter for …"))
         let nameless = try await explain("nameless")
-        #expect(nameless.isRefused && nameless.text.contains("nobody is counted: 'sale' is missing or null"))
+        #expect(nameless.isRefused && nameless.text.contains("not counted: 'sale' is missing or null"))
         let kept = try await explain("fcm")
-        #expect(!kept.isRefused && kept.text.contains("fcm keeps the audience") && kept.messages.count == 1)
+        #expect(!kept.isRefused && kept.text.contains("fcm manages the audience") && kept.messages.count == 1)
         await #expect(throws: ToolError.self) { try await explain("other") }
     }
 
@@ -210,7 +210,7 @@ import Testing
         #expect(explanation.messages.first?.body.contains("Hi friend") == true && !explanation.isRefused)
         try await withRole(in: "fanfare_reader") { role throws in
             let asked = try await explain("lapsed", user: role)
-            #expect(!asked.isRefused && asked.text.contains("audience_sql says who, when it fires; "))
+            #expect(!asked.isRefused && asked.text.contains("audience_sql selects the audience when it runs; "))
         }
         try sql("REVOKE SELECT ON public.lapsed FROM fanfare_sql")
         let refused = try await explain("lapsed")
@@ -257,7 +257,7 @@ import Testing
         let plan = try await database.planCampaigns(set, prune: false, at: Self.time("2099-01-05 12:00Z"))
         #expect(
             plan.text.components(separatedBy: "\n") == [
-                "+ shop/once", "    next 2099-01-05 09:00 where each device is (planned at once)",
+                "+ shop/once", "    next 2099-01-05 09:00 recipient's local time (planned at once)",
                 "    has passed in 1 time zone with 2 devices (Asia/Tokyo 2): sent at once",
                 "    has passed in 1 time zone with 1 device (Pacific/Kiritimati 1): too late for the ttl of 13h, would expire",
                 "1 added, 0 changed, 0 unchanged, 0 dropped",
@@ -267,7 +267,7 @@ import Testing
         try await withRole(in: "fanfare_author") { role throws in
             try await toolDatabase(user: role).whileOpen { database throws(any Error) in
                 let plan = try await database.planCampaigns(set, prune: false, at: Self.time("2099-01-05 12:00Z"))
-                #expect(plan.text.contains("where it has passed is not known: permission denied for "))
+                #expect(plan.text.contains("where it has passed is unknown: permission denied for "))
             }
         }
         let early = try await database.planCampaigns(set, prune: false, at: Self.time("2099-01-01 12:00Z"))

@@ -11,7 +11,7 @@ import Threading
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// Campaigns that are started by hand, and looked at.
+/// Campaigns that are started manually, and looked at.
 @Suite(.database) struct CampaignRunTests {
     private func start(
         _ name: String,
@@ -68,7 +68,7 @@ import Threading
         try world.put(campaign: "named", #""to": {"topic": "{{group}}"}"#)
         try world.schedule()
         let kept = try await #require(throws: ToolError.self) { try await start("fcm") }
-        #expect(kept.kind == .usage && kept.reason.contains("fcm keeps the audience"))
+        #expect(kept.kind == .usage && kept.reason.contains("fcm manages the audience"))
         let nameless = try await #require(throws: ToolError.self) { try await start("named") }
         #expect(nameless.kind == .usage && nameless.reason.contains("group"))
         #expect(try await start("named", payload: #"{"group": "a"}"#).devices == 0)

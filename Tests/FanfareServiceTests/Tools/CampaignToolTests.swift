@@ -69,7 +69,7 @@ import Testing
         #expect(
             lines == ["+ shop/digest"]
                 + next.map { "    next \($0)-01-01 08:30 Europe/Madrid (\($0)-01-01 07:30 UTC)" }
-                + ["+ shop/hello", "    started by hand", "2 added, 0 changed, 0 unchanged, 0 dropped"]
+                + ["+ shop/hello", "    manual", "2 added, 0 changed, 0 unchanged, 0 dropped"]
         )
         let times = plan.json["campaigns"]?.arrayValue?[0]["next"]?.arrayValue
         #expect(times?.count == 3)
@@ -194,7 +194,7 @@ import Testing
         let rows = try await database.campaigns(app: "shop")
         #expect(rows.map(\.name) == ["bad", "digest", "hello"])
         #expect(rows.map(\.state) == ["refused", "active", "active"])
-        #expect(rows.map(\.scheduleText) == ["61 * * * * UTC", "30 8 1 1 * Europe/Madrid", "started by hand"])
+        #expect(rows.map(\.scheduleText) == ["61 * * * * UTC", "30 8 1 1 * Europe/Madrid", "manual"])
         #expect(rows[0].note?.hasPrefix("version 1 is refused: schedule.cron: minute: ") == true)
         #expect(rows[1].nextText?.hasSuffix("-01-01 07:30 UTC)") == true)
         #expect(rows[2].lastState == "running")

@@ -10,7 +10,7 @@ import Testing
             #expect(result.status == 64)
             #expect(result.errors.first == "fanfare: --faults: there is no such file")
             #expect(result.errors.contains("  where: /nowhere/faults.json"))
-            #expect(result.errors.last?.hasPrefix("  to mend it: ") == true)
+            #expect(result.errors.last?.hasPrefix("  fix: ") == true)
         }
     }
 

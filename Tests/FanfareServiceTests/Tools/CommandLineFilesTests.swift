@@ -74,7 +74,7 @@ import Testing
     @Test func whatIsNoFileIsSaidWithTheRightMend() async throws {
         try await withNewFolder { folder in
             let isFolder = try await fanfare("status", "-c", folder)
-            #expect(isFolder.errors == ["fanfare: \(folder): is a folder", "  to mend it: Name the file in it."])
+            #expect(isFolder.errors == ["fanfare: \(folder): is a folder", "  fix: Name the file in it."])
             let nothing = try await fanfare("status", environment: ["DATABASE_URL": ""], directory: folder)
             #expect(nothing.status == 78)
             #expect(

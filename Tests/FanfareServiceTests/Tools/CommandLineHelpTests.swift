@@ -23,7 +23,7 @@ import Testing
         for await line in process.errors { errors.append(line) }
         #expect(await process.exitStatus() == 64)
         #expect(errors.first == "fanfare: there is no command \(named)")
-        #expect(errors.last?.hasPrefix("  to mend it: `fanfare help") == true)
+        #expect(errors.last?.hasPrefix("  fix: `fanfare help") == true)
     }
 
     @Test func globalOptionsStandOnceInHelp() async throws {

@@ -45,7 +45,7 @@ private struct FatalLine: Decodable {
         #expect(
             result.errors.contains("  where: postgres://127.0.0.1:1/app, from environment variable DATABASE_URL")
         )
-        #expect(result.errors.last == "  to mend it: Is PostgreSQL running, and database.url right?")
+        #expect(result.errors.last == "  fix: Is PostgreSQL running, and database.url right?")
     }
 
     @Test func aDaemonWaitsForItsDatabaseAndThenEndsWith69() async throws {
@@ -63,7 +63,7 @@ private struct FatalLine: Decodable {
         let result = try await fanfare("serve", "--config", file, "--log-format", "text")
         #expect(result.status == 78)
         #expect(result.errors.first == "fanfare: \(file): there is no such file")
-        #expect(result.errors.last?.hasPrefix("  to mend it: ") == true)
+        #expect(result.errors.last?.hasPrefix("  fix: ") == true)
     }
 
     @Test func aWrongConfigurationEndsWith78() async throws {
@@ -78,7 +78,7 @@ private struct FatalLine: Decodable {
         let missing = try await fanfare("rules", "list", "--config", "/nowhere/fanfare.yaml")
         #expect(missing.status == 78)
         #expect(missing.errors.first == "fanfare: /nowhere/fanfare.yaml: there is no such file")
-        #expect(missing.errors.last?.hasPrefix("  to mend it: Name it with -c or FANFARE_CONFIG") == true)
+        #expect(missing.errors.last?.hasPrefix("  fix: Name it with -c or FANFARE_CONFIG") == true)
     }
 
     @Test func checkEndsWith1AndSaysWhy() async throws {
@@ -121,7 +121,7 @@ private struct FatalLine: Decodable {
     @Test func aDatabaseThatIsNotOursEndsWith78() async throws {
         let nobody = try await fanfare("serve", environment: environment)
         #expect(nobody.status == 78)
-        #expect(nobody.errors.last?.contains("nobody has adopted this database") == true)
+        #expect(nobody.errors.last?.contains("this database is not adopted") == true)
         try sql("SELECT fanfare.adopt()")
         try sql("UPDATE fanfare.installation SET database_oid = 1")
         let copy = try await fanfare("serve", environment: environment)

@@ -68,7 +68,7 @@ import Testing
         let configuration = try toolConfiguration("installation: production")
         let plan = try await ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
         #expect(plan.from == Schema.versions.upperBound && plan.to == plan.from && plan.adopts)
-        #expect(plan.text(isDone: false).contains("would adopt the database as production"))
+        #expect(plan.text(isDone: false).contains("would claim the database for installation production"))
         try DatabaseSetup(configuration, environment: [:]).migrate()
         let again = try await ToolDatabase(configuration, environment: [:]).migrationPlan(configuration)
         #expect(!again.adopts)
@@ -156,7 +156,7 @@ import Testing
     @Test func aServerThatDoesNotAnswerIsUnavailable() {
         let error = ToolError(PostgresError(.connectionFailed, message: "refused"), at: "postgres://user:***@host/app")
         #expect(error.exitCode == 69)
-        #expect(error.description.contains("  where: postgres://user:***@host/app\n  to mend it: "))
+        #expect(error.description.contains("  where: postgres://user:***@host/app\n  fix: "))
     }
 
     @Test func theServersDetailIsNotShown() {

@@ -152,7 +152,7 @@ struct ProviderToolTests {
             )
         }
         #expect(validation.0?.isTaken == true, "\(validation.0?.detail ?? "")")
-        #expect(validation.1?.detail == "FCM takes it")
+        #expect(validation.1?.detail == "FCM accepts it")
         let asked = try await flow.sandbox.received(after: before).filter { $0.provider == "fcm" }
         #expect(asked.count == 2)
         #expect(try asked.allSatisfy { try $0.json("validate_only") == true })
@@ -180,7 +180,7 @@ struct ProviderToolTests {
         #expect(all[1].endsAt == nil && all[1].problem == nil)
         #expect(all[2].problem?.contains("apps.shop.webpush.vapid_key_file") ?? false)
         let text = CredentialExpiry.text(all, now: now)
-        #expect(text.contains("when it is revoked"))
+        #expect(text.contains("does not expire"))
         let late = configuration.credentialExpiries(environment: [:], now: now + 400 * 365 * 86_400)
         #expect(late[0].problem?.contains("expired") ?? false)
     }

@@ -165,14 +165,14 @@ import Testing
     @Test func whatDoesNotMatchIsSaid() async throws {
         let found = try await judge(#"{"total": 10}"#, user: "ann")
         #expect(found["shipped"]?.isMatched == false)
-        #expect(found["shipped"]?.text.contains("does not take the event  (when: $.total > 10)") == true)
+        #expect(found["shipped"]?.text.contains("does not match the event  (when: $.total > 10)") == true)
         #expect(found["shipped"]?.json["matched"] == false)
         guard case .problem(let problem) = found["news"]?.audience else {
             Issue.record("a topic without its value has no audience")
             return
         }
         #expect(problem.contains("store"))
-        #expect(counts(found["everyone"])?.text == "nobody would get it")
+        #expect(counts(found["everyone"])?.text == "no device would get it")
     }
 
     @Test func aUserIsToldWhyNot() async throws {

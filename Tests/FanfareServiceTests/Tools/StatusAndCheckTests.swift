@@ -40,7 +40,7 @@ import Testing
         #expect(daemon?["alive"] == true)
         #expect(daemon?["fuses_blown"] == ["shop/production"])
         for word in [
-            "alive for", "lease over", "shop/apns/production open", "blown: shop/production", "bulk", "outbox",
+            "alive for", "lease expired", "shop/apns/production open", "blown: shop/production", "bulk", "outbox",
         ] {
             #expect(report.text.contains(word))
         }
@@ -154,7 +154,7 @@ import Testing
 
     @Test func copiesAndForeignDatabasesFail() async throws {
         #expect(
-            try await item("installation", in: items("installation: a"))?.detail == "nobody has adopted this database"
+            try await item("installation", in: items("installation: a"))?.detail == "this database is not adopted"
         )
         try sql("SELECT fanfare.adopt('b')")
         let foreign = try await items("installation: a").filter { $0.name == "installation" && $0.level == .fail }

@@ -221,7 +221,7 @@ import Testing
     @Test func aTerminalGetsColourAndNoEscapesOfOthers() {
         #expect(
             push.text(colour: false)
-                == "13:56:40.123  push  rejected  order [2J  7  shop/r  apns device 3 of ann  BadTopic  attempt 2  23 ms"
+                == "13:56:40.123  push  rejected  order [2J  7  shop/r  user ann · apns device 3  BadTopic  attempt 2  23 ms"
         )
         #expect(push.text(colour: true).contains("\u{1B}[31mrejected\u{1B}[0m"))
         #expect(!push.text(colour: true).contains("\u{1B}[2J"))

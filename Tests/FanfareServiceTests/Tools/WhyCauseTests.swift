@@ -108,7 +108,7 @@ struct WhyCauseTests {
             name: "a query was asked before there was a device",
             outcome: "not_reached",
             reason: "registered_later",
-            words: ["or its query did not name ann: whom it named is not kept"]
+            words: ["or its query did not return ann: its result is not stored"]
         ) { world in
             let event = try conversation(world)
             try world.device("aa01", user: "ann")
@@ -179,7 +179,7 @@ struct WhyCauseTests {
             name: "a night",
             outcome: "waiting",
             reason: "quiet_hours",
-            words: ["held until the quiet hours are over"]
+            words: ["held until they end"]
         ) { world in
             try night(world)
             return try evening(world)
@@ -200,7 +200,7 @@ struct WhyCauseTests {
             name: "a provider that cannot be reached",
             outcome: "waiting",
             reason: "breaker",
-            words: ["apns cannot be reached, or fails: Connection refused, so only probes are sent"],
+            words: ["apns is unreachable or failing: Connection refused, so only probes are sent"],
             report: """
                 {"breakers": {"shop/apns/production": "open"}, "failures": {"shop/apns/production": "Connection refused"}}
                 """
@@ -213,7 +213,7 @@ struct WhyCauseTests {
             name: "a provider that refuses the sender",
             outcome: "waiting",
             reason: "breaker",
-            words: ["apns refuses this sender: InvalidProviderToken"],
+            words: ["apns rejects this sender: InvalidProviderToken"],
             report: """
                 {"breakers": {"shop/apns/production": "open"}, "refusals": {"shop/apns/production": "InvalidProviderToken"}}
                 """,
@@ -223,7 +223,7 @@ struct WhyCauseTests {
             name: "no rule for a mistyped type",
             outcome: "not_matched",
             reason: "no_rule",
-            words: ["No rule is for events of type flash.ofer. Did you mean flash.offer?"]
+            words: ["No rule matches event type \"flash.ofer\". Did you mean flash.offer?"]
         ) { world in
             try world.device("aa01", user: "ann")
             try world.rule("offer", event: "flash.offer", to: users)
@@ -244,7 +244,7 @@ struct WhyCauseTests {
             name: "no credentials",
             outcome: "waiting",
             reason: "no_credentials",
-            words: ["No daemon that runs has credentials for apns in app shop"],
+            words: ["No running daemon has credentials for apns in app shop"],
             report: #"{"unserved": ["shop/apns"]}"#,
             play: waiting
         ),
@@ -358,7 +358,7 @@ struct WhyCauseTests {
             let list = try world.connection.column("SELECT reason FROM fanfare.why(NULL, 'ann')")
             #expect(list == ["no_event"])
             let one = try world.connection.column("SELECT detail FROM fanfare.why($1::bigint, 'ann')", "\(event)")
-            #expect(one.contains("No rule is for events of type flash.ofer. Write one, or mend the type"))
+            #expect(one.contains("No rule matches event type \"flash.ofer\". Write a rule, or fix the type"))
             try world.connection.execute("SELECT fanfare.unregister_device('shop', id) FROM fanfare.devices")
         }
     }

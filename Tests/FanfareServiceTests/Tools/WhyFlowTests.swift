@@ -105,31 +105,31 @@ struct WhyFlowTests {
 
     /// By name of the event in the test: how the line begins, and what it says too.
     private static let expected: [String: (begins: String, holds: String)] = [
-        "accepted": ("accepted | accepted | The provider took the push", "focus or power saving"),
-        "granted": ("accepted | accepted | ", "The provider took the push"),
+        "accepted": ("accepted | accepted | The provider accepted the push", "focus or power saving"),
+        "granted": ("accepted | accepted | ", "The provider accepted the push"),
         "no device": ("no_device | no_device | bob has no device in app shop", "fanfare.register_device"),
         "disabled": ("not_reached | disabled | The device is disabled since ", "unregistered. The app must register"),
         "gone": ("gone | Unregistered | The app was removed from the device", "register its new token"),
         "rejected": (
             "rejected | DeviceTokenNotForTopic | The token belongs to another app than the topic.",
-            "mend what the provider names"
+            "fix what the provider names"
         ),
         "not subscribed": (
             "not_reached | not_subscribed | Not subscribed to news; its topics now: none.", "fanfare.subscribe"
         ),
         "when": (
-            "not_matched | when_false | Its when did not take this event: $.total > 100 is false; $.status == \"paid\" holds.",
+            "not_matched | when_false | `when` did not match: $.total > 100 is false; $.status == \"paid\" is true.",
             "replay"
         ),
         "offer": ("opted_out | user_opted_out | ", "Category offers. Only the user should change that"),
         "snoozed": ("opted_out | user_snoozed | ", "Category offers. It ends by itself"),
         "capped": ("capped | frequency_cap | ", "Caps of the rule: daily, 1 in 1 day. Wait, raise the cap"),
-        "hold": ("waiting | quiet_hours | It is night where the device is; held until the quiet hours are over", ""),
+        "hold": ("waiting | quiet_hours | Quiet hours of the recipient; held until they end", ""),
         "drop": ("quiet | quiet_hours | ", "by the rule, clock of the device: UTC. Use mode hold"),
         "bad": (
-            "not_matched | rule_refused | The rule was refused, so it takes nothing: ", "Mend the rule, then replay"
+            "not_matched | rule_refused | The rule was rejected and matches nothing: ", "Fix the rule, then replay"
         ),
-        "typo": ("not_matched | no_rule | No rule is for events of type typo.", "mend the type"),
+        "typo": ("not_matched | no_rule | No rule matches event type \"typo\".", "fix the type"),
         "expired": ("expired | ttl_passed | Its ttl had passed when the event was planned", "a longer ttl"),
         "cancelled": (
             "cancelled | cancel_requested | Cancelled before it was planned: fanfare.cancel was called ",

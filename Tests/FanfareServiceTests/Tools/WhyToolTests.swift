@@ -45,7 +45,7 @@ struct WhyToolTests {
         _ = try world.connection.query(#"SELECT fanfare.put_policy('shop', '{"rate": "5/s"}')"#)
         #expect(
             try line(event).hasPrefix(
-                "waiting | rate | It waits for its turn: so many are sent a second (rate, 5/s of the app)"
+                "waiting | rate | It waits for its turn: pushes are limited (rate, 5/s of the app)"
             )
         )
         try world.connection.execute(
@@ -74,11 +74,11 @@ struct WhyToolTests {
 
     /// What is in the log is told by its outcome, whoever wrote it.
     @Test(arguments: [
-        (14, "held_out | holdout | The user belongs to those who are left out"),
+        (14, "held_out | holdout | In the holdout (control) group"),
         (4, "expired | ttl_passed | Its ttl passed"),
         (5, "cancelled | cancel_requested | fanfare.cancel reached it before it was sent."),
         (6, "superseded | newer_event | "),
-        (123, "rejected | PayloadTooLarge | The payload is over APNs' limit. It is not tried again"),
+        (123, "rejected | PayloadTooLarge | The payload is over APNs' limit. It is not retried"),
         (254, "rejected | unknown | apns said unknown"),
     ])
     func eachOutcomeIsALine(code: Int, begins: String) throws {
@@ -118,7 +118,7 @@ struct WhyToolTests {
         try world.plan()
         #expect(
             try line(bare)
-                == "refused | not_valid | The event itself was refused: the payload is no JSON object. Mend what emits it"
+                == "refused | not_valid | The event itself was refused: the payload is no JSON object. Fix the emitter"
         )
     }
 

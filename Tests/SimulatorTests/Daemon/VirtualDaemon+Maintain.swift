@@ -24,7 +24,9 @@ extension VirtualDaemon {
     /// Lets digests leave that are due.
     func flush() {
         run(scheduling) { [weak suppressions] rows in
-            for event in rows.flushDigests() { suppressions?.expect(event.id, type: event.type, createdAt: event.createdAt) }
+            for event in rows.flushDigests() {
+                suppressions?.expect(event.id, type: event.type, createdAt: event.createdAt)
+            }
         } answered: { (_: Void?) in
             self.after(self.world.chance.time(Self.interval)) { self.flush() }
         }

@@ -38,7 +38,14 @@ extension VirtualDaemon {
     ) {
         guard let pace = rest.first else { return next(taken) }
         let now = context.lease.databaseNow
-        let requests = batchRequests.requests([pace.lane], at: pace, beside: left, sparing: held, above: floors, now: now)
+        let requests = batchRequests.requests(
+            [pace.lane],
+            at: pace,
+            beside: left,
+            sparing: held,
+            above: floors,
+            now: now
+        )
         guard !requests.isEmpty else {
             turns.hadNoRoom(pace, at: Clocks.steady)
             return look(rest.dropFirst(), owner, taken, then: next)

@@ -22,19 +22,20 @@ extension Rows {
 
     /// An event joins those of its user, in the round that plans it.
     mutating func gather(_ event: Waiting) {
-        guard event.type == DigestDefinition.type, events[event.id]?.fate == .planned, let user = event.users.first else {
+        guard event.type == DigestDefinition.type, events[event.id]?.fate == .planned, let user = event.users.first
+        else {
             return
         }
-        open_digests[user, default: DigestDefinition(dueAt: now + DigestDefinition.window)].count += 1
-        open_digests[user]?.events.append(event.id)
+        openDigests[user, default: DigestDefinition(dueAt: now + DigestDefinition.window)].count += 1
+        openDigests[user]?.events.append(event.id)
     }
 
     /// What is due leaves, as one event for each user.
     ///
     /// - Returns: the new events.
     mutating func flushDigests() -> [Waiting] {
-        open_digests.filter { $0.value.dueAt <= now }.sorted { $0.key < $1.key }.compactMap { user, digest in
-            open_digests[user] = nil
+        openDigests.filter { $0.value.dueAt <= now }.sorted { $0.key < $1.key }.compactMap { user, digest in
+            openDigests[user] = nil
             let live = digest.events.filter { !isCancelled($0) }
             guard !live.isEmpty else { return nil }
             let xid = begin()

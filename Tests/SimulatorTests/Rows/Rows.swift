@@ -109,7 +109,7 @@ struct Rows {
     /// The gates and times of events that are broadcasts of a campaign.
     var runs: [Int64: Run] = [:]
     /// What is gathered for digests, by user.
-    var open_digests: [String: DigestDefinition] = [:]
+    var openDigests: [String: DigestDefinition] = [:]
     /// Transactions that are open.
     var open: Set<UInt64> = []
     var nextXID: UInt64 = 100
@@ -133,7 +133,7 @@ struct Rows {
     }
 
     /// Whether nothing is left to do.
-    var isIdle: Bool { outbox.isEmpty && plans.isEmpty && batches.isEmpty && open.isEmpty && open_digests.isEmpty }
+    var isIdle: Bool { outbox.isEmpty && plans.isEmpty && batches.isEmpty && open.isEmpty && openDigests.isEmpty }
 
     // MARK: Applications
 

@@ -7,7 +7,7 @@
     ? trustedTypes.createPolicy("fanfare", { createHTML: (text) => text })
     : { createHTML: (text) => text };
 
-  // ---- Times in the reader's zone, UTC under the pointer
+  // ---- Times in the reader's zone, UTC in the tooltip
   // Dates look as the server writes them. The browser's language changes nothing.
   const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
   const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
@@ -61,7 +61,7 @@
     return root;
   };
   local(document);
-  if ($("zone") && zone !== "UTC") $("zone").textContent = `Times in ${zone}; UTC under the pointer.`;
+  if ($("zone") && zone !== "UTC") $("zone").textContent = `${zone} time (hover for UTC)`;
   // Times in forms are the reader's, too; the address has UTC.
   for (const input of document.querySelectorAll("input[type=datetime-local]")) {
     const at = new Date(`${input.value}Z`);
@@ -158,7 +158,7 @@
     if (pausedAt) words(`Paused at ${pausedAt}, ${count} ${count === 1 ? "update waits" : "updates wait"}`, "paused");
     else if (source && source.readyState === EventSource.OPEN) words("Live", "on");
     else words("Not connected", "away");
-    $("live-button").textContent = pausedAt ? "Go on" : "Pause updates";
+    $("live-button").textContent = pausedAt ? "Resume updates" : "Pause updates";
     // A count that changes is not read out each second.
     $("live-words").setAttribute("aria-live", pausedAt && count ? "off" : "polite");
   };

@@ -31,7 +31,7 @@ struct AnswerTimes: Sendable {
     func chart(_ span: PageSpan) -> ChartFigure {
         TimeChart(
             id: "latency",
-            title: "From emit to accepted, campaigns left out",
+            title: "Emit to accepted, campaigns excluded",
             shape: .lines,
             unit: .seconds,
             times: times,
@@ -57,7 +57,7 @@ struct AnswerTimes: Sendable {
     func keyFigure(_ span: PageSpan) -> KeyFigure {
         let name = "Emit to accepted"
         guard let middle = all.quantile(0.5), let most = all.quantile(0.95), let nearlyAll = all.quantile(0.99) else {
-            return KeyFigure(name, "–", note: "nothing accepted in \(span.label), campaigns left out")
+            return KeyFigure(name, "–", note: "nothing accepted in \(span.label), campaigns excluded")
         }
         return KeyFigure(
             name,
@@ -71,7 +71,7 @@ struct AnswerTimes: Sendable {
     var histogram: ChartFigure {
         Histogram(
             id: "latency",
-            title: "From emit to accepted, campaigns left out",
+            title: "Emit to accepted, campaigns excluded",
             counted: "pushes",
             classes: all.merged(at: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 300])
         ).figure

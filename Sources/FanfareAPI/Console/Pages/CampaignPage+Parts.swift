@@ -16,22 +16,26 @@ extension CanaryGate {
         let (badge, words): (Badge, String) =
             switch (row.verdict, isHeld) {
             case ("failed", true):
-                (Badge(.warn, "shut"), "Too many failed: the others get it only if somebody resumes it.")
-            case ("failed", false): (Badge(.quiet, row.state), "Too many failed, and somebody decided on the others.")
-            case ("passed", _): (Badge(.good, "passed"), "Few enough failed: all others get it.")
-            case (_, true): (Badge(.busy, "waits"), "The others wait until it is judged.")
-            default: (Badge(.quiet, row.state), "It was not judged.")
+                (
+                    Badge(.warn, "failed, rest held"),
+                    "Too many failed. The rest is sent only if the campaign is resumed."
+                )
+            case ("failed", false):
+                (Badge(.quiet, row.state), "Too many failed; an operator resumed or aborted the rest.")
+            case ("passed", _): (Badge(.good, "passed"), "Few enough failed: the rest is sent.")
+            case (_, true): (Badge(.busy, "waiting"), "The rest waits for its result.")
+            default: (Badge(.quiet, row.state), "It was not evaluated.")
             }
         let href = CampaignProgressCard.href(look.campaign.app, look.campaign.name)
         var actions: [ActionLink] = []
         if row.verdict == "failed" && isHeld {
             actions = [
-                ActionLink("Send to all others", "\(href)/resume", .warn, refused: visit.refusal(.resume)),
+                ActionLink("Send to the rest", "\(href)/resume", .warn, refused: visit.refusal(.resume)),
                 ActionLink("Abort", "\(href)/abort", .bad, refused: visit.refusal(.abort)),
             ].filter { $0.refused == nil }
         }
         if let event = look.progress?.eventID {
-            actions.append(ActionLink("Look at its pushes", "/events/\(event)"))
+            actions.append(ActionLink("View its pushes", "/events/\(event)"))
         }
         self.init(
             badge: badge,
@@ -59,9 +63,9 @@ extension WaveLine {
         let isHeld = look.progress?.run.hold != nil
         self.init(
             at: Moment(row.dueAt.microseconds, .short),
-            zones: "where clocks are at \(Self.offset(Int(row.offsetMinutes)))",
+            zones: "time zones at \(Self.offset(Int(row.offsetMinutes)))",
             devices: (row.isExact ? "" : "about ") + FigureText.counted(row.pairs, "device"),
-            badge: isHeld ? Badge(.warn, "held") : isDue ? Badge(.busy, "goes now") : Badge(.quiet, "waits")
+            badge: isHeld ? Badge(.warn, "held") : isDue ? Badge(.busy, "sending now") : Badge(.quiet, "waiting")
         )
     }
 

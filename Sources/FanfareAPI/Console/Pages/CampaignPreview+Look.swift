@@ -47,9 +47,10 @@ extension CampaignPreview {
         if let problem = sample.problem { return problem }
         guard row.hasQuery else { return nil }
         guard isShown else {
-            return "What the query gives is shown as …: a token with the scope operator sees a sample row."
+            return "Values of the query are shown as …; a token with the scope operator sees a sample row."
         }
-        return sample.userID.map { "Shown for \($0), as the query gives it now." } ?? "Shown for a row of the query."
+        return sample.userID.map { "Shown for \($0), from the query's current result." }
+            ?? "Shown for a row of the query."
     }
 }
 

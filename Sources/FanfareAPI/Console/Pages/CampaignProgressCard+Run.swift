@@ -68,7 +68,7 @@ extension CampaignProgressCard {
     /// - Returns: red only where it failed.
     static func badge(_ run: CampaignRun) -> Badge {
         switch run.state {
-        case "reading": Badge(.busy, "reads its audience")
+        case "reading": Badge(.busy, "querying its audience")
         case "running" where isPaused(run): Badge(.warn, "paused")
         case "running" where run.hold != nil: Badge(.warn, "held by its canary")
         case "running": Badge(.busy, "running")

@@ -25,7 +25,7 @@ extension Visit {
     func campaignLook(before: Timestamp? = nil, limit: Int64 = 1) async throws -> CampaignLook {
         guard let look = try await database.campaignLook(campaign, before: before, limit: limit, isUpdate: isUpdate)
         else {
-            throw Problem(.absent, "there is no such campaign", hint: "The page Campaigns has those that there are.")
+            throw Problem(.absent, "there is no such campaign", hint: "See Campaigns for the list.")
         }
         return look
     }
@@ -68,8 +68,8 @@ extension CampaignPage {
             variants: try await variants(look, visit),
             waves: look.waves.map { WaveLine($0, look, now: visit.now) },
             noWaves: look.campaign.isByRecipient
-                ? "Each device is sent to when its own clock shows the campaign's time. Nothing is waiting for that now."
-                : "All devices are sent to at the same time.",
+                ? "Each device gets it at the campaign's time in its own time zone. Nothing is pending now."
+                : "Sent to everyone at the same moment.",
             next: look.due.map { due in
                 due.isByRecipient
                     ? Moment(wall: due.wall, planned: due.at.microseconds) : Moment(due.at.microseconds, .short)
@@ -102,11 +102,11 @@ extension CampaignPage {
         let state =
             switch run {
             case let run? where run.state == "aborting":
-                "It is being aborted: what is not sent is recorded as cancelled."
+                "It is being aborted: unsent pushes are recorded as cancelled."
             case let run? where run.isRunning && look.campaign.state == "paused":
-                "It is paused: what is not sent waits until it is resumed."
-            case let run? where run.isRunning: run.hold.map { "It is held: \($0)." } ?? "It is under way."
-            case _ where look.campaign.state == "paused": "It is paused: nothing of it is fired before it is resumed."
+                "It is paused: unsent pushes wait until it is resumed."
+            case let run? where run.isRunning: run.hold.map { "It is held: \($0)." } ?? "It is running."
+            case _ where look.campaign.state == "paused": "It is paused: no run starts until it is resumed."
             case let run? where run.state == "aborted": "Not running. \(aborted(look))"
             default: "Not running."
             }
@@ -167,7 +167,7 @@ extension CampaignPage {
         if let event = look.progress?.eventID {
             facts.append(Fact(name: "Last event", link: PageLink(name: "\(event)", href: "/events/\(event)")))
         }
-        if row.isFromFile { facts.append(Fact(name: "From", words: "a file: change it there, and apply it")) }
+        if row.isFromFile { facts.append(Fact(name: "From", words: "a file; edit it there and apply it")) }
         return facts
     }
 
@@ -182,7 +182,7 @@ extension CampaignPage {
         let shares = variants.map { "\($0.name) \(FigureText.share(max(0, min($0.weight, 1_000_000)), of: whole))" }
         if !shares.isEmpty { facts.append(Fact(name: "Variants", words: shares.joined(separator: ", "))) }
         if let holdout = definition["holdout"]?.stringValue {
-            facts.append(Fact(name: "Holdout", words: "\(holdout) of users get nothing, to compare with"))
+            facts.append(Fact(name: "Holdout", words: "\(holdout) of users get nothing (control group)"))
         }
         return facts
     }
@@ -209,9 +209,9 @@ struct CampaignStanding: Sendable {
         left = isRunning ? look.progress?.left ?? 0 : 0
         whyNotStart =
             look.campaign.inForce == nil
-            ? "nothing of it is in force" : isPaused ? "it is paused" : isRunning ? "it is under way" : nil
+            ? "no version is in force" : isPaused ? "it is paused" : isRunning ? "it is running" : nil
         whyNotPause = isRunning || look.campaign.state == "active" ? nil : "there is nothing to pause"
-        whyNotAbort = run?.state == "running" || run?.state == "reading" ? nil : "nothing of it is under way"
+        whyNotAbort = run?.state == "running" || run?.state == "reading" ? nil : "not running"
     }
 }
 
@@ -220,9 +220,9 @@ extension TestForm {
         let path = "\(visit.call.path)/test"
         self.init(
             action: path,
-            user: TextField(name: "user", label: "User", value: "", example: "whose devices get it"),
+            user: TextField(name: "user", label: "User", value: "", example: "user id"),
             seal: try await visit.session.seal(path, visit.call),
-            hint: "It goes at once, past caps, quiet hours and opt-outs of its category, and to nobody else."
+            hint: "Sent at once to this user only, ignoring caps, quiet hours and opt-outs of its category."
         )
     }
 }

@@ -35,7 +35,7 @@ private struct CampaignFilter {
         (app, state, name) = (visit.filter("app"), visit.filter("state"), visit.filter("name"))
     }
 
-    /// Those that are meant: what needs hands first, then what runs, then by when they are due.
+    /// Those that are meant: what needs attention first, then what runs, then by when they are due.
     func passing(_ listing: CampaignListing) -> [CampaignRow] {
         let running = Set(listing.running.map { RuleID(app: $0.run.app, name: $0.run.campaign) })
         let passing = listing.campaigns.filter { row in
@@ -127,10 +127,11 @@ extension Badge {
 extension Empty {
     fileprivate static func campaigns(hasAny: Bool) -> Empty {
         hasAny
-            ? Empty(title: "No campaign is so", words: "Take a filter away to see others.", command: nil)
+            ? Empty(title: "No campaign matches", words: "Remove a filter to see more.", command: nil)
             : Empty(
-                title: "There is no campaign",
-                words: "A campaign sends to many at a time. Write one to a file, and apply it.",
+                title: "No campaigns yet",
+                words:
+                    "A campaign sends to many recipients, on a schedule or on demand. Write one to a file and apply it:",
                 command: "fanfare campaigns apply campaigns.yaml"
             )
     }

@@ -73,10 +73,10 @@ struct DeviceFilters: Sendable {
         let name = "Restore these devices"
         if let refusal { return [ActionLink(name, "", refused: refusal)] }
         guard let app, let since else {
-            return [ActionLink(name, "", refused: "choose an app, and since when they were disabled")]
+            return [ActionLink(name, "", refused: "choose an app and “Disabled since”")]
         }
         guard provider == nil else {
-            return [ActionLink(name, "", refused: "restores all providers: take that filter away")]
+            return [ActionLink(name, "", refused: "restores all providers: remove that filter")]
         }
         var query = ["app": app, "since": PageTime(microseconds: since).field]
         query["reason"] = reason
@@ -110,7 +110,7 @@ extension FilterField {
     /// One device alone; what is no id says so.
     fileprivate static func deviceID(_ visit: Visit) -> FilterField {
         let isID = visit.filter("id").map { Int64($0) != nil } ?? true
-        return .typed("id", "Device", visit, problem: isID ? nil : "This is no device's id: write a number.")
+        return .typed("id", "Device", visit, problem: isID ? nil : "Not a device id: enter a number.")
     }
 }
 
@@ -156,7 +156,7 @@ extension Visit {
         return DeviceList(
             lines: found.devices.map { DeviceLine($0) },
             pager: Pager(
-                shown: isAll ? count : "\(count) of those looked through so far",
+                shown: isAll ? count : "\(count) of those searched so far",
                 first: after == nil ? nil : list,
                 next: next,
                 searchedTo: nil,
@@ -185,12 +185,12 @@ extension Pager {
 
 extension Empty {
     fileprivate static func noDevice(isFiltered: Bool, isRest: Bool) -> Empty {
-        if isRest { return Empty(title: "No more devices", words: "That was all.", command: nil) }
+        if isRest { return Empty(title: "No more devices", words: "This is the end of the list.", command: nil) }
         return isFiltered
-            ? Empty(title: "No such device", words: "Take a filter away, or look at all of them.", command: nil)
+            ? Empty(title: "No device matches", words: "Remove a filter to see more.", command: nil)
             : Empty(
-                title: "No device is registered",
-                words: "Your app's backend registers each token that it is told of, by SQL or by the HTTP API.",
+                title: "No devices registered",
+                words: "Your app's backend registers each token, by SQL or the HTTP API:",
                 command: "fanfare.register_device('app', 'apns', 'token', user_id => 'user')"
             )
     }

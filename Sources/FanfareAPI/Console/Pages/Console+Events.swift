@@ -89,7 +89,7 @@ extension ActionLink {
     fileprivate static func cancelEvents(_ visit: Visit, _ search: EventSearch) -> ActionLink {
         let refusal =
             search.isFiltered
-            ? visit.refusal(.cancel) ?? (search.filter == nil ? "mend the filter first" : nil) : "filter them first"
+            ? visit.refusal(.cancel) ?? (search.filter == nil ? "fix the filter first" : nil) : "filter them first"
         return ActionLink("Cancel these", PageAddress("/events/cancel", search.query).text, .bad, refused: refusal)
     }
 }
@@ -102,22 +102,22 @@ extension Empty {
         }
         guard !found.isStopped else {
             return Empty(
-                title: "None yet",
-                words: "None among the last 20,000 that were looked at: search on below.",
+                title: "No match yet",
+                words: "No match among the last 20,000 events. Continue searching below.",
                 command: nil
             )
         }
         guard search.isFiltered else {
             return Empty(
-                title: "No event",
-                words: "Events are kept for as many days as retention.log says. Emit the first one.",
+                title: "No events yet",
+                words: "Events are kept for retention.log. Emit the first one:",
                 command: #"fanfare emit order.shipped '{"order_id": 1}'"#
             )
         }
         return Empty(
-            title: "No such event",
+            title: "No event matches",
             words:
-                "Look whether the type and the key are written as they are emitted; an older one is not kept any more.",
+                "Check the spelling of type and key. Events older than retention.log are deleted.",
             command: nil
         )
     }

@@ -79,24 +79,24 @@ extension Empty {
     fileprivate static func nothingFound(_ text: String) -> Empty {
         guard !text.isEmpty else {
             return Empty(
-                title: "Find what?",
+                title: "Search",
                 words:
-                    "Type an event's id or key, a user's or a device's id, or the name of a rule or a campaign into the field above.",
+                    "Enter the id or key of an event, the id of a user or device, or the name of a rule or campaign above.",
                 command: nil
             )
         }
         guard !Console.isDeliveryID(text) else {
             return Empty(
-                title: "Not among the last pushes",
+                title: "Not among the latest pushes",
                 words:
-                    "An apns-id is reckoned from event, rule and device and is stored nowhere, so that only the last pushes are looked through. Look for the user, or for the event.",
+                    "An apns-id is computed from event, rule and device and not stored, so only the latest pushes are searched. Search for the user or the event.",
                 command: nil
             )
         }
         return Empty(
-            title: "Nothing is found",
+            title: "No results",
             words:
-                "Neither an event's id, a key that an event holds now, a device's id, a user with a device or preferences, nor the name of a rule or a campaign. Older keys are found by the filter of the page of events.",
+                "No event id, current event key, device id, user, rule or campaign matches. For older keys use the filter on the Events page.",
             command: nil
         )
     }

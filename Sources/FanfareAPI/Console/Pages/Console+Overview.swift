@@ -4,7 +4,7 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ConsolePage {
-    /// What needs hands, and how it goes.
+    /// What needs attention, and how it goes.
     static let overview = ConsolePage("/", .overview) { visit in
         let app = visit.filter("app")
         let traffic = try await visit.traffic()
@@ -84,7 +84,7 @@ extension KeyFigure {
         let oldest = age(.transactional)
         return [
             KeyFigure(
-                "Oldest transactional",
+                "Oldest pending, transactional",
                 text(oldest),
                 note: "normal \(text(age(.normal))) · bulk \(text(age(.bulk)))",
                 tone: (oldest ?? 0) > 60_000_000 ? .bad : .quiet
@@ -93,9 +93,9 @@ extension KeyFigure {
                 "Waiting",
                 FigureText.short(Double(all.ready)) + (all.isMore ? "+" : ""),
                 note: all.ready + all.waiting == 0
-                    ? events > 0 ? outbox : "nothing waits"
+                    ? events > 0 ? outbox : "nothing pending"
                     : (events > 0 ? "\(outbox) · " : "")
-                        + "\(FigureText.short(Double(all.gated))) of campaigns · \(FigureText.short(Double(all.waiting))) later"
+                        + "\(FigureText.short(Double(all.gated))) of campaigns · \(FigureText.short(Double(all.waiting))) scheduled"
             ),
         ]
     }

@@ -50,15 +50,15 @@ extension ConsolePage {
 extension Empty {
     /// Nobody is asked for.
     fileprivate static let noPerson = Empty(
-        title: "Whom?",
+        title: "Find a user",
         words:
-            "Type a user's id as your application knows it: devices, preferences, last pushes, and why one did not come.",
+            "Enter a user id as your application knows it, to see devices, preferences, latest pushes, and why one wasn't delivered.",
         command: nil
     )
     /// In an app that is not there.
     fileprivate static let noApp = Empty(
-        title: "Nothing was looked for",
-        words: "Choose an app that there is.",
+        title: "Invalid filter",
+        words: "Choose an existing app.",
         command: nil
     )
 }

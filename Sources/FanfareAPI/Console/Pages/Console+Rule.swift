@@ -41,7 +41,7 @@ extension RulePage {
             throw Problem(
                 .absent,
                 "there is no such rule, or no such version",
-                hint: "The page Rules has those that there are."
+                hint: "See Rules for the list."
             )
         }
         let definition = (try? JSONValue(parsing: look.shown.definition)) ?? .null
@@ -77,7 +77,7 @@ extension RulePage {
                 facts.append(Fact(name: name, words: key == "ttl" ? FigureText.span(text) : text))
             }
         }
-        if look.rule.isFromFile { facts.append(Fact(name: "From", words: "a file: change it there, and apply it")) }
+        if look.rule.isFromFile { facts.append(Fact(name: "From", words: "a file; edit it there and apply it")) }
         return facts
     }
 

@@ -54,7 +54,7 @@ struct RuleFilter: Sendable {
     /// Differs where the list does.
     var key: String { [app, state, event].map { $0 ?? "" }.joined(separator: "\n") }
 
-    /// Those that are meant, what needs hands first.
+    /// Those that are meant, what needs attention first.
     ///
     /// - Parameter rules: all.
     /// - Returns: some, in the order of the list.
@@ -142,10 +142,10 @@ extension Badge {
 extension Empty {
     fileprivate static func rules(hasAny: Bool) -> Empty {
         hasAny
-            ? Empty(title: "No rule is so", words: "Take a filter away to see others.", command: nil)
+            ? Empty(title: "No rule matches", words: "Remove a filter to see more.", command: nil)
             : Empty(
-                title: "There is no rule",
-                words: "Without one, events reach nobody. Write one to a file, and apply it.",
+                title: "No rules yet",
+                words: "Without a rule no event is delivered. Write one to a file and apply it:",
                 command: "fanfare rules apply rules.yaml"
             )
     }

@@ -60,7 +60,7 @@ extension ConsoleAction {
         let sample = campaign.namesUsers ? try await visit.database.sample(of: campaign, user: user) : nil
         return ConfirmPage(
             frame: visit.frame("Send a test to one user?", parent: visit.campaignLink),
-            words: user.isEmpty ? "Nobody is named: the campaign's page asks for whom." : "\(user) gets it at once.",
+            words: user.isEmpty ? "No user is given: enter one on the campaign's page." : "\(user) gets it at once.",
             count: FigureText.count(Int64(devices.count)),
             counted: devices.count == 1 ? "device" : "devices",
             warning: sample?.problem.map { "\($0) A message that uses a column of the query is refused." },
@@ -81,8 +81,8 @@ extension ConsoleAction {
         guard !user.isEmpty, !devices.isEmpty else {
             throw Problem(
                 .refused,
-                user.isEmpty ? "nobody is named" : "\(user) has no device of \(id.app) that gets pushes",
-                hint: "The page People shows a user's devices. Nothing was sent."
+                user.isEmpty ? "no user is given" : "\(user) has no device of \(id.app) that gets pushes",
+                hint: "See People for a user's devices. Nothing was sent."
             )
         }
         _ = try await database.testCampaign(app: id.app, name: id.name, users: [user])
@@ -121,7 +121,7 @@ private struct CampaignStart {
         var facts = [Fact(name: "Audience", words: AudienceText.words(look.campaign.inForce ?? look.campaign.newest))]
         guard let counted else { return facts }
         if let named = counted.named {
-            facts.append(Fact(name: "Users named by the query", words: FigureText.count(named)))
+            facts.append(Fact(name: "Users returned by the query", words: FigureText.count(named)))
         }
         let devices = FigureText.counted(counted.audience, "device")
         let audience = "\(devices) of \(FigureText.counted(counted.users, "user"))"
@@ -152,7 +152,7 @@ private struct CampaignStart {
         switch reach {
         case .counted(let counts):
             (count, counted) = (FigureText.count(counts.devices), counts.devices == 1 ? "device" : "devices")
-        case .unknown(let reason): words += " How many it reaches is not known: \(reason)."
+        case .unknown(let reason): words += " The number of recipients is unknown: \(reason)."
         case .nobody: (count, words) = ("0", "It cannot be started.")
         }
         let standing = CampaignStanding(look)
@@ -162,7 +162,7 @@ private struct CampaignStart {
             words: words,
             count: count,
             counted: counted,
-            warning: hasGrown ? "It is not as it was when you were asked: somebody started it, or more get it." : nil,
+            warning: hasGrown ? "This changed after you were asked: it was started, or reaches more devices now." : nil,
             facts: facts,
             samples: nil,
             action: form.action,
@@ -196,21 +196,22 @@ extension ConfirmPage {
             }
         let words =
             switch change {
-            case .pause: "Nothing of it is fired, and what is not sent waits: it begins within a second."
-            case .resume: "What waits is sent, and it is fired when it is due. What came due meanwhile was not missed."
+            case .pause: "No run starts, and unsent pushes wait. This takes effect within a second."
+            case .resume:
+                "Unsent pushes go out, and runs start when they are due. What came due meanwhile was not missed."
             case .abort, .drop:
-                "What is not sent never is, and each recipient who is left is recorded as cancelled. The schedule goes on."
+                "Unsent pushes are never sent; each remaining recipient is recorded as cancelled. The schedule continues."
             }
-        var warning = change == .abort ? "This cannot be called back." : nil
+        var warning = change == .abort ? "This cannot be undone." : nil
         if change == .resume, let canary = look.canary, canary.verdict == "failed" {
             let failed = FigureText.share(canary.failed, of: canary.answered)
-            warning = "Of its canary \(failed) failed: with this all others get it."
+            warning = "\(failed) of its canary failed. This sends to the rest."
         }
-        if isAgain { warning = "It is not as it was when you were asked. \(warning ?? "")" }
+        if isAgain { warning = "This changed after you were asked. \(warning ?? "")" }
         let isPlanning = look.progress?.run.isPlanning == true
         self.init(
             frame: visit.frame("\(change.verb) \(look.campaign.name)?", parent: visit.campaignLink),
-            words: whyNot.map { "There is nothing to do: \($0)." } ?? words,
+            words: whyNot.map { "Nothing to do: \($0)." } ?? words,
             count: FigureText.count(standing.left) + (isPlanning && standing.left > 0 ? "+" : ""),
             counted: standing.left == 1 ? "push that is not sent yet" : "pushes that are not sent yet",
             warning: whyNot == nil ? warning : nil,

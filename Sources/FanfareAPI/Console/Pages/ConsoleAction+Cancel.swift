@@ -16,7 +16,7 @@ extension ConsoleAction {
             words: unsent.words,
             count: unsent.count,
             counted: unsent.counted,
-            warning: unsent.isNothing ? nil : "What is cancelled cannot go on. A replay emits it once more.",
+            warning: unsent.isNothing ? nil : "This cannot be undone. A replay emits the event again.",
             facts: [Fact(name: "Event", code: "\(id)"), Fact(name: "Type", words: event.type)]
                 + (event.key.map { [Fact(name: "Key", code: $0)] } ?? []),
             samples: nil,
@@ -166,7 +166,7 @@ struct UnsentEvents {
 
     /// What will happen.
     var words: String {
-        guard !isNothing else { return "Nothing of it waits: all is sent, or over." }
+        guard !isNothing else { return "Nothing is pending: all was sent or has ended." }
         var parts: [String] = []
         if waiting > 0 {
             parts.append(
@@ -175,18 +175,18 @@ struct UnsentEvents {
         }
         if planning > 0 {
             parts.append(
-                "The audience of \(FigureText.counted(Int64(planning), "event")) is still being walked: nobody further comes."
+                "The audience of \(FigureText.counted(Int64(planning), "event")) is still being expanded: no further device is added."
             )
         }
-        if pairs > 0 { parts.append("What waits is not sent.") }
+        if pairs > 0 { parts.append("Pending pushes are not sent.") }
         if unknown > 0 {
             parts.append(
-                "So much waits that not all was looked at: of \(FigureText.counted(Int64(unknown), "event")) something may."
+                "Too much is pending to check all of it: \(FigureText.counted(Int64(unknown), "event")) may have pending pushes."
             )
         }
         if inFlight > 0 {
             parts.append(
-                "\(FigureText.counted(inFlight, "push is", "pushes are")) with a daemon now and may still go out."
+                "\(FigureText.counted(inFlight, "push is", "pushes are")) being sent now and may still go out."
             )
         }
         return parts.joined(separator: " ")
@@ -206,21 +206,21 @@ extension ConfirmPage {
         let open = Set(unsent.ids)
         let events = FigureText.counted(Int64(open.count), "event")
         let warnings = [
-            next != nil && !unsent.isNothing ? "The filter may take more: you are asked about older ones next." : nil,
-            unsent.isNothing ? nil : "What is cancelled cannot go on. A replay emits an event once more.",
+            next != nil && !unsent.isNothing ? "The filter may match more: older events are asked about next." : nil,
+            unsent.isNothing ? nil : "This cannot be undone. A replay emits an event again.",
         ]
         let warning = warnings.compactMap(\.self).joined(separator: " ")
         var facts = search.query.sorted { $0.key < $1.key }.map { Fact(name: $0.key, words: $0.value) }
         if let next {
             let href = PageAddress(visit.call.path, search.query.merging(["after": next]) { $1 }).text
-            let name = unsent.isNothing ? "Look further" : "Go on without these"
+            let name = unsent.isNothing ? "Check older events" : "Skip these"
             facts.append(Fact(name: "Older ones", link: PageLink(name: name, href: href)))
         }
         let isFirst = visit.filter("after") == nil
         return ConfirmPage(
             frame: visit.frame("Cancel \(events)?", parent: PageLink(name: "Events", href: list)),
             words: unsent.isNothing && next != nil
-                ? "Nothing waits of those that were looked at; older ones were not." : unsent.words,
+                ? "Nothing is pending of the events checked; older ones were not checked." : unsent.words,
             count: unsent.count,
             counted: "\(unsent.counted), of \(events)",
             warning: warning.isEmpty ? nil : warning,
@@ -262,8 +262,8 @@ extension EventSearch {
         guard search.filter != nil, search.isFiltered else {
             throw Problem(
                 .malformed,
-                "there is no filter that can be used",
-                hint: "Go back to the events, and filter them."
+                "there is no usable filter",
+                hint: "Go back to Events and set a filter."
             )
         }
         return search
@@ -274,7 +274,7 @@ extension ToolDatabase {
     /// Looks up an event that has to be there.
     func knownEvent(_ id: Int64) async throws -> FoundEvent {
         guard let event = try await eventHead(id) else {
-            throw Problem(.absent, "there is no event \(id)", hint: "It may be over: see retention.log.")
+            throw Problem(.absent, "there is no event \(id)", hint: "It may have been deleted: see retention.log.")
         }
         return event
     }

@@ -4,13 +4,13 @@ internal import FanfareStore
 internal import FanfareTools
 
 extension ConsoleAction {
-    /// Emits an event of the log once more.
+    /// Re-emits a logged event.
     static let replayEvent = ConsoleAction(path: "/events/{id}/replay", use: .replay) { visit, form in
         let id = try visit.call.id("id")
         let (user, app) = (visit.filter("user"), visit.filter("app"))
         let event = try await visit.database.knownEvent(id)
         let reach = try await ReplayReach(id, user: user, app: app, visit.database)
-        let whom = user.map { "Only devices of \($0) get it" } ?? "All whom it was for get it once more"
+        let whom = user.map { "Only devices of \($0) get it" } ?? "Everyone it was for gets it again"
         let link = PageLink(name: event.type, href: "/events/\(id)")
         var facts = [Fact(name: "Event", code: "\(id)"), Fact(name: "Type", words: event.type)]
         if let user { facts.append(Fact(name: "User", words: user)) }
@@ -20,14 +20,14 @@ extension ConsoleAction {
         return ConfirmPage(
             frame: visit.frame(user == nil ? "Replay this event?" : "Replay this event to one user?", parent: link),
             words: isWaiting
-                ? "It is not planned yet: it still goes by itself."
+                ? "It is not planned yet and will be sent anyway."
                 : isNobody
-                    ? "No device of \(user ?? "") gets pushes now: the page People shows what is registered."
+                    ? "No device of \(user ?? "") gets pushes now: see People for what is registered."
                     : "\(whom), by the rules in force now; a new event is emitted with the same payload.",
             count: FigureText.count(reach.pairs) + (reach.isMore ? "+" : ""),
             counted: reach.counted,
             warning: user == nil && reach.pairs > 0
-                ? "Who has got it gets it again: replay to one user if only one missed it." : nil,
+                ? "Users who got it get it again. Replay to one user if only one missed it." : nil,
             facts: facts,
             samples: nil,
             action: form.action,
@@ -67,7 +67,7 @@ private struct ReplayReach {
             let detail = try await database.eventDetail(id, after: 0)
             pairs = EventTally(detail.outcomes).pairs
             isMore = detail.next != nil
-            counted = pairs == 1 ? "push was made of it then" : "pushes were made of it then"
+            counted = pairs == 1 ? "push was planned for it" : "pushes were planned for it"
         }
     }
 }

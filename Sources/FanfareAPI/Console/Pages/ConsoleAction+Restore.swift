@@ -52,7 +52,7 @@ private struct Restoring: Sendable {
             throw Problem(
                 .malformed,
                 "app, since or until are missing, or one of these is no time",
-                hint: "Choose an app and since when they were disabled on the page of devices, and go on from there."
+                hint: "Choose an app and “Disabled since” on the Devices page, and continue from there."
             )
         }
         (self.since, self.until) = (since.microseconds, until.microseconds)
@@ -85,8 +85,8 @@ private struct Restoring: Sendable {
                 parent: PageLink(name: "Devices", href: back)
             ),
             words: count == 0
-                ? "None was disabled for what a provider said since then; those that users or apps unregistered stay disabled."
-                : "The next push goes to them again; who is gone will be disabled again.",
+                ? "No device was disabled by a provider since then. Devices that users or apps unregistered stay disabled."
+                : "They get pushes again; those whose token is gone will be disabled again.",
             count: FigureText.count(count),
             counted: count == 1 ? "device" : "devices",
             warning: nil,

@@ -29,10 +29,10 @@ extension DaemonLine {
     }
 
     private static func badge(_ row: DaemonRow) -> Badge {
-        guard row.isAlive else { return Badge(.bad, "lease over") }
+        guard row.isAlive else { return Badge(.bad, "lease expired") }
         let breakers = row.report["breakers"]?.objectValue?.members ?? []
         if breakers.contains(where: { $0.value.stringValue == "open" }) { return Badge(.warn, "breaker open") }
-        return row.report["listening"]?.boolValue == false ? Badge(.warn, "hears nothing") : Badge(.good, "alive")
+        return row.report["listening"]?.boolValue == false ? Badge(.warn, "not listening") : Badge(.good, "alive")
     }
 }
 
@@ -50,7 +50,7 @@ extension LeaderLine {
     }
 
     private static let words = [
-        "maintenance": "checks rules and campaigns, forgets what is old, audits",
-        "channels": "hears the channels of listen",
+        "maintenance": "checks rules and campaigns, applies retention, audits",
+        "channels": "listens on the configured channels",
     ]
 }

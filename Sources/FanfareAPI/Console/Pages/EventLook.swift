@@ -72,7 +72,7 @@ struct EventLook {
     private var payload: PayloadView {
         let isShown = visit.session.may(.operator)
         let hidden =
-            detail.payload == nil ? "It is not kept." : isShown ? nil : "Only a token with the scope operator sees it."
+            detail.payload == nil ? "Not stored." : isShown ? nil : "Shown to tokens with the scope operator only."
         return PayloadView(
             json: isShown ? detail.payload : nil,
             hidden: hidden,
@@ -95,7 +95,7 @@ struct EventLook {
         }
         if let countOn {
             facts.append(
-                Fact(name: "Counted", words: "a part of it", link: PageLink(name: "Count on from there", href: countOn))
+                Fact(name: "Counted", words: "partially", link: PageLink(name: "Continue counting", href: countOn))
             )
         } else if from != nil {
             let first = PageLink(name: "From the beginning", href: visit.address(["counted": nil]))
@@ -103,7 +103,7 @@ struct EventLook {
         }
         if tally.pairs > 0, !showsVariants {
             let href = visit.address(["show": "variants"]) + "#live-variants"
-            facts.append(Fact(name: "Variants", link: PageLink(name: "What became of each", href: href)))
+            facts.append(Fact(name: "Variants", link: PageLink(name: "Results by variant", href: href)))
         }
         return facts
     }
@@ -115,7 +115,7 @@ struct EventLook {
     }
 
     private var actions: [ActionLink] {
-        let done = event.isOver || seemsOver && !mayWait ? "nothing of it waits" : nil
+        let done = event.isOver || seemsOver && !mayWait ? "nothing pending" : nil
         return [
             ActionLink("Cancel", "/events/\(event.id)/cancel", .bad, refused: visit.refusal(.cancel) ?? done),
             ActionLink("Replay", "/events/\(event.id)/replay", .quiet, refused: visit.refusal(.replay)),

@@ -85,25 +85,25 @@ extension FoundEvent {
         }
         switch fate {
         case "cancelled" where aborted != nil: return "\(aborted ?? "") before it was planned."
-        case "waiting": return "Not planned yet\(more.isEmpty ? ": a daemon does so within a second" : more)."
+        case "waiting": return "Not planned yet\(more.isEmpty ? ": a daemon plans it within a second" : more)."
         case "duplicate": return "Not sent again: an earlier event had the same type and key."
-        case "unmatched": return "No rule took it\(more). Below is what each rule of its type says."
+        case "unmatched": return "No rule matched\(more). See each rule of its type below."
         case "cancelled": return "Cancelled before it was planned. Replay it if it should be sent after all."
         case "expired": return "Its ttl had passed when it was planned\(more)."
         case "refused" where tally.pairs == 0: return "Refused\(more)."
         default: break
         }
         guard tally.pairs > 0 else {
-            guard isAll else { return "Planned. This part of the count has no pushes: all were counted before it." }
+            guard isAll else { return "Planned. This part of the count has no pushes; all were counted before." }
             return "The event was planned and reached no device. To see why, enter a user below."
         }
         let parts = [
-            (tally.accepted, "accepted"), (tally.open, "still to end"), (tally.failed, "failed"),
-            (tally.kept, "left out"),
+            (tally.accepted, "accepted"), (tally.open, "pending"), (tally.failed, "failed"),
+            (tally.kept, "not sent"),
         ]
         let told = parts.filter { $0.0 > 0 }.map { "\(FigureText.count($0.0)) \($0.1)" }.joined(separator: ", ")
         return
-            "\(aborted.map { "\($0). " } ?? "")\(isAll ? "" : "Of the part that was counted: ")\(FigureText.counted(tally.pairs, "push", "pushes")): \(told)\(more)."
+            "\(aborted.map { "\($0). " } ?? "")\(isAll ? "" : "Partial count: ")\(FigureText.counted(tally.pairs, "push", "pushes")): \(told)\(more)."
     }
 
     /// Its badge: of what is planned, whether it is done.

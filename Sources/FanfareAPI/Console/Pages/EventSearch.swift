@@ -30,7 +30,7 @@ struct EventSearch {
         (filter.since, filter.until) = (time("since"), time("until"))
         var order: String?
         if let since = filter.since, let until = filter.until, since >= until {
-            order = "This is not after the first time."
+            order = "This must be after “From”."
         }
         form = FilterForm(
             visit,

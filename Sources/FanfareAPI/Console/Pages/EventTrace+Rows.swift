@@ -26,7 +26,7 @@ extension EventTrace {
         let last = tally.answeredAt.map { FigureText.duration(Double($0 - clock.begin) / 1e6) }
         let words =
             if tally.open > 0 {
-                "\(FigureText.counted(tally.open, "push is", "pushes are")) still to end"
+                "\(FigureText.counted(tally.open, "push is", "pushes are")) still pending"
             } else if let last {
                 "\(last) from emit to the last answer"
             } else {
@@ -71,7 +71,7 @@ private struct StepClock {
         let most = order.first?.key ?? "pending"
         let begin = leg.rows.map(\.firstAt.microseconds).min() ?? self.begin
         return step(
-            leg.isAgain ? "\(leg.provider), tried again" : leg.provider,
+            leg.isAgain ? "\(leg.provider), retried" : leg.provider,
             order.map { "\(FigureText.count($0.value)) \(PushText.badge($0.key).words)" }.joined(separator: ", "),
             at: begin,
             until: isOpen ? end : leg.rows.compactMap { $0.lastAt?.microseconds }.max() ?? begin,

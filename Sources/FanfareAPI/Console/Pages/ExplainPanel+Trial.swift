@@ -59,12 +59,14 @@ extension Notice {
     /// What a rule would do, in a sentence or two.
     fileprivate init(_ judgement: RuleJudgement, version: Int32) {
         guard judgement.isMatched else {
-            self.init(.quiet, "Version \(version) would not take it.")
+            self.init(.quiet, "Version \(version) would not match.")
             return
         }
-        var words = ["Version \(version) would take it"]
+        var words = ["Version \(version) would match"]
         if let gathered = judgement.gathered {
-            words.append("it would be gathered with all by “\(gathered.key)”, and pushed as one \(gathered.leaves)")
+            words.append(
+                "it would be combined with others by “\(gathered.key)” and sent as one push \(gathered.leaves)"
+            )
         }
         var tone = Tone.good
         switch judgement.audience {
@@ -75,12 +77,12 @@ extension Notice {
             if counts.disabled > 0 { words.append("disabled: \(FigureText.count(counts.disabled))") }
             words += counts.suppressedLines
             if !counts.withoutCredentials.isEmpty {
-                words.append("there are no credentials for \(counts.withoutCredentials.joined(separator: ", "))")
+                words.append("no credentials for \(counts.withoutCredentials.joined(separator: ", "))")
             }
             if counts.devices == 0 || !counts.withoutCredentials.isEmpty { tone = .warn }
-        case .kept(let provider): words.append("\(provider.rawValue) keeps the audience: one request for all of it")
-        case .asked: words.append("its query says who, when it fires")
-        case .problem(let problem): (tone, words) = (.warn, words + ["nobody would get it: \(problem)"])
+        case .kept(let provider): words.append("\(provider.rawValue) manages the audience: one request for everyone")
+        case .asked: words.append("its query selects the audience when it runs")
+        case .problem(let problem): (tone, words) = (.warn, words + ["no device would get it: \(problem)"])
         case nil: break
         }
         self.init(tone, words.joined(separator: "; ") + ".")
@@ -93,7 +95,7 @@ extension WhyCondition {
         let when = judgement.when.map { code in
             [
                 WhyCondition(
-                    badge: judgement.isMatched ? Badge(.good, "holds") : Badge(.quiet, "does not hold"),
+                    badge: judgement.isMatched ? Badge(.good, "true") : Badge(.quiet, "false"),
                     code: code
                 )
             ]
@@ -105,7 +107,7 @@ extension WhyCondition {
                 code: "device \(device.id), \(device.provider)" + (device.obstacle.map { ": \($0)" } ?? "")
             )
         }
-        let nobody = WhyCondition(badge: Badge(.warn, "nobody"), code: "no device of \(user.id) is registered")
+        let nobody = WhyCondition(badge: Badge(.warn, "no device"), code: "no device of \(user.id) is registered")
         return (when ?? []) + (devices.isEmpty ? [nobody] : devices)
     }
 }

@@ -96,7 +96,7 @@ extension FilterField {
         let chosen = visit.filter(name)
         if let chosen, !values.contains(chosen) {
             let there = values.isEmpty ? "" : " There are: \(values.joined(separator: ", "))."
-            return typed(name, label, visit, problem: "None is called so.\(there)")
+            return typed(name, label, visit, problem: "No such value.\(there)")
         }
         let choices = [Choice(value: "", label: "all", isChosen: chosen == nil)]
         return FilterField(
@@ -131,7 +131,7 @@ extension FilterField {
         }
         guard let time = PageTime(text, at: visit.now) else {
             // A browser would show nothing of what is no time.
-            return typed(name, label, visit, problem: "This is no time: write 2026-11-26T12:00, in UTC, or 4h.")
+            return typed(name, label, visit, problem: "Not a time: write 2026-11-26T12:00, in UTC, or 4h.")
         }
         return FilterField(
             text: TextField(
@@ -176,5 +176,5 @@ extension Visit {
 
 extension Empty {
     /// The form says what is wrong with it.
-    static let mistaken = Empty(title: "Nothing was looked for", words: "Mend the filter above.", command: nil)
+    static let mistaken = Empty(title: "Invalid filter", words: "Fix the filter above.", command: nil)
 }

@@ -9,7 +9,7 @@ struct FleetDigest: Sendable {
     private static let days: Int64 = 14
 
     let counts: [DeviceCountLine]
-    /// Devices that providers called dead, by day.
+    /// Devices that providers reported unregistered, by day.
     let disabled: ChartFigure
     /// Why they are disabled.
     let reasons: [OutcomeLine]
@@ -49,7 +49,7 @@ struct FleetDigest: Sendable {
         disabled =
             ReasonChart(
                 id: "disabled",
-                title: "Called dead by providers, by day",
+                title: "Unregistered tokens per day",
                 counts: outcomes,
                 form: .day,
                 isShown: \.isGone
@@ -91,14 +91,14 @@ struct FleetDigest: Sendable {
     /// How many devices can be reached.
     ///
     /// - Parameters:
-    ///   - gone: how many providers called dead.
+    ///   - gone: how many providers reported unregistered.
     ///   - span: in how much time.
     /// - Returns: the figure.
     func keyFigure(gone: Int64, in span: PageSpan) -> KeyFigure {
         KeyFigure(
             "Devices",
             (isExact ? "" : "≈ ") + FigureText.short(Double(enabled)),
-            note: "enabled · \(FigureText.short(Double(gone))) called dead in \(span.label)"
+            note: "enabled · \(FigureText.short(Double(gone))) unregistered in \(span.label)"
         )
     }
 }

@@ -15,7 +15,7 @@ extension FuseLine {
         self.init(
             app: app,
             environment: environment,
-            badge: figures.blownBy == nil ? Badge(.good, "whole") : Badge(.bad, "blown"),
+            badge: figures.blownBy == nil ? Badge(.good, "OK") : Badge(.bad, "tripped"),
             words: Self.words(figures),
             since: figures.blownBy == nil ? nil : alarm?.since.map { Moment($0.microseconds, .short) },
             command: figures.blownBy == nil ? nil : "fanfare devices resume-pruning --app \(app)"
@@ -24,19 +24,19 @@ extension FuseLine {
 
     private static func words(_ figures: PruneFuseFigures) -> String {
         let counts = figures.counts
-        let answers = "\(FigureText.counted(Int64(counts.answers), "answer")) in 10 min"
+        let answers = "\(FigureText.counted(Int64(counts.answers), "response")) in 10 min"
         switch figures.blownBy {
         case .weak?, .strong?:
             return
-                "Too many tokens seemed dead: nothing is pruned until somebody has looked, mended, and lets it go on."
+                "Too many tokens were reported invalid. Pruning is stopped until an operator fixes the cause and resumes it."
         case nil:
             let weak = FigureText.share(Int64(counts.weak), of: Int64(counts.answers))
             let strong = FigureText.share(Int64(counts.strong), of: Int64(counts.answers))
             return counts.answers == 0
-                ? "No answer in 10 min."
+                ? "No responses in 10 min."
                 : """
-                Dead by \(strong) of \(answers), at most \(PruneFuse.strongPercent) %; on weak evidence \(weak), at most \
-                \(PruneFuse.weakPercent) %.
+                \(strong) of \(answers) reported invalid tokens (limit \(PruneFuse.strongPercent) %); inferred \(weak) \
+                (limit \(PruneFuse.weakPercent) %).
                 """
         }
     }

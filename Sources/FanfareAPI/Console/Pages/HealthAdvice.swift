@@ -1,8 +1,8 @@
 internal import FanfareStore
 
-/// What is ill by a row of `fanfare.health`, and what to do about it: the article on operation in a few steps.
+/// The problem that a row of `fanfare.health` reports, and its fixes: the article on operation in a few steps.
 struct HealthAdvice: Sendable {
-    /// What is ill, in a sentence.
+    /// The problem, in a sentence.
     let words: String
     let tone: Tone
     /// In order.
@@ -18,7 +18,7 @@ struct HealthAdvice: Sendable {
             ?? HealthAdvice(
                 "\(row.name): \(row.detail)",
                 .bad,
-                [HealthStep(words: "See what the daemons say of it:", command: "journalctl -u fanfare -p warning")]
+                [HealthStep(words: "See the daemons' log:", command: "journalctl -u fanfare -p warning")]
             )
     }
 
@@ -46,32 +46,32 @@ struct HealthAdvice: Sendable {
     private typealias Make = @Sendable (_ subject: String, _ detail: String) -> HealthAdvice
 
     private static let log = HealthStep(
-        words: "Look for error and sqlstate in the daemons' logs:",
+        words: "Check error and sqlstate in the daemons' logs:",
         command: "journalctl -u fanfare -p warning"
     )
     /// The one wording for a new credential: Operation.md has the same under "Credentials end".
     private static let renew = HealthStep(
-        words: "Then restart the daemons, as systemd copies credentials at the start; without systemd, send them HUP:",
+        words: "Then restart the daemons, because systemd copies credentials at start; without systemd, send them HUP:",
         command: "systemctl restart fanfare"
     )
-    private static let status = HealthStep(words: "See what holds it up:", command: "fanfare status")
+    private static let status = HealthStep(words: "See what is blocking:", command: "fanfare status")
 
     /// By the kind of row.
     private static let of: [String: Make] = [
         "daemons": { _, _ in
             HealthAdvice(
-                "No daemon lives: nothing is planned and nothing sent",
+                "No daemon is running: nothing is planned or sent",
                 .bad,
                 [
                     HealthStep(
-                        words: "See why it ended; the log's last line says it:",
+                        words: "See why it stopped, in the log's last line:",
                         command: "systemctl status fanfare"
                     ),
                     HealthStep(
-                        words: "Exit code 78 is the configuration, 69 a database that cannot be reached:",
+                        words: "Exit code 78 means the configuration, 69 an unreachable database:",
                         command: "fanfare check"
                     ),
-                    HealthStep(words: "Events wait meanwhile, and lose nothing but time."),
+                    HealthStep(words: "Events wait meanwhile; none is lost."),
                 ]
             )
         },
@@ -80,11 +80,11 @@ struct HealthAdvice: Sendable {
         },
         "quarantine": { _, detail in
             HealthAdvice(
-                "\(detail), since they made a set fail, or may take long",
+                "\(detail), planned one at a time: they made a set fail, or may take long",
                 .warn,
                 [
                     HealthStep(
-                        words: "It resolves itself; the culprit ends as refused, and its page says why.",
+                        words: "It resolves itself. A failing event ends as refused; its page shows why.",
                         link: refused
                     )
                 ]
@@ -92,26 +92,26 @@ struct HealthAdvice: Sendable {
         },
         "audience_queries": { _, detail in
             HealthAdvice(
-                "Queries for audiences do not keep up: \(detail)",
+                "Audience queries are falling behind: \(detail)",
                 .warn,
                 [
-                    HealthStep(words: "See which query is slow, and give it an index.", link: rules),
-                    HealthStep(words: "Its plan, with an event of yours:", command: "fanfare explain --help"),
+                    HealthStep(words: "Find the slow query and add an index.", link: rules),
+                    HealthStep(words: "Try it with an event of yours:", command: "fanfare explain --help"),
                 ]
             )
         },
         "feedback": { hook, detail in
             HealthAdvice(
-                "The hook \(hook) is not told what became of pushes: \(detail)",
+                "The feedback hook \(hook) is not receiving outcomes: \(detail)",
                 .warn,
                 [
-                    HealthStep(words: "See how far it is, and what it answered:", command: "fanfare feedback list"),
+                    HealthStep(words: "See its progress and its last response:", command: "fanfare feedback list"),
                     HealthStep(
-                        words: "When it takes again what it is told, try it at once:",
+                        words: "Once its receiver works again, retry at once:",
                         command: "fanfare feedback resume \(hook)"
                     ),
                     HealthStep(
-                        words: "Tell it once more what it missed; pushes do not wait for it:",
+                        words: "Resend what it missed; pushes are not delayed:",
                         command: "fanfare feedback replay \(hook) --since 1d"
                     ),
                 ]
@@ -119,29 +119,29 @@ struct HealthAdvice: Sendable {
         },
         "open_digests": { _, detail in
             HealthAdvice(
-                "Digests do not leave: \(detail)",
+                "Digests are not sent: \(detail)",
                 .warn,
-                [log, HealthStep(words: "Nothing is lost; they leave as soon as a daemon can.")]
+                [log, HealthStep(words: "Nothing is lost; they are sent as soon as a daemon can.")]
             )
         },
         "rules": { _, detail in
             HealthAdvice(
-                "\(detail); a version that was in force before stays so",
+                "\(detail); the version in force before stays in force",
                 .warn,
                 [
-                    HealthStep(words: "See which and why, mend them, and apply them again.", link: rules),
+                    HealthStep(words: "See which and why, fix them, and apply them again.", link: rules),
                     HealthStep(words: "In a terminal:", command: "fanfare rules list"),
                 ]
             )
         },
         "campaigns": { _, detail in
             HealthAdvice(
-                "Of campaigns \(detail)",
+                "Campaigns: \(detail)",
                 .warn,
                 [
-                    HealthStep(words: "See which and why, mend them, and apply them again.", link: campaigns),
+                    HealthStep(words: "See which and why, fix them, and apply them again.", link: campaigns),
                     HealthStep(
-                        words: "What failed and is still wanted:",
+                        words: "Start a failed campaign again:",
                         command: "fanfare campaigns start <app> <name>"
                     ),
                 ]
@@ -151,23 +151,23 @@ struct HealthAdvice: Sendable {
             let parts = subject.split(separator: "/", maxSplits: 1).map(String.init)
             let (app, provider) = (parts.first ?? "", parts.count > 1 ? parts[1] : "")
             return HealthAdvice(
-                "\(provider) cannot be used by \(app), and its pushes wait: \(detail)",
+                "\(provider) is unavailable for \(app), and its pushes wait: \(detail)",
                 .bad,
                 [
                     HealthStep(
-                        words: "Read what it answered last.",
+                        words: "See its last responses.",
                         link: PageLink(
-                            name: "Its answers",
+                            name: "Its responses",
                             href: PageAddress("/providers", ["app": app, "span": PageSpan.quarter.rawValue]).text
                         )
                     ),
                     HealthStep(
-                        words: "Where it refuses, mend the credentials; this asks it whether it takes them:",
+                        words: "If it rejects the credentials, fix them, then test them:",
                         command: "fanfare check --online"
                     ),
                     renew,
                     HealthStep(
-                        words: "Where it fails there is nothing to do: what waits is sent once a probe is answered."
+                        words: "If it fails, wait: pending pushes are sent once a probe succeeds."
                     ),
                 ]
             )
@@ -178,11 +178,11 @@ struct HealthAdvice: Sendable {
                 .bad,
                 [
                     HealthStep(
-                        words: "Look whether the app is spelt as in the configuration; this compares them:",
+                        words: "Check that the app is spelled as in the configuration:",
                         command: "fanfare check"
                     ),
                     HealthStep(
-                        words: "Put the credentials into the configuration, and start the daemons again:",
+                        words: "Add the credentials to the configuration and restart the daemons:",
                         command: "systemctl restart fanfare"
                     ),
                 ]
@@ -194,7 +194,7 @@ struct HealthAdvice: Sendable {
                 .bad,
                 [
                     HealthStep(
-                        words: "Correct the credential or the topic; this asks the provider whether it takes them:",
+                        words: "Fix the credential or the topic, then test it with the provider:",
                         command: "fanfare check --online"
                     ),
                     renew,
@@ -207,19 +207,21 @@ struct HealthAdvice: Sendable {
                 .warn,
                 [
                     HealthStep(
-                        words: "Find out what set it: a virtual machine that was resumed, or a server without NTP."
+                        words: "Find the cause: a resumed virtual machine, or a server without NTP."
                     ),
-                    HealthStep(words: "Schedules and deadlines go by the new clock. The row goes after an hour."),
+                    HealthStep(
+                        words: "Schedules and deadlines follow the new clock. The row disappears after an hour."
+                    ),
                 ]
             )
         },
         "watch": { subject, detail in
             HealthAdvice(
-                "The watch \(subject) does not fit its table: \(detail)",
+                "The watch \(subject) no longer matches its table: \(detail)",
                 .warn,
                 [
                     HealthStep(
-                        words: "Call it again in SQL with today's columns:",
+                        words: "Recreate it in SQL with the current columns:",
                         command: "fanfare.watch_table('table', 'event.type', '{column,column}')"
                     )
                 ]
@@ -229,23 +231,23 @@ struct HealthAdvice: Sendable {
             let parts = subject.split(separator: "/").map(String.init)
             let (app, environment) = (parts.first ?? "", parts.count > 1 ? parts[1] : "")
             return HealthAdvice(
-                "Too many tokens of \(app) (\(environment)) seem dead: no device is disabled until somebody has looked",
+                "Too many tokens of \(app) (\(environment)) were reported invalid: pruning is stopped",
                 .bad,
                 [
                     HealthStep(
                         words:
-                            "Usually a wrong key, topic or environment is the cause: see what the provider says, and mend it.",
-                        link: PageLink(name: "Its answers", href: PageAddress("/providers", ["app": app]).text)
+                            "Usually a wrong key, topic or environment is the cause: see the provider's responses and fix it.",
+                        link: PageLink(name: "Its responses", href: PageAddress("/providers", ["app": app]).text)
                     ),
                     HealthStep(
-                        words: "Enable again what was disabled by mistake.",
+                        words: "Re-enable devices that were disabled by mistake.",
                         link: PageLink(
                             name: "Its disabled devices",
                             href: PageAddress("/devices", ["app": app, "state": "disabled"]).text
                         )
                     ),
                     HealthStep(
-                        words: "Then let pruning go on:",
+                        words: "Then resume pruning:",
                         command: "fanfare devices resume-pruning --app \(app)"
                     ),
                 ]
@@ -257,7 +259,7 @@ struct HealthAdvice: Sendable {
                 .bad,
                 [
                     HealthStep(
-                        words: "Mend what PostgreSQL reports; pushes go on, and the task runs again within a minute:",
+                        words: "Fix what PostgreSQL reports; pushes continue, and the task runs again within a minute:",
                         command: "journalctl -u fanfare -p warning"
                     )
                 ]
@@ -268,60 +270,60 @@ struct HealthAdvice: Sendable {
         },
         "role: maintenance": { _, _ in
             HealthAdvice(
-                "No daemon does what one does for all: checks of rules, retention, audit",
+                "No daemon leads maintenance: no rule checks, retention or audit",
                 .bad,
                 [
                     HealthStep(
-                        words: "Look for error with stage maintenance:",
+                        words: "Check errors with stage maintenance:",
                         command: "journalctl -u fanfare -p warning"
                     ),
-                    HealthStep(words: "A session that holds its lock:", command: lock(4)),
+                    HealthStep(words: "Find the session that holds its lock:", command: lock(4)),
                 ]
             )
         },
         "role: channels": { _, _ in
             HealthAdvice(
-                "No daemon hears the channels of listen",
+                "No daemon listens on the configured channels",
                 .bad,
                 [
                     HealthStep(
-                        words: "Look for error with stage listener:",
+                        words: "Check errors with stage listener:",
                         command: "journalctl -u fanfare -p warning"
                     ),
-                    HealthStep(words: "A session that holds its lock:", command: lock(3)),
+                    HealthStep(words: "Find the session that holds its lock:", command: lock(3)),
                 ]
             )
         },
         "audit": { _, detail in
             HealthAdvice(
-                "Nobody has looked whether all adds up: \(detail)",
+                "The audit has not run: \(detail)",
                 .warn,
-                [log, HealthStep(words: "A session that holds the lock of maintenance:", command: lock(4))]
+                [log, HealthStep(words: "Find the session that holds the maintenance lock:", command: lock(4))]
             )
         },
         "audit: unplanned_events": { _, detail in
-            HealthAdvice("Events are there that no planner takes: \(detail)", .bad, [log, status])
+            HealthAdvice("Events are not being planned: \(detail)", .bad, [log, status])
         },
         "audit: overdue_batches": { _, detail in
             HealthAdvice(
-                "Pushes are due and stand still: \(detail)",
+                "Due pushes are not being sent: \(detail)",
                 .bad,
                 [
                     HealthStep(
                         words: "See whether a provider's breaker is open, or an app lacks credentials.",
                         link: PageLink(name: "Providers", href: "/providers")
                     ),
-                    HealthStep(words: "If a daemon holds some, restart it:", command: "systemctl restart fanfare"),
+                    HealthStep(words: "If a daemon holds them, restart it:", command: "systemctl restart fanfare"),
                 ]
             )
         },
         "audit: stalled_plans": { _, detail in
             HealthAdvice(
-                "A large audience is not walked further: \(detail)",
+                "A large audience is no longer expanded: \(detail)",
                 .bad,
                 [
                     HealthStep(
-                        words: "Look for error and sqlstate of the slicers:",
+                        words: "Check error and sqlstate of the slicers:",
                         command: "journalctl -u fanfare -p warning"
                     )
                 ]
@@ -334,21 +336,21 @@ struct HealthAdvice: Sendable {
                 [
                     HealthStep(
                         words:
-                            "It is a fault of Fanfare or of the storage. Keep the rows of fanfare.batch_log, and report it."
+                            "This is a bug in Fanfare or a storage fault. Keep the rows of fanfare.batch_log, and report it."
                     )
                 ]
             )
         },
         "badge_sql": { subject, detail in
             HealthAdvice(
-                "The query for badges of \(subject) fails, and pushes go out without: \(detail)",
+                "The badge query of \(subject) fails, and pushes go out without a badge: \(detail)",
                 .warn,
                 query(subject, detail)
             )
         },
         "users_sql": { subject, detail in
             HealthAdvice(
-                "The query for the audience of \(subject) fails, and after three tries its events end as refused: \(detail)",
+                "The audience query of \(subject) fails, and after three tries its events end as refused: \(detail)",
                 .bad,
                 query(subject, detail)
             )
@@ -370,10 +372,10 @@ struct HealthAdvice: Sendable {
                 link: PageLink(name: "The rule", href: "/rules/\(parts.joined(separator: "/"))")
             ),
             detail.contains("permission denied")
-                ? HealthStep(words: "Let its role read what it asks:", command: "GRANT SELECT ON … TO fanfare_sql")
+                ? HealthStep(words: "Grant its role read access:", command: "GRANT SELECT ON … TO fanfare_sql")
                 : detail.contains("takes longer") || detail.contains("statement timeout")
-                    ? HealthStep(words: "Make it faster, mostly by an index; see what it does:", command: "EXPLAIN …")
-                    : HealthStep(words: "Correct the query, then apply the rule:", command: "fanfare rules apply"),
+                    ? HealthStep(words: "Make it faster, usually with an index; see its plan:", command: "EXPLAIN …")
+                    : HealthStep(words: "Fix the query, then apply the rule:", command: "fanfare rules apply"),
         ]
     }
 

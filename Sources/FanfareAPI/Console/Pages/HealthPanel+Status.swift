@@ -3,7 +3,7 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension HealthPanel {
-    /// What is ill, and what is well.
+    /// Problems, and the checks that pass.
     ///
     /// - Parameter status: as the database knows it.
     init(_ status: StatusReport) {
@@ -12,8 +12,8 @@ extension HealthPanel {
         self.init(
             isWell: ill.isEmpty,
             headline: ill.isEmpty
-                ? "All \(FigureText.counted(Int64(status.health.count), "check is", "checks are")) well"
-                : "\(FigureText.counted(Int64(ill.count), "thing needs", "things need")) hands",
+                ? "All \(FigureText.counted(Int64(status.health.count), "check")) passing"
+                : "\(FigureText.counted(Int64(ill.count), "problem needs", "problems need")) attention",
             looked: Moment(status.now.microseconds, .second),
             // Red comes first.
             problems: problems.filter { $0.tone == Tone.bad.rawValue }

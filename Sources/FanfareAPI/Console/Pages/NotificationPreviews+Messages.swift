@@ -39,7 +39,7 @@ extension PreviewCard {
         let bytes = FigureText.count(Int64(message.body.utf8.count))
         var silent = message.problem.map { "Nothing is sent: \($0)" }
         if silent == nil && (message.isSilent || text.isEmpty) {
-            silent = "Nothing is shown: the app gets the data, and decides itself."
+            silent = "Nothing is shown: the app gets the data and decides what to do."
         }
         var facts = text.facts
         if let variant = message.variant {

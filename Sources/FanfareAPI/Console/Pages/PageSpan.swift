@@ -43,10 +43,10 @@ enum PageSpan: String, CaseIterable, Sendable {
     /// As in `a minute`, behind what is counted in a step.
     var each: String {
         switch self {
-        case .quarter, .hour: "a minute"
-        case .sixHours: "in 10 minutes"
-        case .day: "in half an hour"
-        case .week: "in 3 hours"
+        case .quarter, .hour: "per minute"
+        case .sixHours: "per 10 minutes"
+        case .day: "per half hour"
+        case .week: "per 3 hours"
         }
     }
 

@@ -81,7 +81,7 @@ struct PersonLook {
         guard !detail.devices.isEmpty else {
             return Notice(
                 .warn,
-                "No device\(place) is registered with this user id, so nothing can be pushed. The app must call fanfare.register_device with it, as it should at each start; or the id is written differently."
+                "No device\(place) is registered with this user id, so nothing can be pushed. The app must call fanfare.register_device with it at each start; or the id is spelled differently."
             )
         }
         let devices = FigureText.counted(Int64(detail.devices.count), "device")
@@ -89,7 +89,7 @@ struct PersonLook {
             let reasons = Set(detail.devices.compactMap(\.disabledReason)).sorted().joined(separator: ", ")
             return Notice(
                 .warn,
-                "Nothing is sent: \(devices) of this user, all disabled (\(reasons)). The app must register its token again, as it should at each start."
+                "Nothing is sent: \(devices) of this user, all disabled (\(reasons)). The app must register its token again, at its next start."
             )
         }
         let waits = pushes.rows.count { $0.at == nil }
@@ -101,7 +101,7 @@ struct PersonLook {
         let accepted = last.outcome == "accepted"
         let words =
             accepted
-            ? "The last push was taken by \(last.provider) \(ago) ago; whether the device showed it, only the device knows."
+            ? "The last push was accepted by \(last.provider) \(ago) ago; only the device knows whether it was shown."
             : "The last push, \(ago) ago: \(PushText.badge(last.outcome, last.reason).words). \(last.detail ?? "")"
         let unwanted = unwanted
         let isWell = accepted && unwanted.isEmpty
@@ -115,7 +115,7 @@ struct PersonLook {
         let words = detail.preferences.map { PreferenceLine($0.preference, app: $0.app) }
             .filter { $0.badge.words != "on" }
             .map { "\($0.category) (\($0.words))" }
-        return words.isEmpty ? "" : "Not wanted: \(words.joined(separator: ", ")). "
+        return words.isEmpty ? "" : "Opted out: \(words.joined(separator: ", ")). "
     }
 
     private var whyPanel: WhyPanel {
@@ -123,7 +123,7 @@ struct PersonLook {
             "event",
             "Event id, or its key",
             visit,
-            hint: "An older event than the last ones is found on the page of events.",
+            hint: "Find older events on the Events page.",
             problem: why.problem
         )
         let form = FilterForm(to: "/people", [event], keeping: ["user": user, "app": app])
@@ -156,7 +156,7 @@ extension PreferenceLine {
     fileprivate init(_ said: UserPreference, app: String) {
         let snooze = said.snoozedUntil.map { "snoozed until \(Moment($0.microseconds, .full).words)" }
         self.init(
-            category: said.category == "*" ? "everything that has a category" : said.category,
+            category: said.category == "*" ? "all categories" : said.category,
             app: app,
             badge: said.isOptedOut
                 ? Badge(.warn, "off") : snooze == nil ? Badge(.good, "on") : Badge(.busy, "snoozed"),

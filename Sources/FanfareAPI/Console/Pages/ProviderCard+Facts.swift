@@ -47,7 +47,7 @@ extension ProviderCard {
             let meaning = digest.meanings[worst.key].map { ": \($0)" } ?? ""
             let window = FigureText.duration(seconds.rounded())
             return
-                "\(share) of the answers of the last \(window) are \(worst.key.outcome), \(worst.key.reason)\(meaning)"
+                "\(share) of the responses in the last \(window) are \(worst.key.outcome), \(worst.key.reason)\(meaning)"
         }
         self.init(
             id: "\(key.app)-\(key.provider)-\(key.environment)",
@@ -71,12 +71,12 @@ extension ProviderCard {
     ) -> (Badge, problem: String?) {
         if isOpen { return (Badge(.bad, "breaker open"), nil) }
         if let broken = credentials.first(where: { $0.problem != nil }) {
-            return (Badge(.bad, "credential of no use"), "\(broken.credential): \(broken.problem ?? "")")
+            return (Badge(.bad, "invalid credential"), "\(broken.credential): \(broken.problem ?? "")")
         }
         if credentials.contains(where: { $0.endsAt.map { $0 - now / 1_000_000 < warning } ?? false }) {
-            return (Badge(.warn, "credential ends"), nil)
+            return (Badge(.warn, "credential expires"), nil)
         }
-        return (isServed ? Badge(.good, "well") : Badge(.quiet, "nothing sent yet"), nil)
+        return (isServed ? Badge(.good, "OK") : Badge(.quiet, "nothing sent yet"), nil)
     }
 
     /// How the provider itself does, by what it answered last; nil where it does well.
@@ -95,7 +95,7 @@ extension ProviderCard {
         let accepted = answers.counts.filter { $0.key.outcome == "accepted" }.values.reduce(0, +)
         var facts = [
             Fact(
-                name: "Answers in \(span.label)",
+                name: "Responses in \(span.label)",
                 words: answers.total == 0
                     ? "none"
                     : "\(FigureText.count(answers.total)), \(FigureText.share(accepted, of: answers.total)) accepted"
@@ -106,8 +106,8 @@ extension ProviderCard {
             let left = credential.endsAt.map { $0 - now / 1_000_000 }
             let words =
                 credential.problem
-                ?? left.map { $0 > 0 ? "ends in \(FigureText.duration(Double($0)))" : "has ended" }
-                ?? "holds until it is revoked"
+                ?? left.map { $0 > 0 ? "expires in \(FigureText.duration(Double($0)))" : "expired" }
+                ?? "does not expire"
             facts.append(Fact(name: credential.credential, words: words))
         }
         return facts
@@ -130,7 +130,7 @@ extension ProviderDaemonLine {
             guard let word else { return nil }
             return ProviderDaemonLine(
                 daemon: daemon.name,
-                breaker: word == "open" ? Badge(.bad, "open: only probes are sent") : Badge(.good, word)
+                breaker: word == "open" ? Badge(.bad, "open: only probes are sent") : Badge(.good, "OK")
             )
         }
     }
@@ -161,9 +161,9 @@ extension ProviderDaemonLine {
         let name = "\(key.app)/\(key.provider)/\(key.environment)"
         for daemon in daemons.filter(\.isAlive) {
             if let words = daemon.report["failures"]?[name]?.stringValue {
-                return "Cannot be reached, or fails: \(words)"
+                return "Unreachable or failing: \(words)"
             }
-            if let words = daemon.report["refusals"]?[name]?.stringValue { return "Refuses this sender: \(words)" }
+            if let words = daemon.report["refusals"]?[name]?.stringValue { return "Rejects this sender: \(words)" }
         }
         return nil
     }

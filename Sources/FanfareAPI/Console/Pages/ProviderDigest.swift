@@ -120,12 +120,12 @@ struct ProviderDigest: Sendable {
         }
         return TimeChart(
             id: "answers",
-            title: "Answers \(span.each)",
+            title: "Responses \(span.each)",
             shape: .bars,
             unit: .count,
             times: counts.times,
             series: [
-                series("accepted", .accepted, "accepted"), series("to be tried again", .retrying, "retrying"),
+                series("accepted", .accepted, "accepted"), series("retrying", .retrying, "retrying"),
                 series("rejected", .rejected, "rejected"), series("gone", .gone, "gone"),
             ],
             form: span.form

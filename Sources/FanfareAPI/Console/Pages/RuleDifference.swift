@@ -24,7 +24,7 @@ enum RuleDifference {
             }
         }
         guard !removed.isEmpty || !added.isEmpty else {
-            return [DifferenceLine(kind: "same", sign: " ", words: "They say the same.")]
+            return [DifferenceLine(kind: "same", sign: " ", words: "No changes.")]
         }
         var lines: [DifferenceLine] = []
         var (here, there) = (0, 0)

@@ -38,7 +38,7 @@ struct TrafficDigest: Sendable {
         missing =
             ReasonChart(
                 id: "missing",
-                title: "What did not arrive, by reason",
+                title: "Not delivered, by reason",
                 counts: outcomes,
                 form: span.form,
                 isShown: \.isMissing

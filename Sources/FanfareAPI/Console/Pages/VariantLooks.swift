@@ -46,7 +46,7 @@ extension VariantTable {
             let all = whole.map { " of \(FigureText.count(max($0, counts.total)))" } ?? ""
             note =
                 "Counted so far: \(FigureText.count(counts.total))\(all) recipients. Users are assigned at random: these shares are "
-                + "close to those of all. Each look at this page counts on."
+                + "close to those of all. Reloading this page continues the count."
         }
         self.init(rows: isDivided ? lines : [], note: note)
     }

@@ -25,7 +25,7 @@ extension WhyPanel {
         }
         guard let event else {
             return (
-                nil, "No event has this key, as far as was looked. Find it on the page of events, and give its id."
+                nil, "No recent event has this key. Find it on the Events page and enter its id."
             )
         }
         return (try await visit.database.why(eventID: event, user: user, app: app), nil)

@@ -21,7 +21,7 @@ extension Call {
             let problem = Problem(error)
             if problem.code == .failed {
                 desk.daemon.logger.error(
-                    "a page could not be made",
+                    "a page could not be rendered",
                     metadata: .init([.requestID: "\(requestID)", .error: "\(error)"])
                 )
             }
@@ -42,7 +42,7 @@ extension Call {
             guard host != nil, host == authority else { throw Self.foreign }
         }
         guard (headers[.contentType] ?? "").prefix(while: { $0 != ";" }) == "application/x-www-form-urlencoded" else {
-            throw Problem(.unsupportedType, "the body is no form")
+            throw Problem(.unsupportedType, "the body is not a form")
         }
         return FrontDoor.fields(in: String(decoding: body, as: UTF8.self))
     }
@@ -59,8 +59,8 @@ extension Call {
 
     private static let foreign = Problem(
         .forbidden,
-        "the form was sent by a page of another site",
-        hint: "Load the console's own page, and send it from there."
+        "the form was sent from another site",
+        hint: "Reload the console's page and send it from there."
     )
 
     private func failure(_ problem: Problem) async -> Answer {

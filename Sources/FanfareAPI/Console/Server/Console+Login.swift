@@ -22,8 +22,8 @@ extension Console {
             guard call.headers[.secFetchSite] != nil || call.headers[.origin] != nil else {
                 throw Problem(
                     .forbidden,
-                    "the form does not say which site sent it",
-                    hint: "Log in with a browser that sends Origin, as all of today do."
+                    "the form has no Origin header",
+                    hint: "Use a current browser."
                 )
             }
             let form = try call.form()
@@ -43,13 +43,13 @@ extension Console {
 
     private static func begin(_ text: String, back: String?, _ call: Call) async throws -> Answer {
         guard let given = APIToken(parsing: text), let token = try await call.desk.authority.board.find(given) else {
-            return try await ask(call, back: back, problem: "This token is not known; it may be revoked.")
+            return try await ask(call, back: back, problem: "Invalid token. It may have been revoked.")
         }
         guard token.row.app == nil, token.scopes.contains(.reader) else {
             return try await ask(
                 call,
                 back: back,
-                problem: "The console needs a token of all apps that has the scope reader."
+                problem: "The console needs a token for all apps with the scope reader."
             )
         }
         var answer = Answer.redirect(to: own(back), call)

@@ -2,12 +2,13 @@
 struct ConsoleDone: Sendable {
     /// What each code means; `#` stands for the count.
     private static let words = [
-        "paused": "The campaign is paused.", "resumed": "The campaign goes on.", "aborted": "The campaign is aborted.",
-        "started": "The campaign is started.", "tested": "One test is on its way.",
+        "paused": "The campaign is paused.", "resumed": "The campaign is resumed.",
+        "aborted": "The campaign is aborted.",
+        "started": "The campaign is started.", "tested": "The test is queued.",
         "restored": "# devices are restored.",
-        "cancelled": "Of # events is cancelled what was not sent.",
-        "stopped": "What was not sent of the event is cancelled.", "replayed": "The event goes once more.",
-        "unchanged": "Nothing was to be changed.",
+        "cancelled": "Unsent pushes of # events are cancelled.",
+        "stopped": "Unsent pushes of the event are cancelled.", "replayed": "The event is replayed.",
+        "unchanged": "Nothing to change.",
     ]
 
     let code: String

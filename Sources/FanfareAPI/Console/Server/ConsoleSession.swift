@@ -80,7 +80,7 @@ struct ConsoleSession: Sendable {
 
     /// Refuses a form that was on no page of this session.
     func check(seal: String, of path: String, _ call: Call) async throws {
-        let stale = Problem(.forbidden, "this form is of another session", hint: "Load its page again.")
+        let stale = Problem(.forbidden, "this form belongs to another session", hint: "Load its page again.")
         do {
             let place = try await call.desk.cursors.open(seal, count: 3, of: "console form\n\(path)")
             guard place == [Int64(token.row.id), end, id] else { throw stale }

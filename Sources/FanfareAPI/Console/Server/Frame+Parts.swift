@@ -15,7 +15,7 @@ extension NavigationItem {
     ///
     /// - Parameters:
     ///   - current: the path of the one that is shown.
-    ///   - status: for what needs hands; nil where it is not known.
+    ///   - status: for what needs attention; nil where it is not known.
     /// - Returns: in their order.
     static func all(current: String, _ status: StatusReport?) -> [NavigationItem] {
         let ill = status?.health.filter { !$0.isOK } ?? []

@@ -34,14 +34,14 @@ extension Visit {
                 .forbidden,
                 "this console does not \(use.rawValue)",
                 hint:
-                    "`api.console` of the daemon's configuration says what it does; the CLI and the HTTP API are not bound by it."
+                    "`api.console` in the daemon's configuration limits it; the CLI and the HTTP API are not limited."
             )
         }
         guard session.may(use.scope) else {
             let scope = use.scope.rawValue
             throw Problem(
                 .forbidden,
-                "token \(session.token.row.id) has not the scope \(scope)",
+                "token \(session.token.row.id) lacks the scope \(scope)",
                 hint: "Log in with a token that has it: `fanfare tokens create NAME --scope reader --scope \(scope)`."
             )
         }

@@ -30,15 +30,15 @@ struct Visit: Sendable {
     /// Looks again, for the stream of a page.
     init(_ call: Call, kind: LivePage?, session: ConsoleSession, status: StatusReport, isUpdate: Bool = true) throws {
         guard session.token.budget.take() else {
-            var problem = Problem(.tooMany, "this token makes too many requests", hint: "Wait a second.")
+            var problem = Problem(.tooMany, "rate limit exceeded", hint: "Wait a second.")
             problem.retryAfter = 1
             throw problem
         }
         guard session.may(.reader) else {
             throw Problem(
                 .forbidden,
-                "token \(session.token.row.id) has not the scope reader",
-                hint: "Make one by `fanfare tokens create NAME --scope reader`, and log in with that."
+                "token \(session.token.row.id) lacks the scope reader",
+                hint: "Create one with `fanfare tokens create NAME --scope reader` and log in with it."
             )
         }
         (self.call, self.kind, self.session, self.status) = (call, kind, session, status)

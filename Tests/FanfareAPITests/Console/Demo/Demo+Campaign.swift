@@ -9,10 +9,10 @@ extension Demo {
             stream: "/console/stream?page=campaign&app=shop&name=winter-collection"
         ),
         badge: Badge(.warn, "held by canary"),
-        words: "The canary failed too often: what is not sent waits for you.",
+        words: "Too many failed. The rest is sent only if the campaign is resumed.",
         progress: held,
         canary: CanaryGate(
-            badge: Badge(.warn, "shut"),
+            badge: Badge(.warn, "failed, rest held"),
             words:
                 "1,445 of 12,041 failed, most with BadDeviceToken: were these devices registered by a development build?",
             share: "1 % of 1,204,118",
@@ -61,7 +61,7 @@ extension Demo {
                 badge: Badge(.quiet, "waits")
             ),
         ],
-        noWaves: "All devices are sent to at the same time.",
+        noWaves: "Sent to everyone at the same moment.",
         next: [],
         runs: [
             RunLine(
@@ -92,7 +92,7 @@ extension Demo {
             action: "/campaigns/shop/winter-collection/test",
             user: TextField(name: "user", label: "User", value: "ana", hint: nil),
             seal: "sealed",
-            hint: "Goes past caps and quiet hours, and is not counted."
+            hint: "Ignores caps and quiet hours, and is not counted."
         ),
         preview: CampaignPreview(form: nil, note: "Shown for ana.", screens: previews)
     )

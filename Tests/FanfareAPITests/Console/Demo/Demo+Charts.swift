@@ -3,31 +3,31 @@
 extension Demo {
     static let illHealth = HealthPanel(
         isWell: false,
-        headline: "2 things need hands",
+        headline: "2 problems need attention",
         looked: ago(1),
         problems: [
             HealthProblem(
                 "breaker: shop/fcm",
-                "FCM refuses what shop sends: only probes go out, 18,204 pushes wait",
+                "fcm is unavailable for shop, and its 18,204 pushes wait",
                 .bad,
                 since: ago(734, .second),
                 lasting: "12 min",
                 steps: [
                     HealthStep(
-                        words: "Read what FCM said last: SENDER_ID_MISMATCH, 403.",
-                        link: PageLink(name: "Its answers", href: "/providers?app=shop")
+                        words: "See its last responses: SENDER_ID_MISMATCH, 403.",
+                        link: PageLink(name: "Its responses", href: "/providers?app=shop")
                     ),
                     HealthStep(
                         words:
                             "Put the service account of the project that the app was built with, then restart the daemons:",
                         command: "systemctl restart fanfare"
                     ),
-                    HealthStep(words: "Nothing is lost meanwhile: what waits goes out until its ttl ends."),
+                    HealthStep(words: "Nothing is lost meanwhile: pending pushes are sent until their ttl ends."),
                 ]
             ),
             HealthProblem(
                 "rules",
-                "1 newest rule version is refused: the version before stays in force",
+                "1 rejected rule version; the version in force before stays in force",
                 .warn,
                 since: ago(5_400, .short),
                 lasting: "1 h 30 min",
@@ -41,7 +41,7 @@ extension Demo {
         ],
         checks: [
             HealthCheck(name: "daemons", detail: "3 alive"), HealthCheck(name: "outbox", detail: "empty"),
-            HealthCheck(name: "quarantine", detail: "0 events are planned singly"),
+            HealthCheck(name: "quarantine", detail: "no events on the slow path"),
             HealthCheck(name: "campaigns", detail: "0 refused, 0 failed today"),
             HealthCheck(name: "audit: pairs", detail: "looked 21 s ago"),
             HealthCheck(name: "credentials", detail: "the next ends in 41 days"),
@@ -50,7 +50,7 @@ extension Demo {
 
     static let wellHealth = HealthPanel(
         isWell: true,
-        headline: "All 14 checks are well",
+        headline: "All 14 checks passing",
         looked: ago(1),
         problems: [],
         checks: illHealth.checks
@@ -95,7 +95,7 @@ extension Demo {
 
     static let missing = TimeChart(
         id: "missing",
-        title: "What did not arrive, by reason",
+        title: "Not delivered, by reason",
         shape: .bars,
         unit: .count,
         times: minutes(60),

@@ -106,14 +106,14 @@ extension Demo {
                 environment: "production",
                 badge: Badge(.bad, "open"),
                 words:
-                    "11.6 % weak evidence in 12,041 answers of 10 min, at most 2 %: nothing is pruned until you close it.",
+                    "Too many tokens were reported invalid. Pruning is stopped until an operator fixes the cause and resumes it.",
                 since: ago(7_100, .short),
                 command: "fanfare devices resume-pruning --app shop"
             ),
             FuseLine(
                 app: "sender",
                 environment: "production",
-                badge: Badge(.good, "closed"),
+                badge: Badge(.good, "OK"),
                 words: "0.1 % of 1,890 answers in 10 min; opens at 2 %.",
                 since: nil,
                 command: nil

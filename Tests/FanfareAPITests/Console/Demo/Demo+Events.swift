@@ -24,7 +24,7 @@ extension Demo {
         let fates: [(Badge, String?)] = [
             (Badge(.good, "done"), nil), (Badge(.good, "done"), nil), (Badge(.busy, "sending"), nil),
             (Badge(.good, "done"), nil),
-            (Badge(.quiet, "unmatched"), "no rule took it: $.total > 10 is false"),
+            (Badge(.quiet, "unmatched"), "no rule matched: $.total > 10 is false"),
             (Badge(.quiet, "duplicate"), "of 48211877"),
             (Badge(.bad, "refused"), "rule order-shipped: customer_id is missing"),
         ]

@@ -40,7 +40,7 @@ extension Demo {
                     spark: Sparkline.markup(wander(60, around: 0.18, by: 0.1))
                 ),
                 KeyFigure(
-                    "Oldest transactional",
+                    "Oldest pending, transactional",
                     "0.2",
                     unit: "s",
                     note: health.isWell ? "normal 0.9 s · bulk 34 min" : "normal 12 min · bulk 34 min",

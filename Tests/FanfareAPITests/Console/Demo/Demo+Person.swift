@@ -142,7 +142,7 @@ extension Demo {
                     WhyStep(
                         at: ago(722, .second),
                         subject: "fcm device 9120058",
-                        badge: Badge(.quiet, "left out"),
+                        badge: Badge(.quiet, "held out"),
                         words: "disabled since 19 November: Unregistered"
                     ),
                 ],
@@ -157,9 +157,9 @@ extension Demo {
         filter: personFilter,
         person: nil,
         empty: Empty(
-            title: "Whom?",
+            title: "Find a user",
             words:
-                "Type a user's id as your application knows it: devices, preferences, last pushes, and why one did not come.",
+                "Enter a user id as your application knows it, to see devices, preferences, latest pushes, and why one wasn't delivered.",
             command: nil
         )
     )

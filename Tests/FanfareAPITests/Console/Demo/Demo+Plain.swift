@@ -58,7 +58,7 @@ extension Demo {
         frame: frame("Log in", "", isLoggedIn: false),
         action: "/login",
         back: "/events?type=order.shipped",
-        problem: "This token is not known, or has ended.",
+        problem: "Invalid or expired token.",
         command: "fanfare tokens create --name console --scope operate"
     )
 
@@ -88,6 +88,6 @@ extension Demo {
     static let findNothing = FindPage(
         frame: frame("Find", ""),
         candidates: [],
-        empty: Empty(title: "Nothing is found", words: "Neither an event's id nor a user.", command: nil)
+        empty: Empty(title: "No results", words: "No event id or user matches.", command: nil)
     )
 }

@@ -20,7 +20,7 @@ extension Demo {
             facts: [
                 Fact(name: "Credential", code: name == "apns" ? "key ABC123DEFG" : "service account"),
                 Fact(name: "Ends", words: ends),
-                Fact(name: "Answers in 10 min", words: FigureText.count(Int64(rate * 600))),
+                Fact(name: "Responses in 10 min", words: FigureText.count(Int64(rate * 600))),
                 Fact(name: "p95", words: "640 ms"),
                 Fact(name: "Host", words: name == "apns" ? "api.push.apple.com" : "fcm.googleapis.com"),
             ],
@@ -62,29 +62,29 @@ extension Demo {
             provider(
                 "shop",
                 "apns",
-                Badge(.good, "well"),
+                Badge(.good, "OK"),
                 nil,
                 812,
                 ends: "does not end",
-                breaker: Badge(.good, "closed")
+                breaker: Badge(.good, "OK")
             ),
             provider(
                 "shop",
                 "webpush",
-                Badge(.warn, "credential ends"),
+                Badge(.warn, "credential expires"),
                 "The VAPID key's last subscription was made with another key.",
                 41,
                 ends: "in 9 days",
-                breaker: Badge(.good, "closed")
+                breaker: Badge(.good, "OK")
             ),
             provider(
                 "sender",
                 "apns",
-                Badge(.good, "well"),
+                Badge(.good, "OK"),
                 nil,
                 9,
                 ends: "in 41 days",
-                breaker: Badge(.good, "closed")
+                breaker: Badge(.good, "OK")
             ),
         ],
         answers: TimeChart(

@@ -117,10 +117,10 @@ extension Demo {
                 hint: "For preferences, locale and quiet hours"
             ),
             seal: "sealed",
-            verdict: Notice(.good, "Version 12 would take it: 3 devices, 1 left out."),
+            verdict: Notice(.good, "Version 12 would match: 3 devices, 1 held out."),
             conditions: [
-                WhyCondition(badge: Badge(.good, "holds"), code: "$.total > 10"),
-                WhyCondition(badge: Badge(.good, "holds"), code: "$.country == \"ES\""),
+                WhyCondition(badge: Badge(.good, "true"), code: "$.total > 10"),
+                WhyCondition(badge: Badge(.good, "true"), code: "$.country == \"ES\""),
             ],
             audience: [
                 AudienceLine(

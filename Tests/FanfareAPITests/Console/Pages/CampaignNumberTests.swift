@@ -69,7 +69,7 @@ import Testing
             let browser = try await api.console(.operator)
             let page = try await browser.scan("/campaigns/shop/buyers/start")
             #expect(page.text.contains("7devices") && page.text.contains("Send to 7 devices"))
-            #expect(page.text.contains("Users named by the query") && !page.text.contains("? devices"))
+            #expect(page.text.contains("Users returned by the query") && !page.text.contains("? devices"))
             let done = try await browser.perform("/campaigns/shop/buyers/start")
             #expect(done.location == "/campaigns/shop/buyers?did=started")
         }
@@ -91,8 +91,11 @@ import Testing
             let browser = try await api.console()
             #expect(try await browser.scan("/campaigns").text.contains("\(next) recipient's time"))
             let page = try await browser.scan("/campaigns/shop/monday").text
-            #expect(page.contains("\(next) recipient's time") && page.contains("when its own clock shows"))
-            #expect(!page.contains("One instant") && !page.contains("at the same time"))
+            #expect(
+                page.contains("\(next) recipient's time")
+                    && page.contains("at the campaign's time in its own time zone")
+            )
+            #expect(!page.contains("at the same moment"))
         }
     }
 
@@ -130,7 +133,7 @@ import Testing
             let campaign = try await browser.scan("/campaigns/shop/sale").text
             #expect(campaign.contains("The last run was aborted by test: 1 push was accepted before, 2 cancelled."))
             let page = try await browser.scan("/events/\(event)")
-            #expect(page.text.contains("The campaign was aborted by test. 3 pushes: 1 accepted, 2 left out."))
+            #expect(page.text.contains("The campaign was aborted by test. 3 pushes: 1 accepted, 2 not sent."))
             #expect(page.text.contains("The campaign was aborted by test before it was sent."))
             #expect(!page.text.contains("fanfare.cancel") && !page.text.contains("Replay the event"))
             #expect(page.links("/campaigns/shop/sale").contains("/campaigns/shop/sale"))

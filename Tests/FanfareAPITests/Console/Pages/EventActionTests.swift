@@ -39,12 +39,13 @@ import Testing
             #expect(done.location == "/events/\(event)?did=stopped")
             #expect(try await api.rows("SELECT event_id::text FROM fanfare.cancels") == [["\(event)"]])
             #expect(try await actions(api) == [["test", "event.cancel", "\(event)", nil, "a <wrong> price"]])
-            #expect(try await browser.scan("/events/\(event)?did=stopped").text.contains("is cancelled"))
+            #expect(try await browser.scan("/events/\(event)?did=stopped").text.contains("are cancelled"))
             #expect(!(try await browser.scan("/events/\(event)?did=hacked").text.contains("hacked")))
             #expect(try await browser.page("/events/7/cancel").status == 404)
             let nothing = try await browser.scan("/events/\(second)/cancel")
             #expect(
-                nothing.text.contains("all is sent, or over") && !nothing.elements.contains { $0["name"] == "reason" }
+                nothing.text.contains("all was sent or has ended")
+                    && !nothing.elements.contains { $0["name"] == "reason" }
             )
         }
     }
@@ -116,7 +117,9 @@ import Testing
                 try await browser.scan("/events/\(planned)").links("/events/").contains("/events/\(planned)/cancel")
             )
             #expect(
-                try await browser.scan("/events/\(planned)/cancel").text.contains("not all was looked at: of 1 event")
+                try await browser.scan("/events/\(planned)/cancel").text.contains(
+                    "Too much is pending to check all of it: 1 event"
+                )
             )
             let stopped = try await browser.perform("/events/\(planned)/cancel")
             #expect(stopped.status == 303)
@@ -125,11 +128,11 @@ import Testing
                     ["\(planned)"], [newest],
                 ]
             )
-            #expect(try await browser.scan("/events/\(unmatched)/cancel").text.contains("all is sent, or over"))
+            #expect(try await browser.scan("/events/\(unmatched)/cancel").text.contains("all was sent or has ended"))
             // What waits longest is searched for behind what was looked at.
             let page = try await browser.scan("/events?fate=waiting&type=rare")
             let further = try #require(page.links("/events?after=").first)
-            #expect(page.text.contains("None yet") && page.next == nil)
+            #expect(page.text.contains("No match yet") && page.next == nil)
             #expect(try await browser.scan(further).text.contains("2 events"))
             #expect(try await browser.scan("/events/cancel?fate=waiting&type=rare").text.contains("of 2 events"))
         }
@@ -148,7 +151,9 @@ import Testing
             #expect(past.text.contains("Cancel 1 event?") && past.text.contains("\(old)"))
             _ = try await api.rows("SELECT fanfare.emit('order', '{}') FROM generate_series(1, 1002)")
             let asked = try await browser.scan("/events/cancel?type=order")
-            #expect(asked.text.contains("Cancel 1,000 events?") && asked.text.contains("asked about older ones next"))
+            #expect(
+                asked.text.contains("Cancel 1,000 events?") && asked.text.contains("older events are asked about next")
+            )
             #expect(asked.links("/events/cancel?after=").count == 1)
             let first = try await browser.perform("/events/cancel?type=order")
             let second = try #require(first.location)
@@ -156,7 +161,8 @@ import Testing
             // They are in the queue still, and the filter takes them.
             let rest = try await browser.scan(second)
             #expect(
-                rest.text.contains("Of 1,000 events is cancelled") && rest.text.contains("Cancel the next 2 events")
+                rest.text.contains("Unsent pushes of 1,000 events are cancelled")
+                    && rest.text.contains("Cancel the next 2 events")
             )
             let last = try await browser.perform(try #require(try await browser.perform(second).location))
             #expect(last.location == "/events?did=cancelled-1&type=order")
@@ -173,10 +179,10 @@ import Testing
             let event = try await api.logged("order")[0]
             try await api.batch(event, devices, [1, 8])
             #expect(try await api.console(.emitter).page("/events/\(event)/replay").status == 403)
-            #expect(try await browser.scan("/events/\(event)/replay").text.contains("2pushes were made of it then"))
+            #expect(try await browser.scan("/events/\(event)/replay").text.contains("2pushes were planned for it"))
             // One user's devices are what one user's replay is about.
             let bobs = try await browser.scan("/events/\(event)/replay?user=bob&app=shop")
-            #expect(bobs.text.contains("1device can get it") && !bobs.text.contains("pushes were made"))
+            #expect(bobs.text.contains("1device can get it") && !bobs.text.contains("pushes were planned"))
             let nobodys = try await browser.scan("/events/\(event)/replay?user=eve")
             #expect(nobodys.text.contains("No device of eve") && !nobodys.elements.contains { $0["name"] == "reason" })
             let one = try await browser.perform("/events/\(event)/replay?user=bob&app=shop")

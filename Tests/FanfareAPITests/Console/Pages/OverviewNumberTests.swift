@@ -49,7 +49,7 @@ import Testing
         let row = CountsOverTime.Row(at: Timestamp(microseconds: Self.now), lane: 1, code: 3, count: 9)
         let answers = AnswerTimes([row], times)
         #expect(answers.keyFigure(.hour).note.hasSuffix("without campaigns"))
-        #expect(answers.chart(.hour).title.contains("campaigns left out"))
+        #expect(answers.chart(.hour).title.contains("campaigns excluded"))
     }
 
     @Test func theAxesOfChartsBesideEachOtherEndAtTheSameTime() throws {
@@ -102,14 +102,14 @@ import Testing
         // 5.7 % of five minutes, since it is down for seconds only.
         let down = badge(newest: [("retrying", 57)], recent: [("accepted", 943), ("retrying", 57)])
         #expect(down.words == "down" && down.tone == "bad")
-        #expect(down.told?.hasPrefix("100 % of the answers of the last 1 min 22 s are retrying, unavailable") == true)
+        #expect(down.told?.hasPrefix("100 % of the responses in the last 1 min 22 s are retrying, unavailable") == true)
         let failing = badge(newest: [("accepted", 3), ("retrying", 7)], recent: [("accepted", 90), ("retrying", 7)])
         #expect(failing.words == "failing" && failing.tone == "bad")
         let errors = badge(newest: [("accepted", 75), ("retrying", 25)], recent: [("accepted", 75), ("retrying", 25)])
         #expect(errors.words == "errors" && errors.tone == "warn")
         let well = badge(newest: [("accepted", 100)], recent: [("accepted", 400), ("retrying", 1)])
-        #expect(well.words == "well" && well.tone == "good")
-        #expect(badge(newest: [], recent: [("accepted", 5)]).words == "well")
+        #expect(well.words == "OK" && well.tone == "good")
+        #expect(badge(newest: [], recent: [("accepted", 5)]).words == "OK")
     }
 
     @Test func unitsAndAgesAreWrittenInOneWay() {
@@ -123,7 +123,7 @@ import Testing
         try await APIWorld.with { api in
             _ = try await api.rows("SELECT fanfare.emit('order', '{}') FROM generate_series(1, 286)")
             let page = try await api.console().scan("/")
-            #expect(page.text.contains("286 events not planned yet") && !page.text.contains("nothing waits"))
+            #expect(page.text.contains("286 events not planned yet") && !page.text.contains("nothing pending"))
             let database = try ToolDatabase(APIWorld.configuration(), environment: [:])
             let report = try await database.whileOpen { database throws(ToolError) in try await database.status() }
             #expect(report.text.contains("286 events not planned yet, the oldest emitted "))

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What needs hands, and how it goes, of what the database says.
+/// What needs attention, and how it goes, of what the database says.
 @Suite(.database) struct OverviewPageTests {
     /// A daemon that lives, what became of pushes, a backlog, and things that are ill.
     private func fill(_ api: APIWorld) async throws {
@@ -36,10 +36,13 @@ import Testing
         try await APIWorld.with { api in
             try await fill(api)
             let page = try await api.console().scan("/")
-            #expect(page.text.contains("things need hands"))
-            #expect(page.text.contains("apns/production cannot be used by shop, and its pushes wait"))
+            #expect(page.text.contains("problems need attention"))
+            #expect(page.text.contains("apns/production is unavailable for shop, and its pushes wait"))
             #expect(page.text.contains("fanfare devices resume-pruning --app shop"))
-            #expect(page.text.contains("No daemon hears the channels of listen") == false, "about to be led")
+            #expect(
+                page.text.contains("No daemon listens on the configured channels") == false,
+                "a leader is being elected"
+            )
             let links = page.elements.compactMap { $0["href"] }
             #expect(
                 links.contains("/providers?app=shop&span=15m") && links.contains("/devices?app=shop&state=disabled")
@@ -71,8 +74,8 @@ import Testing
     @Test func anEmptyDatabaseSaysWhatToDo() async throws {
         try await APIWorld.with { api in
             let page = try await api.console().scan("/")
-            #expect(page.text.contains("No daemon lives: nothing is planned and nothing sent"))
-            #expect(page.text.contains("fanfare serve") && page.text.contains("Nothing waits."))
+            #expect(page.text.contains("No daemon is running: nothing is planned or sent"))
+            #expect(page.text.contains("fanfare serve") && page.text.contains("Nothing pending."))
         }
     }
 

@@ -35,7 +35,7 @@ import Testing
     @Test func refusedRulesComeFirstWithTheReasonAndFiltersStandInTheAddress() async throws {
         try await APIWorld.with { api in
             let browser = try await api.console()
-            #expect(try await browser.scan("/rules").text.contains("There is no rule"))
+            #expect(try await browser.scan("/rules").text.contains("No rules yet"))
             try await put(api, "a-good")
             try await put(api, "off", #""enabled": false"#)
             try await put(api, "z-bad", refused: "when: \(Self.hostile)")
@@ -49,10 +49,10 @@ import Testing
             #expect(page.text.contains("users $.customer"))
             let disabled = try await browser.scan("/rules?state=disabled")
             #expect(disabled.text.contains("off") && !disabled.text.contains("a-good"))
-            #expect(try await browser.scan("/rules?event=none").text.contains("No rule is so"))
+            #expect(try await browser.scan("/rules?event=none").text.contains("No rule matches"))
             #expect(
                 try await browser.scan("/rules?app=bank").text.contains(
-                    "None is called so. There are: shop."
+                    "No such value. There are: shop."
                 )
             )
             #expect(try await browser.page("/rules?after=1.x").status == 400)
@@ -138,7 +138,7 @@ import Testing
             #expect(
                 second.text.contains("when: $.total > 10") && !second.text.contains("is refused")
             )
-            #expect(try await browser.scan("/rules/shop/r?version=1").text.contains("None: this is the first version."))
+            #expect(try await browser.scan("/rules/shop/r?version=1").text.contains("None, first version."))
             for wrong in [
                 "/rules/shop/none", "/rules/bank/r", "/rules/shop/r?version=9", "/rules/shop/r?version=x",
             ] {
@@ -173,8 +173,8 @@ import Testing
             #expect(reply.status == 200 && !reply.body.contains(token))
             let tried = HTMLScan(reply.body)
             #expect(tried.problems.isEmpty)
-            #expect(tried.text.contains("Version 1 would take it; 1 device of 1 user would get it"))
-            #expect(tried.text.contains("holds") && tried.text.contains("would get it"))
+            #expect(tried.text.contains("Version 1 would match; 1 device of 1 user would get it"))
+            #expect(tried.text.contains("true") && tried.text.contains("would get it"))
             // As three screens show it.
             #expect(tried.elements.count { $0.name == "figure" } == 3)
             #expect(tried.text.contains("On its way") && tried.text.contains("No <i>7</i>"))
@@ -187,7 +187,7 @@ import Testing
                 try await browser.send(path, form.merging(["payload": #"{"total": 9}"#]) { $1 }).body
             )
             #expect(
-                small.text.contains("would not take it") && !small.elements.contains { $0.name == "figure" }
+                small.text.contains("would not match") && !small.elements.contains { $0.name == "figure" }
             )
             let wrong = HTMLScan(try await browser.send(path, form.merging(["payload": "{"]) { $1 }).body)
             #expect(wrong.text.contains("the payload is no JSON") && wrong.text.contains("{"))

@@ -139,7 +139,7 @@ struct Histogram {
                     cells: [FigureText.count($0.count), FigureText.share($0.count, of: total)]
                 )
             },
-            nothing: total == 0 ? "None in this time." : nil
+            nothing: total == 0 ? "No data in this period." : nil
         )
     }
 

@@ -41,7 +41,7 @@ struct TimeChart {
                     cells: series.map { value($0, index).map(unit.text) ?? "–" }
                 )
             },
-            nothing: isEmpty ? "Nothing in this time." : nil
+            nothing: isEmpty ? "No data in this period." : nil
         )
     }
 
@@ -70,7 +70,9 @@ struct TimeChart {
     }
 
     private var summary: String {
-        guard !isEmpty, let first = times.first, let last = times.last else { return "\(title): nothing in this time." }
+        guard !isEmpty, let first = times.first, let last = times.last else {
+            return "\(title): no data in this period."
+        }
         let parts = series.map { series in
             let known = times.indices.compactMap { value(series, $0) }
             let most = known.max().map(unit.text) ?? "nothing"

@@ -1,4 +1,4 @@
-/// `/`: what needs hands, and how it goes.
+/// `/`: what needs attention, and how it goes.
 struct OverviewPage: ViewContext {
     let frame: Frame
     let health: HealthPanel
@@ -16,15 +16,15 @@ struct OverviewPage: ViewContext {
     let leaders: [LeaderLine]
 }
 
-/// What is ill, with what to do about it.
+/// Problems and fixes.
 struct HealthPanel: ViewContext {
     let isWell: Bool
-    /// `2 things need hands`, `All 14 checks are well`.
+    /// `2 problems need attention`, `All 14 checks passing`.
     let headline: String
     let looked: Moment
-    /// What needs hands; the worst first.
+    /// What needs attention; the worst first.
     let problems: [HealthProblem]
-    /// What is well.
+    /// The checks that pass.
     let checks: [HealthCheck]
 }
 
@@ -32,7 +32,7 @@ struct HealthPanel: ViewContext {
 struct HealthProblem: ViewContext {
     /// As `health` has it: `breaker: shop/fcm`.
     let name: String
-    /// What is ill, in a sentence.
+    /// The problem, in a sentence.
     let words: String
     let tone: String
     let since: Moment?

@@ -7,7 +7,7 @@ struct ConfirmPage: ViewContext {
     /// How much it is about: `1,204`, with its noun.
     let count: String
     let counted: String
-    /// What cannot be called back.
+    /// What cannot be undone.
     let warning: String?
     let facts: [Fact]
     /// Some of what it is about.

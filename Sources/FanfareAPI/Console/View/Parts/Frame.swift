@@ -33,7 +33,7 @@ struct NavigationItem: ViewContext {
     /// Opens it after `g`.
     let key: String
     let isCurrent: Bool
-    /// What needs hands there: `2`.
+    /// What needs attention there: `2`.
     let alert: String?
 }
 
@@ -65,7 +65,7 @@ struct Notice: ViewContext {
     }
 }
 
-/// How much something asks for; only ``bad`` is red: it needs hands.
+/// How much something asks for; only ``bad`` is red: it needs attention.
 enum Tone: String, Sendable {
     case good, busy, warn, bad, quiet
 }
