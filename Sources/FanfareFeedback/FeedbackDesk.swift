@@ -36,7 +36,6 @@ final class FeedbackDesk {
     private var troubled: [String: String] = [:]
     /// Whose hooks of which names were kept last.
     private var kept: (owner: Int32, names: [String])?
-    private var hasToldOfOldDaemons = false
 
     /// Whether this daemon may have hooks in the database.
     var hasHooks: Bool { kept.map { !$0.names.isEmpty } ?? false }
@@ -141,19 +140,6 @@ final class FeedbackDesk {
     private func introduce(_ hook: FeedbackHook, on connection: PostgresConnection) throws(PostgresError)
         -> Microseconds
     {
-        do throws(PostgresError) {
-            _ = try connection.run(RequireFeedbackDaemons())
-        } catch {
-            guard error.sqlState == "55000" else { throw error }
-            if !hasToldOfOldDaemons {
-                logger.warning(
-                    "feedback hooks are stopped while a daemon of an older version runs",
-                    metadata: .init([.hook: "\(hook.name)", .error: "\(error)"])
-                )
-            }
-            hasToldOfOldDaemons = true
-            return Self.pause
-        }
         _ = try connection.run(PutFeedbackHook(hook: hook.name, codes: hook.codes, app: hook.app))
         return 0
     }

@@ -91,7 +91,7 @@ extension ConsoleTests {
             try await browser.find("body").type("j")
             #expect(try await browser.run("return document.activeElement.matches('a[data-row]')") == true)
             try await browser.find("body").type("?")
-            try await browser.wait(for: "#help h2", toSay: "Keys")
+            try await browser.wait(for: "#help h2", toSay: "Keyboard shortcuts")
             try await browser.click("#help-on")
             try await press("Escape", 27, browser)
             // Who switched them off types in peace.

@@ -43,7 +43,7 @@ enum ConsoleAssets {
         ("canary", PackageResources.canary_mustache),
         ("chart", PackageResources.chart_mustache),
         ("confirm", PackageResources.confirm_mustache),
-        ("actionLog", PackageResources.action_log_mustache),
+        ("action-log", PackageResources.action_log_mustache),
         ("deliveries", PackageResources.deliveries_mustache),
         ("device-counts", PackageResources.device_counts_mustache),
         ("device-disabled", PackageResources.device_disabled_mustache),

@@ -92,18 +92,6 @@ package struct FeedbackHooks: PostgresStatement {
     }
 }
 
-/// Keeps daemons out that would close batches without noting them for a hook; fails while one is running.
-package struct RequireFeedbackDaemons: PostgresStatement {
-    package static let name = "require_feedback_daemons"
-    package static let sql = "SELECT fanfare.require_daemon(5) IS NULL"
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
 /// Stores what a hook wants, and that a daemon knows it.
 ///
 /// A new one begins with what is numbered from now on.

@@ -96,7 +96,7 @@ struct CanaryTests {
         #expect(try world.state(held) == "held, paused")
         #expect(try world.campaign("sale", "state") == "paused")
         let alarm = try world.connection.text("SELECT detail FROM fanfare.alarms WHERE name = 'canary/shop/sale'")
-        #expect(alarm?.contains("at most 10% may be") == true)
+        #expect(alarm?.contains("at most 10% may") == true)
         #expect(try world.connection.text("SELECT ok FROM fanfare.health WHERE name LIKE 'alarm: canary%'") == "f")
         #expect(try world.claim(gates: [canary, held]).isEmpty)
         try world.schedule(at: "now() + interval '1 day'")

@@ -437,7 +437,6 @@ struct StatementCatalog {
         let place = FeedbackPlace(number: 1)
         return [
             FeedbackHooks(names: ["hook"]),
-            RequireFeedbackDaemons(),
             PutFeedbackHook(hook: "hook", codes: [64], app: "shop"),
             TakeFeedbackHook(hook: "hook", owner: 8),
             ReleaseFeedbackHooks(owner: owner, keeping: ["other"]),

@@ -175,7 +175,7 @@ import Testing
             "UPDATE fanfare.campaigns SET definition = replace(definition::text, '2999', '2020')::json"
         )
         let plan = try await database.planCampaigns(set(past), prune: false)
-        #expect(plan.text.hasPrefix("= shop/hello\n    due no more\n"))
+        #expect(plan.text.hasPrefix("= shop/hello\n    no further runs\n"))
         // Its text may change, but not its time to another that has passed.
         let text = past.replacing("title: \"Hello\"", with: "title: \"Hallo\"")
         #expect(try await database.planCampaigns(set(text), prune: false).changes.items.map(\.change) == [.changed])

@@ -150,7 +150,7 @@ import Testing
         #expect(found["asked"]?.json["audience"]?["named_users"] == 3)
         #expect(
             found["failing"]?.text.contains(
-                "nobody: to.users_sql: returns null for a user (Leave such rows out: WHERE user_id IS NOT NULL.)"
+                "no device: to.users_sql: returns null for a user (Leave such rows out: WHERE user_id IS NOT NULL.)"
             ) == true
         )
         #expect(found["writing"]?.text.contains("to.users_sql: cannot execute INSERT in a read-only") == true)
@@ -225,7 +225,7 @@ import Testing
             environment: environment
         )
         #expect(met.status == 0)
-        #expect(met.output.first == "shop/s  takes the event  (when: $.n > 1)")
+        #expect(met.output.first == "shop/s  matches the event  (when: $.n > 1)")
         #expect(met.output.contains { $0.hasPrefix("  2 devices of 1 user would get it: apns 1, fcm 1; disabled: 1") })
         #expect(met.output.contains { $0.hasSuffix("(fcm) would get it") })
         #expect(met.output.joined().contains("Hello"))

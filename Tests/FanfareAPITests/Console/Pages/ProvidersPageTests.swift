@@ -36,7 +36,7 @@ import Testing
             let other = try await browser.scan("/providers?app=bank")
             #expect(!other.text.contains("InvalidProviderToken"))
             #expect(
-                other.text.contains("fcm well") && other.text.contains("push-1closed"),
+                other.text.contains("fcm OK") && other.text.contains("push-1OK"),
                 "no breaker of it ever opened"
             )
         }
