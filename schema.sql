@@ -14,7 +14,7 @@
 --   6  Ids
 --   7  The installation, and where it has been
 --   8  Providers
---   9  Outcomes of pairs and fates of events
+--   9  Outcomes of deliveries and fates of events
 --  10  Apps, targets, devices, topics
 --  11  Rules
 --  12  Events: the queue and its log
@@ -347,23 +347,23 @@ CREATE TABLE IF NOT EXISTS fanfare.providers (
     folds_case boolean NOT NULL,
     -- What tokens the provider can have issued look like: a regular expression. Lengths are the provider's business.
     token_shape text NOT NULL,
-    token_fault text NOT NULL,
+    token_error text NOT NULL,
     token_hint text NOT NULL,
     -- Whether a device has a key to encrypt for, devices.p256dh.
     has_p256dh boolean NOT NULL,
     -- What devices.auth looks like, which each device must have; NULL where none has it.
     auth_shape text,
-    auth_fault text,
+    auth_error text,
     auth_hint text,
     -- The oldest daemon that can send to it, by its schema version; none of those before may run once any app has had a device, or
     -- a rule that names it.
     oldest_daemon int NOT NULL DEFAULT 1,
-    CONSTRAINT providers_auth CHECK (num_nonnulls(auth_shape, auth_fault, auth_hint) IN (0, 3)),
+    CONSTRAINT providers_auth CHECK (num_nonnulls(auth_shape, auth_error, auth_hint) IN (0, 3)),
     CONSTRAINT providers_p256dh CHECK (NOT has_p256dh OR auth_shape IS NOT NULL)
 );
 
-INSERT INTO fanfare.providers AS p (name, label, both_environments, folds_case, token_shape, token_fault, token_hint,
-    has_p256dh, auth_shape, auth_fault, auth_hint, oldest_daemon)
+INSERT INTO fanfare.providers AS p (name, label, both_environments, folds_case, token_shape, token_error, token_hint,
+    has_p256dh, auth_shape, auth_error, auth_hint, oldest_daemon)
 VALUES
     ('apns', 'APNs', true, true, '^(?:[0-9a-fA-F]{2})+$',
         'this is no APNs token: it must be an even number of hexadecimal digits',
@@ -389,16 +389,16 @@ VALUES
         'Pass the secret as Standard Webhooks writes it, whsec_ and standard base64 with its padding.', 1)
 ON CONFLICT (name) DO UPDATE
     SET label = excluded.label, both_environments = excluded.both_environments, folds_case = excluded.folds_case,
-        token_shape = excluded.token_shape, token_fault = excluded.token_fault, token_hint = excluded.token_hint,
-        has_p256dh = excluded.has_p256dh, auth_shape = excluded.auth_shape, auth_fault = excluded.auth_fault,
+        token_shape = excluded.token_shape, token_error = excluded.token_error, token_hint = excluded.token_hint,
+        has_p256dh = excluded.has_p256dh, auth_shape = excluded.auth_shape, auth_error = excluded.auth_error,
         auth_hint = excluded.auth_hint, oldest_daemon = excluded.oldest_daemon
     WHERE p.* IS DISTINCT FROM excluded.*;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 9. Outcomes of pairs and fates of events
+-- 9. Outcomes of deliveries and fates of events
 -- ---------------------------------------------------------------------------------------------------------------
 
--- An outcome is one byte for each pair of event and device. The ranges are the meaning; codes are never reused.
+-- An outcome is one byte for each delivery. The ranges are the meaning; codes are never reused.
 CREATE TABLE IF NOT EXISTS fanfare.outcome_codes (
     code smallint PRIMARY KEY CHECK (code BETWEEN 0 AND 255),
     outcome text NOT NULL,
@@ -793,10 +793,10 @@ CREATE TABLE IF NOT EXISTS fanfare.runs (
     canary_wait interval,
     canary_max_failed real,
     verdict text CONSTRAINT runs_verdict CHECK (verdict IN ('passed', 'failed')),
-    -- Pairs that plans of it made that are at their end.
+    -- Deliveries that plans of it made that are at their end.
     planned bigint NOT NULL DEFAULT 0,
     -- skipped: it was missed, and the last of several that were. reading: its campaign has a query, which a daemon reads, or will.
-    state text NOT NULL CONSTRAINT runs_state CHECK (state IN ('skipped', 'reading', 'running', 'aborting', 'done', 'aborted', 'failed')),
+    state text NOT NULL CONSTRAINT runs_state CHECK (state IN ('skipped', 'querying', 'running', 'aborting', 'done', 'aborted', 'failed')),
     detail text CONSTRAINT runs_detail_length CHECK (octet_length(detail) <= 8192),
     fired_at timestamptz,
     ended_at timestamptz,
@@ -818,8 +818,8 @@ SELECT fanfare.create_index('runs_event', $$
     CREATE INDEX runs_event ON fanfare.runs (event_id)$$);
 SELECT fanfare.create_index('runs_running', $$
     CREATE INDEX runs_running ON fanfare.runs (id) WHERE state IN ('running', 'aborting')$$);
-SELECT fanfare.create_index('runs_reading', $$
-    CREATE INDEX runs_reading ON fanfare.runs (fired_at) WHERE state = 'reading'$$);
+SELECT fanfare.create_index('runs_querying', $$
+    CREATE INDEX runs_querying ON fanfare.runs (fired_at) WHERE state = 'querying'$$);
 
 -- Whom a campaign's audience_sql gave for an event, and what it says of each. Planned in the order of the key; gone when the
 -- run is over.
@@ -968,7 +968,7 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
     -- What clocks show where a device is when its push is due, and where a device is of which nobody knows; NULL: all at once.
     wall timestamp,
     time_zone text,
-    -- Pairs so far, of what has a gate.
+    -- Deliveries so far, of what has a gate.
     planned bigint NOT NULL DEFAULT 0,
     -- With a canary: the gate of all whose bucket (part 23) is not below this, 2^32 being everyone.
     held_gate_id int NOT NULL DEFAULT 0,
@@ -982,7 +982,7 @@ CREATE TABLE IF NOT EXISTS fanfare.plans (
 SELECT fanfare.create_index('plans_turn', $$CREATE INDEX plans_turn ON fanfare.plans (lane, event_id, rule_version)$$);
 
 -- Events whose rule's users_sql is still to be asked whom they are for: one row per (event, rule version), gone in the transaction
--- that queues the pairs.
+-- that queues the deliveries.
 CREATE TABLE IF NOT EXISTS fanfare.audience_queries (
     event_id bigint NOT NULL,
     rule_version int NOT NULL,
@@ -1046,8 +1046,8 @@ SELECT fanfare.create_index('open_digests_due', $$CREATE INDEX open_digests_due 
 -- 13. Batches: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
 
--- Up to 1000 pairs of one rule version and one target. A broadcast's batch names its event once; the pairs of small
--- events that were planned together have their events beside them. An event has a single pair, with device 0, where the
+-- Up to 1000 deliveries of one rule version and one target. A broadcast's batch names its event once; the deliveries of small
+-- events that were planned together have their events beside them. An event has a single delivery, with device 0, where the
 -- provider manages the audience.
 CREATE TABLE IF NOT EXISTS fanfare.batches (
     id bigint PRIMARY KEY DEFAULT fanfare.new_batch_id(),
@@ -1061,18 +1061,18 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
     target_id smallint NOT NULL,
     lane smallint NOT NULL,
     attempt smallint NOT NULL DEFAULT 1,
-    -- What was tried before for these pairs, packed (RetryHistory); some answers mean something else the second time.
+    -- What was tried before for these deliveries, packed (RetryHistory); some answers mean something else the second time.
     history int NOT NULL DEFAULT 0,
     device_ids bigint[] NOT NULL,
     event_ids bigint[],
-    -- One byte per pair, same order; empty until the first checkpoint. Written by the owner only.
+    -- One byte per delivery, same order; empty until the first checkpoint. Written by the owner only.
     outcomes bytea NOT NULL DEFAULT '',
     -- Whether it waits for the budget of retries: a queue of its own in each lane, or it would wait behind all first
     -- attempts that were planned before, and they behind it.
     is_retry boolean NOT NULL DEFAULT false,
     -- Which gate it waits behind; 0 for none. No reference: each batch would look at a row that operators update.
     gate_id int NOT NULL DEFAULT 0,
-    -- Whence its pairs' ttl runs; NULL for their events' created_at.
+    -- Whence its deliveries' ttl runs; NULL for their events' created_at.
     due_at timestamptz,
     CONSTRAINT batches_owned CHECK ((owner IS NULL) = (lease_token IS NULL)),
     CONSTRAINT batches_events CHECK ((event_id IS NULL) <> (event_ids IS NULL)),
@@ -1138,7 +1138,7 @@ SELECT fanfare.create_index('gates_run', $$
 SELECT fanfare.create_index('gates_of_rule', $$
     CREATE UNIQUE INDEX gates_of_rule ON fanfare.gates (rule_id) WHERE run_id IS NULL$$);
 
--- How many pairs a second all daemons together claim of what a rate is for. Each claim locks the row, takes no more than has
+-- How many deliveries a second all daemons together claim of what a rate is for. Each claim locks the row, takes no more than has
 -- come free, and says until when that is used up: so it is exact, whoever claims, and nobody leads.
 CREATE TABLE IF NOT EXISTS fanfare.rates (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -1223,7 +1223,7 @@ CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     first_event bigint,
     last_event bigint,
     device_marks bytea,
-    -- Why pairs were refused, by event: {"10862": "…"}.
+    -- Why deliveries were refused, by event: {"10862": "…"}.
     details jsonb,
     PRIMARY KEY (day, id),
     CONSTRAINT batch_log_day CHECK (day = ((id >> 32) % 32))
@@ -1312,7 +1312,7 @@ CREATE TABLE IF NOT EXISTS fanfare.stats_pending (
     rule_version int NOT NULL,
     target_id smallint NOT NULL,
     outcome smallint NOT NULL,
-    pairs bigint NOT NULL,
+    deliveries bigint NOT NULL,
     -- Behind which gate they waited; 0 for none.
     gate_id int NOT NULL DEFAULT 0
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
@@ -1327,7 +1327,7 @@ CREATE TABLE IF NOT EXISTS fanfare.stats (
     rule_version int NOT NULL,
     target_id smallint NOT NULL,
     outcome smallint NOT NULL,
-    pairs bigint NOT NULL,
+    deliveries bigint NOT NULL,
     PRIMARY KEY (day, rule_version, target_id, outcome)
 );
 
@@ -1335,11 +1335,11 @@ CREATE TABLE IF NOT EXISTS fanfare.stats (
 CREATE TABLE IF NOT EXISTS fanfare.gate_stats (
     gate_id int NOT NULL,
     outcome smallint NOT NULL,
-    pairs bigint NOT NULL,
+    deliveries bigint NOT NULL,
     PRIMARY KEY (gate_id, outcome)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- What the counters above say over time, and what only daemons know: outcomes of pairs, fates of events, how long pushes took (code is the
+-- What the counters above say over time, and what only daemons know: outcomes of deliveries, fates of events, how long pushes took (code is the
 -- number of the step). `since` is when a minute begins, after six hours ten minutes, after two days an hour; kept as long as the logs.
 CREATE TABLE IF NOT EXISTS fanfare.traffic (
     what text NOT NULL CONSTRAINT traffic_what CHECK (what IN ('outcome', 'fate', 'latency')),
@@ -1434,7 +1434,7 @@ CREATE TABLE IF NOT EXISTS fanfare.audits (
     detail text NOT NULL,
     -- When it turned bad, or well again.
     since timestamptz NOT NULL DEFAULT clock_timestamp(),
-    looked_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    checked_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- The prune fuse of an app and environment, the same for all daemons. While it is blown no device is disabled there;
@@ -1543,13 +1543,13 @@ CREATE TABLE IF NOT EXISTS fanfare.feedback_hooks (
 -- How far each hook is. One that no daemon knows any more is forgotten after as long as the log is kept.
 CREATE TABLE IF NOT EXISTS fanfare.feedback_cursors (
     name text PRIMARY KEY,
-    -- Up to where it was told: all batches before this number, and so many pairs of that batch.
+    -- Up to where it was told: all batches before this number, and so many deliveries of that batch.
     number bigint NOT NULL,
-    pair smallint NOT NULL DEFAULT 0,
+    position smallint NOT NULL DEFAULT 0,
     -- Where what is under way ends; NULL while nothing is. Noted before it is sent, so that it is the same, by the same id, whoever
     -- sends it once more.
     until_number bigint,
-    until_pair smallint,
+    until_position smallint,
     -- The id is made of both; a delivery that was taken is never sent again.
     key uuid NOT NULL DEFAULT gen_random_uuid(),
     delivery bigint NOT NULL DEFAULT 1,
@@ -1566,7 +1566,7 @@ CREATE TABLE IF NOT EXISTS fanfare.feedback_cursors (
     lost bigint NOT NULL DEFAULT 0,
     -- When a daemon last had it in its configuration.
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CONSTRAINT feedback_cursors_until CHECK ((until_number IS NULL) = (until_pair IS NULL))
+    CONSTRAINT feedback_cursors_until CHECK ((until_number IS NULL) = (until_position IS NULL))
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
 -- Batches of the log with outcomes that some hook wants, noted as they are closed: none where there is no hook.
@@ -1692,8 +1692,8 @@ DECLARE
 BEGIN
     -- What is under way is taken back: it will have another id.
     UPDATE fanfare.feedback_cursors AS h
-    SET number = coalesce(first, h.number), pair = CASE WHEN first IS NULL THEN h.pair ELSE 0 END,
-        until_number = NULL, until_pair = NULL, delivery = h.delivery + 1, retry_at = '-infinity', lost = 0
+    SET number = coalesce(first, h.number), position = CASE WHEN first IS NULL THEN h.position ELSE 0 END,
+        until_number = NULL, until_position = NULL, delivery = h.delivery + 1, retry_at = '-infinity', lost = 0
     WHERE h.name = replay_feedback.name;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'there is no feedback hook %', quote_literal(name)
@@ -2115,7 +2115,7 @@ END;
 COMMENT ON FUNCTION fanfare.is_public_key IS 'Whether a text has the form of a Web Push subscription''s p256dh.';
 
 -- What no provider can have issued is refused here, where its owner can see it, not at send.
-CREATE OR REPLACE FUNCTION fanfare.device_fault(
+CREATE OR REPLACE FUNCTION fanfare.device_error(
     provider text, token text, p256dh text, auth text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -2135,7 +2135,7 @@ BEGIN
         reason := format('the token is %s bytes long', octet_length(token));
         hint := 'No provider issues tokens over 4096 bytes.';
     ELSIF token !~ shape.token_shape THEN
-        reason := shape.token_fault;
+        reason := shape.token_error;
         hint := shape.token_hint;
     ELSIF auth IS NOT NULL AND shape.auth_shape IS NULL THEN
         reason := format('%s has no auth', shape.label);
@@ -2150,26 +2150,26 @@ BEGIN
         reason := 'p256dh is no public key: it must be 65 bytes in base64url, of which the first is 4';
         hint := 'Pass keys.p256dh exactly as subscription.toJSON() gives it.';
     ELSIF auth !~ shape.auth_shape THEN
-        reason := shape.auth_fault;
+        reason := shape.auth_error;
         hint := shape.auth_hint;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.device_fault IS
+COMMENT ON FUNCTION fanfare.device_error IS
     'Why no device of this provider can have this token and these keys, and how to fix it; null where it can.';
 
 CREATE OR REPLACE FUNCTION fanfare.check_device(provider text, token text, p256dh text, auth text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    fault record;
+    problem record;
 BEGIN
-    SELECT * INTO fault FROM fanfare.device_fault(provider, token, p256dh, auth);
-    IF fault.reason IS NOT NULL THEN
-        RAISE EXCEPTION '%', fault.reason USING ERRCODE = '22023', HINT = fault.hint;
+    SELECT * INTO problem FROM fanfare.device_error(provider, token, p256dh, auth);
+    IF problem.reason IS NOT NULL THEN
+        RAISE EXCEPTION '%', problem.reason USING ERRCODE = '22023', HINT = problem.hint;
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.check_device IS 'Refuses what device_fault finds.';
+COMMENT ON FUNCTION fanfare.check_device IS 'Refuses what device_error finds.';
 
 -- Names of the IANA database only: PostgreSQL also takes abbreviations, and any word with a number as an offset.
 CREATE OR REPLACE FUNCTION fanfare.is_time_zone(name text) RETURNS boolean
@@ -2273,11 +2273,11 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.time_zone IS 'What this server calls a time zone, of which the name may be an old one, or an offset such as GMT+0530; null where it knows none.';
 
-CREATE OR REPLACE FUNCTION fanfare.time_zone_fault(name text) RETURNS text LANGUAGE sql STABLE
+CREATE OR REPLACE FUNCTION fanfare.time_zone_error(name text) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT format('%L is no time zone that this server knows', left(name, 80)) || coalesce('; write ' || fanfare.time_zone(name), '');
 END;
-COMMENT ON FUNCTION fanfare.time_zone_fault IS 'Why a zone that is_time_zone refuses cannot be written in rules, campaigns and policies.';
+COMMENT ON FUNCTION fanfare.time_zone_error IS 'Why a zone that is_time_zone refuses cannot be written in rules, campaigns and policies.';
 
 -- As providers write them: es, es-MX, zh_Hans_CN, en_US.UTF-8, de_DE@collation=phonebook, and zh_TW_#Hant of Java.
 CREATE OR REPLACE FUNCTION fanfare.is_locale(locale text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -2520,7 +2520,7 @@ BEGIN
             OR CASE WHEN r.auth_shape IS NULL THEN r.auth IS NULL ELSE r.auth ~ r.auth_shape END
                 AND CASE WHEN r.has_p256dh THEN fanfare.is_public_key(r.p256dh) ELSE r.p256dh IS NULL END)) IS NOT TRUE
         THEN
-            SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_fault(r.provider, r.token, r.p256dh, r.auth) AS f;
+            SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_error(r.provider, r.token, r.p256dh, r.auth) AS f;
             field := CASE WHEN fanfare.is_token(r.provider, r.token) IS NOT TRUE OR fanfare.is_nothing(r.token)
                 OR lower(r.token) = 'blacklisted' THEN 'token'
                 WHEN r.has_p256dh AND fanfare.is_public_key(r.p256dh) IS NOT TRUE OR NOT r.has_p256dh AND r.p256dh IS NOT NULL THEN 'p256dh'
@@ -2612,7 +2612,7 @@ BEGIN
             ELSIF lacks_keys AND (NOT is_there OR has_moved OR there.auth IS NULL) THEN
                 outcome := 'refused';
                 field := CASE WHEN r.has_p256dh THEN 'p256dh' ELSE 'auth' END;
-                SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_fault(r.provider, r.token, NULL, NULL) AS f;
+                SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_error(r.provider, r.token, NULL, NULL) AS f;
                 EXIT;
             END IF;
 
@@ -2876,7 +2876,7 @@ COMMENT ON FUNCTION fanfare.snooze IS 'Has a user get nothing of a category unti
 -- What can be said of a jsonpath by PostgreSQL alone; no reason where it is fine. Read aloud: in silence "no predicate"
 -- (22038) would not show, nor undefined variables (42704). Templates of .datetime("…") are read only when there is a value,
 -- and fail then whatever is silent (22007).
-CREATE OR REPLACE FUNCTION fanfare.path_fault(path text, is_predicate boolean, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.path_error(path text, is_predicate boolean, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     IF is_predicate THEN
@@ -2897,9 +2897,9 @@ EXCEPTION
             ELSE 'begin with "$", as in $.customer_id' END);
 END
 $$;
-COMMENT ON FUNCTION fanfare.path_fault IS 'Why a rule cannot have this jsonpath, and how to fix it; null where it can.';
+COMMENT ON FUNCTION fanfare.path_error IS 'Why a rule cannot have this jsonpath, and how to fix it; null where it can.';
 
-CREATE OR REPLACE FUNCTION fanfare.audience_fault(audience jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.audience_error(audience jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     whom CONSTANT text[] := '{users,users_sql,tokens,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
@@ -2933,10 +2933,10 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.audience_fault IS 'What is wrong with a rule''s "to" as far as its shape shows; null where nothing is.';
+COMMENT ON FUNCTION fanfare.audience_error IS 'What is wrong with a rule''s "to" as far as its shape shows; null where nothing is.';
 
 -- A rule's, or an app's, who has no others that could be off.
-CREATE OR REPLACE FUNCTION fanfare.quiet_fault(quiet jsonb, may_be_off boolean, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.quiet_error(quiet jsonb, may_be_off boolean, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     keys CONSTANT text[] := '{from,until,mode}';
@@ -2966,10 +2966,10 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.quiet_fault IS 'What is wrong with quiet hours; null where nothing is.';
+COMMENT ON FUNCTION fanfare.quiet_error IS 'What is wrong with quiet hours; null where nothing is.';
 
 -- That an app has them only the database knows.
-CREATE OR REPLACE FUNCTION fanfare.caps_fault(app text, caps jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.caps_error(app text, caps jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     there text[];
@@ -2985,7 +2985,7 @@ BEGIN
     END IF;
     there := ARRAY(
         SELECT c.name FROM fanfare.caps AS c JOIN fanfare.apps AS a ON a.id = c.app_id
-        WHERE a.name = caps_fault.app AND c.retired_at IS NULL ORDER BY c.name);
+        WHERE a.name = caps_error.app AND c.retired_at IS NULL ORDER BY c.name);
     SELECT c INTO unknown FROM jsonb_array_elements_text(caps) AS c WHERE c <> ALL (there) LIMIT 1;
     IF unknown IS NOT NULL THEN
         place := 'caps';
@@ -2995,10 +2995,10 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.caps_fault IS 'What is wrong with the caps that a rule names; null where nothing is.';
+COMMENT ON FUNCTION fanfare.caps_error IS 'What is wrong with the caps that a rule names; null where nothing is.';
 
 -- Of the keys that say whom a rule does not disturb; in the order in which daemons look.
-CREATE OR REPLACE FUNCTION fanfare.suppression_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.suppression_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     provider CONSTANT text := CASE WHEN rule -> 'to' ?| '{fcm_topic,fcm_condition}' THEN 'fcm' WHEN rule -> 'to' ? 'channel' THEN 'apns' END;
@@ -3011,19 +3011,19 @@ BEGIN
             'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'
         WHERE rule ? 'category' AND (jsonb_typeof(rule -> 'category') <> 'string' OR NOT fanfare.is_label(rule ->> 'category'))
         UNION ALL
-        SELECT q.place, q.reason, q.hint FROM fanfare.quiet_fault(rule -> 'quiet_hours', true) AS q WHERE q.reason IS NOT NULL
+        SELECT q.place, q.reason, q.hint FROM fanfare.quiet_error(rule -> 'quiet_hours', true) AS q WHERE q.reason IS NOT NULL
         UNION ALL
-        SELECT c.place, c.reason, c.hint FROM fanfare.caps_fault(rule ->> 'app', rule -> 'caps') AS c WHERE c.reason IS NOT NULL
+        SELECT c.place, c.reason, c.hint FROM fanfare.caps_error(rule ->> 'app', rule -> 'caps') AS c WHERE c.reason IS NOT NULL
         UNION ALL
         SELECT k, 'differs by user, but ' || provider || ' gets one request for all', 'remove it'
         FROM unnest('{category,quiet_hours,caps}'::text[]) AS k WHERE rule ? k AND provider IS NOT NULL
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.suppression_fault IS 'What is wrong with whom a rule does not disturb; null where nothing is.';
+COMMENT ON FUNCTION fanfare.suppression_error IS 'What is wrong with whom a rule does not disturb; null where nothing is.';
 
 -- That each variant makes a message a daemon judges.
-CREATE OR REPLACE FUNCTION fanfare.variants_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.variants_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     keys CONSTANT text[] := '{name,weight,message,locales}';
@@ -3078,10 +3078,10 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.variants_fault IS 'What is wrong with a rule''s variants and holdout; null where nothing is.';
+COMMENT ON FUNCTION fanfare.variants_error IS 'What is wrong with a rule''s variants and holdout; null where nothing is.';
 
 -- In the order in which daemons look. That `by` is a template, they see.
-CREATE OR REPLACE FUNCTION fanfare.digest_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.digest_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     what CONSTANT text := CASE WHEN rule ? 'digest' THEN 'digest' ELSE 'debounce' END;
@@ -3125,10 +3125,10 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.digest_fault IS 'What is wrong with how a rule gathers events; null where nothing is.';
+COMMENT ON FUNCTION fanfare.digest_error IS 'What is wrong with how a rule gathers events; null where nothing is.';
 
 -- What SQL can see at once. The rest (message, templates, conditions, limits) a daemon judges, or `fanfare rules plan`.
-CREATE OR REPLACE FUNCTION fanfare.rule_fault(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.rule_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category,quiet_hours,caps,variants,holdout,digest,debounce}';
@@ -3151,24 +3151,24 @@ BEGIN
         SELECT n.key, 'is no string', 'a string is needed' FROM (VALUES ('when'), ('badge_sql')) AS n (key)
         WHERE jsonb_typeof(rule -> n.key) <> 'string'
         UNION ALL
-        SELECT a.place, a.reason, a.hint FROM fanfare.audience_fault(rule -> 'to') AS a WHERE a.reason IS NOT NULL
+        SELECT a.place, a.reason, a.hint FROM fanfare.audience_error(rule -> 'to') AS a WHERE a.reason IS NOT NULL
         UNION ALL
         SELECT p.place, p.reason, p.hint FROM (
             SELECT n.place, f.reason, f.hint
             FROM (VALUES ('when', rule ->> 'when', true), ('to.devices', rule #>> '{to,devices}', true),
                 ('to.users', rule #>> '{to,users}', false), ('to.tokens', rule #>> '{to,tokens}', false)) AS n (place, path, is_predicate)
-            CROSS JOIN LATERAL fanfare.path_fault(n.path, n.is_predicate) AS f WHERE n.path IS NOT NULL) AS p
+            CROSS JOIN LATERAL fanfare.path_error(n.path, n.is_predicate) AS f WHERE n.path IS NOT NULL) AS p
         WHERE p.reason IS NOT NULL
         UNION ALL
-        SELECT 'badge_sql', b.reason, b.hint FROM fanfare.badge_sql_fault(rule ->> 'badge_sql') AS b WHERE b.reason IS NOT NULL
+        SELECT 'badge_sql', b.reason, b.hint FROM fanfare.badge_sql_error(rule ->> 'badge_sql') AS b WHERE b.reason IS NOT NULL
         UNION ALL
-        SELECT 'to.users_sql', u.reason, u.hint FROM fanfare.users_sql_fault(rule #>> '{to,users_sql}') AS u WHERE u.reason IS NOT NULL
+        SELECT 'to.users_sql', u.reason, u.hint FROM fanfare.users_sql_error(rule #>> '{to,users_sql}') AS u WHERE u.reason IS NOT NULL
         UNION ALL
-        SELECT c.place, c.reason, c.hint FROM fanfare.suppression_fault(rule) AS c WHERE c.reason IS NOT NULL
+        SELECT c.place, c.reason, c.hint FROM fanfare.suppression_error(rule) AS c WHERE c.reason IS NOT NULL
         UNION ALL
-        SELECT g.place, g.reason, g.hint FROM fanfare.variants_fault(rule) AS g WHERE g.reason IS NOT NULL
+        SELECT g.place, g.reason, g.hint FROM fanfare.variants_error(rule) AS g WHERE g.reason IS NOT NULL
         UNION ALL
-        SELECT g.place, g.reason, g.hint FROM fanfare.digest_fault(rule) AS g WHERE g.reason IS NOT NULL
+        SELECT g.place, g.reason, g.hint FROM fanfare.digest_error(rule) AS g WHERE g.reason IS NOT NULL
     ) AS f LIMIT 1;
     IF reason IS NULL THEN
         PERFORM fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'badge_sql'), rule ->> 'badge_sql', 'text[]'),
@@ -3176,7 +3176,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.rule_fault IS 'What put_rule refuses a rule for, where it stands in it and how to fix it; null where there is nothing.';
+COMMENT ON FUNCTION fanfare.rule_error IS 'What put_rule refuses a rule for, where it stands in it and how to fix it; null where there is nothing.';
 
 -- A rule that was looked at: its own, or a campaign's.
 CREATE OR REPLACE FUNCTION fanfare.store_rule(rule jsonb, OUT rule_id int, OUT version int)
@@ -3206,16 +3206,16 @@ COMMENT ON FUNCTION fanfare.store_rule IS 'Stores a version of a rule, unless th
 CREATE OR REPLACE FUNCTION fanfare.put_rule(rule jsonb) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    fault record;
+    problem record;
 BEGIN
     IF jsonb_typeof(rule) IS DISTINCT FROM 'object' THEN
         RAISE EXCEPTION 'a rule is a JSON object' USING ERRCODE = '22023', HINT = 'Pass {"app": …, "name": …, "event": …, "to": …, "message": …}.';
     ELSIF octet_length(rule::text) > 65536 THEN
         RAISE EXCEPTION 'the rule is % bytes long', octet_length(rule::text) USING ERRCODE = '22023', HINT = 'A rule has at most 64 KiB.';
     END IF;
-    SELECT * INTO fault FROM fanfare.rule_fault(rule);
-    IF fault.reason IS NOT NULL THEN
-        RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
+    SELECT * INTO problem FROM fanfare.rule_error(rule);
+    IF problem.reason IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', problem.place, problem.reason USING ERRCODE = '22023', HINT = problem.hint;
     END IF;
     PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.providers AS p
     WHERE p.name = rule #>> '{to,provider}' OR rule -> 'message' ? p.name
@@ -3308,7 +3308,7 @@ CREATE OR REPLACE FUNCTION fanfare.rate_at(
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN ramp_from IS NULL THEN per_second
     ELSE ramp_from + (per_second - ramp_from) * least(1, greatest(0, extract(epoch FROM at - ramp_began_at)::float8 / ramp_seconds)) END;
-COMMENT ON FUNCTION fanfare.rate_at IS 'How many pairs a second a rate lets through at a time.';
+COMMENT ON FUNCTION fanfare.rate_at IS 'How many deliveries a second a rate lets through at a time.';
 
 -- A rate that changes goes on from what is used up of it: who puts a campaign again and again gains nothing; and a ramp goes on from
 -- where it is. One that is new where something is under way begins at once, since nothing else would begin it.
@@ -3328,7 +3328,7 @@ BEGIN
         INSERT INTO fanfare.rates AS r (rule_id, per_second, ramp_from, ramp_seconds, ramp_began_at)
         VALUES (set_rate.rule_id, set_rate.per_second, set_rate.ramp_from, set_rate.ramp_seconds, begins)
         ON CONFLICT (rule_id) WHERE rule_id IS NOT NULL DO UPDATE
-        -- What is owed are pairs, not time.
+        -- What is owed are deliveries, not time.
         SET per_second = excluded.per_second, ramp_from = excluded.ramp_from, ramp_seconds = excluded.ramp_seconds,
             ramp_began_at = CASE WHEN r.ramp_from IS NULL THEN excluded.ramp_began_at
                 WHEN excluded.ramp_from IS NOT NULL THEN r.ramp_began_at END,
@@ -3353,7 +3353,7 @@ $$;
 COMMENT ON FUNCTION fanfare.begin_ramp IS 'Has the rate of a rule grow from where it begins, if it has a ramp.';
 
 -- Of its string form, as in 500/s; what campaigns and policies write.
-CREATE OR REPLACE FUNCTION fanfare.speed_fault(speed jsonb, at text, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.speed_error(speed jsonb, at text, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     parts text[] := CASE WHEN jsonb_typeof(speed) = 'string' THEN regexp_match(speed #>> '{}', '^(0|[1-9][0-9]{0,8})/([smh])$') END;
@@ -3372,11 +3372,11 @@ BEGIN
         ELSE 'write how many pushes a second, as in 500/s' END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.speed_fault IS 'What is wrong with a rate such as 500/s.';
+COMMENT ON FUNCTION fanfare.speed_error IS 'What is wrong with a rate such as 500/s.';
 
 CREATE OR REPLACE FUNCTION fanfare.per_second(speed text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN split_part(speed, '/', 1)::int;
-COMMENT ON FUNCTION fanfare.per_second IS 'How many a second a rate such as 500/s means that speed_fault finds nothing wrong with.';
+COMMENT ON FUNCTION fanfare.per_second IS 'How many a second a rate such as 500/s means that speed_error finds nothing wrong with.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 20. Functions: watched tables
@@ -4037,7 +4037,7 @@ $$;
 --
 -- The query runs in a read-only subtransaction that is always rolled back: ZZ000 ends it. (PostgreSQL 16 and newer refuse SET
 -- transaction_read_only on a function; on 15 a RESET inside the query makes the transaction writable again, and the rollback undoes what it wrote.)
-CREATE OR REPLACE FUNCTION fanfare.badge_sql_fault(query text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.badge_sql_error(query text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
     probe refcursor;
@@ -4080,7 +4080,7 @@ EXCEPTION
             ELSE coalesce(nullif(hint, ''), 'write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id') END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.badge_sql_fault IS 'Why a rule cannot have this badge_sql, and how to fix it; null where it can.';
+COMMENT ON FUNCTION fanfare.badge_sql_error IS 'Why a rule cannot have this badge_sql, and how to fix it; null where it can.';
 
 -- Runs a rule's users_sql for the payload in $1: the users that it names, each once. As fanfare.badges, with the rights of
 -- fanfare_sql, in a transaction that is read-only and timed.
@@ -4124,9 +4124,9 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
 END
 $$;
 
--- Has PostgreSQL read a users_sql and look up what it names, as badge_sql_fault: that there is no second column, that there is one,
+-- Has PostgreSQL read a users_sql and look up what it names, as badge_sql_error: that there is no second column, that there is one,
 -- and of which type it is, by a join that never takes a row of it.
-CREATE OR REPLACE FUNCTION fanfare.users_sql_fault(query text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.users_sql_error(query text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
     body CONSTANT text := rtrim(query, E'; \t\r\n');
@@ -4188,7 +4188,7 @@ EXCEPTION
         reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, but it must only read' ELSE reason END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.users_sql_fault IS 'Why a rule cannot have this users_sql, and how to fix it; null where it can.';
+COMMENT ON FUNCTION fanfare.users_sql_error IS 'Why a rule cannot have this users_sql, and how to fix it; null where it can.';
 
 -- Runs a campaign's audience_sql: a user, and perhaps a JSON object with what templates may say of that user. Each user comes
 -- once, in the order of bucket(seed, user), which is written out here since fanfare_sql may call nothing of Fanfare's; where a
@@ -4277,8 +4277,8 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
 END
 $$;
 
--- As badge_sql_fault: read and looked up with the rights that it will run with, and not run.
-CREATE OR REPLACE FUNCTION fanfare.campaign_sql_fault(query text, is_audience boolean, OUT reason text, OUT hint text)
+-- As badge_sql_error: read and looked up with the rights that it will run with, and not run.
+CREATE OR REPLACE FUNCTION fanfare.campaign_sql_error(query text, is_audience boolean, OUT reason text, OUT hint text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
     example CONSTANT text := CASE WHEN is_audience
@@ -4334,10 +4334,10 @@ EXCEPTION
         hint := coalesce(nullif(hint, ''), example);
 END
 $$;
-COMMENT ON FUNCTION fanfare.campaign_sql_fault IS 'Why a campaign cannot have this audience_sql or payload_sql, and how to fix it; null where it can.';
+COMMENT ON FUNCTION fanfare.campaign_sql_error IS 'Why a campaign cannot have this audience_sql or payload_sql, and how to fix it; null where it can.';
 
 -- The tables whose rows row-level security hides from a query; null if there are none, or if PostgreSQL cannot parse the query. The query is
--- opened twice, as in badge_sql_fault: with row_security = off PostgreSQL raises an error instead of hiding rows. The error names one
+-- opened twice, as in badge_sql_error: with row_security = off PostgreSQL raises an error instead of hiding rows. The error names one
 -- table, whatever the policies are. So each table that the query names counts, unless a policy shows fanfare_sql every row.
 CREATE OR REPLACE FUNCTION fanfare.hidden_tables(query text, parameter regtype) RETURNS text[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
@@ -4461,12 +4461,12 @@ COMMENT ON FUNCTION fanfare.warn_of_nights IS 'Warns of a rule whose ttl ends be
 
 GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
 ALTER FUNCTION fanfare.users_by_sql OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.users_sql_fault OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.users_sql_error OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.badges OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.badge_sql_fault OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.badge_sql_error OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.audience OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.payloads OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.campaign_sql_fault OWNER TO fanfare_sql;
+ALTER FUNCTION fanfare.campaign_sql_error OWNER TO fanfare_sql;
 ALTER FUNCTION fanfare.hidden_tables OWNER TO fanfare_sql;
 REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 
@@ -4733,7 +4733,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.wall_time IS 'What clocks show, from text such as 2026-12-01T09:00; NULL for any other text.';
 
-CREATE OR REPLACE FUNCTION fanfare.schedule_fault(schedule jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.schedule_error(schedule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     keys CONSTANT text[] := '{at,cron,time_zone,default_time_zone,catch_up}';
@@ -4761,13 +4761,13 @@ BEGIN
         SELECT 'schedule.at', 'is no time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'
         WHERE schedule ? 'at' AND fanfare.wall_time(schedule ->> 'at') IS NULL
         UNION ALL
-        SELECT 'schedule.time_zone', fanfare.time_zone_fault(schedule ->> 'time_zone'),
+        SELECT 'schedule.time_zone', fanfare.time_zone_error(schedule ->> 'time_zone'),
             'use a name such as Europe/Madrid, or recipient for each device''s own; without one, it is UTC'
         WHERE schedule ? 'time_zone' AND schedule ->> 'time_zone' <> 'recipient' AND NOT fanfare.is_time_zone(schedule ->> 'time_zone')
         UNION ALL
         SELECT 'schedule.default_time_zone',
             CASE WHEN schedule ->> 'time_zone' IS DISTINCT FROM 'recipient' THEN 'needs time_zone: recipient'
-                ELSE fanfare.time_zone_fault(schedule ->> 'default_time_zone') END,
+                ELSE fanfare.time_zone_error(schedule ->> 'default_time_zone') END,
             'name the zone of devices that have none, such as Europe/Madrid; without one, it is UTC'
         WHERE schedule ? 'default_time_zone' AND (schedule ->> 'time_zone' IS DISTINCT FROM 'recipient'
             OR NOT fanfare.is_time_zone(schedule ->> 'default_time_zone'))
@@ -4778,7 +4778,7 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.schedule_fault IS 'What is wrong with a campaign''s schedule as far as SQL sees; a daemon reads the cron expression.';
+COMMENT ON FUNCTION fanfare.schedule_error IS 'What is wrong with a campaign''s schedule as far as SQL sees; a daemon reads the cron expression.';
 
 -- As daemons read durations: 90s, 15m, 4h, 7d, from a second to ten years.
 CREATE OR REPLACE FUNCTION fanfare.span_seconds(span text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -4790,7 +4790,7 @@ END;
 COMMENT ON FUNCTION fanfare.span_seconds IS 'How long a duration such as 30m is; NULL for what is none.';
 
 -- In the order in which daemons look: {"per": "500/s", "ramp": {"from": "50/s", "over": "30m"}}, or "500/s".
-CREATE OR REPLACE FUNCTION fanfare.rate_fault(rate jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.rate_error(rate jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     ramp CONSTANT jsonb := rate -> 'ramp';
@@ -4800,20 +4800,20 @@ BEGIN
     IF rate IS NULL THEN
         RETURN;
     ELSIF jsonb_typeof(rate) <> 'object' THEN
-        SELECT s.* INTO place, reason, hint FROM fanfare.speed_fault(rate, 'rate') AS s;
+        SELECT s.* INTO place, reason, hint FROM fanfare.speed_error(rate, 'rate') AS s;
         RETURN;
     END IF;
     SELECT f.* INTO place, reason, hint FROM (
         SELECT 'rate.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rate) AS k WHERE k <> ALL (keys)
         UNION ALL
-        SELECT s.place, s.reason, s.hint FROM fanfare.speed_fault(rate -> 'per', 'rate.per') AS s WHERE s.reason IS NOT NULL
+        SELECT s.place, s.reason, s.hint FROM fanfare.speed_error(rate -> 'per', 'rate.per') AS s WHERE s.reason IS NOT NULL
         UNION ALL
         SELECT 'rate.ramp', 'is no object', 'write {"from": "50/s", "over": "30m"}' WHERE jsonb_typeof(ramp) <> 'object'
         UNION ALL
         SELECT 'rate.ramp.' || k, 'unknown key', 'known are ' || array_to_string(ramp_keys, ', ')
         FROM jsonb_object_keys(CASE WHEN jsonb_typeof(ramp) = 'object' THEN ramp ELSE '{}' END) AS k WHERE k <> ALL (ramp_keys)
         UNION ALL
-        SELECT s.place, s.reason, s.hint FROM fanfare.speed_fault(ramp -> 'from', 'rate.ramp.from') AS s
+        SELECT s.place, s.reason, s.hint FROM fanfare.speed_error(ramp -> 'from', 'rate.ramp.from') AS s
         WHERE ramp IS NOT NULL AND s.reason IS NOT NULL
         UNION ALL
         SELECT 'rate.ramp.over', CASE WHEN ramp ? 'over' THEN 'is no duration' ELSE 'is missing' END,
@@ -4827,14 +4827,14 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.rate_fault IS 'What is wrong with a campaign''s rate.';
+COMMENT ON FUNCTION fanfare.rate_error IS 'What is wrong with a campaign''s rate.';
 
 -- A share from text such as 2.5%; NULL for any other text.
 CREATE OR REPLACE FUNCTION fanfare.share(text text) RETURNS real LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN text ~ '^(0|[1-9][0-9]?|100)(\.[0-9]{1,4})?%$' THEN rtrim(text, '%')::numeric / 100 END;
 COMMENT ON FUNCTION fanfare.share IS 'A share from text such as 2.5%; NULL for any other text.';
 
-CREATE OR REPLACE FUNCTION fanfare.canary_fault(canary jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.canary_error(canary jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     keys CONSTANT text[] := '{share,devices,wait,max_failed}';
@@ -4870,9 +4870,9 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.canary_fault IS 'What is wrong with a campaign''s canary.';
+COMMENT ON FUNCTION fanfare.canary_error IS 'What is wrong with a campaign''s canary.';
 
-CREATE OR REPLACE FUNCTION fanfare.campaign_fault(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.campaign_error(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql,category,quiet_hours,caps,variants,holdout}';
@@ -4891,13 +4891,13 @@ BEGIN
             ('name', fanfare.is_rule_name(campaign ->> 'name'), 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit')) AS n (key, is_name, hint)
         WHERE n.is_name IS NOT TRUE OR jsonb_typeof(campaign -> n.key) <> 'string'
         UNION ALL
-        SELECT s.place, s.reason, s.hint FROM fanfare.schedule_fault(campaign -> 'schedule') AS s WHERE s.reason IS NOT NULL
+        SELECT s.place, s.reason, s.hint FROM fanfare.schedule_error(campaign -> 'schedule') AS s WHERE s.reason IS NOT NULL
         UNION ALL
         SELECT 'payload', 'is no object', 'write {"sale": "winter"}' WHERE jsonb_typeof(campaign -> 'payload') <> 'object'
         UNION ALL
-        SELECT r.place, r.reason, r.hint FROM fanfare.rate_fault(campaign -> 'rate') AS r WHERE r.reason IS NOT NULL
+        SELECT r.place, r.reason, r.hint FROM fanfare.rate_error(campaign -> 'rate') AS r WHERE r.reason IS NOT NULL
         UNION ALL
-        SELECT y.place, y.reason, y.hint FROM fanfare.canary_fault(campaign -> 'canary') AS y WHERE y.reason IS NOT NULL
+        SELECT y.place, y.reason, y.hint FROM fanfare.canary_error(campaign -> 'canary') AS y WHERE y.reason IS NOT NULL
         UNION ALL
         SELECT 'to.' || k, 'is not for campaigns', 'use users, topic, condition or everyone'
         FROM unnest('{users_sql,tokens}'::text[]) AS k WHERE campaign -> 'to' ? k
@@ -4919,7 +4919,7 @@ BEGIN
         WHERE campaign #>> '{schedule,time_zone}' = 'recipient' AND NOT campaign ? 'audience_sql' AND NOT campaign -> 'to' ?| '{topic,condition,everyone}'
         UNION ALL
         SELECT k, q.reason, q.hint FROM unnest('{audience_sql,payload_sql}'::text[]) AS k
-        CROSS JOIN LATERAL fanfare.campaign_sql_fault(campaign ->> k, k = 'audience_sql') AS q WHERE q.reason IS NOT NULL
+        CROSS JOIN LATERAL fanfare.campaign_sql_error(campaign ->> k, k = 'audience_sql') AS q WHERE q.reason IS NOT NULL
         UNION ALL
         SELECT 'canary', CASE WHEN campaign ? 'payload_sql' THEN 'cannot be with payload_sql' ELSE 'cannot be for this audience' END,
             CASE WHEN campaign ? 'payload_sql' THEN 'each row is an event of its own: use audience_sql'
@@ -4928,7 +4928,7 @@ BEGIN
             OR NOT campaign ? 'audience_sql' AND NOT coalesce(campaign -> 'to' ?| '{topic,condition,everyone}', false))
         UNION ALL
         SELECT r.place, r.reason, r.hint
-        FROM fanfare.rule_fault(fanfare.campaign_rule(campaign) || '{"name": "campaign"}'
+        FROM fanfare.rule_error(fanfare.campaign_rule(campaign) || '{"name": "campaign"}'
             -- No rule that somebody wrote has it, and it is none that they may write.
             || CASE WHEN campaign ? 'audience_sql' AND jsonb_typeof(coalesce(campaign -> 'to', '{}')) = 'object'
                 THEN jsonb_build_object('to', coalesce(campaign -> 'to', '{}') || '{"everyone": true}') ELSE '{}' END) AS r
@@ -4939,7 +4939,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.campaign_fault IS 'What put_campaign refuses a campaign for, where it stands in it and how to fix it; null where there is nothing.';
+COMMENT ON FUNCTION fanfare.campaign_error IS 'What put_campaign refuses a campaign for, where it stands in it and how to fix it; null where there is nothing.';
 
 -- When a schedule is due next; by recipients' time when there is an hour left until the first of them is. One wall time is due whether it has passed or not: `catch_up` says what becomes of it.
 CREATE OR REPLACE FUNCTION fanfare.next_due(cron_fields jsonb, run_at timestamp, time_zone text, after timestamptz)
@@ -4987,7 +4987,7 @@ COMMENT ON FUNCTION fanfare.has_passed IS 'Whether the one time of a campaign ha
 CREATE OR REPLACE FUNCTION fanfare.put_campaign(campaign jsonb) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
-    fault record;
+    problem record;
     the_app smallint;
     there fanfare.campaigns;
     put_version int;
@@ -4997,9 +4997,9 @@ BEGIN
     ELSIF octet_length(campaign::text) > 65536 THEN
         RAISE EXCEPTION 'the campaign is % bytes long', octet_length(campaign::text) USING ERRCODE = '22023', HINT = 'A campaign has at most 64 KiB.';
     END IF;
-    SELECT * INTO fault FROM fanfare.campaign_fault(campaign);
-    IF fault.reason IS NOT NULL THEN
-        RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
+    SELECT * INTO problem FROM fanfare.campaign_error(campaign);
+    IF problem.reason IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', problem.place, problem.reason USING ERRCODE = '22023', HINT = problem.hint;
     END IF;
     the_app := fanfare.app_id_for(campaign ->> 'app');
     SELECT * INTO there FROM fanfare.campaigns AS c
@@ -5107,7 +5107,7 @@ BEGIN
         RETURNING id INTO event;
     END IF;
     INSERT INTO fanfare.runs (campaign_id, scheduled_at, wall, event_id, state, payload, fired_at)
-    VALUES (c.id, at, fire.wall, event, CASE WHEN has_query THEN 'reading' ELSE 'running' END, CASE WHEN has_query THEN fire.payload END,
+    VALUES (c.id, at, fire.wall, event, CASE WHEN has_query THEN 'querying' ELSE 'running' END, CASE WHEN has_query THEN fire.payload END,
         clock_timestamp()) RETURNING id INTO run;
     -- Many events are told from none other of their type: they wait behind the rule's gate. Whatever has one event has its gate
     -- before that, so that it can be paused while its query is read.
@@ -5134,16 +5134,16 @@ COMMENT ON FUNCTION fanfare.fire IS 'Emits the event of one run and returns the 
 --
 -- With the event's id, whose users are in audiences by now; without one where each row was emitted already. What is only tried is
 -- no run that runs: it is over with its event.
-CREATE OR REPLACE FUNCTION fanfare.end_reading(run_id bigint, owner int, event_id bigint, sample jsonb DEFAULT NULL) RETURNS boolean
+CREATE OR REPLACE FUNCTION fanfare.end_query_run(run_id bigint, owner int, event_id bigint, sample jsonb DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
     o fanfare.runs;
 BEGIN
     UPDATE fanfare.runs AS x
-    SET state = CASE WHEN x.test_users IS NULL THEN 'running' ELSE 'done' END, owner = NULL, detail = NULL, event_id = end_reading.event_id,
-        emitted_xid = CASE WHEN end_reading.event_id IS NULL THEN pg_current_xact_id() END,
+    SET state = CASE WHEN x.test_users IS NULL THEN 'running' ELSE 'done' END, owner = NULL, detail = NULL, event_id = end_query_run.event_id,
+        emitted_xid = CASE WHEN end_query_run.event_id IS NULL THEN pg_current_xact_id() END,
         ended_at = CASE WHEN x.test_users IS NOT NULL THEN clock_timestamp() END
-    WHERE x.id = run_id AND x.state = 'reading' AND x.owner = end_reading.owner
+    WHERE x.id = run_id AND x.state = 'querying' AND x.owner = end_query_run.owner
     RETURNING * INTO o;
     IF NOT FOUND THEN
         RETURN false;
@@ -5164,7 +5164,7 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.end_reading IS 'Emits the event of a run whose query was read, or notes that its events were emitted; false where it is not the caller''s any more.';
+COMMENT ON FUNCTION fanfare.end_query_run IS 'Emits the event of a run whose query was read, or notes that its events were emitted; false where it is not the caller''s any more.';
 
 -- One campaign at each call, whoever calls: the others are passed by. What becomes of what was missed is said by catch_up:
 --
@@ -5278,7 +5278,7 @@ COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again, after the clock was s
 -- A token that is gone is none: old tokens are normal.
 CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN outcome IN (3, 9, 11, 12) OR outcome >= 96;
-COMMENT ON FUNCTION fanfare.is_failure IS 'Whether a pair with this outcome was tried and did not arrive.';
+COMMENT ON FUNCTION fanfare.is_failure IS 'Whether a delivery with this outcome was tried and did not arrive.';
 CREATE OR REPLACE FUNCTION fanfare.is_answer(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN outcome NOT BETWEEN 32 AND 63 AND outcome <> ALL ('{4,5,6,7,8,10,13,14,15,16,17,18,19}'::smallint[]);
 COMMENT ON FUNCTION fanfare.is_answer IS 'Whether a provider was asked and this is how it ended; false of what Fanfare decides by itself.';
@@ -5303,13 +5303,13 @@ BEGIN
         WHERE x.state = 'running' AND x.held_gate_id IS NOT NULL AND x.verdict IS NULL
         ORDER BY x.id FOR NO KEY UPDATE OF c SKIP LOCKED
     LOOP
-        SELECT coalesce(sum(t.pairs) FILTER (WHERE fanfare.is_failure(t.outcome)), 0),
-            coalesce(sum(t.pairs) FILTER (WHERE fanfare.is_answer(t.outcome)), 0)
+        SELECT coalesce(sum(t.deliveries) FILTER (WHERE fanfare.is_failure(t.outcome)), 0),
+            coalesce(sum(t.deliveries) FILTER (WHERE fanfare.is_answer(t.outcome)), 0)
         INTO failed, answered
         FROM (
-            SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = o.gate_id
+            SELECT s.outcome, s.deliveries FROM fanfare.gate_stats AS s WHERE s.gate_id = o.gate_id
             UNION ALL
-            SELECT p.outcome, p.pairs FROM fanfare.stats_pending AS p WHERE p.gate_id = o.gate_id
+            SELECT p.outcome, p.deliveries FROM fanfare.stats_pending AS p WHERE p.gate_id = o.gate_id
         ) AS t;
         is_over := EXISTS (SELECT FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(o.event_id) AND l.id = o.event_id)
             AND NOT EXISTS (SELECT FROM fanfare.quarantine AS s WHERE s.id = o.event_id)
@@ -5381,7 +5381,7 @@ BEGIN
         RAISE EXCEPTION 'campaign % is paused', c.name USING ERRCODE = '55000', HINT = 'Call fanfare.resume_campaign first.';
     END IF;
     SELECT * INTO running FROM fanfare.runs AS o
-    WHERE o.campaign_id = c.id AND o.state IN ('reading', 'running', 'aborting') AND o.test_users IS NULL ORDER BY o.id DESC LIMIT 1;
+    WHERE o.campaign_id = c.id AND o.state IN ('querying', 'running', 'aborting') AND o.test_users IS NULL ORDER BY o.id DESC LIMIT 1;
     IF FOUND THEN
         RAISE EXCEPTION 'campaign % is running since %', c.name, date_trunc('second', running.fired_at)
             USING ERRCODE = '55000', HINT = 'Wait until it is done, or call fanfare.abort_campaign.';
@@ -5435,21 +5435,21 @@ $$;
 COMMENT ON FUNCTION fanfare.resume_campaign IS 'Goes on with a paused campaign: behind what it has sent, and with the times to come. True if there was something to do.';
 
 -- Nothing of them is stored: who reads finds it out, and nothing is left to end.
-CREATE OR REPLACE FUNCTION fanfare.abort_readings(campaign_id int) RETURNS boolean
+CREATE OR REPLACE FUNCTION fanfare.abort_query_runs(campaign_id int) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     aborted bigint[];
 BEGIN
     WITH ended AS (
         UPDATE fanfare.runs AS o SET state = 'aborted', owner = NULL, ended_at = clock_timestamp()
-        WHERE o.campaign_id = abort_readings.campaign_id AND o.state = 'reading' RETURNING o.id
+        WHERE o.campaign_id = abort_query_runs.campaign_id AND o.state = 'querying' RETURNING o.id
     )
     SELECT array_agg(e.id) INTO aborted FROM ended AS e;
     UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false WHERE g.run_id = ANY (aborted);
     RETURN aborted IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.abort_readings IS 'Ends the runs of a campaign whose query is being read, and those that are tried; true if there were any.';
+COMMENT ON FUNCTION fanfare.abort_query_runs IS 'Ends the runs of a campaign whose query is being read, and those that are tried; true if there were any.';
 
 CREATE OR REPLACE FUNCTION fanfare.abort_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -5458,7 +5458,7 @@ DECLARE
     has_failed CONSTANT boolean := EXISTS (SELECT FROM fanfare.runs AS o WHERE o.campaign_id = c.id AND o.state = 'running' AND o.verdict = 'failed');
     was_read boolean;
 BEGIN
-    was_read := fanfare.abort_readings(c.id);
+    was_read := fanfare.abort_query_runs(c.id);
     UPDATE fanfare.runs AS o SET state = 'aborting' WHERE o.campaign_id = c.id AND o.state = 'running';
     IF NOT FOUND AND NOT was_read THEN
         RETURN false;
@@ -5498,7 +5498,7 @@ BEGIN
     -- A daemon runs the query: here it could do to the caller's session what it likes.
     IF c.definition::jsonb ?| '{audience_sql,payload_sql}' THEN
         INSERT INTO fanfare.runs (campaign_id, scheduled_at, event_id, state, fired_at, test_users)
-        VALUES (c.id, clock_timestamp(), fanfare.new_event_id(), 'reading', clock_timestamp(), user_ids)
+        VALUES (c.id, clock_timestamp(), fanfare.new_event_id(), 'querying', clock_timestamp(), user_ids)
         RETURNING runs.event_id INTO event;
         RETURN event;
     END IF;
@@ -5522,7 +5522,7 @@ BEGIN
     IF dropped.id IS NULL THEN
         RETURN false;
     END IF;
-    PERFORM fanfare.abort_readings(dropped.id);
+    PERFORM fanfare.abort_query_runs(dropped.id);
     -- What is held would be for ever: who is dropped cannot be resumed.
     IF dropped.state = 'paused' THEN
         UPDATE fanfare.runs AS o SET state = 'aborting' WHERE o.campaign_id = dropped.id AND o.state = 'running';
@@ -5618,7 +5618,7 @@ COMMENT ON FUNCTION fanfare.emit_digests IS 'Emits one event for each of some ke
 -- What holds for all of an app's pushes, whichever rule sends them. All of it is checked here; daemons read what it becomes.
 
 -- Who adds a key adds it to the list, and a branch for what can be wrong with it.
-CREATE OR REPLACE FUNCTION fanfare.policy_fault(policy jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.policy_error(policy jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     keys CONSTANT text[] := '{time_zone,quiet_hours,caps,rate,providers}';
@@ -5637,12 +5637,12 @@ BEGIN
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(policy) AS k WHERE k <> ALL (keys)
         UNION ALL
         SELECT 'time_zone', CASE WHEN jsonb_typeof(policy -> 'time_zone') <> 'string' THEN 'is no string'
-                ELSE fanfare.time_zone_fault(policy ->> 'time_zone') END,
+                ELSE fanfare.time_zone_error(policy ->> 'time_zone') END,
             'use a name such as Europe/Madrid; without one, it is UTC'
         WHERE policy ? 'time_zone'
             AND (jsonb_typeof(policy -> 'time_zone') <> 'string' OR fanfare.is_time_zone(policy ->> 'time_zone') IS NOT TRUE)
         UNION ALL
-        SELECT q.place, q.reason, q.hint FROM fanfare.quiet_fault(policy -> 'quiet_hours', false) AS q WHERE q.reason IS NOT NULL
+        SELECT q.place, q.reason, q.hint FROM fanfare.quiet_error(policy -> 'quiet_hours', false) AS q WHERE q.reason IS NOT NULL
         UNION ALL
         SELECT 'caps', 'is no object', 'write {"daily": {"max": 3, "per": "1d"}}' WHERE jsonb_typeof(policy -> 'caps') <> 'object'
         UNION ALL
@@ -5669,7 +5669,7 @@ BEGIN
         WHERE jsonb_typeof(c.value -> 'per') IS DISTINCT FROM 'string'
             OR coalesce(fanfare.span_seconds(c.value ->> 'per'), 0) NOT BETWEEN 60 AND 31 * 86400
         UNION ALL
-        SELECT s.place, s.reason, s.hint FROM fanfare.speed_fault(policy -> 'rate', 'rate') AS s
+        SELECT s.place, s.reason, s.hint FROM fanfare.speed_error(policy -> 'rate', 'rate') AS s
         WHERE policy ? 'rate' AND s.reason IS NOT NULL
         UNION ALL
         SELECT 'providers', 'is no object', 'write {"fcm": {"rate": "500/s"}}' WHERE jsonb_typeof(policy -> 'providers') <> 'object'
@@ -5686,12 +5686,12 @@ BEGIN
         WHERE k <> ALL (provider_keys)
         UNION ALL
         SELECT s.place, s.reason, s.hint FROM jsonb_each(providers) AS p
-        CROSS JOIN LATERAL fanfare.speed_fault(p.value -> 'rate', 'providers.' || p.key || '.rate') AS s
+        CROSS JOIN LATERAL fanfare.speed_error(p.value -> 'rate', 'providers.' || p.key || '.rate') AS s
         WHERE jsonb_typeof(p.value) = 'object' AND s.reason IS NOT NULL
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.policy_fault IS 'What put_policy refuses a policy for, where it stands in it and how to fix it; null where there is nothing.';
+COMMENT ON FUNCTION fanfare.policy_error IS 'What put_policy refuses a policy for, where it stands in it and how to fix it; null where there is nothing.';
 
 -- Rates that stay go on from what is used up of them, as in set_rate. Locked in the order in which claims lock them.
 CREATE OR REPLACE FUNCTION fanfare.set_app_rates(app_id smallint, policy jsonb) RETURNS void
@@ -5867,16 +5867,16 @@ CREATE OR REPLACE FUNCTION fanfare.put_policy(app text, policy jsonb) RETURNS vo
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-    fault record;
+    problem record;
     the_app smallint;
 BEGIN
     IF octet_length(put_policy.policy::text) > 65536 THEN
         RAISE EXCEPTION 'the policy is % bytes long', octet_length(put_policy.policy::text)
             USING ERRCODE = '22023', HINT = 'A policy has at most 64 KiB.';
     END IF;
-    SELECT * INTO fault FROM fanfare.policy_fault(put_policy.policy);
-    IF fault.reason IS NOT NULL THEN
-        RAISE EXCEPTION '%: %', fault.place, fault.reason USING ERRCODE = '22023', HINT = fault.hint;
+    SELECT * INTO problem FROM fanfare.policy_error(put_policy.policy);
+    IF problem.reason IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', problem.place, problem.reason USING ERRCODE = '22023', HINT = problem.hint;
     END IF;
     the_app := fanfare.app_id_for(put_policy.app);
     IF put_policy.policy = '{}' THEN
@@ -5914,7 +5914,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.may_hold IS 'Whether a batch with these marks may hold this device: false is certain.';
 
--- The pairs are counted when they are selected: leave them out where you read many events.
+-- The deliveries are counted when they are selected: leave them out where you read many events.
 SELECT fanfare.create_view('events', 'Every event, waiting or done, and what became of it.', $view$
 SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,
     -- Once for all that wait, if any do, by its first rule: looked up for each, the planner would take it for work that is worth worker processes.
@@ -5940,7 +5940,7 @@ SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,
             WHERE b.event_id IS NULL AND int8range(b.first_event, b.last_event, '[]') @> e.id
         ) AS b
         WHERE b.attempt = 1
-    ) END::bigint AS pairs,
+    ) END::bigint AS deliveries,
     e.replay_of, encode(substr(e.trace, 1, 16), 'hex') AS trace_id
 FROM (
     SELECT o.id, o.type, o.key, o.created_at, 0::smallint AS fate, (
@@ -5963,18 +5963,18 @@ FROM (
 JOIN fanfare.event_fates AS f ON f.fate = CASE WHEN e.fate = 1 AND e.id IN (SELECT q.event_id FROM fanfare.audience_queries AS q) THEN 0 ELSE e.fate END
 $view$);
 
--- By event and by user it goes through indexes (10 ms among 10,000,000 pairs), which takes some care:
+-- By event and by user it goes through indexes (10 ms among 10,000,000 deliveries), which takes some care:
 -- * The planner hands `event_id = …` on to what is joined by equality, never into a condition like `span @> event_id`.
 --   event_log is joined so that the span of a batch of many events is compared with the id of one row. Its key begins
---   with the day, hence the list of all days: one probe each, where the day does not come from the pair.
+--   with the day, hence the list of all days: one probe each, where the day does not come from the delivery.
 -- * devices is joined with the span that it must be in, so that it can come first where the user is known. That says
---   nothing new of a pair: the span is in there twice because the planner takes each condition for one batch in 200.
--- * The day of a pair is compared as an array: by equality all pairs would be hashed by their day, and whoever reads them all
+--   nothing new of a delivery: the span is in there twice because the planner takes each condition for one batch in 200.
+-- * The day of a delivery is compared as an array: by equality all deliveries would be hashed by their day, and whoever reads them all
 --   would have each looked up as if there were 200 different ones (memoized).
 -- * pg_my_temp_schema() is never null. It keeps worker processes out, which take longer to start than all the rest does.
 -- A code that only a newer daemon knows shows as what its range means: whoever wrote it acted on that.
-SELECT fanfare.create_view('deliveries', 'One row per pair of event and device and attempt, in flight ones included.', $view$
-WITH pairs AS (
+SELECT fanfare.create_view('deliveries', 'One row per delivery and attempt, in flight ones included.', $view$
+WITH deliveries AS (
     -- 1. Batches of one event.
     SELECT b.event_id, b.rule_version, b.target_id, u.device_id, d.user_id, b.attempt,
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END AS code,
@@ -6024,7 +6024,7 @@ SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.na
     coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text END, c.meaning) AS detail,
     -- Of its event: who reads it pays 5 µs a row for that, also where many are sorted to show a few; nobody else does.
     (SELECT encode(substr(e.trace, 1, 16), 'hex') FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id) AS trace_id
-FROM pairs AS p
+FROM deliveries AS p
 JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
 JOIN fanfare.rules AS r ON r.id = v.rule_id
 JOIN fanfare.targets AS t ON t.id = p.target_id
@@ -6037,7 +6037,7 @@ $view$);
 CREATE OR REPLACE FUNCTION fanfare.variants(event_id bigint)
 RETURNS TABLE (rule text, variant text, outcome text, reason text, count bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
-WITH pairs AS (
+WITH deliveries AS (
     SELECT b.rule_version, u.device_id,
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END AS code
     FROM fanfare.batches AS b CROSS JOIN LATERAL unnest(b.device_ids) WITH ORDINALITY AS u (device_id, position)
@@ -6064,7 +6064,7 @@ divided AS MATERIALIZED (
 ),
 counted AS (
     SELECT p.rule_version, p.code, CASE WHEN p.code = 14 THEN 'holdout' ELSE x.variant END AS variant, count(*) AS count
-    FROM pairs AS p
+    FROM deliveries AS p
     LEFT JOIN divided AS g ON g.id = p.rule_version
     LEFT JOIN LATERAL (
         SELECT fanfare.group_of(g.seed, g.holdout, g.names, g.upto, coalesce(d.user_id, 'device:' || d.id)) AS variant
@@ -6079,7 +6079,7 @@ GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 5 DESC, 3, 4
 $$;
 COMMENT ON FUNCTION fanfare.variants IS 'What became of an event by rule and variant of its message, as far as it is known now: recipients, not attempts. `holdout` are those who get nothing; there is no variant where a rule has none, and for devices that were forgotten.';
 
-SELECT fanfare.create_view('queue', 'What is still to send, in pairs of event and device; waiting is what has its time in the future, or a gate that is not open.', $view$
+SELECT fanfare.create_view('queue', 'What is still to send, in deliveries; waiting is what has its time in the future, or a gate that is not open.', $view$
 SELECT a.name AS app, t.provider, t.environment, (ARRAY['transactional', 'normal', 'bulk'])[b.lane + 1] AS lane,
     coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before <= now()
         AND coalesce(s.gate, 'open') = 'open'), 0) AS ready,
@@ -6103,7 +6103,7 @@ SELECT a.name AS app, c.name AS campaign, o.id AS run_id, o.scheduled_at, o.fire
     g.hold,
     p.planned IS NOT NULL AS is_planning,
     n.planned::bigint AS planned, t.ended::bigint AS ended, t.accepted::bigint AS accepted, t.failed::bigint AS failed,
-    -- Pairs a second that it may send now, and that ended in the last minute.
+    -- Deliveries a second that it may send now, and that ended in the last minute.
     g.per_second, s.pace,
     CASE WHEN o.state = 'running' AND g.hold IS NULL
         THEN greatest(now() + (n.planned - t.ended) / least(g.per_second, nullif(s.pace, 0)) * interval '1 second', s.last_at) END AS ends_at
@@ -6123,18 +6123,18 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (SELECT sum(x.planned) AS planned FROM fanfare.plans AS x WHERE x.event_id = o.event_id) AS p
 CROSS JOIN LATERAL (
     -- What is to be tried again has not ended.
-    SELECT coalesce(sum(y.pairs) FILTER (WHERE y.is_end), 0) AS ended,
-        coalesce(sum(y.pairs) FILTER (WHERE y.outcome = 1), 0) AS accepted,
-        coalesce(sum(y.pairs) FILTER (WHERE fanfare.is_failure(y.outcome)), 0) AS failed,
-        coalesce(sum(y.pairs) FILTER (WHERE y.is_end AND y.at > now() - interval '1 minute'), 0) AS recent,
+    SELECT coalesce(sum(y.deliveries) FILTER (WHERE y.is_end), 0) AS ended,
+        coalesce(sum(y.deliveries) FILTER (WHERE y.outcome = 1), 0) AS accepted,
+        coalesce(sum(y.deliveries) FILTER (WHERE fanfare.is_failure(y.outcome)), 0) AS failed,
+        coalesce(sum(y.deliveries) FILTER (WHERE y.is_end AND y.at > now() - interval '1 minute'), 0) AS recent,
         min(y.at) FILTER (WHERE y.at > now() - interval '1 minute') AS since
     FROM fanfare.gates AS x
     CROSS JOIN LATERAL (
-        SELECT q.outcome, q.pairs, q.at, q.outcome NOT IN (0, 2) AND q.outcome NOT BETWEEN 32 AND 63 AS is_end
+        SELECT q.outcome, q.deliveries, q.at, q.outcome NOT IN (0, 2) AND q.outcome NOT BETWEEN 32 AND 63 AS is_end
         FROM (
-            SELECT z.outcome, z.pairs, NULL::timestamptz AS at FROM fanfare.gate_stats AS z WHERE z.gate_id = x.id
+            SELECT z.outcome, z.deliveries, NULL::timestamptz AS at FROM fanfare.gate_stats AS z WHERE z.gate_id = x.id
             UNION ALL
-            SELECT z.outcome, z.pairs, z.at FROM fanfare.stats_pending AS z WHERE z.gate_id = x.id AND z.gate_id <> 0
+            SELECT z.outcome, z.deliveries, z.at FROM fanfare.stats_pending AS z WHERE z.gate_id = x.id AND z.gate_id <> 0
         ) AS q
     ) AS y
     WHERE x.run_id = o.id
@@ -6178,7 +6178,7 @@ LEFT JOIN fanfare.instances AS i ON i.id = h.owner
 -- Along the index, and only so far: behind a hook that is down there may be tens of millions, and every daemon asks for health again and again.
 CROSS JOIN LATERAL (
     SELECT count(*) AS batches, min(f.closed_at) AS oldest FROM (
-        (SELECT n.closed_at FROM fanfare.feedback AS n WHERE n.number >= h.number + (h.pair = 32767)::int ORDER BY n.number LIMIT 10001)
+        (SELECT n.closed_at FROM fanfare.feedback AS n WHERE n.number >= h.number + (h.position = 32767)::int ORDER BY n.number LIMIT 10001)
         UNION ALL
         (SELECT n.closed_at FROM fanfare.feedback AS n WHERE n.number IS NULL LIMIT 10001)
     ) AS f
@@ -6248,7 +6248,7 @@ GROUP BY b.name
 UNION ALL
 -- Of what waits so much is looked at.
 SELECT 'no_credentials: ' || u.name, false,
-    format('%s waiting, and no daemon has credentials for %s in app %s', CASE WHEN w.batches = 1000 THEN 'more than ' ELSE '' END || w.pairs || CASE w.pairs WHEN 1 THEN ' push is' ELSE ' pushes are' END,
+    format('%s waiting, and no daemon has credentials for %s in app %s', CASE WHEN w.batches = 1000 THEN 'more than ' ELSE '' END || w.deliveries || CASE w.deliveries WHEN 1 THEN ' push is' ELSE ' pushes are' END,
         split_part(u.name, '/', 2), split_part(u.name, '/', 1)), w.since
 FROM (
     SELECT n.name FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_array_elements_text(i.report -> 'unserved') AS n (name)
@@ -6256,7 +6256,7 @@ FROM (
     HAVING count(*) = (SELECT count(*) FROM fanfare.instances AS i WHERE i.lease_until > now())
 ) AS u
 CROSS JOIN LATERAL (
-    SELECT count(*) AS batches, sum(cardinality(b.device_ids)) AS pairs, min(b.created_at) AS since
+    SELECT count(*) AS batches, sum(cardinality(b.device_ids)) AS deliveries, min(b.created_at) AS since
     FROM (
         SELECT q.device_ids, q.created_at FROM fanfare.batches AS q
         WHERE q.owner IS NULL AND q.target_id = ANY (ARRAY(
@@ -6307,7 +6307,7 @@ CROSS JOIN LATERAL (SELECT CASE WHEN w.is_led THEN now() ELSE greatest(w.started
 UNION ALL
 SELECT 'audit', t.at > now() - interval '2 minutes', 'last run ' || fanfare.lasting(now() - t.at) || ' ago', t.at
 FROM (
-    SELECT greatest(min(i.started_at), (SELECT max(looked_at) FROM fanfare.audits)) AS at
+    SELECT greatest(min(i.started_at), (SELECT max(checked_at) FROM fanfare.audits)) AS at
     FROM fanfare.instances AS i WHERE i.lease_until > now()
 ) AS t
 WHERE t.at IS NOT NULL
@@ -6475,7 +6475,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.missing_key IS 'The first key that a path names and a document lacks, and which one may have been meant; null where it lacks none.';
 
-CREATE OR REPLACE FUNCTION fanfare.when_look(document jsonb, path text, OUT words text, OUT failed int, OUT lacks_key boolean)
+CREATE OR REPLACE FUNCTION fanfare.when_result(document jsonb, path text, OUT words text, OUT failed int, OUT lacks_key boolean)
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     SELECT string_agg(format('%s %s', p.part, CASE WHEN v.holds THEN 'is true' ELSE CASE WHEN v.holds THEN '' WHEN NOT v.holds THEN 'is false'
@@ -6488,34 +6488,34 @@ BEGIN
     CROSS JOIN LATERAL (SELECT CASE WHEN v.holds IS NOT TRUE THEN fanfare.missing_key(document, p.part) END AS words) AS k;
 END
 $$;
-COMMENT ON FUNCTION fanfare.when_look IS 'Which conditions of a rule''s "when" a document meets, those that it does not meet first, how many these are, and whether a key is missing for one.';
+COMMENT ON FUNCTION fanfare.when_result IS 'Which conditions of a rule''s "when" a document meets, those that it does not meet first, how many these are, and whether a key is missing for one.';
 
 -- What the view deliveries shows of an event, for a few devices, and with what it does not show. Each kind of batch is looked for by
 -- the index that it is in: a broadcast of 10,000,000 has 10,000 batches, of which the span of a device's id is in a few; a batch
 -- of many events is found by its spans and its marks. Days are the partitions that there can be anything in. Batches of many
 -- events that are still to be sent are looked through: the only part that grows with what waits.
-CREATE OR REPLACE FUNCTION fanfare.pairs_of(event_id bigint, devices bigint[])
+CREATE OR REPLACE FUNCTION fanfare.deliveries_of(event_id bigint, devices bigint[])
 RETURNS TABLE (rule_version int, target_id smallint, device_id bigint, attempt smallint, code int, at timestamptz, batch_id bigint,
     not_before timestamptz, is_owned boolean, gate_id int, due_at timestamptz, lane smallint, details jsonb)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-    first_day CONSTANT bigint := pairs_of.event_id >> 32;
+    first_day CONSTANT bigint := deliveries_of.event_id >> 32;
     last_day CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
     days CONSTANT smallint[] := ARRAY(
         SELECT DISTINCT (d % 32)::smallint FROM generate_series(greatest(first_day, last_day - 31), greatest(first_day, last_day)) AS d);
     -- One look along the index for all of them.
-    places CONSTANT int8multirange := (SELECT range_agg(int8range(d, d, '[]')) FROM unnest(pairs_of.devices) AS d);
+    places CONSTANT int8multirange := (SELECT range_agg(int8range(d, d, '[]')) FROM unnest(deliveries_of.devices) AS d);
 BEGIN
     RETURN QUERY
     SELECT b.rule_version, b.target_id, d.id, b.attempt, get_byte(b.outcomes, p.position - 1), b.closed_at, b.id,
         NULL::timestamptz, false, 0, NULL::timestamptz, b.lane, b.details
     FROM (
         SELECT l.* FROM fanfare.batch_log AS l
-        WHERE l.event_id = pairs_of.event_id AND l.day = ANY (days) AND int8range(l.first_device, l.last_device, '[]') && places
+        WHERE l.event_id = deliveries_of.event_id AND l.day = ANY (days) AND int8range(l.first_device, l.last_device, '[]') && places
         OFFSET 0
     ) AS b
-    JOIN unnest(pairs_of.devices) AS d (id) ON d.id BETWEEN b.first_device AND b.last_device
+    JOIN unnest(deliveries_of.devices) AS d (id) ON d.id BETWEEN b.first_device AND b.last_device
     CROSS JOIN LATERAL (SELECT array_position(b.device_ids, d.id) AS position OFFSET 0) AS p
     WHERE p.position IS NOT NULL
     UNION ALL
@@ -6523,14 +6523,14 @@ BEGIN
         NULL, false, 0, NULL, b.lane, b.details
     FROM (
         SELECT l.* FROM fanfare.batch_log AS l
-        WHERE l.event_id IS NULL AND l.day = ANY (days) AND int8range(l.first_event, l.last_event, '[]') @> pairs_of.event_id
+        WHERE l.event_id IS NULL AND l.day = ANY (days) AND int8range(l.first_event, l.last_event, '[]') @> deliveries_of.event_id
             AND int8range(l.first_device, l.last_device, '[]') && places
         OFFSET 0
     ) AS b
-    JOIN unnest(pairs_of.devices) AS d (id) ON d.id BETWEEN b.first_device AND b.last_device AND fanfare.may_hold(b.device_marks, d.id)
+    JOIN unnest(deliveries_of.devices) AS d (id) ON d.id BETWEEN b.first_device AND b.last_device AND fanfare.may_hold(b.device_marks, d.id)
     CROSS JOIN LATERAL (
         SELECT y.position FROM unnest(array_positions(b.device_ids, d.id)) AS y (position)
-        WHERE b.event_ids[y.position] = pairs_of.event_id
+        WHERE b.event_ids[y.position] = deliveries_of.event_id
         OFFSET 0
     ) AS p
     UNION ALL
@@ -6538,9 +6538,9 @@ BEGIN
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, p.position - 1) END, NULL, b.id,
         b.not_before, b.owner IS NOT NULL, b.gate_id, b.due_at, b.lane, NULL
     FROM fanfare.batches AS b
-    JOIN unnest(pairs_of.devices) AS d (id) ON d.id BETWEEN b.device_ids[1] AND b.device_ids[cardinality(b.device_ids)]
+    JOIN unnest(deliveries_of.devices) AS d (id) ON d.id BETWEEN b.device_ids[1] AND b.device_ids[cardinality(b.device_ids)]
     CROSS JOIN LATERAL (SELECT array_position(b.device_ids, d.id) AS position OFFSET 0) AS p
-    WHERE b.event_id = pairs_of.event_id AND int8range(b.device_ids[1], b.device_ids[cardinality(b.device_ids)], '[]') && places
+    WHERE b.event_id = deliveries_of.event_id AND int8range(b.device_ids[1], b.device_ids[cardinality(b.device_ids)], '[]') && places
         AND p.position IS NOT NULL
     UNION ALL
     SELECT b.rule_version, b.target_id, u.d, b.attempt,
@@ -6548,10 +6548,10 @@ BEGIN
         b.not_before, b.owner IS NOT NULL, b.gate_id, b.due_at, b.lane, NULL::jsonb
     FROM fanfare.batches AS b
     CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (e, d, position)
-    WHERE b.event_id IS NULL AND pairs_of.event_id = ANY (b.event_ids) AND u.e = pairs_of.event_id AND u.d = ANY (pairs_of.devices);
+    WHERE b.event_id IS NULL AND deliveries_of.event_id = ANY (b.event_ids) AND u.e = deliveries_of.event_id AND u.d = ANY (deliveries_of.devices);
 END
 $$;
-COMMENT ON FUNCTION fanfare.pairs_of IS 'One row per attempt at pushing an event to one of these devices, in flight ones included.';
+COMMENT ON FUNCTION fanfare.deliveries_of IS 'One row per attempt at pushing an event to one of these devices, in flight ones included.';
 
 -- What an outcome means for whoever waits for the push, and what to do. Only for those of which the reason alone does not say it.
 CREATE OR REPLACE FUNCTION fanfare.outcome_advice(outcome text, reason text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -6672,7 +6672,7 @@ BEGIN
     LIMIT 1;
     IF e.id IS NULL THEN
         RETURN QUERY SELECT 0::smallint, now, NULL, NULL::bigint, NULL, NULL::int,
-            CASE WHEN o.id IS NULL THEN 'unknown' ELSE 'waiting' END, CASE WHEN o.id IS NULL THEN 'no_event' ELSE 'reading' END, NULL::timestamptz,
+            CASE WHEN o.id IS NULL THEN 'unknown' ELSE 'waiting' END, CASE WHEN o.id IS NULL THEN 'no_event' ELSE 'querying' END, NULL::timestamptz,
             CASE WHEN o.id IS NOT NULL THEN 'The query of the event''s campaign is still running: ' || o.state
                 WHEN why_steps.event_id NOT BETWEEN 1::bigint << 32 AND ((now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' + 2)::bigint << 32
                     THEN format('There is no event %s: no id of an event is like that. Copy it from what fanfare.emit returned', why_steps.event_id)
@@ -6749,12 +6749,12 @@ BEGIN
         ORDER BY r.id, f.is_in_force DESC, v.version DESC
     ),
     -- 3. What it was pushed to of what is the user's, or is everybody's: device 0.
-    pairs AS MATERIALIZED (
+    deliveries AS MATERIALIZED (
         SELECT p.*, r.name AS rule_name, a.name || '/' || r.name AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
             t.provider, concat_ws('/', a.name, t.provider, t.environment) AS sender, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
                 [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome, coalesce(c.reason, 'unknown') AS reason, c.meaning,
             r.id AS rule_id, lag(p.code) OVER w AS code_before, lag(coalesce(c.reason, 'unknown')) OVER w AS reason_before, lead(coalesce(p.not_before, p.at)) OVER w AS tried_at
-        FROM fanfare.pairs_of(e.id, devices || 0::bigint) AS p
+        FROM fanfare.deliveries_of(e.id, devices || 0::bigint) AS p
         JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
         JOIN fanfare.rules AS r ON r.id = v.rule_id
         JOIN fanfare.targets AS t ON t.id = p.target_id
@@ -6782,7 +6782,7 @@ BEGIN
                     -- A query that failed named nobody.
                     AND NOT (is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0)
                     AND NOT EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = r.version_id) THEN CASE
-                        WHEN EXISTS (SELECT FROM pairs AS p WHERE p.rule_id = r.rule_id AND p.device_id > 0) THEN true
+                        WHEN EXISTS (SELECT FROM deliveries AS p WHERE p.rule_id = r.rule_id AND p.device_id > 0) THEN true
                         -- A device that would have been planned then, had the user been named.
                         WHEN EXISTS (
                             SELECT FROM fanfare.devices AS d
@@ -6811,9 +6811,9 @@ BEGIN
                     SELECT FROM fanfare.runs AS o WHERE o.event_id = e.id AND o.wall IS NOT NULL) THEN 'ttl_passed'
             END AS obstacle,
             k.words, k.failed, k.lacks_key, e.only_user IS NOT NULL AND e.only_user IS DISTINCT FROM why_steps.user_id AS is_for_other
-        FROM meant AS r LEFT JOIN LATERAL fanfare.when_look(e.payload, r.definition ->> 'when') AS k ON r.when_path IS NOT NULL
+        FROM meant AS r LEFT JOIN LATERAL fanfare.when_result(e.payload, r.definition ->> 'when') AS k ON r.when_path IS NOT NULL
     ),
-    -- 4. Devices that a rule took the event for and that are not among the pairs, and the first thing that keeps each out.
+    -- 4. Devices that a rule took the event for and that are not among the deliveries, and the first thing that keeps each out.
     missed AS MATERIALIZED (
         SELECT j.rule, j.app, j.definition, j.version_id, d.id AS device_id, d.provider,
             j.devices_path,
@@ -6842,7 +6842,7 @@ BEGIN
         JOIN fanfare.devices AS d ON d.app_id = j.app_id AND d.id = ANY (devices)
         WHERE j.obstacle IS NULL AND j.is_meant IS NOT FALSE AND e.fate IN ('planned', 'refused', 'expired')
             AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
-            AND d.id <> ALL (ARRAY(SELECT p.device_id FROM pairs AS p WHERE p.rule_id = j.rule_id))
+            AND d.id <> ALL (ARRAY(SELECT p.device_id FROM deliveries AS p WHERE p.rule_id = j.rule_id))
     )
     SELECT 1::smallint, planned, j.rule, NULL::bigint, NULL, NULL::int,
         CASE WHEN j.obstacle IS NOT NULL THEN CASE WHEN j.obstacle = 'ttl_passed' THEN 'expired' WHEN j.obstacle = 'rule_unchecked' THEN 'waiting'
@@ -6908,7 +6908,7 @@ BEGIN
             || CASE WHEN coalesce(counts ? j.app, false) THEN '' ELSE format('. %s has no device in app %s either', whom, j.app) END, NULL, 4000
     FROM judged AS j
     WHERE (j.obstacle IS NULL OR j.obstacle IN ('ttl_passed', 'not_plannable')) AND j.is_meant IS FALSE
-        AND NOT EXISTS (SELECT FROM pairs AS p WHERE p.rule_id = j.rule_id)
+        AND NOT EXISTS (SELECT FROM deliveries AS p WHERE p.rule_id = j.rule_id)
     UNION ALL
     -- No device at all.
     SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'no_device', 'no_device', NULL,
@@ -6929,7 +6929,7 @@ BEGIN
                 WHEN m.is_meant THEN '. Replay the event if it is still of use'
                 WHEN m.audience IN ('users_sql', 'staged') THEN format(', or its query did not return %s: its result is not stored', whom)
                 ELSE ', or not subscribed' END)
-            WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', (fanfare.when_look(
+            WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', (fanfare.when_result(
                 coalesce((SELECT d.attributes FROM fanfare.devices AS d WHERE d.id = m.device_id), '{}'), m.definition #>> '{to,devices}')).words)
             WHEN 'planning' THEN 'The audience is still being planned; this device is not planned yet'
             WHEN 'users_sql' THEN 'The rule''s users_sql has not run yet; see `fanfare status`'
@@ -6995,7 +6995,7 @@ BEGIN
             CASE WHEN p.device_id > 0 THEN fanfare.why_variant(p.definition, why_steps.user_id, p.device_id)
                 ELSE format('It was one request for all subscribers: only the provider knows whether %s is one.', whom) END,
             fanfare.outcome_advice(p.outcome, p.reason) || '.') END, NULL, 0
-    FROM pairs AS p
+    FROM deliveries AS p
     LEFT JOIN fanfare.gates AS g ON g.id = p.gate_id AND p.at IS NULL
     LEFT JOIN LATERAL (
         SELECT string_agg(format('%s/s of %s', y.per_second, CASE WHEN y.rule_id IS NOT NULL THEN 'the rule' WHEN y.provider IS NOT NULL THEN y.provider ELSE 'the app' END), ', ') AS rate
@@ -7507,7 +7507,7 @@ COMMENT ON FUNCTION fanfare.event_pushes IS 'What became of an event, by batch a
 -- How many there are of each outcome is told without taking the bytes apart: what is not `accepted` is put together as text, one
 -- character or four for each, and asked how often it has each code.
 CREATE OR REPLACE FUNCTION fanfare.event_outcomes(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 500)
-RETURNS TABLE (app text, rule text, provider text, environment text, attempt smallint, outcome text, reason text, pairs bigint, batches bigint,
+RETURNS TABLE (app text, rule text, provider text, environment text, attempt smallint, outcome text, reason text, deliveries bigint, batches bigint,
     first_at timestamptz, last_at timestamptz, last_batch bigint, advice text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH read AS MATERIALIZED (
@@ -7520,7 +7520,7 @@ WITH read AS MATERIALIZED (
     FROM fanfare.batches_of($1, $2, $3) AS b
 ),
 grouped AS MATERIALIZED (
-    SELECT rule_version, target_id, least(attempt, 2) AS attempt, sum(octet_length(outcomes)) AS pairs, count(*) AS batches,
+    SELECT rule_version, target_id, least(attempt, 2) AS attempt, sum(octet_length(outcomes)) AS deliveries, count(*) AS batches,
         min(created_at) AS first_at, max(closed_at) AS last_at,
         string_agg(replace(encode(outcomes, 'escape'), chr(1), ''), '') AS others
     FROM read WHERE outcomes IS NOT NULL GROUP BY 1, 2, 3
@@ -7530,7 +7530,7 @@ parted AS MATERIALIZED (
     FROM grouped AS g CROSS JOIN LATERAL (SELECT regexp_replace(g.others, E'\\\\[0-7]{3}', '', 'g') AS plain) AS p
 ),
 counted AS (
-    SELECT g.rule_version, g.target_id, g.attempt, c.code, (length(k.place) - length(replace(k.place, k.text, ''))) / length(k.text) AS pairs
+    SELECT g.rule_version, g.target_id, g.attempt, c.code, (length(k.place) - length(replace(k.place, k.text, ''))) / length(k.text) AS deliveries
     FROM parted AS g CROSS JOIN fanfare.outcome_codes AS c
     CROSS JOIN LATERAL (SELECT encode(set_byte(decode('00', 'hex'), 0, c.code), 'escape') AS text,
         CASE WHEN c.code BETWEEN 1 AND 127 THEN g.plain ELSE g.others END AS place) AS k
@@ -7539,23 +7539,23 @@ counted AS (
 all_of_them AS (
     SELECT * FROM counted
     UNION ALL
-    SELECT g.rule_version, g.target_id, g.attempt, 1, g.pairs - g.unlike_accepted FROM parted AS g
+    SELECT g.rule_version, g.target_id, g.attempt, 1, g.deliveries - g.unlike_accepted FROM parted AS g
     UNION ALL
     -- Which only a newer version knows.
     SELECT g.rule_version, g.target_id, g.attempt, NULL, g.unlike_accepted - coalesce((
-        SELECT sum(c.pairs) FROM counted AS c
+        SELECT sum(c.deliveries) FROM counted AS c
         WHERE c.rule_version = g.rule_version AND c.target_id = g.target_id AND c.attempt = g.attempt), 0)
     FROM parted AS g
 )
-SELECT a.name, r.name, t.provider, t.environment, x.attempt::smallint, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), x.pairs::bigint,
+SELECT a.name, r.name, t.provider, t.environment, x.attempt::smallint, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), x.deliveries::bigint,
     g.batches, g.first_at, g.last_at, (SELECT max(id) FROM read),
     concat_ws(' ', nullif(c.meaning, ''), fanfare.outcome_advice(c.outcome, c.reason) || '.')
 FROM all_of_them AS x JOIN grouped AS g USING (rule_version, target_id, attempt)
 JOIN fanfare.rule_versions AS v ON v.id = x.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
 JOIN fanfare.targets AS t ON t.id = x.target_id JOIN fanfare.apps AS a ON a.id = t.app_id
 LEFT JOIN fanfare.outcome_codes AS c ON c.code = x.code
-WHERE x.pairs > 0
-ORDER BY a.name, r.name, t.provider, t.environment, x.attempt, x.pairs DESC
+WHERE x.deliveries > 0
+ORDER BY a.name, r.name, t.provider, t.environment, x.attempt, x.deliveries DESC
 $$;
 COMMENT ON FUNCTION fanfare.event_outcomes IS 'How often each outcome came of an event, in so many batches behind one; last_batch is where it stopped.';
 
@@ -7566,7 +7566,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET e
 WITH read AS MATERIALIZED (
     SELECT b.id, b.rule_version, b.closed_at, b.is_shared, b.device_ids, b.event_ids, b.outcomes FROM fanfare.batches_of($1, $2, $3) AS b
 ),
-pairs AS (
+deliveries AS (
     SELECT b.rule_version, u.device_id, x.code
     FROM read AS b CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
     CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, u.position::int - 1) END AS code) AS x
@@ -7580,7 +7580,7 @@ divided AS MATERIALIZED (
 ),
 counted AS (
     SELECT p.rule_version, p.code, CASE WHEN p.code = 14 THEN 'holdout' ELSE x.variant END AS variant, count(*) AS count
-    FROM pairs AS p
+    FROM deliveries AS p
     LEFT JOIN divided AS g ON g.id = p.rule_version
     LEFT JOIN LATERAL (
         SELECT fanfare.group_of(g.seed, g.holdout, g.names, g.upto, coalesce(d.user_id, 'device:' || d.id)) AS variant
@@ -7600,7 +7600,7 @@ COMMENT ON FUNCTION fanfare.event_variants IS 'How often each outcome came of ea
 -- For a page of a list: of an event with many batches the first and the last few are counted, of a campaign's run what its gates counted.
 -- What was tried again stands in a later batch. A batch that is held (RetryHistory.Marks.held) waits for the end of a night or a snooze.
 CREATE OR REPLACE FUNCTION fanfare.event_ends(event_ids bigint[], depth int DEFAULT 3)
-RETURNS TABLE (event_id bigint, outcome text, reason text, pairs bigint, is_part boolean)
+RETURNS TABLE (event_id bigint, outcome text, reason text, deliveries bigint, is_part boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH asked AS MATERIALIZED (
     SELECT DISTINCT u.id, fanfare.ring_day(u.id) AS day, ((u.id >> 32) + 1) % 32 AS next_day FROM unnest($1) AS u (id)
@@ -7609,12 +7609,12 @@ runs AS MATERIALIZED (
     SELECT o.event_id, o.id, o.state, o.planned FROM fanfare.runs AS o WHERE o.event_id = ANY ($1) AND o.gate_id IS NOT NULL
 ),
 gated AS MATERIALIZED (
-    SELECT r.event_id, y.outcome AS code, sum(y.pairs) AS pairs
+    SELECT r.event_id, y.outcome AS code, sum(y.deliveries) AS deliveries
     FROM runs AS r JOIN fanfare.gates AS g ON g.run_id = r.id
     CROSS JOIN LATERAL (
-        SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = g.id
+        SELECT s.outcome, s.deliveries FROM fanfare.gate_stats AS s WHERE s.gate_id = g.id
         UNION ALL
-        SELECT p.outcome, p.pairs FROM fanfare.stats_pending AS p WHERE p.gate_id = g.id AND p.gate_id <> 0
+        SELECT p.outcome, p.deliveries FROM fanfare.stats_pending AS p WHERE p.gate_id = g.id AND p.gate_id <> 0
     ) AS y
     WHERE y.outcome NOT IN (0, 2) AND y.outcome NOT BETWEEN 32 AND 63
     GROUP BY 1, 2
@@ -7661,14 +7661,14 @@ codes AS (
     WHERE q.event_id IS NULL AND u.event_id IN (SELECT a.id FROM asked AS a)
 ),
 counted AS (
-    SELECT c.id, c.code, count(*) AS pairs FROM codes AS c WHERE NOT (c.is_closed AND c.code BETWEEN 32 AND 63) GROUP BY 1, 2
+    SELECT c.id, c.code, count(*) AS deliveries FROM codes AS c WHERE NOT (c.is_closed AND c.code BETWEEN 32 AND 63) GROUP BY 1, 2
     UNION ALL
-    SELECT g.event_id, g.code, g.pairs FROM gated AS g
+    SELECT g.event_id, g.code, g.deliveries FROM gated AS g
     UNION ALL
-    SELECT r.event_id, 0, greatest(1, r.planned - coalesce((SELECT sum(g.pairs) FROM gated AS g WHERE g.event_id = r.event_id), 0))
+    SELECT r.event_id, 0, greatest(1, r.planned - coalesce((SELECT sum(g.deliveries) FROM gated AS g WHERE g.event_id = r.event_id), 0))
     FROM runs AS r WHERE r.state IN ('running', 'aborting')
 )
-SELECT c.id, coalesce(o.outcome, 'unknown'), coalesce(o.reason, 'unknown'), sum(c.pairs)::bigint,
+SELECT c.id, coalesce(o.outcome, 'unknown'), coalesce(o.reason, 'unknown'), sum(c.deliveries)::bigint,
     EXISTS (SELECT FROM own AS w WHERE w.id = c.id AND w.number > $2)
 FROM counted AS c LEFT JOIN fanfare.outcome_codes AS o ON o.code = c.code
 GROUP BY 1, 2, 3
@@ -7821,9 +7821,9 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.user_pushes IS 'What was sent to the last 200 devices of a user, the newest batches first, of ids below `before`. A row without an event is the last: so far it looked, and goes on below its batch.';
 
--- From one kind of batches to the next along the index that claims go by; so deep into each, and the pairs of the first fifty.
+-- From one kind of batches to the next along the index that claims go by; so deep into each, and the deliveries of the first fifty.
 CREATE OR REPLACE FUNCTION fanfare.backlog(depth int DEFAULT 2000)
-RETURNS TABLE (app text, provider text, environment text, lane smallint, gate_id int, is_retry boolean, batches bigint, is_more boolean, pairs bigint, due_batches bigint, next_at timestamptz, oldest timestamptz)
+RETURNS TABLE (app text, provider text, environment text, lane smallint, gate_id int, is_retry boolean, batches bigint, is_more boolean, deliveries bigint, due_batches bigint, next_at timestamptz, oldest timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH RECURSIVE heads AS (
     (SELECT q.gate_id, q.target_id, q.lane, q.is_retry, 1 AS number FROM fanfare.batches AS q WHERE q.lease_token IS NULL
@@ -7838,7 +7838,7 @@ WITH RECURSIVE heads AS (
     WHERE h.number < 500
 )
 SELECT a.name, t.provider, t.environment, h.lane, h.gate_id, h.is_retry, b.batches, b.batches = $1,
-    CASE WHEN b.batches <= p.looked THEN p.pairs ELSE (b.batches * p.pairs::float8 / p.looked)::bigint END, b.due, b.next_at, p.oldest
+    CASE WHEN b.batches <= p.looked THEN p.deliveries ELSE (b.batches * p.deliveries::float8 / p.looked)::bigint END, b.due, b.next_at, p.oldest
 FROM heads AS h
 CROSS JOIN LATERAL (
     SELECT count(*) AS batches, count(*) FILTER (WHERE x.not_before <= now()) AS due, min(x.not_before) AS next_at FROM (
@@ -7848,7 +7848,7 @@ CROSS JOIN LATERAL (
     ) AS x
 ) AS b
 CROSS JOIN LATERAL (
-    SELECT count(*) AS looked, sum(cardinality(x.device_ids)) AS pairs, min(x.created_at) AS oldest FROM (
+    SELECT count(*) AS looked, sum(cardinality(x.device_ids)) AS deliveries, min(x.created_at) AS oldest FROM (
         SELECT q.device_ids, q.created_at FROM fanfare.batches AS q
         WHERE q.lease_token IS NULL AND q.gate_id = h.gate_id AND q.target_id = h.target_id AND q.lane = h.lane AND q.is_retry = h.is_retry
         ORDER BY q.not_before, q.id LIMIT 50
@@ -7857,12 +7857,12 @@ CROSS JOIN LATERAL (
 JOIN fanfare.targets AS t ON t.id = h.target_id JOIN fanfare.apps AS a ON a.id = t.app_id
 ORDER BY a.name, t.provider, t.environment, h.lane, h.gate_id, h.is_retry
 $$;
-COMMENT ON FUNCTION fanfare.backlog IS 'What waits to be claimed, about: where is_more there are more batches than these, and pairs are reckoned from the first fifty batches.';
+COMMENT ON FUNCTION fanfare.backlog IS 'What waits to be claimed, about: where is_more there are more batches than these, and deliveries are reckoned from the first fifty batches.';
 
 -- By recipients' time each zone is due at an instant of its own: so many are looked at, of each instant and target the first twenty for their
 -- size.
 CREATE OR REPLACE FUNCTION fanfare.campaign_waves(of_run bigint, budget int DEFAULT 5000)
-RETURNS TABLE (due_at timestamptz, pairs bigint, is_exact boolean)
+RETURNS TABLE (due_at timestamptz, deliveries bigint, is_exact boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH seen AS (
     SELECT b.id, date_trunc('minute', b.not_before) AS due_at, b.target_id FROM fanfare.batches AS b
@@ -7872,23 +7872,23 @@ WITH seen AS (
 ), kinds AS (
     SELECT s.due_at, count(*) AS batches, (array_agg(s.id))[:20] AS first FROM seen AS s GROUP BY s.due_at, s.target_id
 )
-SELECT k.due_at, sum(CASE WHEN k.batches <= 20 THEN f.pairs ELSE (k.batches * f.pairs::float8 / 20)::bigint END)::bigint,
+SELECT k.due_at, sum(CASE WHEN k.batches <= 20 THEN f.deliveries ELSE (k.batches * f.deliveries::float8 / 20)::bigint END)::bigint,
     bool_and(k.batches <= 20) AND (SELECT count(*) FROM seen) < $2
 FROM kinds AS k
-CROSS JOIN LATERAL (SELECT sum(cardinality(b.device_ids)) AS pairs FROM fanfare.batches AS b WHERE b.id = ANY (k.first)) AS f
+CROSS JOIN LATERAL (SELECT sum(cardinality(b.device_ids)) AS deliveries FROM fanfare.batches AS b WHERE b.id = ANY (k.first)) AS f
 GROUP BY k.due_at
 ORDER BY k.due_at
 LIMIT 100
 $$;
 COMMENT ON FUNCTION fanfare.campaign_waves IS 'What waits of a run, by the minute that it is due at, about: of more than twenty batches of an instant and target the others are reckoned from these.';
 
-CREATE OR REPLACE FUNCTION fanfare.last_pairs(budget int DEFAULT 10000)
+CREATE OR REPLACE FUNCTION fanfare.last_deliveries(budget int DEFAULT 10000)
 RETURNS TABLE (event_id bigint, created_at timestamptz, rule_id int, device_id bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     today CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
-    left_to_read int := last_pairs.budget;
+    left_to_read int := last_deliveries.budget;
     was int;
     here bigint;
 BEGIN
@@ -7916,10 +7916,10 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.last_pairs IS 'What was sent last, the newest batches first: of what the id of a delivery is reckoned, which is stored nowhere.';
+COMMENT ON FUNCTION fanfare.last_deliveries IS 'What was sent last, the newest batches first: of what the id of a delivery is reckoned, which is stored nowhere.';
 
 CREATE OR REPLACE FUNCTION fanfare.unsent(event_ids bigint[], depth int DEFAULT 1000)
-RETURNS TABLE (event_id bigint, is_waiting boolean, is_planning boolean, batches bigint, is_more boolean, pairs bigint, in_flight bigint)
+RETURNS TABLE (event_id bigint, is_waiting boolean, is_planning boolean, batches bigint, is_more boolean, deliveries bigint, in_flight bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 WITH waiting AS MATERIALIZED (
     SELECT o.id FROM (SELECT x.id FROM fanfare.outbox AS x ORDER BY x.xid, x.id LIMIT 20000) AS o WHERE o.id = ANY ($1)
@@ -7930,17 +7930,17 @@ looked AS MATERIALIZED (
     SELECT count(*) > 2000 AS is_cut FROM (SELECT FROM fanfare.batches AS x LIMIT 2001) AS x
 ),
 shared AS MATERIALIZED (
-    SELECT u.event_id, count(*) AS pairs, count(*) FILTER (WHERE q.owner IS NOT NULL) AS in_flight
+    SELECT u.event_id, count(*) AS deliveries, count(*) FILTER (WHERE q.owner IS NOT NULL) AS in_flight
     FROM (SELECT x.event_id, x.event_ids, x.owner FROM fanfare.batches AS x ORDER BY x.id LIMIT 2000) AS q
     CROSS JOIN LATERAL unnest(q.event_ids) AS u (event_id)
     WHERE q.event_id IS NULL AND u.event_id = ANY ($1)
     GROUP BY u.event_id
 )
 SELECT e.id, EXISTS (SELECT FROM waiting AS w WHERE w.id = e.id), EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id),
-    b.batches, b.batches = $2 OR (SELECT k.is_cut FROM looked AS k), b.pairs + coalesce(s.pairs, 0), b.in_flight + coalesce(s.in_flight, 0)
+    b.batches, b.batches = $2 OR (SELECT k.is_cut FROM looked AS k), b.deliveries + coalesce(s.deliveries, 0), b.in_flight + coalesce(s.in_flight, 0)
 FROM unnest($1) AS e (id)
 CROSS JOIN LATERAL (
-    SELECT count(*) AS batches, coalesce(sum(cardinality(x.device_ids)), 0) AS pairs,
+    SELECT count(*) AS batches, coalesce(sum(cardinality(x.device_ids)), 0) AS deliveries,
         coalesce(sum(cardinality(x.device_ids)) FILTER (WHERE x.owner IS NOT NULL), 0) AS in_flight
     FROM (SELECT q.device_ids, q.owner FROM fanfare.batches AS q WHERE q.event_id = e.id LIMIT $2) AS x
 ) AS b
@@ -7993,11 +7993,11 @@ GRANT UPDATE (disabled_at, disabled_reason, reachable_since) ON fanfare.devices 
 GRANT EXECUTE ON FUNCTION fanfare.replay_feedback, fanfare.resume_feedback, fanfare.forget_feedback TO fanfare_operator;
 -- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
 -- They read with the caller's rights, but for queries.
-GRANT EXECUTE ON FUNCTION fanfare.campaign_fault, fanfare.campaign_sql_fault, fanfare.schedule_fault, fanfare.rate_fault, fanfare.speed_fault, fanfare.per_second,
-    fanfare.span_seconds, fanfare.canary_fault, fanfare.share, fanfare.policy_fault, fanfare.campaign_rule, fanfare.wall_time,
-    fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_fault, fanfare.old_time_zones, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
+GRANT EXECUTE ON FUNCTION fanfare.campaign_error, fanfare.campaign_sql_error, fanfare.schedule_error, fanfare.rate_error, fanfare.speed_error, fanfare.per_second,
+    fanfare.span_seconds, fanfare.canary_error, fanfare.share, fanfare.policy_error, fanfare.campaign_rule, fanfare.wall_time,
+    fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_error, fanfare.old_time_zones, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
     fanfare.next_wall, fanfare.instant TO fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.rule_fault, fanfare.digest_fault, fanfare.suppression_fault, fanfare.quiet_fault, fanfare.caps_fault, fanfare.variants_fault, fanfare.share, fanfare.is_label, fanfare.audience_fault, fanfare.path_fault, fanfare.badge_sql_fault, fanfare.users_sql_fault,
+GRANT EXECUTE ON FUNCTION fanfare.rule_error, fanfare.digest_error, fanfare.suppression_error, fanfare.quiet_error, fanfare.caps_error, fanfare.variants_error, fanfare.share, fanfare.is_label, fanfare.audience_error, fanfare.path_error, fanfare.badge_sql_error, fanfare.users_sql_error,
     fanfare.hidden_tables, fanfare.warn_of_hidden_tables, fanfare.warn_of_columns, fanfare.warn_of_nights, fanfare.place_of, fanfare.missing_key, fanfare.nearest_name,
     fanfare.letters_apart, fanfare.when_parts, fanfare.watch_trigger, fanfare.lasting,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type, fanfare.may_take, fanfare.is_among TO fanfare_author;
@@ -8007,12 +8007,12 @@ GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.camp
 
 -- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again, fanfare.computed_columns, fanfare.lasting TO fanfare_reader, fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.path_fault, fanfare.variants TO fanfare_reader;
+GRANT EXECUTE ON FUNCTION fanfare.path_error, fanfare.variants TO fanfare_reader;
 -- To look up what somebody gets of a rule.
 GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.why, fanfare.why_verdict, fanfare.why_recent, fanfare.recent_events TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.find_waiting, fanfare.unplanned, fanfare.events_of_key, fanfare.event_pushes, fanfare.event_outcomes, fanfare.event_variants, fanfare.event_ends,
-    fanfare.user_pushes, fanfare.last_pairs, fanfare.backlog, fanfare.unsent, fanfare.campaign_waves TO fanfare_reader;
+    fanfare.user_pushes, fanfare.last_deliveries, fanfare.backlog, fanfare.unsent, fanfare.campaign_waves TO fanfare_reader;
 -- Of what happened over time, and what the prune fuses go by.
 GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
@@ -8027,7 +8027,7 @@ GRANT EXECUTE ON FUNCTION fanfare.may_take, fanfare.is_among TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;
 -- For `fanfare campaigns show` and `explain`: when it is due, and where.
 GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
-    fanfare.instant, fanfare.zone, fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_fault, fanfare.old_time_zones TO fanfare_reader;
+    fanfare.instant, fanfare.zone, fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_error, fanfare.old_time_zones TO fanfare_reader;
 -- For `fanfare devices list`: all of a device but what one could push to it with.
 GRANT SELECT (id, app_id, target_id, provider, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
     disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_reader;

@@ -7,7 +7,7 @@
 #                                     daemon database disk provider hostile throttle token setup clock pool random calm
 #                                     mixed
 #
-# In long forms random faults go on for FANFARE_FAULT_MINUTES (60); calm sends FANFARE_FAULT_PAIRS (2,000,000) without a
+# In long forms random faults go on for FANFARE_FAULT_MINUTES (60); calm sends FANFARE_FAULT_DELIVERIES (2,000,000) without a
 # fault, mixed as many (1,000,000) with every kind of answer. All three say how it goes while they run.
 #
 # FANFARE_FAULT_SEED=N repeats the random parameters of a run, which prints its own. FANFARE_BINARY=FILE plays to another

@@ -118,7 +118,7 @@ judge() {
     expect "pushes of the event that waited" 1 "$(accepted 'select(.body | tostring | contains("kept")) | .target' | wc -l)"
     expect "pushes of the cancelled event" 0 "$(accepted 'select(.body | tostring | contains("taken back")) | .target' | wc -l)"
     ids=$(accepted '"\(.target) \(.headers["apns-id"] | ascii_downcase)"' | sort --unique | wc -l)
-    expect "pairs, each under one apns-id" "$((devices + 1))" "$ids"
+    expect "deliveries, each under one apns-id" "$((devices + 1))" "$ids"
     repeated=$(($(accepted | wc -l) - devices - 1))
     ((repeated <= before - recorded && repeated <= 4096)) || fail "$repeated repeated, $before accepted and $recorded recorded"
     sed 's/^- name: note/- name: note\n  lane: transactional/' "$made/rules.yaml" > "$made/newer.yaml"

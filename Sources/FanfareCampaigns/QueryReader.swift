@@ -20,7 +20,7 @@ package final class QueryReader: Stage {
     private static let sleep = Duration.seconds(30)
 
     private let context: StageContext
-    private let desk: ReadingDesk
+    private let running: RunningQuery
     private let patience: Microseconds
     private let stopping = StopSignal()
 
@@ -28,15 +28,15 @@ package final class QueryReader: Stage {
     ///
     /// - Parameters:
     ///   - context: what all stages share.
-    ///   - desk: where it says what it reads.
+    ///   - running: where it says what it reads.
     ///   - patience: what a query may take, in microseconds.
-    package init(context: StageContext, desk: ReadingDesk, patience: Microseconds = QueryReader.patience) {
-        (self.context, self.desk, self.patience) = (context, desk, patience)
+    package init(context: StageContext, running: RunningQuery, patience: Microseconds = QueryReader.patience) {
+        (self.context, self.running, self.patience) = (context, running, patience)
     }
 
     package func stop() {
         stopping.stop()
-        desk.giveUp()
+        running.giveUp()
         context.bells.read.ring()
     }
 
@@ -59,20 +59,20 @@ package final class QueryReader: Stage {
     private func readNext(into store: Session) -> Bool {
         guard let owner = context.lease.owner,
             let taken = store.attempt({ connection throws(PostgresError) in
-                try connection.run(TakeReading(owner: owner)).first
-            }), let reading = taken
+                try connection.run(TakeQueryRun(owner: owner)).first
+            }), let queryRun = taken
         else { return false }
-        desk.begin(reading.id)
-        defer { desk.end() }
+        running.begin(queryRun.id)
+        defer { running.end() }
         let begin = Clocks.steady
-        do throws(ReadingProblem) {
-            let rows = try read(reading, owner: owner, into: store)
-            var metadata = reading.metadata
+        do throws(QueryRunError) {
+            let rows = try read(queryRun, owner: owner, into: store)
+            var metadata = queryRun.metadata
             metadata[.count] = "\(rows)"
             metadata[.durationMilliseconds] = "\((Clocks.steady - begin) / Micros.millisecond)"
             context.logger.notice("campaign fired", metadata: metadata)
         } catch {
-            settle(error, reading, owner: owner, in: store)
+            settle(error, queryRun, owner: owner, in: store)
         }
         return true
     }
@@ -80,20 +80,20 @@ package final class QueryReader: Stage {
     /// Reads and stores all of it.
     ///
     /// - Returns: how many rows there were.
-    private func read(_ reading: Reading, owner: Int32, into store: Session) throws(ReadingProblem) -> Int64 {
-        guard let query = reading.query else { throw .row(sqlState: "55000", "the campaign has no query any more") }
+    private func read(_ queryRun: QueryRun, owner: Int32, into store: Session) throws(QueryRunError) -> Int64 {
+        guard let query = queryRun.query else { throw .row(sqlState: "55000", "the campaign has no query any more") }
         let source: PostgresConnection
         var rows: QueryRows
         let first: [[String?]]
         do throws(PostgresError) {
             source = try .open(context.database.campaignQueries(within: patience))
-            desk.open(source.watch)
+            running.open(source.watch)
             try context.database.verify(source, logger: context.logger)
             source.endWithItsClient()
             rows = try QueryRows(
                 of: query,
-                for: reading.testUsers,
-                eventID: reading.eventID,
+                for: queryRun.testUsers,
+                eventID: queryRun.eventID,
                 on: source,
                 within: Int(patience / Micros.millisecond)
             )
@@ -102,10 +102,10 @@ package final class QueryReader: Stage {
             throw .query(error)
         }
         defer { source.close() }
-        let transfer = ReadingTransfer(reading: reading, query: query, owner: owner, rows: rows)
-        var failure = ReadingProblem.taken
+        let transfer = QueryRunTransfer(queryRun: queryRun, query: query, owner: owner, rows: rows)
+        var failure = QueryRunError.taken
         let stored = store.attempt { connection throws(PostgresError) -> Int64? in
-            do throws(ReadingProblem) {
+            do throws(QueryRunError) {
                 return try transfer.store(first, on: connection)
             } catch {
                 failure = error
@@ -118,11 +118,11 @@ package final class QueryReader: Stage {
     }
 
     /// Notes why it was not read, and says so.
-    private func settle(_ problem: ReadingProblem, _ reading: Reading, owner: Int32, in store: Session) {
-        var metadata = reading.metadata
+    private func settle(_ problem: QueryRunError, _ queryRun: QueryRun, owner: Int32, in store: Session) {
+        var metadata = queryRun.metadata
         problem.describe(in: &metadata)
         let isStopping = stopping.isStopped
-        guard isStopping || !desk.isGivenUp, !problem.isTaken else {
+        guard isStopping || !running.isGivenUp, !problem.isTaken else {
             context.logger.notice(
                 "the query of a campaign was stopped: it was aborted, or another daemon reads it",
                 metadata: metadata
@@ -130,8 +130,8 @@ package final class QueryReader: Stage {
             return
         }
         let pause = isStopping ? 0 : problem.mayPass ? Self.pause : nil
-        let fail = FailReading(
-            run: reading.id,
+        let fail = FailQueryRun(
+            run: queryRun.id,
             owner: owner,
             detail: isStopping ? "the daemon that read its query was stopped" : problem.detail,
             retryMicroseconds: pause
@@ -147,7 +147,7 @@ package final class QueryReader: Stage {
     }
 }
 
-extension Reading {
+extension QueryRun {
     fileprivate var metadata: Logger.Metadata {
         var metadata = Logger.Metadata([.app: "\(app)", .campaignName: "\(campaign)"])
         if case .audience = query { metadata[.eventID] = "\(eventID)" }

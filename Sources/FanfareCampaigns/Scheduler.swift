@@ -20,7 +20,7 @@ package final class Scheduler: Stage {
     static let shortestWait = 100 * Micros.millisecond
 
     let context: StageContext
-    private let desk: ReadingDesk
+    private let running: RunningQuery
     private let stopping = StopSignal()
     private let bell = Bell()
     /// When the clock was set before campaigns were last rescheduled, by our steady clock.
@@ -30,9 +30,9 @@ package final class Scheduler: Stage {
     ///
     /// - Parameters:
     ///   - context: what all stages share.
-    ///   - desk: what this daemon's reader reads.
-    package init(context: StageContext, desk: ReadingDesk) {
-        (self.context, self.desk) = (context, desk)
+    ///   - running: what this daemon's reader reads.
+    package init(context: StageContext, running: RunningQuery) {
+        (self.context, self.running) = (context, running)
     }
 
     package func stop() {
@@ -53,7 +53,7 @@ package final class Scheduler: Stage {
                 let now = Timestamp(microseconds: context.lease.databaseNow)
                 try reschedule(on: connection, at: now)
                 let wait = try fire(on: connection, at: now)
-                try lookAfterReadings(of: owner, on: connection)
+                try checkQueryRuns(of: owner, on: connection)
                 return min(wait, try emitDigests(on: connection, at: now))
             }
             bell.wait(timeout: .microseconds(wait ?? 0))
@@ -89,11 +89,13 @@ package final class Scheduler: Stage {
     }
 
     /// Has this daemon read what nobody reads, and read no more of what is not its own any more.
-    private func lookAfterReadings(of owner: Int32, on connection: PostgresConnection) throws(PostgresError) {
-        let current = desk.run
-        let readings = try connection.run(Readings(owner: owner))
-        if let current, !readings.contains(where: { $0.id == current && $0.owner == owner }) { desk.giveUp(current) }
-        if readings.contains(where: { $0.isFree && $0.id != current }) { context.bells.read.ring() }
+    private func checkQueryRuns(of owner: Int32, on connection: PostgresConnection) throws(PostgresError) {
+        let current = running.run
+        let queryRuns = try connection.run(QueryRuns(owner: owner))
+        if let current, !queryRuns.contains(where: { $0.id == current && $0.owner == owner }) {
+            running.giveUp(current)
+        }
+        if queryRuns.contains(where: { $0.isFree && $0.id != current }) { context.bells.read.ring() }
     }
 
     private func tell(_ fired: FiredRun) {

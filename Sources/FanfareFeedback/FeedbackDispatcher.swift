@@ -40,28 +40,28 @@ package final class FeedbackDispatcher: Stage {
 
     package func run() {
         let session = Session(context.database.promptQueue(name), of: context, stop: stopping)
-        let desk = FeedbackDesk(logger: context.logger, bell: bell)
+        let queue = FeedbackQueue(logger: context.logger, bell: bell)
         while !stopping.isStopped {
             context.pulses.beat(name)
             let hooks = hooks.withLock { $0 }
-            desk.keep(hooks)
+            queue.keep(hooks)
             guard let owner = context.lease.owner else {
                 bell.wait(timeout: .milliseconds(200))
                 continue
             }
-            guard !hooks.isEmpty || desk.hasHooks else {
+            guard !hooks.isEmpty || queue.hasHooks else {
                 session.close()
                 bell.wait(timeout: .seconds(30))
                 continue
             }
             let wait = session.attempt { connection throws(PostgresError) in
-                try desk.takeTurn(hooks, as: owner, on: connection)
+                try queue.takeTurn(hooks, as: owner, on: connection)
             }
             bell.wait(timeout: .microseconds(wait ?? 0))
         }
-        desk.stop()
+        queue.stop()
         // So that another daemon need not wait for the end of the lease.
-        if let owner = context.lease.owner, desk.hasHooks {
+        if let owner = context.lease.owner, queue.hasHooks {
             _ = session.attempt { connection throws(PostgresError) in
                 try connection.run(ReleaseFeedbackHooks(owner: owner, keeping: []))
             }

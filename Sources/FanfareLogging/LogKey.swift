@@ -38,7 +38,7 @@ public enum LogKey: String, CaseIterable, Sendable {
     case environment
     /// `transactional`, `normal` or `bulk`.
     case lane
-    /// Outcome of a pair.
+    /// Outcome of a delivery.
     case outcome
     /// Why, as in the views: the provider's word, or Fanfare's own, of table `outcome_codes`.
     case reason

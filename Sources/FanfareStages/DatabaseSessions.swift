@@ -63,7 +63,7 @@ package struct DatabaseSessions: Sendable {
     /// Like ``queue(_:)``, for the planner: a commit does not wait for the disk, which a push would wait for twice.
     ///
     /// Safe, since the log is written in order: whatever outcome is on the disk, the plan and the claim before it are too.
-    /// A server that crashes forgets at most plans and claims of pairs that are not recorded, which W bounds; they are made
+    /// A server that crashes forgets at most plans and claims of deliveries that are not recorded, which W bounds; they are made
     /// again, with the same ids at the provider. Who needs more says so: ``FlushCommit``.
     package func planning(_ stage: String) -> PostgresOptions {
         options(stage, Self.probed(Self.unflushed(.queue)), Self.patience)

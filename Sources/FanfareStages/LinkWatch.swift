@@ -16,7 +16,7 @@ package struct LinkWatch {
     ///   - waiting: who has waited long.
     ///   - atWork: for whom the server is at work.
     /// - Returns: who waits in vain. Not at the first look: the answer may be on its way.
-    package mutating func look(_ waiting: [OpenSessions.Waiting], atWork: Set<Int32>) -> [OpenSessions.Waiting] {
+    package mutating func check(_ waiting: [OpenSessions.Waiting], atWork: Set<Int32>) -> [OpenSessions.Waiting] {
         let idle = waiting.filter { !atWork.contains($0.backendPID) }
         defer { suspects = Set(idle) }
         return idle.filter(suspects.contains)

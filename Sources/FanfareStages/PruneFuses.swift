@@ -6,7 +6,7 @@ internal import Threading
 /// The prune fuses as this daemon knows them.
 ///
 /// One that blows here stops this daemon at once; the database makes it stop the others, and outlives us all
-/// (``FuseKeeper``).
+/// (``FuseSync``).
 package final class PruneFuses: Sendable {
     private struct Known {
         /// Judges the answers of all providers together.

@@ -22,7 +22,7 @@ package struct LoadedRule: Sendable {
         self.isGatherer = isGatherer
     }
 
-    /// The detail of a pair that it cannot make a push for.
+    /// The detail of a delivery that it cannot make a push for.
     ///
     /// - Parameter problem: what is wrong, without data.
     /// - Returns: which rule it is, and the problem.

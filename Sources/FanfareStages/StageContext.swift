@@ -12,24 +12,24 @@ package struct StageContext: Sendable {
     package let outage: DatabaseOutage
     package let rules = RuleCache()
     package let bells = StageBells()
-    package let lease = LeaseKeeper()
+    package let lease = LeaseState()
     package let cancels = CancelIndex()
-    package let gates = GateBoard()
-    package let rates = RateBoard()
-    package let quiet = QuietBoard()
-    package let preferences = PreferenceBoard()
+    package let gates = GateSnapshot()
+    package let rates = RateSnapshot()
+    package let quiet = QuietApps()
+    package let preferences = PreferenceVersions()
     package let counters: PipelineCounters
     package let traffic: TrafficTally
-    package let audit: AuditBoard
+    package let audit: AuditFigures
     package let fuses = PruneFuses()
     package let directory = TargetDirectory()
-    package let status = StatusBoard()
+    package let status = DaemonState()
     package let pulses = Pulses()
     package let frequentLines = FrequentLines()
     /// W, shared by all senders.
-    package let budget: BudgetKeeper
+    package let budget: InFlightBudget
     /// As much again for what is marked as attempted before it is sent.
-    package let windows: BudgetKeeper
+    package let windows: InFlightBudget
 
     package init(logger: Logger, settings: StageSettings, database: DatabaseSessions, counters: PipelineCounters) {
         self.logger = logger
@@ -38,9 +38,9 @@ package struct StageContext: Sendable {
         outage = DatabaseOutage(logger: logger)
         self.counters = counters
         traffic = TrafficTally(counters)
-        audit = AuditBoard(counters.metrics)
-        budget = BudgetKeeper(capacity: settings.unrecorded)
-        windows = BudgetKeeper(capacity: settings.unrecorded)
+        audit = AuditFigures(counters.metrics)
+        budget = InFlightBudget(capacity: settings.unrecorded)
+        windows = InFlightBudget(capacity: settings.unrecorded)
     }
 
     /// The settings to go by now; a reload may change them between two looks.

@@ -28,7 +28,7 @@ package struct StageSettings: Sendable {
     /// The defaults, as for single stages in tests.
     package init(batchSize: Int = 1000) { self.batchSize = batchSize }
 
-    /// What one daemon of all does, and this one would: the names that ``StatusBoard/lead(_:_:)`` gets.
+    /// What one daemon of all does, and this one would: the names that ``DaemonState/lead(_:_:)`` gets.
     package var roles: [LeaderRole] { listen.isEmpty ? [.maintenance] : [.channels, .maintenance] }
 
     /// Takes over what stages read anew each time; the rest is built into them when they start.

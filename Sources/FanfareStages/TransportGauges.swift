@@ -14,7 +14,7 @@ package struct TransportGauges {
     }
 
     private var parts: [Part]
-    private var lookedAt: Microseconds?
+    private var checkedAt: Microseconds?
 
     /// Finds the series of a target.
     package init(of target: Target, _ metrics: any MetricsFactory) {
@@ -32,8 +32,8 @@ package struct TransportGauges {
     /// - Parameter now: steady time.
     /// - Returns: true four times a second at most.
     package mutating func isDue(at now: Microseconds) -> Bool {
-        if let lookedAt, now - lookedAt < Self.interval { return false }
-        lookedAt = now
+        if let checkedAt, now - checkedAt < Self.interval { return false }
+        checkedAt = now
         return true
     }
 

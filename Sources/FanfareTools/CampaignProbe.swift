@@ -19,7 +19,7 @@ struct CampaignProbe: Sendable {
     /// - Throws: what the database says of anything but the campaigns.
     init(_ set: CampaignSet, at now: Timestamp?, on connection: PostgresConnection) throws(PostgresError) {
         let entries = set.entries
-        let faults = try connection.run(CampaignFaults(campaigns: entries.map(\.definition.json.text)))
+        let faults = try connection.run(CampaignErrors(campaigns: entries.map(\.definition.json.text)))
         let problems = zip(entries, faults).compactMap { entry, fault in fault.map { entry.source.message(for: $0) } }
         guard problems.isEmpty else {
             forecasts = .failure(FileEntries.refused(problems))

@@ -13,13 +13,13 @@ public struct CampaignProgress: Sendable {
 
     /// The event that it became; nil where it is none.
     public var eventID: Int64? { run.eventID }
-    /// `reading`, `running`, `aborting`, `done`, `aborted` or `failed`.
+    /// `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
     public var state: String { run.state }
-    /// Pairs of event and device that are planned so far.
+    /// Deliveries that are planned so far.
     public var planned: Int64 { run.planned }
-    /// Pairs that have their last outcome.
+    /// Deliveries that have their last outcome.
     public var ended: Int64 { run.ended }
-    /// Pairs that are planned and have no last outcome yet.
+    /// Deliveries that are planned and have no last outcome yet.
     public var left: Int64 { max(0, run.planned - run.ended) }
 
     /// All of it as JSON.

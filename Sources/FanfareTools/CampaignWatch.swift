@@ -11,7 +11,7 @@ struct CampaignWatch {
 
     private let filter: LogTail.Filter
     private var told: [Int64: Standing] = [:]
-    private var lookedAt: Microseconds?
+    private var checkedAt: Microseconds?
 
     /// What makes a new line; that it goes slower or faster does not.
     private struct Standing: Equatable {
@@ -41,8 +41,8 @@ struct CampaignWatch {
     /// - Returns: a line for each; none where the last look was less than ``pause`` ago.
     /// - Throws: what the database says.
     mutating func lines(on connection: PostgresConnection, at now: Microseconds) throws(PostgresError) -> [TailLine] {
-        guard !filter.hidesCampaigns, lookedAt.map({ now - $0 >= Self.pause }) ?? true else { return [] }
-        lookedAt = now
+        guard !filter.hidesCampaigns, checkedAt.map({ now - $0 >= Self.pause }) ?? true else { return [] }
+        checkedAt = now
         var runs = try connection.run(RunningCampaigns()).filter { filter.shows($0) }
         for gone in told.keys.sorted() where !runs.contains(where: { $0.runID == gone }) {
             runs += try connection.run(FindCampaignRun(run: gone))

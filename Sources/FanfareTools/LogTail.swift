@@ -3,7 +3,7 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// Follows the logs of a database: which events were planned, what became of each pair, and how far campaigns are.
+/// Follows the logs of a database: which events were planned, what became of each delivery, and how far campaigns are.
 ///
 /// Reads both logs by the time at which rows were written, up to the same time, so that one time says what was read. The last
 /// ``margin`` before the database's clock is read again at each look: a transaction commits later than it writes. A row is missed if

@@ -15,27 +15,27 @@ extension TailLine {
         )
     }
 
-    /// Tells what became of a pair; nil for a batch of which the filter leaves none.
+    /// Tells what became of a delivery; nil for a batch of which the filter leaves none.
     init?(_ row: TailPushes.Row) {
-        guard let pair = row.pair else { return nil }
+        guard let delivery = row.delivery else { return nil }
         self.init(
             at: row.at,
-            eventID: pair.eventID,
+            eventID: delivery.eventID,
             eventType: row.eventType,
-            emittedAt: pair.emittedAt,
-            traceID: pair.traceID,
+            emittedAt: delivery.emittedAt,
+            traceID: delivery.traceID,
             subject: .push(
                 Push(
                     rule: row.rule,
                     app: row.app,
                     provider: row.provider,
                     environment: row.environment,
-                    deviceID: pair.deviceID,
-                    userID: pair.userID,
+                    deviceID: delivery.deviceID,
+                    userID: delivery.userID,
                     attempt: Int64(row.attempt),
-                    outcome: pair.outcome,
-                    reason: pair.reason,
-                    detail: pair.detail,
+                    outcome: delivery.outcome,
+                    reason: delivery.reason,
+                    detail: delivery.detail,
                     batchID: row.batchID
                 )
             )

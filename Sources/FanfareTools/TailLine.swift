@@ -5,9 +5,9 @@ internal import FanfareProviders
 internal import FanfareService
 internal import PostgresClient
 
-/// One line of `fanfare tail`: the fate of an event, the outcome of one attempt for one pair, or how far a campaign is.
+/// One line of `fanfare tail`: the fate of an event, the outcome of one attempt for one delivery, or how far a campaign is.
 public struct TailLine: Sendable {
-    /// What a pair's attempt came to.
+    /// What a delivery's attempt came to.
     struct Push: Sendable {
         let rule: String
         let app: String

@@ -24,7 +24,7 @@ package struct CampaignDue: Sendable {
 }
 
 /// One campaign, what runs of it, and what became of it before.
-package struct CampaignLook: Sendable {
+package struct CampaignSummary: Sendable {
     package let campaign: CampaignRow
     package let progress: CampaignProgress?
     package let history: [CampaignHistory.Row]
@@ -81,12 +81,12 @@ extension ToolDatabase {
     ///   - isUpdate: whether only what changes is looked at: no waves and no times.
     /// - Returns: all of it; nil if there is no such campaign.
     /// - Throws: ``ToolError``.
-    package func campaignLook(
+    package func campaignSummary(
         _ id: RuleID,
         before: Timestamp?,
         limit: Int64,
         isUpdate: Bool
-    ) async throws(ToolError) -> CampaignLook? {
+    ) async throws(ToolError) -> CampaignSummary? {
         try await run { connection throws(PostgresError) in
             guard let row = try connection.run(StoredCampaigns(apps: [id.app], name: id.name)).first else { return nil }
             let progress = try newest(connection.run(LastRuns(of: id, limit: 10)), on: connection)
@@ -100,7 +100,7 @@ extension ToolDatabase {
             let count: Int32 = 10
             let isDue = row.state == "active" && !isUpdate
             let times = try isDue ? forecast(row, count: count, on: connection).times : []
-            return CampaignLook(
+            return CampaignSummary(
                 campaign: row,
                 progress: progress,
                 history: try connection.run(CampaignHistory(of: id, before: before, limit: limit)),

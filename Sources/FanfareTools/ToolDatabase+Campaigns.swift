@@ -84,7 +84,7 @@ extension ToolDatabase {
         guard let eventID else { throw ToolError(.failed, "the database gave no event id") }
         // Where it has a query, that is read first; who waits no longer finds what became of it in fanfare.runs.
         _ = try await awaitVerdict { connection throws(PostgresError) in
-            try connection.run(FindTrial(eventID: eventID)).first?.state == "reading"
+            try connection.run(FindTrial(eventID: eventID)).first?.state == "querying"
         }
         let trial = try await run { connection throws(PostgresError) in
             try connection.run(FindTrial(eventID: eventID)).first

@@ -114,7 +114,7 @@ extension EventReport {
         [
             "id": .string("\(id)"), "type": .string(type), "key": JSONValue(orNull: key),
             "created_at": JSONValue(createdAt), "fate": .string(fate), "detail": JSONValue(orNull: detail),
-            "pairs": JSONValue(pairs), "trace_id": JSONValue(orNull: traceID),
+            "deliveries": JSONValue(deliveries), "trace_id": JSONValue(orNull: traceID),
         ]
     }
 }

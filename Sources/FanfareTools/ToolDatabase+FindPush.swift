@@ -18,9 +18,9 @@ extension ToolDatabase {
     /// - Returns: the event and the device; nil where it is none of the last.
     /// - Throws: ``ToolError``.
     package func push(ofDelivery deliveryID: String) async throws(ToolError) -> (event: Int64, device: Int64)? {
-        let rows = try await run { connection throws(PostgresError) in try connection.run(LastPairs()) }
+        let rows = try await run { connection throws(PostgresError) in try connection.run(LastDeliveries()) }
         let wanted = deliveryID.lowercased()
-        let pair = rows.first { row in
+        let delivery = rows.first { row in
             let id = DeliveryID(
                 event: EventID(rawValue: row.event),
                 createdAt: row.createdAt.microseconds,
@@ -29,6 +29,6 @@ extension ToolDatabase {
             )
             return id.text == wanted
         }
-        return pair.map { ($0.event, $0.device) }
+        return delivery.map { ($0.event, $0.device) }
     }
 }

@@ -45,7 +45,7 @@ extension ToolDatabase {
 
     private func check(_ set: PolicySet) async throws(ToolError) {
         let faults = try await run { connection throws(PostgresError) in
-            try connection.run(PolicyFaults(policies: set.entries.map(\.policy.text)))
+            try connection.run(PolicyErrors(policies: set.entries.map(\.policy.text)))
         }
         let problems = zip(set.entries, faults).compactMap { entry, fault in fault.map { entry.source.message(for: $0) }
         }

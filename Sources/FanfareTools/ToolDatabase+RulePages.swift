@@ -15,7 +15,7 @@ package struct RuleListing: Sendable {
 }
 
 /// One rule in one of its versions.
-package struct RuleLook: Sendable {
+package struct RuleSummary: Sendable {
     package let rule: RuleRow
     /// The newest first.
     package let versions: [RuleVersions.Row]
@@ -64,7 +64,7 @@ extension ToolDatabase {
     ///   - version: in which version; nil for the newest.
     /// - Returns: the rule; nil if there is no such rule or version.
     /// - Throws: ``ToolError``.
-    package func ruleLook(_ id: RuleID, version: Int32?) async throws(ToolError) -> RuleLook? {
+    package func ruleSummary(_ id: RuleID, version: Int32?) async throws(ToolError) -> RuleSummary? {
         guard !RuleNames.isOfCampaign(id.name) else { return nil }
         return try await run { connection throws(PostgresError) in
             let rule = try connection.run(StoredRules(apps: [id.app])).first { $0.name == id.name }
@@ -72,13 +72,13 @@ extension ToolDatabase {
             guard let rule, let newest = versions.first else { return nil }
             let wanted = version ?? newest.version
             // The oldest of those that are listed has one before it too.
-            let pair = try connection.run(RuleVersions(of: id, before: wanted &+ 1, limit: 2))
-            guard let shown = pair.first, shown.version == wanted else { return nil }
-            return RuleLook(
+            let delivery = try connection.run(RuleVersions(of: id, before: wanted &+ 1, limit: 2))
+            guard let shown = delivery.first, shown.version == wanted else { return nil }
+            return RuleSummary(
                 rule: rule,
                 versions: versions,
                 shown: shown,
-                before: pair.dropFirst().first,
+                before: delivery.dropFirst().first,
                 outcomes: try connection.run(RuleOutcomes(of: id, days: Self.daysOfRules))
             )
         }

@@ -87,7 +87,7 @@ extension ToolDatabase {
 
     /// Asks PostgreSQL what `put_rule` would say: whether it reads the jsonpaths, and the queries.
     private func probe(_ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) -> [String] {
-        let faults = try connection.run(RuleFaults(rules: set.entries.map(\.compiled.definition.json.text)))
+        let faults = try connection.run(RuleErrors(rules: set.entries.map(\.compiled.definition.json.text)))
         return zip(set.entries, faults).compactMap { entry, problem in
             problem.map { entry.source?.message(for: $0) ?? $0.description }
         }

@@ -58,7 +58,7 @@ extension HTTP2Client {
 
     /// Gives the requests of connections that somebody gave up a last look, so that those whose connection ended do not
     /// wait for their own deadlines.
-    private func lookAtSuspects(into answers: inout [PushAnswer]) {
+    private func checkSuspects(into answers: inout [PushAnswer]) {
         for connection in connections where connection.isSuspect {
             connection.isSuspect = false
             repeat { connection.actOnAll() } while takeFinished(on: connection, into: &answers)
@@ -85,7 +85,7 @@ extension HTTP2Client {
         }
         if context.now >= context.nextCheck {
             expire(into: &answers)
-            lookAtSuspects(into: &answers)
+            checkSuspects(into: &answers)
         }
         tendConnections()
     }

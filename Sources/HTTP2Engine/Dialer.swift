@@ -52,7 +52,7 @@ final class Dialer {
         }
         while true {
             if descriptor >= 0 {
-                if let progress = lookAtSocket(now: now) { return progress }
+                if let progress = checkSocket(now: now) { return progress }
                 closeSocket()
             }
             guard now < deadline, let address = addresses.popFirst() else {
@@ -63,7 +63,7 @@ final class Dialer {
     }
 
     /// - Returns: nil if this address leads nowhere, and the next one is to be tried.
-    private func lookAtSocket(now: MonotonicTime) -> Progress? {
+    private func checkSocket(now: MonotonicTime) -> Progress? {
         var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard unsafe Glibc.poll(&poll, 1, 0) > 0 else {
             if now < nextEvent { return .waiting }

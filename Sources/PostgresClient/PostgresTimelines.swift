@@ -14,7 +14,7 @@ public final class PostgresTimelines: Sendable {
         /// The highest timeline of any session, by system identifier.
         var highest: [String: UInt32] = [:]
         /// The time of the last comparison; nil after a failed connect.
-        var lookedAt: ContinuousClock.Instant?
+        var checkedAt: ContinuousClock.Instant?
         var split: PostgresSplit?
         var isTold = true
         var isRefused = false
@@ -45,15 +45,15 @@ public final class PostgresTimelines: Sendable {
     func refused() { state.withLock { $0.isRefused = true } }
 
     /// Has the next session compare the servers again, after a failed connect.
-    func forget() { state.withLock { $0.lookedAt = nil } }
+    func forget() { state.withLock { $0.checkedAt = nil } }
 
     /// Whether the last comparison still holds for a session on this timeline.
     func isSettled(_ here: PostgresTimeline) -> Bool {
         state.withLock { state in
-            guard state.split == nil, let lookedAt = state.lookedAt, state.highest[here.system] == here.number else {
+            guard state.split == nil, let checkedAt = state.checkedAt, state.highest[here.system] == here.number else {
                 return false
             }
-            return ContinuousClock.now - lookedAt < Self.validity
+            return ContinuousClock.now - checkedAt < Self.validity
         }
     }
 
@@ -68,7 +68,7 @@ public final class PostgresTimelines: Sendable {
     func looked(_ split: PostgresSplit?) {
         let now = ContinuousClock.now
         state.withLock { state in
-            state.lookedAt = now
+            state.checkedAt = now
             guard split != state.split else { return }
             (state.split, state.isTold) = (split, false)
         }
@@ -81,7 +81,7 @@ public final class PostgresTimelines: Sendable {
         let before = state.withLock { state -> UInt32 in
             let before = state.highest[here.system] ?? 0
             state.highest[here.system] = max(before, here.number)
-            if before > here.number { state.lookedAt = nil }
+            if before > here.number { state.checkedAt = nil }
             return before
         }
         guard before > here.number else { return }

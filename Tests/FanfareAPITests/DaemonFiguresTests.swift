@@ -24,15 +24,15 @@ import Testing
             }
             #expect(told == Array(repeating: isThere, count: 16))
             #expect(await (figures.stored() != nil) == isThere)
-            #expect(await figures.look.reads == 1)
+            #expect(await figures.query.reads == 1)
         }
     }
 
     /// A page that somebody opens again is to be there as soon as the database is.
     @Test func forPeopleAFailureCountsForThoseWhoWaitOnly() async throws {
-        let look = SharedLook<Int, Int>(.seconds(3600))
-        await #expect(throws: Failure.self) { try await look.value(for: 0) { throw Failure() } }
-        #expect(try await look.value(for: 0) { 1 } == 1)
-        #expect(try await look.value(for: 0) { 2 } == 1)
+        let query = SharedQuery<Int, Int>(.seconds(3600))
+        await #expect(throws: Failure.self) { try await query.value(for: 0) { throw Failure() } }
+        #expect(try await query.value(for: 0) { 1 } == 1)
+        #expect(try await query.value(for: 0) { 2 } == 1)
     }
 }

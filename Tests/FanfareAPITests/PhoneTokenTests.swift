@@ -156,7 +156,7 @@ import Testing
     private static let forge = TokenForge()
 
     private func refusal(_ keySet: String) -> String? {
-        do throws(PhoneKeyFault) {
+        do throws(PhoneKeyError) {
             _ = try PhoneKeySet(parsing: Array(keySet.utf8))
             return nil
         } catch {

@@ -28,19 +28,19 @@ import Testing
             SELECT fanfare.ring_day(id), 1, id, type, created_at, now(), payload FROM o
             """
         )
-        let pairs = "array_agg(d.id ORDER BY d.id) FROM fanfare.devices AS d, fanfare.rule_versions AS v"
+        let deliveries = "array_agg(d.id ORDER BY d.id) FROM fanfare.devices AS d, fanfare.rule_versions AS v"
         _ = try await api.rows(
             """
             INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, created_at, first_device, last_device,
                 rule_version, event_id, outcomes, device_ids)
             SELECT fanfare.ring_day(\(event)), 1, min(d.target_id), 1, fanfare.new_batch_id(), now(), min(d.id), max(d.id), min(v.id), \(event),
-                decode(repeat('01', count(*)::int), 'hex'), \(pairs)
+                decode(repeat('01', count(*)::int), 'hex'), \(deliveries)
             """
         )
         _ = try await api.rows(
             """
             INSERT INTO fanfare.batches (lane, target_id, rule_version, event_id, attempt, device_ids)
-            SELECT 1, min(d.target_id), min(v.id), \(event), 2, \(pairs)
+            SELECT 1, min(d.target_id), min(v.id), \(event), 2, \(deliveries)
             """
         )
         return event

@@ -32,7 +32,7 @@ import Testing
         return read
     }
 
-    /// As all pairs of a batch are.
+    /// As all deliveries of a batch are.
     @Test(arguments: [1, 99, 100, 101, 250])
     func linesOfOneMicrosecondAreToldApart(known: Int) throws {
         var ring = TailRing(run: 1, coveredFrom: Self.noon)

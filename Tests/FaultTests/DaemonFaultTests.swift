@@ -145,11 +145,11 @@ struct DaemonFaultTests {
         try await rig.pushes(moreThan: 500)
         let audit = try await rig.audit(audience, events: rig.settle(traffic))
         let stale = try await rig.ledger(of: audience).filter {
-            $0.daemon == victim.number && $0.nanoseconds > woken && owned.contains($0.pair)
+            $0.daemon == victim.number && $0.nanoseconds > woken && owned.contains($0.delivery)
         }
         audit.report(
             fault,
-            "batches free after \(rescued) ms, sent by the woken daemon of its old \(owned.count) pairs: \(stale.count)"
+            "batches free after \(rescued) ms, sent by the woken daemon of its old \(owned.count) deliveries: \(stale.count)"
         )
         audit.expectNothingLost(fault)
         #expect(stale.isEmpty, "a woken daemon starts no request")
@@ -193,8 +193,8 @@ struct DaemonFaultTests {
         return rig
     }
 
-    /// Stops a daemon that then has pairs in flight.
-    private func stopAtWork(_ rig: Rig) async throws -> (RigDaemon, Set<Pair>) {
+    /// Stops a daemon that then has deliveries in flight.
+    private func stopAtWork(_ rig: Rig) async throws -> (RigDaemon, Set<Delivery>) {
         while true {
             let victim = try await rig.busyDaemon()
             victim.process.signal(SIGSTOP)
@@ -205,8 +205,8 @@ struct DaemonFaultTests {
         }
     }
 
-    /// Kills a daemon; tells when, and which pairs it still had.
-    private func killed(_ victim: RigDaemon, of rig: Rig) async throws -> (UInt64, Set<Pair>) {
+    /// Kills a daemon; tells when, and which deliveries it still had.
+    private func killed(_ victim: RigDaemon, of rig: Rig) async throws -> (UInt64, Set<Delivery>) {
         victim.process.signal(SIGKILL)
         let died = monotonicNanoseconds()
         let owned = try await rig.owned(by: victim)
@@ -214,11 +214,11 @@ struct DaemonFaultTests {
         return (died, owned)
     }
 
-    /// Milliseconds until another daemon sends one of a dead one's pairs; nil if it had none left.
+    /// Milliseconds until another daemon sends one of a dead one's deliveries; nil if it had none left.
     private func rescue(
         _ rig: Rig,
         _ audience: Audience,
-        _ owned: Set<Pair>,
+        _ owned: Set<Delivery>,
         after died: UInt64,
         notBy victim: RigDaemon
     ) async throws -> Int? {
@@ -226,7 +226,7 @@ struct DaemonFaultTests {
         let patience = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < patience {
             let first = try await rig.millisecondsToFirstPush(after: died, of: audience) {
-                owned.contains($0.pair) && $0.daemon != victim.number
+                owned.contains($0.delivery) && $0.daemon != victim.number
             }
             if let first { return first }
             try await rig.pushes(moreThan: 20)

@@ -7,8 +7,8 @@ import Testing
     @Test func whatWentWellIsClean() {
         var audit = Self.audit
         for device in 1...2 {
-            audit.receive(Pair(event: 1, device: device), .accepted)
-            audit.record(Pair(event: 1, device: device), outcome: "accepted")
+            audit.receive(Delivery(event: 1, device: device), .accepted)
+            audit.record(Delivery(event: 1, device: device), outcome: "accepted")
         }
         #expect(audit.lost.isEmpty && audit.unexpected.isEmpty && audit.unrecorded.isEmpty)
         #expect(audit.recordedTwice.isEmpty && audit.contradicted.isEmpty && audit.wronglyPruned.isEmpty)
@@ -17,58 +17,62 @@ import Testing
 
     @Test func whatIsRecordedButNeverCameIsLost() {
         var audit = Self.audit
-        audit.receive(Pair(event: 1, device: 1), .accepted)
-        audit.record(Pair(event: 1, device: 2), outcome: "accepted")
-        #expect(audit.lost == [Pair(event: 1, device: 2)])
-        #expect(audit.unrecorded == [Pair(event: 1, device: 1)])
+        audit.receive(Delivery(event: 1, device: 1), .accepted)
+        audit.record(Delivery(event: 1, device: 2), outcome: "accepted")
+        #expect(audit.lost == [Delivery(event: 1, device: 2)])
+        #expect(audit.unrecorded == [Delivery(event: 1, device: 1)])
     }
 
     @Test func whatWasNeverHeardOfIsLost() {
         var audit = Self.audit
         #expect(audit.lost.count == 2 && audit.unrecorded.count == 2)
-        audit.receive(Pair(event: 1, device: 2), .accepted)
+        audit.receive(Delivery(event: 1, device: 2), .accepted)
         audit.events = 2
-        #expect(audit.lost == [Pair(event: 2, device: 1), Pair(event: 2, device: 2), Pair(event: 1, device: 1)])
+        #expect(
+            audit.lost == [Delivery(event: 2, device: 1), Delivery(event: 2, device: 2), Delivery(event: 1, device: 1)]
+        )
     }
 
     @Test func whatEndsOtherwiseByItsOwnWordIsNotLost() {
         var audit = Self.audit
-        audit.record(Pair(event: 1, device: 1), outcome: "unknown")
-        audit.record(Pair(event: 1, device: 2), outcome: "expired")
+        audit.record(Delivery(event: 1, device: 1), outcome: "unknown")
+        audit.record(Delivery(event: 1, device: 2), outcome: "expired")
         #expect(audit.lost.isEmpty)
     }
 
     @Test func repeatsAreCountedByWhatTheProviderProcessed() {
         var audit = Self.audit
-        let pair = Pair(event: 1, device: 1)
-        for fate in [ReceivedFate.rejected(503), .notProcessed, .unanswered, .accepted] { audit.receive(pair, fate) }
+        let delivery = Delivery(event: 1, device: 1)
+        for fate in [ReceivedFate.rejected(503), .notProcessed, .unanswered, .accepted] {
+            audit.receive(delivery, fate)
+        }
         #expect(audit.duplicates == 1 && audit.acceptedTwice == 0)
-        audit.receive(pair, .accepted, daemon: 7, nanoseconds: 5)
+        audit.receive(delivery, .accepted, daemon: 7, nanoseconds: 5)
         #expect(audit.duplicates == 2 && audit.acceptedTwice == 1)
         #expect(audit.repeats.last?.daemon == 7 && audit.repeats.last?.nanoseconds == 5)
     }
 
     @Test func repeatsAreLaidAtTheDoorOfWhoSentBefore() {
         var audit = Self.audit
-        let pair = Pair(event: 1, device: 2)
-        for daemon: UInt16 in [3, 3, 4] { audit.receive(pair, .accepted, daemon: daemon) }
+        let delivery = Delivery(event: 1, device: 2)
+        for daemon: UInt16 in [3, 3, 4] { audit.receive(delivery, .accepted, daemon: daemon) }
         #expect(audit.repeats.map(\.previous) == [3, 3] && audit.repeats.map(\.daemon) == [3, 4])
     }
 
     @Test func whatNobodyAskedForIsFound() {
         var audit = Self.audit
-        audit.receive(Pair(event: 2, device: 1), .rejected(400))
-        audit.record(Pair(event: 1, device: 3), outcome: "accepted")
-        #expect(audit.unexpected == [Pair(event: 1, device: 3), Pair(event: 2, device: 1)])
+        audit.receive(Delivery(event: 2, device: 1), .rejected(400))
+        audit.record(Delivery(event: 1, device: 3), outcome: "accepted")
+        #expect(audit.unexpected == [Delivery(event: 1, device: 3), Delivery(event: 2, device: 1)])
     }
 
     @Test(arguments: [["accepted", "expired"], ["expired", "accepted"]])
     func twoOutcomesAndWrongOnesAreFound(outcomes: [String]) {
         var audit = Self.audit
-        let pair = Pair(event: 1, device: 1)
-        audit.receive(pair, .accepted)
-        for outcome in outcomes { audit.record(pair, outcome: outcome) }
-        #expect(audit.recordedTwice == [pair] && audit.contradicted == [pair])
+        let delivery = Delivery(event: 1, device: 1)
+        audit.receive(delivery, .accepted)
+        for outcome in outcomes { audit.record(delivery, outcome: outcome) }
+        #expect(audit.recordedTwice == [delivery] && audit.contradicted == [delivery])
     }
 
     @Test func onlyTheDeadMayBeDisabled() {

@@ -52,8 +52,8 @@ private struct RandomRun {
 
     /// What an hour is to show, in proportion.
     private var hasEnough: Bool {
-        let pairs = least.count * least.audience.devices + once.count * once.audience.devices
-        return pairs >= 2_000_000 * Soak.minutes / 60 && toll.counts[.kill, default: 0] >= 200 * Soak.minutes / 60
+        let deliveries = least.count * least.audience.devices + once.count * once.audience.devices
+        return deliveries >= 2_000_000 * Soak.minutes / 60 && toll.counts[.kill, default: 0] >= 200 * Soak.minutes / 60
             && toll.counts[.restart, default: 0] >= 50 * Soak.minutes / 60
     }
 
@@ -121,7 +121,7 @@ private struct RandomRun {
         #expect(least.duplicates <= toll.allowed)
         #expect(least.count("accepted") == least.expected)
         #expect(byKill.allSatisfy { $0 <= Rig.unrecorded }, "no kill repeats more than W")
-        #expect(!Soak.isOn || hasEnough, "faults and pairs were as many as an hour is to show")
+        #expect(!Soak.isOn || hasEnough, "faults and deliveries were as many as an hour is to show")
         guard let first = vitals.first, let last = vitals.last else { return }
         #expect(last.descriptors <= first.descriptors + 10)
         #expect(last.megabytes <= first.megabytes * 1.25 + 4)

@@ -77,7 +77,7 @@ struct TokenFaultTests {
         // Whoever registered again while the old answer was under way is reached by the next event.
         try await rig.sql { try Traffic.emit(2, to: audience, on: $0) }
         try await rig.untilIdle()
-        let reached = Set(try await rig.ledger(of: audience).filter { $0.fate == .accepted }.map(\.pair.device))
+        let reached = Set(try await rig.ledger(of: audience).filter { $0.fate == .accepted }.map(\.delivery.device))
         report(
             "fault: \(fault): 40 answers, 20 registered again meanwhile, disabled \(40 - kept.count), then reached \(reached.count)"
         )
@@ -100,7 +100,7 @@ struct TokenFaultTests {
             seconds: 20
         )
         let refused = Set(
-            try await rig.ledger(of: audience).filter { $0.fate == .rejected(400) }.map(\.pair.device)
+            try await rig.ledger(of: audience).filter { $0.fate == .rejected(400) }.map(\.delivery.device)
         )
         let audit = try await rig.audit(audience, events: 1, dead: refused)
         let pruned = try await rig.disabled(audience).count

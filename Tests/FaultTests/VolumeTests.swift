@@ -11,16 +11,16 @@ struct SuppressionVolumeTests {
         let rig = try Rig.current
         try await rig.sandbox.setFaults("[]")
         // What is sent at most once is committed before, and takes longer.
-        let pairs = Soak.pairs(everyDay: 20_000, soak: 2_000_000) / (delivery == "at_most_once" ? 10 : 1)
-        let fault = "none, \(pairs) pairs, \(delivery)"
-        let devices = min(pairs, 20_000)
+        let deliveries = Soak.deliveries(everyDay: 20_000, soak: 2_000_000) / (delivery == "at_most_once" ? 10 : 1)
+        let fault = "none, \(deliveries) deliveries, \(delivery)"
+        let devices = min(deliveries, 20_000)
         let audience = try await rig.audience("calm-\(delivery)", devices: devices, #""delivery": "\#(delivery)""#)
-        let seconds = try await rig.sendAll(pairs / devices, to: audience, fault)
-        let audit = try await rig.audit(audience, events: pairs / devices)
-        audit.report(fault, "\(Int(Double(pairs) / seconds)) a second")
+        let seconds = try await rig.sendAll(deliveries / devices, to: audience, fault)
+        let audit = try await rig.audit(audience, events: deliveries / devices)
+        audit.report(fault, "\(Int(Double(deliveries) / seconds)) a second")
         audit.expectNothingLost(fault)
         #expect(audit.duplicates == 0)
-        #expect(audit.sent == pairs && audit.count("accepted") == pairs)
+        #expect(audit.sent == deliveries && audit.count("accepted") == deliveries)
     }
 }
 
@@ -29,7 +29,7 @@ struct SuppressionVolumeTests {
 struct MixedAnswerTests {
     @Test func onlyDeadTokensAreDisabledAndAllOfThem() async throws {
         let rig = try Rig.current
-        let devices = Soak.pairs(everyDay: 16_384, soak: 1_000_000)
+        let devices = Soak.deliveries(everyDay: 16_384, soak: 1_000_000)
         let fault = "mixed answers to \(devices) devices"
         let audience = try await rig.audience("mixed", devices: devices)
         try await rig.sandbox.setFaults(MixedAnswer.faults)
@@ -59,9 +59,9 @@ struct MixedAnswerTests {
 }
 
 extension Soak {
-    /// How many pushes there are: `FANFARE_FAULT_PAIRS`, or what is given.
-    static func pairs(everyDay: Int, soak: Int) -> Int {
-        ProcessInfo.processInfo.environment["FANFARE_FAULT_PAIRS"].flatMap { Int($0) }
+    /// How many pushes there are: `FANFARE_FAULT_DELIVERIES`, or what is given.
+    static func deliveries(everyDay: Int, soak: Int) -> Int {
+        ProcessInfo.processInfo.environment["FANFARE_FAULT_DELIVERIES"].flatMap { Int($0) }
             ?? choose(everyDay, soak: soak)
     }
 }
@@ -71,14 +71,14 @@ extension Rig {
     ///
     /// - Returns: how many seconds that took.
     fileprivate func sendAll(_ events: Int, to audience: Audience, _ fault: String) async throws -> Double {
-        let pairs = events * audience.devices
+        let deliveries = events * audience.devices
         let began = monotonicNanoseconds()
         let before = try await sandbox.awaitCounts().received
         try await emit(events, to: audience)
         var received = 0
         var said = 0
-        while received < pairs {
-            let now = try await sandbox.awaitCounts(received: before + min(pairs, received + 50_000), seconds: 300)
+        while received < deliveries {
+            let now = try await sandbox.awaitCounts(received: before + min(deliveries, received + 50_000), seconds: 300)
             // What was retried comes on top, so that this may end while some are still to come.
             guard now.received - before > received else { break }
             received = now.received - before

@@ -6,7 +6,7 @@ internal import Threading
 
 /// One request, as its route sees it.
 struct Call: Sendable {
-    let desk: APIDesk
+    let context: APIContext
     /// The database, on behalf of the request's token; of a route that asks for none, as the daemon.
     let database: ToolDatabase
     /// Whose phone asks, who may touch what is his only; nil for who has a token of Fanfare's own.

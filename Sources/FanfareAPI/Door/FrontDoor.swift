@@ -17,12 +17,12 @@ struct FrontDoor: HTTPResponder {
     /// What a body may have.
     static let bodyLimit = 1 << 20
 
-    let desk: APIDesk
+    let context: APIContext
     let routes: RouteTable
 
     /// Puts it together.
-    init(_ desk: APIDesk, routes: RouteTable) {
-        (self.desk, self.routes) = (desk, routes)
+    init(_ context: APIContext, routes: RouteTable) {
+        (self.context, self.routes) = (context, routes)
     }
 
     func respond(to request: Request, context: Context) async -> Response {
@@ -61,7 +61,7 @@ struct FrontDoor: HTTPResponder {
         case .found(let route, let names):
             // Whose it is comes before what it says: nobody unknown has his body read.
             let asker = try await asker(for: route, names, request)
-            if asker != nil { desk.connections.trust(channel) }
+            if asker != nil { context.connections.trust(channel) }
             var call = call(to: request, (asker, route.scope), channel, names, requestID)
             if route.takesBody { call.body = try await body(of: request, for: route, call) }
             let answer = try await route.handle(call)
@@ -71,7 +71,7 @@ struct FrontDoor: HTTPResponder {
 
     /// The path behind the base path, which a proxy leaves on or takes off.
     private func path(of request: Request) -> String {
-        let (path, base) = (request.uri.path, desk.basePath)
+        let (path, base) = (request.uri.path, context.basePath)
         guard !base.isEmpty, path == base || path.hasPrefix(base + "/") else { return path }
         return path == base ? "/" : String(path.dropFirst(base.count))
     }
@@ -86,8 +86,8 @@ struct FrontDoor: HTTPResponder {
     ) -> Call {
         let caller = asker.flatMap { $0.0?.caller(scope: $0.scope, requestID) }
         return Call(
-            desk: desk,
-            database: caller.map(desk.database.acting) ?? desk.database,
+            context: context,
+            database: caller.map(context.database.acting) ?? context.database,
             phone: asker?.0?.phone,
             tokenID: asker?.0?.tokenID,
             channel: channel,
@@ -110,7 +110,7 @@ struct FrontDoor: HTTPResponder {
 
     /// A page whose name was made to lead to loopback (DNS rebinding) still says its own name.
     private func checkHost(_ request: Request) throws {
-        guard desk.isLoopback, let authority = request.head.authority else { return }
+        guard context.isLoopback, let authority = request.head.authority else { return }
         let hasPort = authority.contains(":") && !authority.hasSuffix("]")
         guard ListenAddress(tcp: hasPort ? authority : "\(authority):80")?.isLocal == true else {
             throw Problem(
@@ -124,7 +124,7 @@ struct FrontDoor: HTTPResponder {
     private func asker(for route: Route, _ names: [String: String], _ request: Request) async throws -> Asker? {
         guard let scope = route.scope else { return nil }
         do {
-            return try await desk.authority.asker(
+            return try await context.authority.asker(
                 for: scope,
                 app: names["app"],
                 isForPhones: route.isForPhones,
@@ -181,7 +181,7 @@ struct FrontDoor: HTTPResponder {
     }
 
     private func log(_ error: any Error, _ problem: Problem, _ request: Request, _ requestID: String) {
-        desk.daemon.logger.error(
+        context.daemon.logger.error(
             "a request failed",
             metadata: .init([
                 .requestID: "\(requestID)", .method: "\(request.method.rawValue)",

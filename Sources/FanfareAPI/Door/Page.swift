@@ -28,7 +28,7 @@ struct Page: Sendable {
         let limit = call.query["limit"].map { Int64($0) ?? 0 } ?? 100
         guard (1...1000).contains(limit) else { throw Problem(.malformed, "limit is not a number from 1 to 1000") }
         self.limit = limit
-        cursors = call.desk.cursors
+        cursors = call.context.cursors
         list = ([call.path] + filters.map { "\($0)=\(call.query[$0] ?? "")" }).joined(separator: "\n")
         after =
             if let text = call.query["after"] {

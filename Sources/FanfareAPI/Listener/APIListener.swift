@@ -42,14 +42,14 @@ public struct APIListener: DaemonListener {
         let tls = onlyHealth ? nil : try ServerIdentity.open(settings, daemon, every: times.reread)
         try AddressProbe.check(address, key)
         let connections = onlyHealth ? Configuration.API.healthConnections : settings.connections
-        let desk = try APIDesk(daemon, at: address, connections: connections, times: times)
+        let context = try APIContext(daemon, at: address, connections: connections, times: times)
         let routes = Routes.all + (settings.console.contains(.read) ? Console.routes : [])
         return APIService(
             address: address,
             key: key,
             tls: tls,
             times: times,
-            door: FrontDoor(desk, routes: RouteTable(onlyHealth ? Routes.forProbes : routes)),
+            door: FrontDoor(context, routes: RouteTable(onlyHealth ? Routes.forProbes : routes)),
             onListening: onlyHealth ? onHealthListening : onListening
         )
     }

@@ -35,13 +35,13 @@ struct APIService: Service, CustomStringConvertible {
                 try await withGracefulShutdownHandler {
                     try await application.run()
                 } onGracefulShutdown: {
-                    door.desk.tail.stop()
+                    door.context.tail.stop()
                 }
             )
         } catch {
             outcome = .failure(error)
         }
-        await door.desk.close()
+        await door.context.close()
         do {
             try outcome.get()
         } catch {
@@ -50,14 +50,14 @@ struct APIService: Service, CustomStringConvertible {
     }
 
     private func application() throws -> some ApplicationProtocol {
-        var quiet = door.desk.daemon.logger
+        var quiet = door.context.daemon.logger
         // It writes what clients do wrong, and lines that belong to no contract.
         quiet.logLevel = .critical
         let http = HTTPServerBuilder.http1(
             configuration: .init(
                 additionalChannelHandlers: [
                     HostRule.Placing(), RequestFraming(), RequestDeadline(head: times.head, body: times.body),
-                    AnswerDeadline.Placing(times), ConnectionWatch(door.desk.connections),
+                    AnswerDeadline.Placing(times), ConnectionWatch(door.context.connections),
                 ],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 * 1024,
@@ -72,7 +72,7 @@ struct APIService: Service, CustomStringConvertible {
             configuration: ApplicationConfiguration(
                 address: bindAddress,
                 availableConnectionsDelegate: MaximumAvailableConnections(
-                    door.desk.connections.limit + 1,
+                    door.context.connections.limit + 1,
                     logger: quiet
                 )
             ),
@@ -95,7 +95,7 @@ struct APIService: Service, CustomStringConvertible {
         }
         var place = address
         if case .tcp(let host, 0) = address { place = .tcp(host: host, port: channel.localAddress?.port ?? 0) }
-        door.desk.daemon.logger.notice("HTTP API listening", metadata: .init([.listen: "\(place)"]))
+        door.context.daemon.logger.notice("HTTP API listening", metadata: .init([.listen: "\(place)"]))
         onListening(place)
     }
 }

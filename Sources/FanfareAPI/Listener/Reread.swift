@@ -10,7 +10,7 @@ final class Reread<Value: Sendable>: Sendable {
         var value: Value?
         /// Of the files that ``value`` is from, or that could not be used.
         var stamps: [FileStamp]?
-        var lookedAt: ContinuousClock.Instant?
+        var checkedAt: ContinuousClock.Instant?
     }
 
     private let files: [String]
@@ -42,8 +42,8 @@ final class Reread<Value: Sendable>: Sendable {
     var value: Value? {
         state.withLock { state in
             let now = ContinuousClock.now
-            if let lookedAt = state.lookedAt, now - lookedAt < interval { return state.value }
-            state.lookedAt = now
+            if let checkedAt = state.checkedAt, now - checkedAt < interval { return state.value }
+            state.checkedAt = now
             let stamps = files.map(FileStamp.init)
             guard stamps != state.stamps else { return state.value }
             state.stamps = stamps
@@ -66,7 +66,7 @@ final class Reread<Value: Sendable>: Sendable {
     func readNow() throws(ToolError) {
         let stamps = files.map(FileStamp.init)
         let value = try read()
-        state.withLock { [value] in $0 = State(value: value, stamps: stamps, lookedAt: .now) }
+        state.withLock { [value] in $0 = State(value: value, stamps: stamps, checkedAt: .now) }
     }
 }
 

@@ -24,28 +24,28 @@ struct PhoneKeySet: Sendable {
     ///
     /// - Parameter bytes: the file.
     /// - Throws: what is wrong, without a word of the key.
-    init(parsing bytes: [UInt8]) throws(PhoneKeyFault) {
+    init(parsing bytes: [UInt8]) throws(PhoneKeyError) {
         let entries = try Self.entries(bytes)
         guard (1...Self.limit).contains(entries.count) else {
-            throw PhoneKeyFault("has \(entries.count) keys, not 1 to \(Self.limit)", mend: Self.form)
+            throw PhoneKeyError("has \(entries.count) keys, not 1 to \(Self.limit)", mend: Self.form)
         }
         var keys: [PhoneKey] = []
         for (index, entry) in entries.enumerated() {
             guard let members = entry.objectValue else {
-                throw PhoneKeyFault("key \(index + 1) is \(entry.kindName), not an object", mend: Self.form)
+                throw PhoneKeyError("key \(index + 1) is \(entry.kindName), not an object", mend: Self.form)
             }
-            do throws(PhoneKeyFault) {
+            do throws(PhoneKeyError) {
                 keys.append(try Self.key(members))
             } catch {
-                throw PhoneKeyFault("key \(index + 1) \(error.reason)", mend: error.mend)
+                throw PhoneKeyError("key \(index + 1) \(error.reason)", mend: error.mend)
             }
         }
         let ids = keys.compactMap(\.id)
         guard Set(ids).count == ids.count else {
-            throw PhoneKeyFault("two keys have the same kid", mend: "Give each key a kid of its own.")
+            throw PhoneKeyError("two keys have the same kid", mend: "Give each key a kid of its own.")
         }
         guard keys.count == 1 || ids.count == keys.count else {
-            throw PhoneKeyFault(
+            throw PhoneKeyError(
                 "has several keys, and not each has a kid",
                 mend: "Give each key a kid, by which tokens name it."
             )
@@ -64,20 +64,20 @@ struct PhoneKeySet: Sendable {
 
     private static let form = #"It looks like {"keys": [{"kty": "oct", "kid": "1", "k": "…"}]}."#
 
-    private static func entries(_ bytes: [UInt8]) throws(PhoneKeyFault) -> [JSONValue] {
+    private static func entries(_ bytes: [UInt8]) throws(PhoneKeyError) -> [JSONValue] {
         // What the parser says may quote what it read.
         guard let document = try? JSONValue(parsing: bytes) else {
-            throw PhoneKeyFault("is no JSON", mend: form)
+            throw PhoneKeyError("is no JSON", mend: form)
         }
         guard let entries = document["keys"]?.arrayValue else {
-            throw PhoneKeyFault("is no JSON Web Key Set: it has no list `keys`", mend: form)
+            throw PhoneKeyError("is no JSON Web Key Set: it has no list `keys`", mend: form)
         }
         return entries
     }
 }
 
 /// Why keys are not taken.
-struct PhoneKeyFault: Error {
+struct PhoneKeyError: Error {
     let reason: String
     /// How to fix it.
     let mend: String

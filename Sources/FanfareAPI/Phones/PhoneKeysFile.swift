@@ -23,7 +23,7 @@ enum PhoneKeysFile {
         } catch {
             throw ToolError(error)
         }
-        do throws(PhoneKeyFault) {
+        do throws(PhoneKeyError) {
             return try PhoneKeySet(parsing: bytes)
         } catch {
             throw ToolError(.configuration, "\(key): \(path): \(error.reason)", hint: error.mend)

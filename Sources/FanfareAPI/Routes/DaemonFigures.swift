@@ -19,7 +19,7 @@ final class DaemonFigures: Sendable {
 
     private let database: ToolDatabase
     /// What was read of the database, under the one key that there is.
-    let look: SharedLook<Int, [MetricFamily]>
+    let query: SharedQuery<Int, [MetricFamily]>
     private let lastCredentials = Locked<(family: MetricFamily, at: ContinuousClock.Instant)?>(nil)
 
     /// Has read nothing yet.
@@ -29,7 +29,7 @@ final class DaemonFigures: Sendable {
     ///   - age: how long what was read of it counts.
     init(_ database: ToolDatabase, age: Duration = age) {
         self.database = database
-        look = SharedLook(age, keepsFailures: true)
+        query = SharedQuery(age, keepsFailures: true)
     }
 
     /// The figures now.
@@ -79,7 +79,7 @@ final class DaemonFigures: Sendable {
 
     /// What the database has to tell; nil where it could not be asked.
     func stored() async -> [MetricFamily]? {
-        try? await look.value(for: 0) { [database] in
+        try? await query.value(for: 0) { [database] in
             let report = try await database.status().json
             let figures = try await database.figures()
             return Self.queues(report["queues"]?.arrayValue ?? []) + Self.daemons(report)
@@ -134,7 +134,7 @@ final class DaemonFigures: Sendable {
 
     private static func campaigns(_ rows: [LiveCampaigns]) -> [MetricFamily] {
         let states: [(String, KeyPath<LiveCampaigns, Int64>)] = [
-            ("reading", \.reading), ("running", \.running), ("held", \.held), ("aborting", \.aborting),
+            ("querying", \.querying), ("running", \.running), ("held", \.held), ("aborting", \.aborting),
         ]
         let runs = rows.flatMap { row in
             states.map { state, count in

@@ -64,7 +64,7 @@ enum FigureMetric: String, CaseIterable {
             "When a credential expires, in seconds since 1970; absent for those that do not expire. The API's certificate has no "
                 + "`app`."
         case .databaseUp: "1 while the database answers, else 0; at most 5 s old."
-        case .pending: "Pairs of event and device that are still to be sent."
+        case .pending: "Deliveries that are still to be sent."
         case .oldestReady:
             "Seconds since the first of what could be sent now was due; what waits for its time, a gate or a rate is left out."
         case .oldestPending: "Seconds since the oldest batch was made, also of what waits on purpose."

@@ -6,13 +6,13 @@ final class ReadinessCheck: Sendable {
     /// How long an answer counts.
     static let age = Duration.milliseconds(500)
 
-    private struct Look {
+    private struct Check {
         var isThere: Bool
         var at: ContinuousClock.Instant
     }
 
     private let database: ToolDatabase
-    private let last = Locked<Look?>(nil)
+    private let last = Locked<Check?>(nil)
 
     init(_ database: ToolDatabase) {
         self.database = database
@@ -20,7 +20,7 @@ final class ReadinessCheck: Sendable {
 
     /// Whether the database answered, at most ``age`` ago.
     func isDatabaseThere() async -> Bool {
-        if let look = last.withLock({ $0 }), ContinuousClock.now - look.at < Self.age { return look.isThere }
+        if let check = last.withLock({ $0 }), ContinuousClock.now - check.at < Self.age { return check.isThere }
         let isThere: Bool
         do {
             try await database.ping()
@@ -28,7 +28,7 @@ final class ReadinessCheck: Sendable {
         } catch {
             isThere = false
         }
-        last.withLock { $0 = Look(isThere: isThere, at: .now) }
+        last.withLock { $0 = Check(isThere: isThere, at: .now) }
         return isThere
     }
 }

@@ -6,7 +6,7 @@ extension Routes {
     /// Apps, as clients need to know them.
     static let apps: [Route] = [
         Route(.get, "/v1/apps/{app}", .reader) { call in
-            let daemon = call.desk.daemon
+            let daemon = call.context.daemon
             let app = try AppDescription(
                 call.name("app"),
                 in: daemon.configuration(),

@@ -37,7 +37,7 @@ extension Routes {
                     payload: JSONValue.object(payload).text,
                     isConfirmed: isConfirmed,
                     once: call.requestKey,
-                    call.desk.daemon.configuration()
+                    call.context.daemon.configuration()
                 )
                 return try Answer(once: fate, \.json)
             },

@@ -10,9 +10,9 @@ extension Routes {
             Answer(.ok, PackageResources.openapi_json, type: "application/json")
         },
         Route(.get, "/metrics", nil) { call in
-            let daemon = call.desk.daemon
+            let daemon = call.context.daemon
             let counted = (daemon.metrics as? MetricsRegistry)?.snapshot.families ?? []
-            let looked = await call.desk.figures.families(daemon) + ProcessFigures.families()
+            let looked = await call.context.figures.families(daemon) + ProcessFigures.families()
             let isOpen = call.headers[.accept]?.contains("application/openmetrics-text") == true
             let format = isOpen ? Exposition.openMetrics : .prometheus
             return Answer(.ok, Array(format.text(counted + looked).utf8), type: format.contentType)

@@ -35,7 +35,7 @@ extension Routes {
             try call.fields(orEmpty: true).end()
             let isCancelled = try await call.database.cancel(call.id("id"))
             // Who emits events may not look at them, but may learn that this one is not there.
-            if !isCancelled { _ = try await call.desk.database.event(call.id("id")) }
+            if !isCancelled { _ = try await call.context.database.event(call.id("id")) }
             return Answer(["cancelled": .bool(isCancelled)])
         },
         Route(.post, "/v1/events/cancel", .emitter) { call in

@@ -9,8 +9,8 @@ extension Routes {
         // Looks at nothing outside: what is wrong there no restart mends.
         Route(.get, "/livez", nil) { _ in Answer(["status": "ok"]) },
         Route(.get, "/readyz", nil) { call in
-            let database = await call.desk.readiness.isDatabaseThere()
-            let daemon = call.desk.daemon.readiness()
+            let database = await call.context.readiness.isDatabaseThere()
+            let daemon = call.context.daemon.readiness()
             // An open breaker is told but counts for nothing: events are taken all the same, and are sent later.
             let isReady = database && daemon.holdsLease && daemon.isListening
             var answer = Answer(

@@ -67,7 +67,7 @@ extension Routes {
         _ rule: String?,
         _ call: Call
     ) async throws -> JSONValue {
-        let configuration = call.desk.daemon.configuration()
+        let configuration = call.context.daemon.configuration()
         let set: RuleSet
         do throws(ToolError) {
             set = try await call.database.ruleSet(app: call.name("app")).only(rule: rule, app: nil, type: type)

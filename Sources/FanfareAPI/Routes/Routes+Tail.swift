@@ -33,8 +33,8 @@ extension Routes {
                 }
                 return place
             }
-            let slot = try call.desk.streams.take(call.tokenID ?? 0)
-            return Answer(streaming: TailStream(hub: call.desk.tail, filter: filter, after: after, slot: slot))
+            let slot = try call.context.streams.take(call.tokenID ?? 0)
+            return Answer(streaming: TailStream(hub: call.context.tail, filter: filter, after: after, slot: slot))
         }
     ]
 }

@@ -69,7 +69,7 @@ final class TailHub: Sendable {
     ///
     /// - Parameter body: looks; short, since others wait.
     /// - Returns: what it returns; nil before the logs are followed.
-    func look<Value: Sendable>(_ body: (TailRing) -> Value?) -> Value? {
+    func read<Value: Sendable>(_ body: (TailRing) -> Value?) -> Value? {
         state.withLock { state in state.ring.flatMap { body($0) } }
     }
 
@@ -98,8 +98,8 @@ final class TailHub: Sendable {
 
     private func poll() {
         var tail: LogTail?
-        var lookedAt = ContinuousClock.now
-        while isWanted(&lookedAt) {
+        var checkedAt = ContinuousClock.now
+        while isWanted(&checkedAt) {
             var isBusy = false
             do {
                 if let tail {
@@ -148,15 +148,15 @@ final class TailHub: Sendable {
     }
 
     /// Whether to go on; whoever comes later starts another thread.
-    private func isWanted(_ lookedAt: inout ContinuousClock.Instant) -> Bool {
+    private func isWanted(_ checkedAt: inout ContinuousClock.Instant) -> Bool {
         let now = ContinuousClock.now
-        let (isLookedAt, isPolling) = state.withLock { [lookedAt] state in
-            let isLookedAt = !state.bells.isEmpty
-            state.isPolling = !state.isStopped && (isLookedAt || now - lookedAt < Self.linger)
+        let (isChecked, isPolling) = state.withLock { [checkedAt] state in
+            let isChecked = !state.bells.isEmpty
+            state.isPolling = !state.isStopped && (isChecked || now - checkedAt < Self.linger)
             if !state.isPolling { (state.ring, state.wanted) = (nil, nil) }
-            return (isLookedAt, state.isPolling)
+            return (isChecked, state.isPolling)
         }
-        if isLookedAt { lookedAt = now }
+        if isChecked { checkedAt = now }
         return isPolling
     }
 }

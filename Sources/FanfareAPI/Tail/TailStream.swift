@@ -29,7 +29,7 @@ struct TailStream: AnswerStream {
         var last = ContinuousClock.now
         try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
         for await _ in bell {
-            while !hub.isStopped, ContinuousClock.now < end, let news = hub.look({ cursor.next(in: $0) }) {
+            while !hub.isStopped, ContinuousClock.now < end, let news = hub.read({ cursor.next(in: $0) }) {
                 let text = Self.text(news)
                 guard !text.isEmpty else { continue }
                 try await writer.write(ByteBuffer(string: text))

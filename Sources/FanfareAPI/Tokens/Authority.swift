@@ -5,8 +5,8 @@ internal import HTTPTypes
 
 /// Looks whether a request's token allows what it asks.
 struct Authority: Sendable {
-    let board: TokenBoard
-    let phones: PhoneBoard
+    let tokens: KnownTokens
+    let phones: PhoneApps
 
     /// Looks.
     ///
@@ -45,7 +45,7 @@ struct Authority: Sendable {
 
     private func token(_ text: String, for scope: TokenScope, app: String?) async throws -> KnownToken {
         // What is not even of a token's form costs nothing.
-        guard let given = APIToken(parsing: text), let token = try await board.find(given) else {
+        guard let given = APIToken(parsing: text), let token = try await tokens.find(given) else {
             throw Self.unauthorized("invalid token", hint: "It may have been revoked: see `fanfare tokens list`.")
         }
         guard token.budget.take() else {

@@ -107,9 +107,9 @@ extension ConfigurationValueKind<HTTPSURL> {
         return .init(
             name: "URL",
             range: "https://HOST[:PORT]/PATH",
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: expected).withoutVariables()
-                guard let url = try? HTTPSURL(text) else { throw ConfigurationRefusal(expected) }
+                guard let url = try? HTTPSURL(text) else { throw ConfigurationValueError(expected) }
                 return url
             },
             text: { $0.description }
@@ -124,10 +124,10 @@ extension ConfigurationValueKind<String> {
         return .init(
             name: "string",
             range: "1 to 63 letters, digits and underscores",
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: expected)
                 guard text.wholeMatch(of: /[a-zA-Z_][a-zA-Z0-9_]{0,62}/) != nil else {
-                    throw ConfigurationRefusal("\(expected), found “\(text.prefix(80))”")
+                    throw ConfigurationValueError("\(expected), found “\(text.prefix(80))”")
                 }
                 return text
             },
@@ -143,21 +143,21 @@ extension ConfigurationValueKind<[OutcomeKind]> {
         return .init(
             name: "list of strings",
             range: words.joined(separator: " | "),
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let texts = try raw.list(expected: "expected a list of outcomes")
-                guard !texts.isEmpty else { throw ConfigurationRefusal("expected at least one outcome, found none") }
+                guard !texts.isEmpty else { throw ConfigurationValueError("expected at least one outcome, found none") }
                 var kinds: [OutcomeKind] = []
                 for (index, text) in texts.enumerated() {
                     guard let kind = OutcomeKind(rawValue: text), Configuration.Feedback.tellable.contains(kind) else {
                         let near =
                             NearestName.suggestion(for: text, among: words).map { "; did you mean “\($0)”?" } ?? ""
-                        throw ConfigurationRefusal(
+                        throw ConfigurationValueError(
                             "“\(text.prefix(40))” is no outcome that can be told\(near)",
                             element: index
                         )
                     }
                     guard !kinds.contains(kind) else {
-                        throw ConfigurationRefusal("“\(text)” is listed twice", element: index)
+                        throw ConfigurationValueError("“\(text)” is listed twice", element: index)
                     }
                     kinds.append(kind)
                 }

@@ -82,7 +82,7 @@ extension Configuration {
             \.send.batch,
             .integer(1...1_000),
             change: .restart,
-            "Pairs claimed and recorded together."
+            "Deliveries claimed and recorded together."
         ),
         .init(
             "send.unrecorded",

@@ -85,7 +85,7 @@ extension Configuration {
         for (path, setting) in reader.settings {
             guard let key = schema.key(at: path) else { continue }
             place.leavesVariables = !readsFiles && path.first != "database"
-            do throws(ConfigurationRefusal) {
+            do throws(ConfigurationValueError) {
                 try key.store(&configuration, userName(in: path, of: key), setting.text, place)
             } catch {
                 reader.report(setting.origin(ofElement: error.element), path.joined(separator: "."), error.reason)

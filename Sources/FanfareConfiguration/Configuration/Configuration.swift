@@ -16,7 +16,7 @@ public struct Configuration: Equatable, Sendable {
     public var apps: [String: App] = [:]
     /// How requests are sent.
     public var send = Send()
-    /// How often a pair is tried.
+    /// How often a delivery is tried.
     public var retry = Retry()
     /// How long history is kept.
     public var retention = Retention()
@@ -56,7 +56,7 @@ public struct Configuration: Equatable, Sendable {
         public var connections = 2
         /// Streams per connection, at most what the server allows.
         public var streams = 100
-        /// Pairs claimed together.
+        /// Deliveries claimed together.
         public var batch = 1000
         /// Cap on requests that are in flight, or answered and not yet recorded.
         public var unrecorded = 4096
@@ -77,9 +77,9 @@ public struct Configuration: Equatable, Sendable {
         }
     }
 
-    /// How often a pair is tried.
+    /// How often a delivery is tried.
     public struct Retry: Equatable, Sendable {
-        /// Attempts per pair, the first one included.
+        /// Attempts per delivery, the first one included.
         public var attempts = 10
 
         /// All defaults.
@@ -132,7 +132,7 @@ public struct Configuration: Equatable, Sendable {
         public var level = Logger.Level.info
         /// The form of a line.
         public var format = Format.json
-        /// Which outcomes of single pairs get a line.
+        /// Which outcomes of single deliveries get a line.
         public var deliveries = Deliveries.failures
 
         /// All defaults.
@@ -146,13 +146,13 @@ public struct Configuration: Equatable, Sendable {
             case text
         }
 
-        /// Which outcomes of single pairs get a line.
+        /// Which outcomes of single deliveries get a line.
         public enum Deliveries: String, CaseIterable, Sendable {
             /// Every outcome: what was accepted too, and what Fanfare decides by itself.
             case all
             /// What was tried and not accepted.
             case failures
-            /// No line per pair.
+            /// No line per delivery.
             case none
         }
     }

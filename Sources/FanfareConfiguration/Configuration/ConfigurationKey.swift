@@ -26,7 +26,7 @@ package struct ConfigurationKey: Sendable {
     /// Reads a value and stores it under the name that stands for `*`.
     let store:
         @Sendable (inout Configuration, _ name: String, ConfigurationText, ConfigurationPlace)
-            throws(ConfigurationRefusal) -> Void
+            throws(ConfigurationValueError) -> Void
     /// The value as text without secrets; nil if there is none.
     let show: @Sendable (Configuration, _ name: String) -> String?
     /// Whether two configurations differ in this key.
@@ -45,7 +45,7 @@ package struct ConfigurationKey: Sendable {
         (type, range) = (kind.name, kind.range)
         (self.presence, self.change, self.meaning) = (presence, change, meaning)
         standard = presence == .required ? nil : kind.text(Configuration()[keyPath: property])
-        store = { (configuration, _, text, place) throws(ConfigurationRefusal) in
+        store = { (configuration, _, text, place) throws(ConfigurationValueError) in
             configuration[keyPath: property] = try kind.parse(text, place)
         }
         show = { configuration, _ in kind.text(configuration[keyPath: property]) }
@@ -72,7 +72,7 @@ package struct ConfigurationKey: Sendable {
         (self.presence, self.meaning) = (presence, meaning)
         change = .reload
         standard = presence == .required ? nil : kind.text(Settings()[keyPath: property])
-        store = { (configuration, name, text, place) throws(ConfigurationRefusal) in
+        store = { (configuration, name, text, place) throws(ConfigurationValueError) in
             let value = try kind.parse(text, place)
             var settings = configuration.apps[name]?[Settings.self] ?? Settings()
             settings[keyPath: property] = value
@@ -106,7 +106,7 @@ package struct ConfigurationKey: Sendable {
         (self.presence, self.meaning) = (presence, meaning)
         change = .reload
         standard = presence == .required ? nil : kind.text(Configuration.App()[keyPath: property])
-        store = { (configuration, name, text, place) throws(ConfigurationRefusal) in
+        store = { (configuration, name, text, place) throws(ConfigurationValueError) in
             configuration.apps[name, default: .init()][keyPath: property] = try kind.parse(text, place)
         }
         show = { configuration, name in configuration.apps[name].flatMap { kind.text($0[keyPath: property]) } }
@@ -126,7 +126,7 @@ package struct ConfigurationKey: Sendable {
         (type, range) = (kind.name, kind.range)
         (presence, change, self.meaning) = (.optional, .reload, meaning)
         standard = kind.text(Configuration.Feedback()[keyPath: property])
-        store = { (configuration, name, text, place) throws(ConfigurationRefusal) in
+        store = { (configuration, name, text, place) throws(ConfigurationValueError) in
             configuration.feedback[name, default: .init()][keyPath: property] = try kind.parse(text, place)
         }
         show = { configuration, name in configuration.feedback[name].flatMap { kind.text($0[keyPath: property]) } }

@@ -11,12 +11,12 @@ package enum ConfigurationText: Sendable {
     /// - Parameter expected: how the message of a refusal begins.
     /// - Returns: the text.
     /// - Throws: when it is no text.
-    package func string(expected: String) throws(ConfigurationRefusal) -> String {
+    package func string(expected: String) throws(ConfigurationValueError) -> String {
         guard case .yaml(let value) = self else { return plainText }
         switch value.content {
         case .string, .number: return value.text
-        case .bool: throw ConfigurationRefusal("\(expected), found a boolean; quote it if it is text")
-        case .null, .list, .map: throw ConfigurationRefusal("\(expected), found \(value.kind)")
+        case .bool: throw ConfigurationValueError("\(expected), found a boolean; quote it if it is text")
+        case .null, .list, .map: throw ConfigurationValueError("\(expected), found \(value.kind)")
         }
     }
 
@@ -25,9 +25,9 @@ package enum ConfigurationText: Sendable {
     /// - Parameter expected: how the message of a refusal begins.
     /// - Returns: the number as written.
     /// - Throws: when it is no number.
-    package func number(expected: String) throws(ConfigurationRefusal) -> String {
+    package func number(expected: String) throws(ConfigurationValueError) -> String {
         guard case .yaml(let value) = self else { return plainText }
-        guard case .number = value.content else { throw ConfigurationRefusal("\(expected), found \(value.kind)") }
+        guard case .number = value.content else { throw ConfigurationValueError("\(expected), found \(value.kind)") }
         return value.text
     }
 
@@ -36,12 +36,12 @@ package enum ConfigurationText: Sendable {
     /// - Parameter expected: how the message of a refusal begins.
     /// - Returns: the texts.
     /// - Throws: when it is no list, or has something else in it.
-    package func list(expected: String) throws(ConfigurationRefusal) -> [String] {
+    package func list(expected: String) throws(ConfigurationValueError) -> [String] {
         guard case .yaml(let value) = self else {
             return plainText.split(separator: ",").map { String($0.trimmingSpaces) }
         }
         guard case .list(let items) = value.content else {
-            throw ConfigurationRefusal("\(expected), found \(value.kind)")
+            throw ConfigurationValueError("\(expected), found \(value.kind)")
         }
         var texts: [String] = []
         for item in items { texts.append(try ConfigurationText.yaml(item).string(expected: expected)) }
@@ -64,9 +64,9 @@ extension StringProtocol {
 
 extension String {
     /// Refuses `${NAME}` where it is not expanded, instead of taking it for the value.
-    package func withoutVariables() throws(ConfigurationRefusal) -> String {
+    package func withoutVariables() throws(ConfigurationValueError) -> String {
         guard !contains("${") else {
-            throw ConfigurationRefusal(
+            throw ConfigurationValueError(
                 "${NAME} is expanded in keys that end in _file only; set the whole value by its environment variable"
             )
         }
@@ -80,7 +80,7 @@ extension ConfigurationPlace {
     /// - Parameter text: as configured.
     /// - Returns: an absolute path; whether there is such a file is not looked at.
     /// - Throws: when a variable is not set.
-    func path(_ text: String) throws(ConfigurationRefusal) -> String {
+    func path(_ text: String) throws(ConfigurationValueError) -> String {
         let path = try expand(text)
         return path.hasPrefix("/") ? path : "\(directory == "/" ? "" : directory)/\(path)"
     }
@@ -91,19 +91,19 @@ extension ConfigurationPlace {
             : ""
     }
 
-    private func expand(_ text: String) throws(ConfigurationRefusal) -> String {
+    private func expand(_ text: String) throws(ConfigurationValueError) -> String {
         var result = ""
         var rest = text[...]
         while let opening = rest.firstRange(of: "${") {
             guard let closing = rest[opening.upperBound...].firstIndex(of: "}") else {
-                throw ConfigurationRefusal("has ${ without }")
+                throw ConfigurationValueError("has ${ without }")
             }
             let name = String(rest[opening.upperBound..<closing])
             guard
                 let value = environment[name].flatMap({ $0.isEmpty ? nil : $0 })
                     ?? (leavesVariables ? "${\(name)}" : nil)
             else {
-                throw ConfigurationRefusal(
+                throw ConfigurationValueError(
                     "uses ${\(name)}, but that environment variable is not set" + Self.hint(for: name)
                 )
             }

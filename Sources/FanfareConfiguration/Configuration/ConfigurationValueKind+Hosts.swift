@@ -23,17 +23,19 @@ extension ConfigurationValueKind<[String]> {
         .init(
             name: "list of strings",
             range: description,
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let texts = try raw.list(expected: "expected a list of strings")
-                guard texts.count >= count else { throw ConfigurationRefusal("expected at least \(count), found none") }
+                guard texts.count >= count else {
+                    throw ConfigurationValueError("expected at least \(count), found none")
+                }
                 for (index, text) in texts.enumerated() {
                     do throws(DestinationPolicyError) {
                         try check(text)
                     } catch {
-                        throw ConfigurationRefusal("\(error)", element: index)
+                        throw ConfigurationValueError("\(error)", element: index)
                     }
                     guard !texts[..<index].contains(text) else {
-                        throw ConfigurationRefusal("“\(text)” is listed twice", element: index)
+                        throw ConfigurationValueError("“\(text)” is listed twice", element: index)
                     }
                 }
                 return texts

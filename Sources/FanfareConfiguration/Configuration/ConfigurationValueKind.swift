@@ -9,7 +9,7 @@ package struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
     /// What is allowed, in the reference; nil where the type says it all.
     package let range: String?
     /// Reads a value.
-    package let parse: @Sendable (ConfigurationText, ConfigurationPlace) throws(ConfigurationRefusal) -> Value
+    package let parse: @Sendable (ConfigurationText, ConfigurationPlace) throws(ConfigurationValueError) -> Value
     /// Writes a value as one would in the file; nil if there is none.
     package let text: @Sendable (Value) -> String?
 
@@ -23,7 +23,7 @@ package struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
     package init(
         name: String,
         range: String?,
-        parse: @escaping @Sendable (ConfigurationText, ConfigurationPlace) throws(ConfigurationRefusal) -> Value,
+        parse: @escaping @Sendable (ConfigurationText, ConfigurationPlace) throws(ConfigurationValueError) -> Value,
         text: @escaping @Sendable (Value) -> String?
     ) {
         (self.name, self.range, self.parse, self.text) = (name, range, parse, text)
@@ -35,14 +35,14 @@ package struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
         return .init(
             name: name,
             range: range,
-            parse: { (raw, place) throws(ConfigurationRefusal) in try parse(raw, place) },
+            parse: { (raw, place) throws(ConfigurationValueError) in try parse(raw, place) },
             text: { $0.flatMap(text) }
         )
     }
 }
 
 /// Why one value was refused, without its place.
-package struct ConfigurationRefusal: Error {
+package struct ConfigurationValueError: Error {
     package let reason: String
     /// Which element of a list it is about; nil if it is about the whole value.
     package let element: Int?
@@ -71,10 +71,10 @@ extension ConfigurationValueKind<Int> {
         return .init(
             name: "integer",
             range: "\(range.lowerBound)–\(range.upperBound)",
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.number(expected: expected)
                 guard let value = Int(text), range.contains(value) else {
-                    throw ConfigurationRefusal("\(expected), found \(text.prefix(24))")
+                    throw ConfigurationValueError("\(expected), found \(text.prefix(24))")
                 }
                 return value
             },
@@ -92,11 +92,11 @@ extension ConfigurationValueKind<Duration> {
         return .init(
             name: "duration",
             range: "\(low)–\(high)\(unit)",
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: expected)
                 guard let span = TimeSpan(text), range.contains(.seconds(span.seconds)),
                     span.seconds % step.components.seconds == 0
-                else { throw ConfigurationRefusal("\(expected), found \(text.prefix(24))") }
+                else { throw ConfigurationValueError("\(expected), found \(text.prefix(24))") }
                 return .seconds(span.seconds)
             },
             text: text
@@ -124,14 +124,14 @@ extension ConfigurationValueKind<String> {
         .init(
             name: "string",
             range: description,
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: "expected \(description)").withoutVariables()
                 // Not the text itself: a secret may have got here by mistake.
                 guard length.contains(text.count) else {
-                    throw ConfigurationRefusal("expected \(description), found \(text.count) characters")
+                    throw ConfigurationValueError("expected \(description), found \(text.count) characters")
                 }
                 if let other = text.first(where: { !allowed($0) }) {
-                    throw ConfigurationRefusal("expected \(description), found “\(other)” in it")
+                    throw ConfigurationValueError("expected \(description), found “\(other)” in it")
                 }
                 return text
             },
@@ -144,10 +144,10 @@ extension ConfigurationValueKind<String> {
         .init(
             name: "path",
             range: nil,
-            parse: { (raw, place) throws(ConfigurationRefusal) in
+            parse: { (raw, place) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: "expected the path of a file")
                 guard !text.isEmpty, !text.contains("-----BEGIN"), !text.contains(where: \.isNewline) else {
-                    throw ConfigurationRefusal("expected the path of a file, not its content")
+                    throw ConfigurationValueError("expected the path of a file, not its content")
                 }
                 return try place.path(text)
             },
@@ -163,14 +163,14 @@ extension ConfigurationValueKind<String> {
         return .init(
             name: "string",
             range: "/PATH",
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: "expected \(expected)")
                 let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
                 guard text.isEmpty || text.hasPrefix("/"), text.utf8.count <= 200,
                     segments.allSatisfy({ segment in
                         segment.wholeMatch(of: /[A-Za-z0-9._~-]+/) != nil && segment != "." && segment != ".."
                     })
-                else { throw ConfigurationRefusal("expected \(expected), found “\(text.prefix(80))”") }
+                else { throw ConfigurationValueError("expected \(expected), found “\(text.prefix(80))”") }
                 return text
             },
             text: { $0.isEmpty ? nil : $0 }
@@ -189,13 +189,13 @@ extension ConfigurationValueKind<[String]> {
         .init(
             name: "list of strings",
             range: description,
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let names = try raw.list(expected: "expected a list of strings")
                 for name in names where !bytes.contains(name.utf8.count) || name.contains("\0") {
-                    throw ConfigurationRefusal("expected \(description), found “\(name.prefix(80))”")
+                    throw ConfigurationValueError("expected \(description), found “\(name.prefix(80))”")
                 }
                 if let name = names.first(where: { name in names.count { $0 == name } > 1 }) {
-                    throw ConfigurationRefusal("“\(name)” is listed twice")
+                    throw ConfigurationValueError("“\(name)” is listed twice")
                 }
                 return names
             },
@@ -210,7 +210,7 @@ extension ConfigurationValueKind where Value: RawRepresentable & CaseIterable, V
         .init(
             name: "string",
             range: Value.allNames.joined(separator: " | "),
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 try Value.named(try raw.string(expected: Value.expectation))
             },
             text: { $0.rawValue }
@@ -225,12 +225,12 @@ extension ConfigurationValueKind {
         .init(
             name: "list of strings",
             range: Element.allNames.joined(separator: " | "),
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 var values: [Element] = []
                 for name in try raw.list(expected: "expected a list of strings") {
                     let value = try Element.named(name)
                     guard !values.contains(where: { $0.rawValue == name }) else {
-                        throw ConfigurationRefusal("“\(name)” is listed twice")
+                        throw ConfigurationValueError("“\(name)” is listed twice")
                     }
                     values.append(value)
                 }
@@ -246,10 +246,10 @@ extension RawRepresentable where Self: CaseIterable, RawValue == String {
     fileprivate static var expectation: String { "expected one of \(allNames.joined(separator: ", "))" }
 
     /// The case of that name.
-    fileprivate static func named(_ text: String) throws(ConfigurationRefusal) -> Self {
+    fileprivate static func named(_ text: String) throws(ConfigurationValueError) -> Self {
         guard let value = Self(rawValue: text) else {
             let near = NearestName.suggestion(for: text, among: allNames).map { "; did you mean “\($0)”?" } ?? ""
-            throw ConfigurationRefusal("\(expectation), found “\(text.prefix(40))”\(near)")
+            throw ConfigurationValueError("\(expectation), found “\(text.prefix(40))”\(near)")
         }
         return value
     }
@@ -262,9 +262,9 @@ extension ConfigurationValueKind<Endpoint> {
         return .init(
             name: "URL",
             range: "https://HOST[:PORT]",
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: expected).withoutVariables()
-                guard let endpoint = try? Endpoint(text) else { throw ConfigurationRefusal(expected) }
+                guard let endpoint = try? Endpoint(text) else { throw ConfigurationValueError(expected) }
                 return endpoint
             },
             text: { $0.description }
@@ -278,12 +278,12 @@ extension ConfigurationValueKind<HTTPProxy> {
         .init(
             name: "URL",
             range: "http://HOST:PORT or https://HOST:PORT",
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: "expected http://HOST:PORT or https://HOST:PORT").withoutVariables()
                 do throws(HTTPProxyError) {
                     return try HTTPProxy(text)
                 } catch {
-                    throw ConfigurationRefusal("\(error)")
+                    throw ConfigurationValueError("\(error)")
                 }
             },
             text: { $0.description }
@@ -298,10 +298,10 @@ extension ConfigurationValueKind<DatabaseURL> {
         return .init(
             name: "URL",
             range: "postgres://… or keyword=value pairs",
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: expected).withoutVariables()
                 guard !text.contains("\0"), DatabaseURL.isURI(text) || text.contains("=") && !text.contains("://")
-                else { throw ConfigurationRefusal(expected) }
+                else { throw ConfigurationValueError(expected) }
                 return DatabaseURL(text)
             },
             text: { $0.connectionString.isEmpty ? nil : $0.description }

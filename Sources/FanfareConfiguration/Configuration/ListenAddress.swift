@@ -56,18 +56,20 @@ extension ConfigurationValueKind<ListenAddress> {
         return .init(
             name: "string",
             range: "[HOST]:PORT or unix:/PATH",
-            parse: { (raw, place) throws(ConfigurationRefusal) in
+            parse: { (raw, place) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: expected).withoutVariables()
                 if text.hasPrefix("unix:") {
                     let path = try place.path(String(text.dropFirst(5)))
                     // What `sockaddr_un` has room for.
                     guard (2...107).contains(path.utf8.count) else {
-                        throw ConfigurationRefusal("expected unix:/PATH of at most 107 bytes, found \(path.utf8.count)")
+                        throw ConfigurationValueError(
+                            "expected unix:/PATH of at most 107 bytes, found \(path.utf8.count)"
+                        )
                     }
                     return .unix(path: path)
                 }
                 guard let address = ListenAddress(tcp: text) else {
-                    throw ConfigurationRefusal("\(expected), found “\(text.prefix(80))”")
+                    throw ConfigurationValueError("\(expected), found “\(text.prefix(80))”")
                 }
                 return address
             },

@@ -67,11 +67,11 @@ extension ConfigurationValueKind<[String]> {
         return .init(
             name: names.name,
             range: names.range,
-            parse: { (raw, place) throws(ConfigurationRefusal) in
+            parse: { (raw, place) throws(ConfigurationValueError) in
                 let types = try names.parse(raw, place)
                 if let index = types.firstIndex(where: { !RuleNames.isEventPattern($0) }) {
                     let found = "found “\(types[index].prefix(80))”"
-                    throw ConfigurationRefusal("expected \(description), \(found)", element: index)
+                    throw ConfigurationValueError("expected \(description), \(found)", element: index)
                 }
                 return types
             },

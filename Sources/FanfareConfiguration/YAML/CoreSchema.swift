@@ -7,7 +7,7 @@ enum CoreSchema {
     /// - Parameter text: the scalar without quotes around it.
     /// - Returns: null, a boolean, a number as written, or the text as a string.
     /// - Throws: a reason, where the scalar is a number that JSON cannot say the same way.
-    static func resolve(plain text: String) throws(CoreSchemaRefusal) -> YAMLValue.Content {
+    static func resolve(plain text: String) throws(CoreSchemaError) -> YAMLValue.Content {
         switch text {
         case "", "~", "null", "Null", "NULL": return .null
         case "true", "True", "TRUE": return .bool(true)
@@ -16,7 +16,7 @@ enum CoreSchema {
         }
         let bytes = Array(text.utf8)
         if isJSONNumber(bytes) { return .number(text) }
-        if isOtherNumber(bytes) { throw CoreSchemaRefusal() }
+        if isOtherNumber(bytes) { throw CoreSchemaError() }
         return .string(text)
     }
 
@@ -71,6 +71,6 @@ enum CoreSchema {
 }
 
 /// A plain scalar is a number, but in a form that JSON does not have.
-struct CoreSchemaRefusal: Error {
+struct CoreSchemaError: Error {
     let reason = "is a number in a form that JSON does not have; write it in decimal, or quote it if it is text"
 }

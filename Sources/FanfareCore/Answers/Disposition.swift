@@ -90,7 +90,7 @@ public enum Disposition: Equatable, Sendable {
     /// Disable the device by compare-and-set, unless the prune fuse is blown.
     case prune(PruneEvidence)
     /// The same push at once to the device's other environment; only an acceptance there moves the device. Where this daemon
-    /// knows no other, the pair ends with the outcome given.
+    /// knows no other, the delivery ends with the outcome given.
     case tryOtherEnvironment(otherwise: Outcome)
     /// Renew the credential, once for all pushes refused with it; the push waits for that.
     case renewCredential

@@ -2,7 +2,7 @@
 public enum EventFate: Int16, CaseIterable, Sendable {
     /// In `outbox`, not planned yet.
     case waiting = 0
-    /// Expanded, or being expanded, into pairs.
+    /// Expanded, or being expanded, into deliveries.
     case planned = 1
     /// An earlier event had the same type and key.
     case duplicate = 2

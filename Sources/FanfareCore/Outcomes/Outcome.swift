@@ -1,4 +1,4 @@
-/// The recorded result of one attempt for one pair: one byte, kept for as long as the logs.
+/// The recorded result of one attempt for one delivery: one byte, kept for as long as the logs.
 ///
 /// Codes are read by SQL and by several versions at once, so a code is never changed or used again for something else.
 /// The range gives the meaning (``OutcomeRange``); inside the ranges these blocks are set quarantine:

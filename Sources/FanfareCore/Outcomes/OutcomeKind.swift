@@ -1,4 +1,4 @@
-/// What became of a pair, without the reason: the text in column `outcome` of `outcome_codes`.
+/// What became of a delivery, without the reason: the text in column `outcome` of `outcome_codes`.
 public enum OutcomeKind: String, CaseIterable, Sendable {
     /// No attempt was recorded yet.
     case pending
@@ -72,7 +72,7 @@ public enum OutcomeRange: Sendable {
         }
     }
 
-    /// Whether nothing more will happen to the pair in this batch's row; a retry is a new row.
+    /// Whether nothing more will happen to the delivery in this batch's row; a retry is a new row.
     public var isFinal: Bool {
         switch self {
         case .pending, .attempted, .retrying: false

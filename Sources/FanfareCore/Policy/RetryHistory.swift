@@ -1,9 +1,9 @@
-/// What was already tried for one pair.
+/// What was already tried for one delivery.
 ///
-/// Travels with the pair from one retry batch to the next, packed in ``encoded``, because some answers mean something
+/// Travels with the delivery from one retry batch to the next, packed in ``encoded``, because some answers mean something
 /// else the second time: `BadDeviceToken` first asks for the other environment and then is evidence.
 public struct RetryHistory: Equatable, Hashable, Sendable {
-    /// What is tried at most once per pair.
+    /// What is tried at most once per delivery.
     public struct Marks: OptionSet, Hashable, Sendable {
         /// The bits; they are stored, so a bit keeps its meaning.
         public let rawValue: UInt8
@@ -54,14 +54,14 @@ public struct RetryHistory: Equatable, Hashable, Sendable {
     /// It goes to another service because the token is that one's: it repeats nothing that failed.
     public var isMove: Bool { marks.subtracting(.held) == .otherEnvironment && waits == 0 && freeRepeats == 0 }
 
-    /// The same, for pairs that are held on purpose.
+    /// The same, for deliveries that are held on purpose.
     public var held: RetryHistory {
         var history = self
         history.marks.insert(.held)
         return history
     }
 
-    /// The history of a pair that was never sent: 0 when ``encoded``.
+    /// The history of a delivery that was never sent: 0 when ``encoded``.
     public static let none = RetryHistory()
 
     /// Reads a stored history; every value is one.

@@ -1,4 +1,4 @@
-/// When Fanfare gives a pair up.
+/// When Fanfare gives a delivery up.
 public struct Deadline: Equatable, Sendable {
     /// The time from which on it is too late (wall clock, in database time).
     public let at: Microseconds
@@ -12,11 +12,11 @@ public struct Deadline: Equatable, Sendable {
     /// How long after the event a push is tried again that the provider is to deliver now or never, where no `ttl` is given.
     public static let nowOrNever: Microseconds = 30 * Micros.second
 
-    /// The deadline of a pair.
+    /// The deadline of a delivery.
     ///
     /// - Parameters:
     ///   - createdAt: when the event was emitted (wall clock).
-    ///   - ttl: the shorter of the event's and the rule's; nil where neither has one, and then the pair ends as
+    ///   - ttl: the shorter of the event's and the rule's; nil where neither has one, and then the delivery ends as
     ///     `exhausted` after ``patience`` instead of `expired`.
     ///   - messageEndsAt: ``RenderedPush/endsAt`` of what is sent.
     public init(createdAt: Microseconds, ttl: Microseconds?, messageEndsAt: Microseconds? = nil) {
@@ -44,7 +44,7 @@ public struct Deadline: Equatable, Sendable {
     }
 }
 
-/// What becomes of a pair after one attempt.
+/// What becomes of a delivery after one attempt.
 public enum RetryDecision: Equatable, Sendable {
     /// Nothing more; this is recorded.
     case final(Outcome)
@@ -75,12 +75,12 @@ public struct RetrySchedule: Equatable, Sendable {
         self.maximumAttempts = max(maximumAttempts, 1)
     }
 
-    /// Decides what becomes of a pair.
+    /// Decides what becomes of a delivery.
     ///
     /// - Parameters:
     ///   - verdict: the judgement on the attempt.
     ///   - history: what was tried before that attempt.
-    ///   - deadline: when the pair is given up.
+    ///   - deadline: when the delivery is given up.
     ///   - now: the time (wall clock).
     ///   - random: evenly distributed in 0..<1; spreads the waits.
     /// - Returns: the end, or the time of the next attempt, which lies before the deadline.

@@ -46,7 +46,7 @@ public struct UnrecordedBudget<Key: Hashable & Sendable>: Sendable {
         return isAlone ? capacity : max(capacity / 2, 1)
     }
 
-    /// Says whether a key has work in a lane, that is, pairs it would send if it had slots.
+    /// Says whether a key has work in a lane, that is, deliveries it would send if it had slots.
     ///
     /// Asking for slots says so too; only this takes it back. A key that is not told to be without work keeps others from
     /// its half.

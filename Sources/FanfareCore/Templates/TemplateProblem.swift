@@ -11,7 +11,7 @@ public struct TemplateProblem: Error, Equatable, Sendable, CustomStringConvertib
     public var description: String { "\(tag) \(reason); \(hint)" }
 }
 
-/// Why one pair (or all pairs of an event) cannot be rendered; the outcome is `refused`.
+/// Why one delivery (or all deliveries of an event) cannot be rendered; the outcome is `refused`.
 ///
 /// Holds names and sizes only, never a value from a payload or a device.
 public enum RenderProblem: Error, Equatable, Sendable {

@@ -85,8 +85,8 @@ extension APNsContent {
     ) -> (reason: String, hint: String)? {
         let aps = body["aps"]
         switch type {
-        case .background: return Self.backgroundFault(aps)
-        case .alert: return Self.alertFault(aps)
+        case .background: return Self.backgroundError(aps)
+        case .alert: return Self.alertError(aps)
         case .liveactivity: return LiveActivityCheck(aps, audience: rule.audience).fault
         case .widgets, .controls:
             if let flag = aps?["content-changed"]?.literalValue, flag == true { return nil }
@@ -101,7 +101,7 @@ extension APNsContent {
         }
     }
 
-    private static func backgroundFault(_ aps: ContentNode?) -> (reason: String, hint: String)? {
+    private static func backgroundError(_ aps: ContentNode?) -> (reason: String, hint: String)? {
         if let aps, hasVisiblePart(aps) {
             return ("it has alert, badge or sound", "use alert, or remove what is visible")
         }
@@ -114,7 +114,7 @@ extension APNsContent {
         return nil
     }
 
-    private static func alertFault(_ aps: ContentNode?) -> (reason: String, hint: String)? {
+    private static func alertError(_ aps: ContentNode?) -> (reason: String, hint: String)? {
         guard let aps else { return nil }
         if aps["content-available"] != nil && !hasVisiblePart(aps) {
             return ("it has only content-available", "use background, or leave the header out")

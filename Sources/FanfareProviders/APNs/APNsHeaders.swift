@@ -100,7 +100,7 @@ struct APNsHeaders: Sendable {
     static func fault(in value: String, of name: String) -> String? {
         let fault = name == collapseID ? CollapseID.fault(in: value) : HeaderText.fault(in: value)
         if let fault { return fault }
-        return name == expiration ? MessageForm.timeFault(in: value) : nil
+        return name == expiration ? MessageForm.timeError(in: value) : nil
     }
 
     /// What keeps a part of a value from being sent in a header, whatever stands around it.

@@ -18,13 +18,13 @@ struct LiveActivityCheck {
         }
         guard let event = aps?["event"]?.literalValue else { return nil }
         switch event {
-        case "start": return startFault
-        case "update", "end": return changeFault(event)
+        case "start": return startError
+        case "update", "end": return changeError(event)
         default: return ("aps.event is not start, update or end", "write one of them")
         }
     }
 
-    private var startFault: (reason: String, hint: String)? {
+    private var startError: (reason: String, hint: String)? {
         if audience.isChannel { return ("a broadcast cannot start an activity", "use update or end") }
         if audience.kind == .liveActivity {
             return ("an update token cannot start an activity", "use to.kind: live_activity_start")
@@ -32,10 +32,10 @@ struct LiveActivityCheck {
         for key in ["content-state", "attributes-type", "attributes", "alert"] where aps?[key] == nil {
             return ("aps has no \(key), which start needs", "add aps.\(key)")
         }
-        return dismissalFault
+        return dismissalError
     }
 
-    private func changeFault(_ event: JSONValue) -> (reason: String, hint: String)? {
+    private func changeError(_ event: JSONValue) -> (reason: String, hint: String)? {
         if audience.kind == .liveActivityStart {
             return ("a push-to-start token only starts activities", "use event: start, or to.kind: live_activity")
         }
@@ -44,10 +44,10 @@ struct LiveActivityCheck {
         }
         if event == "end" { return nil }
         if aps?["content-state"] == nil { return ("aps has no content-state", "add aps.content-state") }
-        return dismissalFault
+        return dismissalError
     }
 
-    private var dismissalFault: (reason: String, hint: String)? {
+    private var dismissalError: (reason: String, hint: String)? {
         aps?["dismissal-date"] == nil ? nil : ("aps.dismissal-date goes with end only", "remove it, or use event: end")
     }
 }

@@ -155,7 +155,7 @@ public struct CompiledRule: Sendable {
     ///   - badge: what the rule's `badge_sql` gave for the device's user; nil leaves the message as it is.
     ///   - variant: the place of the rule's variant that the device's user gets; 0 where it has none.
     /// - Returns: headers and body.
-    /// - Throws: `RenderProblem`; the pairs are then `refused`.
+    /// - Throws: `RenderProblem`; the deliveries are then `refused`.
     package func render(
         _ context: RenderContext,
         provider: PushProvider,
@@ -186,10 +186,10 @@ public struct CompiledRule: Sendable {
     ///   - context: the event.
     ///   - target: what ``NativeAudience/target(_:)`` made of the event.
     /// - Returns: headers and body; what is inserted is the address's to say.
-    /// - Throws: `RenderProblem`; the pair is then `refused`.
+    /// - Throws: `RenderProblem`; the delivery is then `refused`.
     public func render(_ context: RenderContext, to target: NativeTarget) throws(RenderProblem) -> RenderedPush {
-        let keeper = definition.audience.selection.provider ?? providers[0]
-        guard let content = editions[0][0][keeper]?.content else { throw .noContent(keeper) }
+        let preferred = definition.audience.selection.provider ?? providers[0]
+        guard let content = editions[0][0][preferred]?.content else { throw .noContent(preferred) }
         let request = ContentRequest(
             scope: TemplateScope(context: context, device: nil),
             kind: definition.audience.kind,

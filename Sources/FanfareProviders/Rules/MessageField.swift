@@ -178,12 +178,12 @@ enum MessageForm: Sendable {
         case .link: text.lowercased().hasPrefix("https://")
         case .label: TopicName.isValid(text) && text.utf8.count <= 50
         case .exactWord(let words): words.contains(text)
-        case .time: Self.timeFault(in: text) == nil
+        case .time: Self.timeError(in: text) == nil
         }
     }
 
     /// What keeps a text from being whole seconds since 1970; nil if nothing does.
-    static func timeFault(in text: String) -> String? {
+    static func timeError(in text: String) -> String? {
         guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
             return "is no time in whole seconds since 1970"
         }

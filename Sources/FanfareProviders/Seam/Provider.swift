@@ -55,16 +55,16 @@ package protocol Provider: Sendable {
     /// - Parameters:
     ///   - recipient: the device.
     ///   - identity: what the app is called there.
-    /// - Returns: nil if nothing can ever be sent to it; its pairs end as ``invalidRecipient``.
+    /// - Returns: nil if nothing can ever be sent to it; its deliveries end as ``invalidRecipient``.
     func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress?
 
     /// Checks a device before its registration for defects that the database cannot detect.
     ///
     /// - Parameter recipient: the device; a renewed registration may leave out its keys.
     /// - Returns: the defect; nil if the device has none.
-    func fault(of recipient: Recipient) -> RecipientFault?
+    func fault(of recipient: Recipient) -> RecipientError?
 
-    /// What becomes of a pair whose device cannot be addressed; the device is disabled if that is a ``OutcomeKind/gone``.
+    /// What becomes of a delivery whose device cannot be addressed; the device is disabled if that is a ``OutcomeKind/gone``.
     var invalidRecipient: Outcome { get }
 
     /// Where an audience is reached that the provider itself keeps.
@@ -141,7 +141,7 @@ extension Provider {
     package var bodyNote: String { "" }
     package func isSilent(_ headers: [(name: String, value: String)]) -> Bool { false }
     package func bodyLimit(_ headers: [(name: String, value: String)]) -> Int? { nil }
-    package func fault(of recipient: Recipient) -> RecipientFault? { nil }
+    package func fault(of recipient: Recipient) -> RecipientError? { nil }
     package func address(of audience: NativeTarget, as identity: ProviderIdentity) -> PushAddress? { nil }
     package func probe(_ settings: Settings, _ checkup: CredentialCheckup) -> [CheckItem] { [] }
 

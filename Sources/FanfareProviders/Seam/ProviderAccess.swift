@@ -65,26 +65,26 @@ package struct Credential: Sendable {
 
 /// Writes one provider's requests, on one thread.
 package protocol RequestWriter: AnyObject {
-    /// Writes the request for a pair.
+    /// Writes the request for a delivery.
     ///
     /// - Parameters:
     ///   - tag: the caller's number for it.
-    ///   - pair: which.
+    ///   - delivery: which.
     ///   - content: what its variant gets.
     ///   - heads: the header blocks of its batch.
     ///   - credential: what to prove ourselves with.
     /// - Returns: the request.
-    /// - Throws: ``RequestProblem`` for a pair that can never be sent.
+    /// - Throws: ``RequestProblem`` for a delivery that can never be sent.
     func write(
         tag: UInt64,
-        _ pair: PreparedPair,
+        _ delivery: PreparedDelivery,
         content: PushContent,
         heads: VariantHeads,
         credential: Credential
     ) throws(RequestProblem) -> PushRequest
 }
 
-/// Why a pair can never be sent, and is refused; holds no data.
+/// Why a delivery can never be sent, and is refused; holds no data.
 package struct RequestProblem: Error {
     package let why: String
 

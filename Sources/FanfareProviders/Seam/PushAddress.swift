@@ -17,7 +17,7 @@ package struct Recipient {
 }
 
 /// A defect of a device's token or key that makes every push to the device fail.
-package struct RecipientFault: Equatable, Sendable {
+package struct RecipientError: Equatable, Sendable {
     /// The part of a device that can have a defect.
     package enum Field: String, Sendable {
         case token
@@ -43,13 +43,13 @@ extension Recipient {
     ///
     /// - Parameter hint: the hint for a host below `.invalid`.
     /// - Returns: the defect; nil for a usable URL, and for a token that the database itself rejects.
-    func urlFault(ofNowhere hint: String) -> RecipientFault? {
+    func urlError(ofNowhere hint: String) -> RecipientError? {
         guard token.lowercased().hasPrefix("https://") else { return nil }
         do throws(EndpointError) {
             guard try HTTPSURL(token).origin.isNowhere else { return nil }
-            return RecipientFault(.token, "names a host below .invalid, which never exists", hint: hint)
+            return RecipientError(.token, "names a host below .invalid, which never exists", hint: hint)
         } catch {
-            return RecipientFault(.token, "is no URL that can be sent to", hint: "\(error)")
+            return RecipientError(.token, "is no URL that can be sent to", hint: "\(error)")
         }
     }
 }
@@ -70,13 +70,13 @@ package struct ProviderIdentity: Sendable {
 /// What a request needs of one recipient alone to be written: keys, a secret.
 package protocol RecipientKeys: Sendable {}
 
-/// Where a pair's request goes; holds the token.
+/// Where a delivery's request goes; holds the token.
 package enum PushAddress: Sendable {
     /// The provider's one endpoint: the path, and what is inserted into the shared body.
     case shared(path: [UInt8], insertion: [UInt8])
     /// A URL of the recipient's own.
     ///
-    /// Behind a reference, or every copy of a pair would ask which of the two it holds.
+    /// Behind a reference, or every copy of a delivery would ask which of the two it holds.
     indirect case url(HTTPSURL, any RecipientKeys)
 
     /// The endpoint of a provider that has many; else nil.
@@ -101,8 +101,8 @@ package enum BreakerScope: Hashable, Sendable {
     case topic(String)
 }
 
-/// One pair that is to be sent.
-package struct PreparedPair: Sendable {
+/// One delivery that is to be sent.
+package struct PreparedDelivery: Sendable {
     /// Where it stands in the batch.
     package let position: Int32
     /// Which of the batch's variants it gets.
@@ -120,7 +120,7 @@ package struct PreparedPair: Sendable {
     /// The rule whose push made the provider call the token bad, while it is not known whether that was the token's fault.
     package let doubtedBy: Int32?
 
-    /// Describes a pair.
+    /// Describes a delivery.
     package init(
         position: Int32,
         variant: Int32,

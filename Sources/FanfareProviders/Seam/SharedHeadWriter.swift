@@ -8,21 +8,21 @@ final class SharedHeadWriter: RequestWriter {
 
     func write(
         tag: UInt64,
-        _ pair: PreparedPair,
+        _ delivery: PreparedDelivery,
         content: PushContent,
         heads: VariantHeads,
         credential: Credential
     ) throws(RequestProblem) -> PushRequest {
-        guard case .shared(let path, let insertion) = pair.address else { throw RequestProblem("it has no path") }
+        guard case .shared(let path, let insertion) = delivery.address else { throw RequestProblem("it has no path") }
         return try RequestProblem.refusing { () throws(HeaderError) in
-            let head = try heads.head(pair.variant, generation: credential.generation) { () throws(HeaderError) in
+            let head = try heads.head(delivery.variant, generation: credential.generation) { () throws(HeaderError) in
                 try cache.block(content.push, credential: credential)
             }
             return try PushRequest(
                 tag: tag,
                 path: path,
                 head: head,
-                varyingValue: pair.deliveryID,
+                varyingValue: delivery.deliveryID,
                 body: content.body,
                 insertion: insertion
             )

@@ -25,7 +25,7 @@ package final class VariantHeads {
     ///   - generation: of the credential to use.
     ///   - origin: where it goes; nil for the provider's one endpoint.
     ///   - make: makes it.
-    /// - Returns: the block, shared with other pairs.
+    /// - Returns: the block, shared with other deliveries.
     /// - Throws: for a field that cannot be sent.
     package func head(
         _ variant: Int32,

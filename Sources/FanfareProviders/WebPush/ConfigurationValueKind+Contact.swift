@@ -8,12 +8,12 @@ extension ConfigurationValueKind<String> {
         return .init(
             name: "URI",
             range: "mailto:NAME@DOMAIN or https://HOST/…",
-            parse: { (raw, _) throws(ConfigurationRefusal) in
+            parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: expected).withoutVariables()
                 let name = try Self.domain(of: text, expected: expected)
                 // Apple answers 403 BadJwtToken to such a subject.
                 guard name != "localhost", !name.hasSuffix(".localhost") else {
-                    throw ConfigurationRefusal("\(expected), found localhost; push services refuse that")
+                    throw ConfigurationValueError("\(expected), found localhost; push services refuse that")
                 }
                 return text
             },
@@ -22,16 +22,16 @@ extension ConfigurationValueKind<String> {
     }
 
     /// The domain of an address or URL.
-    private static func domain(of text: String, expected: String) throws(ConfigurationRefusal) -> String {
+    private static func domain(of text: String, expected: String) throws(ConfigurationValueError) -> String {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !text.contains("<"), !text.contains(">") else {
-            throw ConfigurationRefusal("\(expected), without spaces, angle brackets and letters outside of ASCII")
+            throw ConfigurationValueError("\(expected), without spaces, angle brackets and letters outside of ASCII")
         }
         if let url = try? HTTPSURL(text) { return url.origin.host }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard text.hasPrefix("mailto:"), parts.count == 2, parts[0] != "mailto:",
             !parts[1].contains(where: { ":/".contains($0) }),
             let origin = try? Endpoint("https://\(parts[1].prefix { $0 != "?" })")
-        else { throw ConfigurationRefusal(expected) }
+        else { throw ConfigurationValueError(expected) }
         return origin.host
     }
 }

@@ -44,18 +44,18 @@ final class WebPushWriter: RequestWriter {
 
     func write(
         tag: UInt64,
-        _ pair: PreparedPair,
+        _ delivery: PreparedDelivery,
         content: PushContent,
         heads: VariantHeads,
         credential: Credential
     ) throws(RequestProblem) -> PushRequest {
-        guard case .url(let url, let keys as SubscriptionKeys) = pair.address else {
+        guard case .url(let url, let keys as SubscriptionKeys) = delivery.address else {
             throw RequestProblem("it has no endpoint")
         }
         let push = content.push
         let body = try encrypt(push.body, for: keys)
         return try RequestProblem.refusing { () throws(HeaderError) in
-            let head = try heads.head(pair.variant, generation: credential.generation, origin: url.origin) {
+            let head = try heads.head(delivery.variant, generation: credential.generation, origin: url.origin) {
                 () throws(HeaderError) in
                 try self.head(push, origin: url.origin)
             }
@@ -63,7 +63,7 @@ final class WebPushWriter: RequestWriter {
                 tag: tag,
                 path: url.target,
                 head: head,
-                varyingValue: pair.deliveryID,
+                varyingValue: delivery.deliveryID,
                 body: PushBody(body),
                 origin: url.origin
             )

@@ -35,9 +35,9 @@ package struct WebPushProvider: Provider {
         return .url(url, keys)
     }
 
-    package func fault(of recipient: Recipient) -> RecipientFault? {
+    package func fault(of recipient: Recipient) -> RecipientError? {
         let ended = "The browser has ended this subscription: have the page subscribe again and register the new one."
-        if let fault = recipient.urlFault(ofNowhere: ended) { return fault }
+        if let fault = recipient.urlError(ofNowhere: ended) { return fault }
         guard let p256dh = recipient.p256dh else { return nil }
         do throws(SubscriptionKeyError) {
             _ = try SubscriptionKeys(p256dh: p256dh, auth: recipient.auth ?? "")
@@ -46,7 +46,7 @@ package struct WebPushProvider: Provider {
             // The database looks at all the rest.
             guard error.reason == .notOnCurve else { return nil }
             let hint = "Pass keys.p256dh exactly as subscription.toJSON() gives it."
-            return RecipientFault(.p256dh, "is no point of P-256", hint: hint)
+            return RecipientError(.p256dh, "is no point of P-256", hint: hint)
         }
     }
 

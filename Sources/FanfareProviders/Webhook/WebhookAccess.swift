@@ -40,18 +40,18 @@ final class WebhookWriter: RequestWriter {
 
     func write(
         tag: UInt64,
-        _ pair: PreparedPair,
+        _ delivery: PreparedDelivery,
         content: PushContent,
         heads: VariantHeads,
         credential: Credential
     ) throws(RequestProblem) -> PushRequest {
-        guard case .url(let url, let secret as WebhookSecret) = pair.address else {
+        guard case .url(let url, let secret as WebhookSecret) = delivery.address else {
             throw RequestProblem("it has no URL")
         }
         // Of the attempt, not of the event: receivers refuse what was signed long ago.
         let timestamp = String(wall() / Micros.second)
         let body = content.push.body
-        let signed = try sign(pair.deliveryID, timestamp, body, secret)
+        let signed = try sign(delivery.deliveryID, timestamp, body, secret)
         return try RequestProblem.refusing { () throws(HeaderError) in
             var fields = [
                 try HeaderField("content-type", "application/json"), try HeaderField("user-agent", "Fanfare"),
@@ -66,7 +66,7 @@ final class WebhookWriter: RequestWriter {
                 tag: tag,
                 path: url.target,
                 head: head,
-                varyingValue: pair.deliveryID,
+                varyingValue: delivery.deliveryID,
                 body: PushBody(body),
                 origin: url.origin
             )

@@ -31,8 +31,8 @@ package struct WebhookProvider: Provider {
         return .url(url, secret)
     }
 
-    package func fault(of recipient: Recipient) -> RecipientFault? {
-        recipient.urlFault(ofNowhere: "Pass the URL that is to be posted to.")
+    package func fault(of recipient: Recipient) -> RecipientError? {
+        recipient.urlError(ofNowhere: "Pass the URL that is to be posted to.")
     }
 
     package var invalidRecipient: Outcome { .goneWebhookInvalidEndpoint }

@@ -42,7 +42,7 @@ struct Auditor {
     mutating func run(on connection: PostgresConnection, at now: Microseconds) throws(PostgresError) {
         let findings = try connection.transaction { connection throws(PostgresError) in
             try connection.setLocally(Self.settings)
-            return try look(on: connection, at: now)
+            return try check(on: connection, at: now)
         }
         for finding in findings { try publish(finding, on: connection) }
     }
@@ -50,24 +50,24 @@ struct Auditor {
     /// Looks at everything once.
     ///
     /// - Returns: a finding for each check, but for those that have not looked long enough to say that nothing is wrong.
-    mutating func look(
+    mutating func check(
         on connection: PostgresConnection,
         at now: Microseconds
     ) throws(PostgresError) -> [AuditFinding] {
         var findings: [AuditFinding] = []
         let waiting = try connection.run(WaitingEvents(ageMicroseconds: Self.age))
-        let unplanned = events.look(waiting.map(\.id), at: now)
+        let unplanned = events.check(waiting.map(\.id), at: now)
         let stuck = AuditFinding(unplanned: waiting.filter { unplanned.contains($0.id) })
         if stuck.count > 0 || events.isConclusive(at: now) { findings.append(stuck) }
 
         let batches = try connection.run(StandingBatches(ageMicroseconds: Self.age))
-        let standing = queued.look(batches.filter { $0.state != .inFlight }, at: now)
-            .union(flying.look(batches.filter { $0.state == .inFlight }, at: now))
+        let standing = queued.check(batches.filter { $0.state != .inFlight }, at: now)
+            .union(flying.check(batches.filter { $0.state == .inFlight }, at: now))
         let overdue = AuditFinding(overdue: batches.filter(standing.contains))
         if overdue.count > 0 || queued.isConclusive(at: now) { findings.append(overdue) }
 
         let plans = try connection.run(OpenedCursors())
-        let stalled = AuditFinding(stalled: plans.filter(cursors.look(plans, at: now).contains))
+        let stalled = AuditFinding(stalled: plans.filter(cursors.check(plans, at: now).contains))
         if stalled.count > 0 || cursors.isConclusive(at: now) { findings.append(stalled) }
 
         findings.append(AuditFinding(unbalanced: try closed(on: connection)))
@@ -90,7 +90,7 @@ struct Auditor {
         var retried: [Int64: Int64] = [:]
         let parents = batches.filter { $0.retrying > 0 }
         if !parents.isEmpty {
-            for row in try connection.run(RetriedPairs(batches: parents)) { retried[row.id] = row.pairs }
+            for row in try connection.run(RetriedDeliveries(batches: parents)) { retried[row.id] = row.deliveries }
         }
         return batches.compactMap { batch in
             batch.imbalance(retried: retried[batch.id] ?? 0).map { (batch, $0) }

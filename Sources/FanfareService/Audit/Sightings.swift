@@ -6,7 +6,7 @@ internal import FanfareCore
 struct Sightings<Key: Hashable> {
     private let patience: Microseconds
     private var since: [Key: Microseconds] = [:]
-    private var firstLookAt: Microseconds?
+    private var firstCheckAt: Microseconds?
 
     /// Makes sightings of nothing.
     ///
@@ -21,8 +21,8 @@ struct Sightings<Key: Hashable> {
     ///   - keys: all that is seen now.
     ///   - now: steady time.
     /// - Returns: which of them have been seen at every look for as long as the patience.
-    mutating func look(_ keys: [Key], at now: Microseconds) -> Set<Key> {
-        firstLookAt = firstLookAt ?? now
+    mutating func check(_ keys: [Key], at now: Microseconds) -> Set<Key> {
+        firstCheckAt = firstCheckAt ?? now
         let before = since
         since = Dictionary(keys.map { ($0, before[$0] ?? now) }, uniquingKeysWith: { first, _ in first })
         return Set(since.filter { now - $0.value >= patience }.keys)
@@ -30,6 +30,6 @@ struct Sightings<Key: Hashable> {
 
     /// Whether looks go back far enough to say that nothing stands still.
     func isConclusive(at now: Microseconds) -> Bool {
-        firstLookAt.map { now - $0 >= patience } ?? false
+        firstCheckAt.map { now - $0 >= patience } ?? false
     }
 }

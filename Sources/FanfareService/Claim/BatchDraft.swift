@@ -5,7 +5,7 @@ internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
-/// One batch while it is prepared: which pairs are sent, which are decided without a request.
+/// One batch while it is prepared: which deliveries are sent, which are decided without a request.
 struct BatchDraft {
     private struct VariantKey: Hashable {
         let eventID: Int64
@@ -34,7 +34,7 @@ struct BatchDraft {
     private let fields: [Int64: DeviceContext]
     /// Users' badge counts.
     private let badges: [ExactText: Int64]
-    /// What a campaign says of the user of a pair, by the pair's position.
+    /// What a campaign says of the user of a delivery, by the delivery's position.
     private let variables: [Int: JSONObject]
     private var suppressions: Suppressions
 
@@ -42,8 +42,8 @@ struct BatchDraft {
     private var rendered: [VariantKey: Rendered] = [:]
     private var verdicts: EventVerdicts
     private var variants: [PushVariant] = []
-    private var pairs: [PreparedPair] = []
-    private var decided: [PairResult] = []
+    private var deliveries: [PreparedDelivery] = []
+    private var decided: [DeliveryResult] = []
     private var damaged: [Int32: String] = [:]
     private var refusals: [Int64: String] = [:]
 
@@ -82,12 +82,12 @@ struct BatchDraft {
         )
     }
 
-    /// Goes through the pairs.
+    /// Goes through the deliveries.
     ///
     /// - Parameter devices: the batch's devices, in its order.
     /// - Returns: what is to be sent, and what is decided.
     mutating func finish(_ devices: ArraySlice<DeviceRow>) -> BatchPreparer.Prepared {
-        pairs.reserveCapacity(devices.count)
+        deliveries.reserveCapacity(devices.count)
         for (position, device) in devices.enumerated() {
             guard needsRequest(position, device) else { continue }
             if let result = decide(position, device) {
@@ -102,7 +102,7 @@ struct BatchDraft {
             target: target,
             otherTarget: context.directory.otherEnvironment(of: target),
             variants: variants,
-            pairs: pairs,
+            deliveries: deliveries,
             refusals: refusals,
             damaged: damaged,
             askedAt: suppressions.askedAt,
@@ -111,29 +111,29 @@ struct BatchDraft {
         return BatchPreparer.Prepared(batch: prepared, decided: decided)
     }
 
-    /// The pairs of users that are sent unless a cap is full; `devices` are the batch's, in its order.
-    mutating func countable(_ devices: ArraySlice<DeviceRow>) -> [CapTaker.Pair] {
-        var pairs: [CapTaker.Pair] = []
+    /// The deliveries of users that are sent unless a cap is full; `devices` are the batch's, in its order.
+    mutating func countable(_ devices: ArraySlice<DeviceRow>) -> [CapTaker.Delivery] {
+        var deliveries: [CapTaker.Delivery] = []
         for (position, device) in devices.enumerated() {
             guard batch.outcomes.isEmpty || batch.outcomes[position] == Outcome.pending.rawValue,
                 let user = device.userID, decideUnasked(position, device) == nil
             else { continue }
-            pairs.append(CapTaker.Pair(position: position, user: user, event: batch.eventID(at: position)))
+            deliveries.append(CapTaker.Delivery(position: position, user: user, event: batch.eventID(at: position)))
         }
-        return pairs
+        return deliveries
     }
 
-    /// Decides pairs that would be sent otherwise.
+    /// Decides deliveries that would be sent otherwise.
     mutating func leaveOut(_ positions: [Int], as outcome: Outcome) { suppressions.drop(positions, as: outcome) }
 
-    /// Whether nothing was recorded for the pair by a daemon before us.
+    /// Whether nothing was recorded for the delivery by a daemon before us.
     ///
     /// What it may have sent for a rule that promises at most once stays unknown.
     private mutating func needsRequest(_ position: Int, _ device: DeviceRow) -> Bool {
         guard !batch.outcomes.isEmpty else { return true }
         switch Outcome(rawValue: batch.outcomes[position]) {
         case .pending: return true
-        case .attempted: decided.append(PairResult(position: Int32(position), outcome: .unknown))
+        case .attempted: decided.append(DeliveryResult(position: Int32(position), outcome: .unknown))
         case .retryingOtherEnvironment: if let move = move(position, device) { decided.append(move) }
         default: break
         }
@@ -144,25 +144,25 @@ struct BatchDraft {
     ///
     /// A recorded move is an answer of this environment's provider (``OpenBatch/record``). It is about the present
     /// token if the device was registered before the event was planned and still belongs to this environment.
-    private func move(_ position: Int, _ device: DeviceRow) -> PairResult? {
+    private func move(_ position: Int, _ device: DeviceRow) -> DeliveryResult? {
         var history = batch.history
         guard history.marks.insert(.otherEnvironment).inserted, device.target == batch.target,
             let event = events[batch.eventID(at: position)], device.registeredAt <= event.plannedAt,
             let other = context.directory.otherEnvironment(of: target)
         else { return nil }
         let again = FollowUp.again(at: verdicts.now, history: history, target: other)
-        return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
+        return DeliveryResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
     }
 
-    /// Decides a pair, or adds it to those that are sent.
-    private mutating func decide(_ position: Int, _ device: DeviceRow) -> PairResult? {
+    /// Decides a delivery, or adds it to those that are sent.
+    private mutating func decide(_ position: Int, _ device: DeviceRow) -> DeliveryResult? {
         if let result = decideUnasked(position, device) { return result }
         let eventID = batch.eventID(at: position)
         if case .native(let audience) = rule.compiled.audience {
             return decideNative(position, audience, eventID: eventID)
         }
         guard let event = events[eventID], let token = device.token else {
-            return PairResult(position: Int32(position), outcome: .refused)
+            return DeliveryResult(position: Int32(position), outcome: .refused)
         }
         guard let address = address(of: device, token: token) else { return endDamaged(position, device, token: token) }
         let rendered = render(event, for: device, at: position)
@@ -177,35 +177,35 @@ struct BatchDraft {
         )
     }
 
-    /// Ends a pair to whose device nothing can ever be sent, and where the provider says so its device: once, not at each event.
-    private mutating func endDamaged(_ position: Int, _ device: DeviceRow, token: String) -> PairResult {
+    /// Ends a delivery to whose device nothing can ever be sent, and where the provider says so its device: once, not at each event.
+    private mutating func endDamaged(_ position: Int, _ device: DeviceRow, token: String) -> DeliveryResult {
         let outcome = provider?.invalidRecipient ?? .refused
-        guard outcome.kind == .gone else { return PairResult(position: Int32(position), outcome: outcome) }
+        guard outcome.kind == .gone else { return DeliveryResult(position: Int32(position), outcome: outcome) }
         damaged[Int32(position)] = token
         let evidence = PruneEvidence(strength: .weak, registeredUpTo: device.registeredAt.microseconds)
-        return PairResult(position: Int32(position), outcome: outcome, followUp: .prune(evidence))
+        return DeliveryResult(position: Int32(position), outcome: outcome, followUp: .prune(evidence))
     }
 
-    /// What is decided about a pair whatever is in it; nil if it is to be sent, and for audiences that the provider manages.
-    private mutating func decideUnasked(_ position: Int, _ device: DeviceRow) -> PairResult? {
+    /// What is decided about a delivery whatever is in it; nil if it is to be sent, and for audiences that the provider manages.
+    private mutating func decideUnasked(_ position: Int, _ device: DeviceRow) -> DeliveryResult? {
         let eventID = batch.eventID(at: position)
         if let outcome = verdicts.outcome(of: eventID) {
-            return PairResult(position: Int32(position), outcome: outcome)
+            return DeliveryResult(position: Int32(position), outcome: outcome)
         }
         if case .native = rule.compiled.audience { return nil }
         guard device.token != nil, device.isEnabled, let event = events[eventID] else {
-            return PairResult(position: Int32(position), outcome: .disabled)
+            return DeliveryResult(position: Int32(position), outcome: .disabled)
         }
-        if isHeldOut(position) { return PairResult(position: Int32(position), outcome: .heldOut) }
+        if isHeldOut(position) { return DeliveryResult(position: Int32(position), outcome: .heldOut) }
         if let decision = suppressions[position] { return result(of: decision, position, event) }
         if device.target != batch.target, let history = historyAtHome(device, event) {
             let again = FollowUp.again(at: verdicts.now, history: history, target: device.target)
-            return PairResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
+            return DeliveryResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
         }
         return nil
     }
 
-    /// Whether a pair's user gets nothing of the rule.
+    /// Whether a delivery's user gets nothing of the rule.
     private func isHeldOut(_ position: Int) -> Bool { rule.compiled.division?.isHeldOut(who(position)) ?? false }
 
     /// By whom people are told apart, for rules that divide them.
@@ -214,19 +214,19 @@ struct BatchDraft {
         return Division.who(user: fields[id]?.userID, device: id)
     }
 
-    /// What becomes of a pair that is not to be disturbed: what cannot be sent in time when it may be is late already.
-    private func result(of decision: Suppressions.Decision, _ position: Int, _ event: EventRow) -> PairResult {
+    /// What becomes of a delivery that is not to be disturbed: what cannot be sent in time when it may be is late already.
+    private func result(of decision: Suppressions.Decision, _ position: Int, _ event: EventRow) -> DeliveryResult {
         switch decision {
-        case .drop(let outcome): return PairResult(position: Int32(position), outcome: outcome)
+        case .drop(let outcome): return DeliveryResult(position: Int32(position), outcome: outcome)
         case .hold(let until, let outcome):
             guard until < verdicts.deadline(of: event).at else {
-                return PairResult(
+                return DeliveryResult(
                     position: Int32(position),
                     outcome: outcome == .heldQuiet ? .expiredQuiet : .expiredSnoozed
                 )
             }
             let again = FollowUp.again(at: until, history: batch.history.held, target: batch.target)
-            return PairResult(position: Int32(position), outcome: outcome, followUp: again)
+            return DeliveryResult(position: Int32(position), outcome: outcome, followUp: again)
         }
     }
 
@@ -243,25 +243,25 @@ struct BatchDraft {
     }
 
     /// Decides the one request for an audience that the provider manages: there is no device.
-    private mutating func decideNative(_ position: Int, _ audience: NativeAudience, eventID: Int64) -> PairResult? {
+    private mutating func decideNative(_ position: Int, _ audience: NativeAudience, eventID: Int64) -> DeliveryResult? {
         guard let event = events[eventID] else {
-            return PairResult(position: Int32(position), outcome: .expired)
+            return DeliveryResult(position: Int32(position), outcome: .expired)
         }
         let context = verdicts.renderContext(of: event)
         do throws(RenderProblem) {
             let native = try audience.target(context)
             let push = try rule.compiled.render(context, to: native)
             guard let address = provider?.address(of: native, as: identity) else {
-                return PairResult(position: Int32(position), outcome: .refused)
+                return DeliveryResult(position: Int32(position), outcome: .refused)
             }
             return add(position, .variant(add(push, event)), token: native.value, address: address, registeredAt: 0)
         } catch {
             note(error, event)
-            return PairResult(position: Int32(position), outcome: .refused)
+            return DeliveryResult(position: Int32(position), outcome: .refused)
         }
     }
 
-    /// Adds a pair to those that are sent.
+    /// Adds a delivery to those that are sent.
     private mutating func add(
         _ position: Int,
         _ rendered: Rendered,
@@ -270,9 +270,9 @@ struct BatchDraft {
         registeredAt: Microseconds,
         user: String? = nil,
         doubtedBy: Int32? = nil
-    ) -> PairResult? {
+    ) -> DeliveryResult? {
         switch rendered {
-        case .decided(let outcome): return PairResult(position: Int32(position), outcome: outcome)
+        case .decided(let outcome): return DeliveryResult(position: Int32(position), outcome: outcome)
         case .variant(let variant):
             let id = DeliveryID(
                 event: EventID(rawValue: batch.eventID(at: position)),
@@ -280,8 +280,8 @@ struct BatchDraft {
                 ruleID: Int64(rule.ruleID),
                 deviceID: batch.deviceIDs[position]
             )
-            pairs.append(
-                PreparedPair(
+            deliveries.append(
+                PreparedDelivery(
                     position: Int32(position),
                     variant: variant,
                     token: token,

@@ -15,10 +15,10 @@ struct BatchPreparer {
     /// Gives badge counts for rules that ask for them; nil for none.
     var badges: BadgeReader?
 
-    /// A batch ready to be sent, and what is already decided about its pairs.
+    /// A batch ready to be sent, and what is already decided about its deliveries.
     struct Prepared {
         let batch: PreparedBatch
-        let decided: [PairResult]
+        let decided: [DeliveryResult]
         /// What the log says of what is decided; empty unless it says everything.
         var lines: [DeliveryLine] = []
     }
@@ -123,7 +123,7 @@ struct BatchPreparer {
         return try Suppressions(of: batch, by: suppressions, now: context.lease.databaseNow, said: said, on: connection)
     }
 
-    /// What the log says of the pairs that are decided; nothing unless it says everything.
+    /// What the log says of the deliveries that are decided; nothing unless it says everything.
     private func lines(
         about one: Prepared,
         events: [Int64: EventRow],
@@ -187,7 +187,7 @@ extension EventRow {
     ///   - ttl: the time to live that counts; nil if there is none.
     ///   - begin: whence it runs; nil for when the event was emitted.
     ///   - now: the time by the database, in microseconds since 1970.
-    ///   - history: what was tried before for the pairs it is rendered for.
+    ///   - history: what was tried before for the deliveries it is rendered for.
     /// - Returns: the context, with an empty payload where it is no object.
     func renderContext(
         ttl: Microseconds?,

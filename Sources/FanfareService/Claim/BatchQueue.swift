@@ -14,14 +14,14 @@ struct BatchQueue {
     /// Takes the next batches of one lane, together of one full batch's size: they are read together, since small ones
     /// would otherwise wait for the database one by one.
     ///
-    /// - Parameter pairs: the size of a full batch.
+    /// - Parameter deliveries: the size of a full batch.
     /// - Returns: at least one; nil if none is left.
-    mutating func next(pairs: Int) -> [ClaimedBatch]? {
+    mutating func next(deliveries: Int) -> [ClaimedBatch]? {
         guard let first = batches.first else { return nil }
         var total = 0
         let group = batches.prefix { batch in
             total += batch.deviceIDs.count
-            return batch.lane == first.lane && total <= pairs
+            return batch.lane == first.lane && total <= deliveries
         }
         // A batch may be larger than is configured now.
         let count = max(group.count, 1)

@@ -2,10 +2,10 @@ internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
-/// Asks a rule's caps which pairs of a batch may be sent.
+/// Asks a rule's caps which deliveries of a batch may be sent.
 struct CapTaker {
-    /// A pair that nothing else speaks against.
-    struct Pair {
+    /// A delivery that nothing else speaks against.
+    struct Delivery {
         /// In its batch.
         let position: Int
         let user: String
@@ -15,38 +15,38 @@ struct CapTaker {
     let target: Int16
     /// The caps' names.
     let caps: [String]
-    /// Whether the batch's pairs were tried before.
+    /// Whether the batch's deliveries were tried before.
     let isRetry: Bool
 
-    /// Counts pairs, by user and event.
+    /// Counts deliveries, by user and event.
     ///
     /// - Parameters:
-    ///   - pairs: which.
+    ///   - deliveries: which.
     ///   - connection: outside of a transaction, which would keep others waiting.
     /// - Returns: the positions of those for which a cap is full.
     /// - Throws: what the database says; what was counted by then stays so, and is granted again when it is asked for again.
-    func full(_ pairs: [Pair], on connection: PostgresConnection) throws(PostgresError) -> [Int] {
-        var rounds = CapRounds(pairs, target: target, caps: caps, isRetry: isRetry)
+    func full(_ deliveries: [Delivery], on connection: PostgresConnection) throws(PostgresError) -> [Int] {
+        var rounds = CapRounds(deliveries, target: target, caps: caps, isRetry: isRetry)
         while let take = rounds.next() { rounds.answered(try connection.run(take)) }
         return rounds.full
     }
 }
 
-/// The questions that a batch's pairs need, one after the other: one event of each user at a time.
+/// The questions that a batch's deliveries need, one after the other: one event of each user at a time.
 struct CapRounds {
     private let target: Int16
     private let caps: [String]
     private let isRetry: Bool
-    private var left: [ExactText: [(key: Int64, value: [CapTaker.Pair])]]
+    private var left: [ExactText: [(key: Int64, value: [CapTaker.Delivery])]]
     /// What was asked for last.
-    private var round: [(user: ExactText, event: Int64, pairs: [CapTaker.Pair])] = []
-    /// The positions of pairs for which a cap is full, by the answers so far.
+    private var round: [(user: ExactText, event: Int64, deliveries: [CapTaker.Delivery])] = []
+    /// The positions of deliveries for which a cap is full, by the answers so far.
     private(set) var full: [Int] = []
 
-    init(_ pairs: [CapTaker.Pair], target: Int16, caps: [String], isRetry: Bool = false) {
+    init(_ deliveries: [CapTaker.Delivery], target: Int16, caps: [String], isRetry: Bool = false) {
         (self.target, self.caps, self.isRetry) = (target, caps, isRetry)
-        left = Dictionary(grouping: pairs) { ExactText($0.user) }.mapValues { pairs in
-            Dictionary(grouping: pairs, by: \.event).sorted { $0.key < $1.key }
+        left = Dictionary(grouping: deliveries) { ExactText($0.user) }.mapValues { deliveries in
+            Dictionary(grouping: deliveries, by: \.event).sorted { $0.key < $1.key }
         }
     }
 
@@ -54,7 +54,7 @@ struct CapRounds {
     mutating func next() -> TakeCaps? {
         guard !left.isEmpty else { return nil }
         round = left.compactMap { user, events in
-            events.first.map { (user: user, event: $0.key, pairs: $0.value) }
+            events.first.map { (user: user, event: $0.key, deliveries: $0.value) }
         }
         left = left.mapValues { Array($0.dropFirst()) }.filter { !$0.value.isEmpty }
         return TakeCaps(
@@ -69,6 +69,6 @@ struct CapRounds {
     /// Takes over who was granted what was asked for last.
     mutating func answered(_ users: [String]) {
         let granted = Set(users.map { ExactText($0) })
-        for one in round where !granted.contains(one.user) { full += one.pairs.map(\.position) }
+        for one in round where !granted.contains(one.user) { full += one.deliveries.map(\.position) }
     }
 }

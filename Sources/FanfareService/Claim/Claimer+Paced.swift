@@ -70,7 +70,7 @@ extension Claimer {
         turns.asked(waits, at: Clocks.steady)
     }
 
-    /// Gives back what was charged for pairs that need no request: they are decided, or were sent before the batch was rescued.
+    /// Gives back what was charged for deliveries that need no request: they are decided, or were sent before the batch was rescued.
     ///
     /// What is cancelled so ends at once, and not at the rate.
     func refund(
@@ -83,14 +83,14 @@ extension Claimer {
         let paced = Set(context.gates.open.filter(\.isPaced).map(\.id))
         var counts: [Pace: Int] = [:]
         for batch in prepared.map(\.batch) {
-            let (claimed, count) = (batch.claimed, batch.claimed.deviceIDs.count - batch.pairs.count)
+            let (claimed, count) = (batch.claimed, batch.claimed.deviceIDs.count - batch.deliveries.count)
             guard count > 0, let target = targets[claimed.target] else { continue }
             let own = rates.of(target, in: claimed.queue.lane)
             guard paced.contains(claimed.gate) || !own.isEmpty else { continue }
             counts[Pace(gate: claimed.gate, lane: claimed.queue.lane, rates: own), default: 0] += count
         }
         for (pace, count) in counts.sorted(by: { $0.key < $1.key }) {
-            _ = try connection.runReturningCount(RefundRate(gate: pace.gate, rates: pace.rates, pairs: count))
+            _ = try connection.runReturningCount(RefundRate(gate: pace.gate, rates: pace.rates, deliveries: count))
             work.turns.refunded(pace, at: Clocks.steady)
         }
     }

@@ -52,7 +52,7 @@ final class Claimer: Stage {
                 connection throws(PostgresError) in
                 try giveBack(&work.left, owner: owner, on: connection)
                 try work.doubts.settle(on: connection, logger: context.logger)
-                return try look(for: owner, &work, on: connection)
+                return try check(for: owner, &work, on: connection)
             }
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
@@ -63,7 +63,7 @@ final class Claimer: Stage {
     /// Claims and passes on once.
     ///
     /// - Returns: how long to wait before the next look.
-    private func look(
+    private func check(
         for owner: Int32,
         _ work: inout Work,
         on connection: PostgresConnection
@@ -71,7 +71,7 @@ final class Claimer: Stage {
         if work.floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || context.directory.all.isEmpty {
             context.directory.replace(try connection.run(AllTargets()))
             work.floors.sweep(at: Clocks.steady)
-            let unserved = work.unserved.look(context.directory.all.values, served: pools.roster.serves)
+            let unserved = work.unserved.check(context.directory.all.values, served: pools.roster.serves)
             context.status.unserved(work.unserved.names)
             for target in unserved {
                 context.logger.warning(
@@ -96,12 +96,12 @@ final class Claimer: Stage {
             on: connection
         )
         guard !paced.isEmpty || !others.isEmpty else {
-            let next = try nextLook(of: roster, on: connection)
+            let next = try nextCheck(of: roster, on: connection)
             guard let wait = work.turns.wait(at: Clocks.steady) else { return next }
             return min(next, .microseconds(max(wait, Micros.millisecond)))
         }
         var queue = BatchQueue(paced + others)
-        while let group = queue.next(pairs: context.settings.batchSize) {
+        while let group = queue.next(deliveries: context.settings.batchSize) {
             try passOn(group, to: roster, for: owner, &work, on: connection)
             guard let waiting = queue.lane else { break }
             // A one-off must not wait until all of a broadcast's tokens are read; nor a broadcast until no one-offs come. What has
@@ -110,7 +110,7 @@ final class Claimer: Stage {
             let paced = try claimPaced(of: roster, for: owner, &work, on: connection)
             let others = try claim(urgent, of: roster, beside: paced, for: owner, &work, on: connection).batches
             var first = BatchQueue(paced + others)
-            while let group = first.next(pairs: context.settings.batchSize) {
+            while let group = first.next(deliveries: context.settings.batchSize) {
                 try passOn(group, to: roster, for: owner, &work, on: connection)
             }
         }
@@ -169,7 +169,7 @@ final class Claimer: Stage {
         let open = closed.isEmpty ? group : group.filter { !closed.contains($0) }
         let all = try preparer.prepare(open, owner: owner, on: connection)
         for prepared in all {
-            if prepared.batch.isAtMostOnce && !prepared.batch.pairs.isEmpty {
+            if prepared.batch.isAtMostOnce && !prepared.batch.deliveries.isEmpty {
                 work.held.append(.init(prepared: prepared, roster: roster))
             } else {
                 handover.hand(prepared, to: roster)
@@ -203,7 +203,7 @@ final class Claimer: Stage {
         }
     }
 
-    /// Marks a batch's pairs as attempted, committed before the first request: after a crash they are unknown, never
+    /// Marks a batch's deliveries as attempted, committed before the first request: after a crash they are unknown, never
     /// repeated.
     ///
     /// - Returns: whether the batch is still ours.
@@ -278,7 +278,7 @@ final class Claimer: Stage {
         left = []
     }
 
-    private func nextLook(of roster: SenderRoster, on connection: PostgresConnection) throws(PostgresError) -> Duration
+    private func nextCheck(of roster: SenderRoster, on connection: PostgresConnection) throws(PostgresError) -> Duration
     {
         guard let next = try connection.run(NextDue(places: batchRequests(of: roster).places)).first else {
             return .seconds(1)

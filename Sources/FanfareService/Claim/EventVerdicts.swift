@@ -4,7 +4,7 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// What is decided for all pairs that one batch has of an event.
+/// What is decided for all deliveries that one batch has of an event.
 struct EventVerdicts {
     /// An event that waited longer than this before it was planned waited out an outage.
     private static let backlogAge = Micros.minute
@@ -39,7 +39,7 @@ struct EventVerdicts {
         self.now = now
     }
 
-    /// What became of an event; nil if its pairs are to be sent.
+    /// What became of an event; nil if its deliveries are to be sent.
     mutating func outcome(of id: Int64) -> Outcome? {
         if let outcome = known[id] { return outcome }
         let outcome = freshOutcome(of: id)
@@ -60,7 +60,7 @@ struct EventVerdicts {
         return nil
     }
 
-    /// When an event's pairs are too late.
+    /// When an event's deliveries are too late.
     ///
     /// - Parameters:
     ///   - event: the event.

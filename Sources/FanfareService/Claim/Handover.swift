@@ -10,7 +10,7 @@ struct Handover {
     ///
     /// - Parameters:
     ///   - prepared: a batch that is ours in the database.
-    ///   - window: how much of the room for attempted pairs it holds; 0 unless it promises at most once.
+    ///   - window: how much of the room for attempted deliveries it holds; 0 unless it promises at most once.
     ///   - roster: the pools for which it was rendered.
     func hand(_ prepared: BatchPreparer.Prepared, window: Int = 0, to roster: SenderRoster) {
         // Not when they were decided: what is prepared may be given back, and prepared again.
@@ -18,6 +18,6 @@ struct Handover {
         let opened = RecorderMessage.opened(prepared.batch, decided: prepared.decided, window: window)
         // Without news the recorder sleeps on: it would take the sender's processor.
         recorder.put(opened, isUrgent: opened.bringsNews)
-        if !prepared.batch.pairs.isEmpty { roster.send(prepared.batch) }
+        if !prepared.batch.deliveries.isEmpty { roster.send(prepared.batch) }
     }
 }

@@ -2,7 +2,7 @@ internal import FanfareCore
 internal import FanfareStages
 internal import FanfareStore
 
-/// Prepared batches of rules that promise at most once, until W has room for all their pairs.
+/// Prepared batches of rules that promise at most once, until W has room for all their deliveries.
 ///
 /// Such a batch is marked as attempted as a whole before its first request, and after a crash all that is marked is
 /// unknown, sent or not. So what is marked is bounded by W as what is in flight is; what waits here is not marked, and a
@@ -38,11 +38,11 @@ struct HeldBatches {
     /// The next batch that finds room in W, and the slots it took; nil if all that wait have to wait on.
     ///
     /// What waits before another of its provider goes first, however much room that one needs.
-    func next(in windows: BudgetKeeper) -> (held: Held, window: Int)? {
+    func next(in windows: InFlightBudget) -> (held: Held, window: Int)? {
         var full: Set<ProviderKey> = []
         for held in all where !full.contains(held.batch.share.key) {
             let share = held.batch.share
-            if let window = windows.acquireWhole(held.batch.pairs.count, for: share) { return (held, window) }
+            if let window = windows.acquireWhole(held.batch.deliveries.count, for: share) { return (held, window) }
             full.insert(share.key)
         }
         return nil

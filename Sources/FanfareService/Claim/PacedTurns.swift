@@ -19,7 +19,7 @@ struct PacedTurns {
     /// How often more urgent lanes may be given something before the last one has its turn.
     private static let patience = 19
 
-    private var looks: [Pace: Microseconds] = [:]
+    private var dueAt: [Pace: Microseconds] = [:]
     /// What gave something last, in each lane.
     private var last: [Lane: Pace] = [:]
     /// How often others have given something since the last lane did.
@@ -38,8 +38,8 @@ struct PacedTurns {
     /// - Returns: those to ask what waits for.
     mutating func toAsk(of paces: some Collection<Pace>, at now: Microseconds) -> [Pace] {
         let there = Set(paces)
-        looks = looks.filter { there.contains($0.key) }
-        let unknown = there.filter { looks[$0] == nil }.sorted()
+        dueAt = dueAt.filter { there.contains($0.key) }
+        let unknown = there.filter { dueAt[$0] == nil }.sorted()
         areUnknown = !unknown.isEmpty
         isAsked = areUnknown && askedAt.map { now - $0 >= Self.interval } ?? true
         return isAsked ? unknown : []
@@ -48,14 +48,14 @@ struct PacedTurns {
     /// Takes over what was asked: how long until something is due, of each that something waits for.
     mutating func asked(_ waits: [Pace: Microseconds], at now: Microseconds) {
         askedAt = now
-        for (pace, wait) in waits where wait <= 0 { looks[pace] = now }
+        for (pace, wait) in waits where wait <= 0 { dueAt[pace] = now }
         soonest = waits.values.filter { $0 > 0 }.min().map { now + $0 }
     }
 
     /// Those whose turn it is, each lane's beginning behind the one that gave something last, or the first would use up what all have
     /// in common.
     func due(at now: Microseconds) -> [Pace] {
-        let due = looks.filter { $0.value <= now }.keys.sorted()
+        let due = dueAt.filter { $0.value <= now }.keys.sorted()
         let lanes = Lane.allCases.map { lane in
             let here = due.filter { $0.lane == lane }
             guard let last = last[lane] else { return here }
@@ -76,23 +76,23 @@ struct PacedTurns {
             last[pace.lane] = pace
             passedBy = pace.lane == Lane.allCases.last ? 0 : passedBy + 1
         }
-        looks[pace] = wait.map { now + min($0, Self.longest) }
+        dueAt[pace] = wait.map { now + min($0, Self.longest) }
     }
 
     /// Notes that there was no room for what may wait.
     mutating func hadNoRoom(_ pace: Pace, at now: Microseconds) {
-        looks[pace] = now + Self.roomDelay
+        dueAt[pace] = now + Self.roomDelay
     }
 
     /// Notes that less was used up than was charged.
     mutating func refunded(_ pace: Pace, at now: Microseconds) {
-        looks[pace] = now
+        dueAt[pace] = now
     }
 
     /// How long until the next look has something to do; nil if that is not known.
     func wait(at now: Microseconds) -> Microseconds? {
         let ask = !areUnknown ? nil : isAsked ? soonest : askedAt.map { $0 + Self.interval }
-        return (looks.values.min().map { min($0, ask ?? $0) } ?? ask).map { max($0 - now, 0) }
+        return (dueAt.values.min().map { min($0, ask ?? $0) } ?? ask).map { max($0 - now, 0) }
     }
 
     /// Knows nothing of any: gates or rates changed.

@@ -20,7 +20,7 @@ typealias AppIdentity = [PushProvider: ProviderIdentity]
 
 /// A claimed batch, rendered and with tokens: all that sending needs.
 ///
-/// Never changes; what becomes of its pairs is kept by the recorder.
+/// Never changes; what becomes of its deliveries is kept by the recorder.
 final class PreparedBatch: Sendable {
     let claimed: ClaimedBatch
     let owner: Int32
@@ -30,10 +30,10 @@ final class PreparedBatch: Sendable {
     /// The same app's target in the other environment.
     let otherTarget: Int16?
     let variants: [PushVariant]
-    let pairs: [PreparedPair]
-    /// Whether the token of any pair was called bad for another push.
+    let deliveries: [PreparedDelivery]
+    /// Whether the token of any delivery was called bad for another push.
     let hasDoubted: Bool
-    /// Why pairs are refused that are decided already, by event: names and sizes, no data.
+    /// Why deliveries are refused that are decided already, by event: names and sizes, no data.
     let refusals: [Int64: String]
     /// The tokens of devices that nothing can be sent to, by position: evidence names them.
     let damaged: [Int32: String]
@@ -50,7 +50,7 @@ final class PreparedBatch: Sendable {
         target: Target,
         otherTarget: Int16?,
         variants: [PushVariant],
-        pairs: [PreparedPair],
+        deliveries: [PreparedDelivery],
         refusals: [Int64: String] = [:],
         damaged: [Int32: String] = [:],
         askedAt: Int? = nil,
@@ -63,8 +63,8 @@ final class PreparedBatch: Sendable {
         self.target = target
         self.otherTarget = otherTarget
         self.variants = variants
-        self.pairs = pairs
-        hasDoubted = pairs.contains { $0.doubtedBy != nil }
+        self.deliveries = deliveries
+        hasDoubted = deliveries.contains { $0.doubtedBy != nil }
         self.refusals = refusals
         self.damaged = damaged
         self.askedAt = askedAt
@@ -72,28 +72,30 @@ final class PreparedBatch: Sendable {
     }
 
     /// Whether a user of its app may want something else since it was prepared.
-    func isOutdated(_ preferences: PreferenceBoard) -> Bool {
+    func isOutdated(_ preferences: PreferenceVersions) -> Bool {
         askedAt.map { $0 != preferences.version(of: target.app) } ?? false
     }
 
-    /// Whose part of W its pairs take.
+    /// Whose part of W its deliveries take.
     var share: BudgetShare {
         BudgetShare(key: ProviderKey(app: target.app, provider: target.provider), lane: lane)
     }
 
-    /// The APNs topic that a pair is for; nil at other providers.
-    func topic(of pair: PreparedPair) -> String? { variants[Int(pair.variant)].push.topic }
+    /// The APNs topic that a delivery is for; nil at other providers.
+    func topic(of delivery: PreparedDelivery) -> String? { variants[Int(delivery.variant)].push.topic }
 
-    /// Which push a pair is.
-    func place(of pair: PreparedPair) -> BatchPosition { BatchPosition(batch: claimed.id, position: pair.position) }
+    /// Which push a delivery is.
+    func place(of delivery: PreparedDelivery) -> BatchPosition {
+        BatchPosition(batch: claimed.id, position: delivery.position)
+    }
 
-    /// The device that a pair is for.
-    func device(of pair: PreparedPair) -> Int64 { claimed.deviceIDs[Int(pair.position)] }
+    /// The device that a delivery is for.
+    func device(of delivery: PreparedDelivery) -> Int64 { claimed.deviceIDs[Int(delivery.position)] }
 
-    /// What may keep a pair back: its topic, and where it goes.
-    func scopes(of pair: PreparedPair) -> [BreakerScope] {
-        guard pair.address.origin == nil, let topic = topic(of: pair) else { return [pair.address.scope] }
-        return [.topic(topic), pair.address.scope]
+    /// What may keep a delivery back: its topic, and where it goes.
+    func scopes(of delivery: PreparedDelivery) -> [BreakerScope] {
+        guard delivery.address.origin == nil, let topic = topic(of: delivery) else { return [delivery.address.scope] }
+        return [.topic(topic), delivery.address.scope]
     }
 
     /// The environment that the devices are registered in, whichever they are sent to: what is said against their tokens
@@ -107,13 +109,13 @@ final class PreparedBatch: Sendable {
     var isAtMostOnce: Bool { rule.compiled.definition.delivery == .atMostOnce }
 }
 
-/// What became of one pair, and what follows.
-struct PairResult: Sendable {
+/// What became of one delivery, and what follows.
+struct DeliveryResult: Sendable {
     let position: Int32
     let outcome: Outcome
     var followUp: FollowUp?
 
-    /// Something became of a pair.
+    /// Something became of a delivery.
     init(position: Int32, outcome: Outcome, followUp: FollowUp? = nil) {
         (self.position, self.outcome, self.followUp) = (position, outcome, followUp)
     }
@@ -124,7 +126,7 @@ struct PairResult: Sendable {
     }
 }
 
-/// What is done for a pair beside recording its outcome.
+/// What is done for a delivery beside recording its outcome.
 enum FollowUp: Sendable {
     /// Another attempt, not before a time (database clock), judged with a history, in a target.
     case again(at: Microseconds, history: RetryHistory, target: Int16)

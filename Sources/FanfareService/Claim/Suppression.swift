@@ -4,9 +4,9 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// What is decided about pairs of one batch by what their users want, and by the time of day where they are.
+/// What is decided about deliveries of one batch by what their users want, and by the time of day where they are.
 struct Suppressions {
-    /// What is decided about one pair.
+    /// What is decided about one delivery.
     enum Decision: Equatable {
         /// It is not sent.
         case drop(Outcome)
@@ -40,12 +40,12 @@ struct Suppressions {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         self.init(
-            try connection.run(Self.look(at: batch, by: suppressions, now: now)),
+            try connection.run(Self.query(at: batch, by: suppressions, now: now)),
             askedAt: suppressions.category == nil ? nil : said
         )
     }
 
-    /// Takes over what was found out about a batch's pairs.
+    /// Takes over what was found out about a batch's deliveries.
     ///
     /// - Parameters:
     ///   - rows: all that was found.
@@ -62,7 +62,7 @@ struct Suppressions {
     ///   - suppressions: whom its rule does not disturb.
     ///   - now: the time by the database, in microseconds since 1970.
     /// - Returns: the statement.
-    static func look(at batch: ClaimedBatch, by suppressions: RuleSuppressions, now: Microseconds) -> FetchSuppressions
+    static func query(at batch: ClaimedBatch, by suppressions: RuleSuppressions, now: Microseconds) -> FetchSuppressions
     {
         FetchSuppressions(
             deviceIDs: batch.deviceIDs,
@@ -74,19 +74,19 @@ struct Suppressions {
         )
     }
 
-    /// What is decided about a pair; nil if nothing is.
+    /// What is decided about a delivery; nil if nothing is.
     ///
-    /// - Parameter position: the pair's in its batch.
+    /// - Parameter position: the delivery's in its batch.
     subscript(position: Int) -> Decision? { decisions[position] }
 
-    /// Decides pairs about which nothing is decided.
+    /// Decides deliveries about which nothing is decided.
     mutating func drop(_ positions: [Int], as outcome: Outcome) {
         for position in positions { decisions[position] = .drop(outcome) }
     }
 }
 
 extension SuppressionRow {
-    /// What follows from it, and from what was said of the same pair before: what the user wants comes first, and of two times the
+    /// What follows from it, and from what was said of the same delivery before: what the user wants comes first, and of two times the
     /// later counts.
     fileprivate func decision(beside earlier: Suppressions.Decision?) -> Suppressions.Decision {
         if isOptedOut { return .drop(.optedOut) }

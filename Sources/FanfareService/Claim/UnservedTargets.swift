@@ -22,7 +22,7 @@ struct UnservedTargets {
     ///   - targets: all there are.
     ///   - serves: whether there are credentials for one.
     /// - Returns: one target of each app and provider that is to be told of now, by name.
-    mutating func look(_ targets: some Sequence<Target>, served serves: (Target) -> Bool) -> [Target] {
+    mutating func check(_ targets: some Sequence<Target>, served serves: (Target) -> Bool) -> [Target] {
         var found: [Sender: Target] = [:]
         for target in targets where !serves(target) {
             found[Sender(app: target.app, provider: target.provider)] = target

@@ -86,10 +86,10 @@ final class Controller: Stage {
 /// One control connection's time: one owner number, one lock, one lease.
 private struct Tenure {
     private let context: StageContext
-    private let fuses: FuseKeeper
+    private let fuses: FuseSync
     private let owner: Int32
     private var renewedAt: Microseconds
-    private var lookedAt: Microseconds = 0
+    private var checkedAt: Microseconds = 0
     private var toldAt = Clocks.steady
     private var cancelsSince: String
     private var preferencesSince: String
@@ -99,7 +99,7 @@ private struct Tenure {
 
     init(context: StageContext, on connection: PostgresConnection) throws(PostgresError) {
         self.context = context
-        fuses = FuseKeeper(context: context)
+        fuses = FuseSync(context: context)
         // Before anything is claimed: a fuse that blew before we began holds for us too.
         try fuses.synchronize(on: connection)
         // Before the lease begins: whatever is fetched under it sees what was cancelled until now.
@@ -145,8 +145,8 @@ private struct Tenure {
             toldAt = now
             try context.traffic.write(on: connection, logger: context.logger)
         }
-        if now - lookedAt >= Micros.second {
-            lookedAt = now
+        if now - checkedAt >= Micros.second {
+            checkedAt = now
             try rescue(on: connection)
             try watchLinks(on: connection)
         }
@@ -159,7 +159,7 @@ private struct Tenure {
         if !waiting.isEmpty {
             atWork = Set(try connection.run(SessionsAtWork(backendPIDs: waiting.map(\.backendPID))))
         }
-        for session in links.look(waiting, atWork: atWork) {
+        for session in links.check(waiting, atWork: atWork) {
             context.database.open.abandon(session)
             let waited = (ContinuousClock.now - session.since).inMicroseconds / Micros.millisecond
             context.logger.warning(

@@ -11,7 +11,7 @@ internal import Threading
 struct Pipeline {
     /// The lease: without it nothing is claimed or sent.
     let control: any Stage
-    /// Writes down what became of each pair, and closes batches.
+    /// Writes down what became of each delivery, and closes batches.
     let record: any Stage
     /// Sends; threads of its own for each app and environment.
     let send: any Stage
@@ -44,11 +44,11 @@ struct Pipeline {
         let planner = Planner(context: context, wake: context.bells.plan) {
             LoneClaimer(context: context, pools: senders, recorder: results)
         }
-        let board = QueryBoard()
-        let queries = [false, true].map { QueryPlanner(context: context, board: board, isForSlow: $0) }
+        let costs = QueryCosts()
+        let queries = [false, true].map { QueryPlanner(context: context, costs: costs, isForSlow: $0) }
         plan = queries + [QuarantinePlanner(context: context), planner]
-        let desk = ReadingDesk()
-        schedule = [QueryReader(context: context, desk: desk), Scheduler(context: context, desk: desk)]
+        let running = RunningQuery()
+        schedule = [QueryReader(context: context, running: running), Scheduler(context: context, running: running)]
         maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
         listen = context.settings.listen.isEmpty ? [] : [Listener(context: context)]
         tell = feedback

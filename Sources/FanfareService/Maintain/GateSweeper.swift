@@ -17,7 +17,7 @@ struct GateSweeper {
     private static let interval = 5 * Micros.second
 
     private let context: StageContext
-    private var lookedAt: Microseconds?
+    private var checkedAt: Microseconds?
 
     init(context: StageContext) {
         self.context = context
@@ -36,8 +36,8 @@ struct GateSweeper {
             guard try sweep(gate, until: end, on: connection) else { return false }
         }
         let now = Clocks.steady
-        guard !aborting.isEmpty || lookedAt.map({ now - $0 >= Self.interval }) ?? true else { return true }
-        lookedAt = now
+        guard !aborting.isEmpty || checkedAt.map({ now - $0 >= Self.interval }) ?? true else { return true }
+        checkedAt = now
         let finished = try connection.run(FinishGates())
         if !finished.isEmpty { context.bells.control.ring() }
         return true

@@ -105,7 +105,7 @@ struct Maintenance {
         if try !connection.run(NextQuarantinedEvent()).isEmpty { context.bells.quarantine.ring() }
         if try connection.run(AreQuestionsDue()).first == true { context.ringForQueries() }
         // Before the rules: a campaign that is put into force brings one.
-        try CampaignKeeper(logger: context.logger)
+        try CampaignUpkeep(logger: context.logger)
             .takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
         let areRulesChecked = try RuleChecker(logger: context.logger)
             .check(on: connection, until: Clocks.steady + Self.share)

@@ -11,7 +11,7 @@ internal import Threading
 /// Plans what a round could not: audiences that are rendered, walked slice by slice, made of tokens, or kept by a
 /// provider, and the newest event of rules that supersede.
 ///
-/// Events for an audience by query are left to ``QueryDesk``.
+/// Events for an audience by query are left to ``QueryRunner``.
 ///
 /// Runs in the round's transaction.
 struct AudiencePlanner {

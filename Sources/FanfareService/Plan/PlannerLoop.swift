@@ -125,7 +125,7 @@ struct PlannerLoop {
 
     /// How long to let events gather after a round.
     ///
-    /// Batches of a few pairs would cost more to plan, claim, fetch and close than to send. So the pause grows with what a
+    /// Batches of a few deliveries would cost more to plan, claim, fetch and close than to send. So the pause grows with what a
     /// round costs, and rounds take at most a tenth of the time. After a few events it stays short all the same: what was
     /// dear was the beginning of a broadcast then, or the machine is busy, and a one-off comes next that should not wait.
     static func pause(after taken: Int, cost: Duration) -> Duration {

@@ -73,7 +73,7 @@ final class Slicer: Stage {
     /// A slice that was planned.
     private struct Advance {
         let plan: OpenedPlan
-        /// Whether it has pairs and none of them is due yet.
+        /// Whether it has deliveries and none of them is due yet.
         let isAhead: Bool
     }
 
@@ -112,7 +112,7 @@ final class Slicer: Stage {
         turns.took(plan)
         guard !plan.isCancelled else {
             _ = try connection.runReturningCount(
-                AdvancePlan(plan: plan, cursor: plan.lastDevice, pairs: 0, isCancelled: true)
+                AdvancePlan(plan: plan, cursor: plan.lastDevice, deliveries: 0, isCancelled: true)
             )
             return Advance(plan: plan, isAhead: false)
         }
@@ -121,8 +121,8 @@ final class Slicer: Stage {
         let upper = bound.rows.first?.first.flatMap { $0 }.flatMap { Int64($0) } ?? plan.lastDevice
         let slice = statements.slice(upTo: upper, batchSize: context.settings.batchSize)
         let row = try connection.query(slice.sql, binds: slice.binds).rows.first ?? []
-        let pairs = row.first.flatMap { $0 }.flatMap { Int64($0) } ?? 0
-        _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: upper, pairs: pairs))
-        return Advance(plan: plan, isAhead: pairs > 0 && row.last == "f")
+        let deliveries = row.first.flatMap { $0 }.flatMap { Int64($0) } ?? 0
+        _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: upper, deliveries: deliveries))
+        return Advance(plan: plan, isAhead: deliveries > 0 && row.last == "f")
     }
 }

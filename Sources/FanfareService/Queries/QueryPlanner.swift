@@ -22,7 +22,7 @@ final class QueryPlanner: Stage {
 
     let name: String
     private let context: StageContext
-    private let board: QueryBoard
+    private let costs: QueryCosts
     private let isForSlow: Bool
     private let stopping = StopSignal()
 
@@ -31,12 +31,12 @@ final class QueryPlanner: Stage {
     ///
     /// - Parameters:
     ///   - context: what all stages share.
-    ///   - board: shared by both stages.
+    ///   - costs: shared by both stages.
     ///   - isForSlow: which of the two.
-    init(context: StageContext, board: QueryBoard, isForSlow: Bool) {
+    init(context: StageContext, costs: QueryCosts, isForSlow: Bool) {
         name = Self.names[isForSlow ? 1 : 0]
         self.context = context
-        self.board = board
+        self.costs = costs
         self.isForSlow = isForSlow
     }
 
@@ -49,7 +49,7 @@ final class QueryPlanner: Stage {
 
     func run() {
         let session = Session(context.database.asking(name), of: context, stop: stopping)
-        let desk = QueryDesk(context: context, board: board, isForSlow: isForSlow)
+        let runner = QueryRunner(context: context, costs: costs, isForSlow: isForSlow)
         var workedAt = Clocks.steady
         /// Until the next look; nil while nothing is known to wait.
         var wait: Duration?
@@ -60,18 +60,18 @@ final class QueryPlanner: Stage {
             guard isWoken || wait != nil else {
                 if Clocks.steady - workedAt >= Self.rest {
                     session.close()
-                    desk.close()
+                    runner.close()
                 }
                 continue
             }
             workedAt = Clocks.steady
             let next = session.attempt { connection throws(PostgresError) in
-                try desk.takeTurn(on: connection) ? 0 : try desk.wait(on: connection).map { max($0, Self.nap) }
+                try runner.takeTurn(on: connection) ? 0 : try runner.wait(on: connection).map { max($0, Self.nap) }
             }
             // After an error, which had its pause, it is looked again.
             wait = next.map { $0.map { .microseconds(min($0, Micros.second)) } } ?? .zero
         }
         session.close()
-        desk.close()
+        runner.close()
     }
 }

@@ -18,7 +18,7 @@ struct GrantSettlement {
     /// - Parameter connection: in a transaction.
     /// - Throws: what the database says.
     func run(on connection: PostgresConnection) throws(PostgresError) {
-        // A plan that was made while the table was small reads all of it for each pair.
+        // A plan that was made while the table was small reads all of it for each delivery.
         try connection.setLocally(Self.settings)
         _ = try connection.runReturningCount(statement)
     }
@@ -49,7 +49,7 @@ extension OpenBatch {
     /// Whether its rule has caps.
     var hasCaps: Bool { !batch.rule.compiled.definition.suppressions.caps.isEmpty }
 
-    /// The positions of pairs whose grants are to be corrected, and when they were sent, in milliseconds since 1970; nil where they
+    /// The positions of deliveries whose grants are to be corrected, and when they were sent, in milliseconds since 1970; nil where they
     /// were not.
     ///
     /// By the last answer of the batch, which is later than each request: a cap never lets more through than it may. None where that came

@@ -14,33 +14,33 @@ struct OpenBatch {
     private(set) var undecided: Int
     /// Slots of W that are given back when the outcomes are in the database.
     var slots = 0
-    /// Slots held since its pairs were marked as attempted: no more than are undecided.
+    /// Slots held since its deliveries were marked as attempted: no more than are undecided.
     private(set) var window: Int
     var isDirty = false
     /// Answers that the pruning breaker has not counted yet.
     private var uncounted = PruneCounts()
-    /// Pairs with evidence against their tokens that no fuse has let through yet, as it came.
+    /// Deliveries with evidence against their tokens that no fuse has let through yet, as it came.
     private var unjudged: [Int32] = []
-    /// Pairs that were never submitted and belong to the queue again.
+    /// Deliveries that were never submitted and belong to the queue again.
     private(set) var unsent: Int?
     /// How long nobody is to claim them.
     private(set) var returnDelay: Microseconds = 0
-    /// Why pairs were refused, by event.
+    /// Why deliveries were refused, by event.
     private var refusals: [Int64: String]
-    /// Positions of pairs that move to their device's environment without a request in this batch's environment.
+    /// Positions of deliveries that move to their device's environment without a request in this batch's environment.
     private var unasked: [Int] = []
     /// When its last answers were known, in database time; nil before the first.
     private(set) var answeredAt: Microseconds?
 
-    init(_ batch: PreparedBatch, decided: [PairResult], window: Int = 0) {
+    init(_ batch: PreparedBatch, decided: [DeliveryResult], window: Int = 0) {
         self.batch = batch
         self.window = window
         refusals = batch.refusals
         let count = batch.claimed.deviceIDs.count
         outcomes = batch.claimed.outcomes.isEmpty ? Array(repeating: 0, count: count) : batch.claimed.outcomes
-        undecided = batch.pairs.count
+        undecided = batch.deliveries.count
         if batch.isAtMostOnce {
-            for pair in batch.pairs { outcomes[Int(pair.position)] = Outcome.attempted.rawValue }
+            for delivery in batch.deliveries { outcomes[Int(delivery.position)] = Outcome.attempted.rawValue }
         }
         for result in decided {
             set(result)
@@ -52,7 +52,7 @@ struct OpenBatch {
     var claim: BatchClaim { batch.claimed.claim }
     /// What checkpoints save while the batch is open.
     ///
-    /// A pair that moves without a request is saved as pending, and ``BatchDraft`` decides it again: a saved move
+    /// A delivery that moves without a request is saved as pending, and ``BatchDraft`` decides it again: a saved move
     /// counts as an answer of this environment's provider.
     var record: BatchRecord {
         var saved = outcomes
@@ -60,12 +60,12 @@ struct OpenBatch {
         return BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: saved)
     }
 
-    /// All pairs have a result.
+    /// All deliveries have a result.
     var isComplete: Bool { undecided == 0 }
-    /// Every pair that was submitted has a result, the others go back to the queue.
+    /// Every delivery that was submitted has a result, the others go back to the queue.
     var isLeftOver: Bool { unsent.map { $0 == undecided } ?? false }
 
-    mutating func add(_ results: [PairResult], at answeredAt: Microseconds = 0) {
+    mutating func add(_ results: [DeliveryResult], at answeredAt: Microseconds = 0) {
         undecided -= results.count
         isDirty = true
         self.answeredAt = answeredAt
@@ -79,7 +79,7 @@ struct OpenBatch {
         for position in positions { outcomes[Int(position)] = Outcome.pending.rawValue }
     }
 
-    private mutating func set(_ result: PairResult) {
+    private mutating func set(_ result: DeliveryResult) {
         outcomes[Int(result.position)] = result.outcome.rawValue
         followUps[result.position] = result.followUp
         if result.outcome.isFinalAnswer { uncounted.answers += 1 }
@@ -158,7 +158,7 @@ struct OpenBatch {
         var evidence = TokenEvidence()
         guard followUps.values.contains(where: \.isAboutToken) else { return evidence }
         let tokens = batch.damaged.map { (position: $0.key, token: $0.value) }.sorted { $0.position < $1.position }
-        for (position, token) in batch.pairs.lazy.map({ (position: $0.position, token: $0.token) }) + tokens {
+        for (position, token) in batch.deliveries.lazy.map({ (position: $0.position, token: $0.token) }) + tokens {
             let deviceID = batch.claimed.deviceIDs[Int(position)]
             switch followUps[position] {
             case .prune(let said):
@@ -197,7 +197,7 @@ struct OpenBatch {
         followUps = followUps.filter { !$0.value.isAboutToken }
     }
 
-    /// Notes why a pair of an event was refused.
+    /// Notes why a delivery of an event was refused.
     mutating func explain(_ eventID: Int64, _ why: String) { refusals[eventID] = why }
 
     // MARK: Closing
@@ -218,7 +218,7 @@ struct OpenBatch {
         var counts = [Int64](repeating: 0, count: 256)
         for code in outcomes { counts[Int(code)] += 1 }
         return counts.indices.filter { counts[$0] > 0 }.map {
-            OutcomeTally(batchID: id, outcome: UInt8($0), pairs: counts[$0])
+            OutcomeTally(batchID: id, outcome: UInt8($0), deliveries: counts[$0])
         }
     }
 
@@ -235,8 +235,8 @@ struct OpenBatch {
             let followUp = followUps[Int32(position)] ?? recovered(Int32(position), now: now)
             guard case .again(let at, let history, let target)? = followUp else { continue }
             let delay = Self.bucket(max(0, at - now))
-            // A pair that is held, or was never sent, repeats no request: it waits in its queue, or the retry budget would
-            // slow down a night's pushes. A pair without history is no retry either: it moves to its device's environment
+            // A delivery that is held, or was never sent, repeats no request: it waits in its queue, or the retry budget would
+            // slow down a night's pushes. A delivery without history is no retry either: it moves to its device's environment
             // without a request, or its batch was rescued after a first answer that named the other environment.
             let outcome = Outcome(rawValue: outcomes[position])
             let isHeld = outcome.isHeld || outcome == .retryingNotSent
@@ -248,7 +248,7 @@ struct OpenBatch {
             )
             groups[group, default: []].append(position)
         }
-        // In the order of their first pairs: what is written depends on nothing but the outcomes.
+        // In the order of their first deliveries: what is written depends on nothing but the outcomes.
         return groups.sorted { $0.value[0] < $1.value[0] }.map { group, positions in
             RetryBatch(
                 parentID: id,
@@ -271,8 +271,8 @@ struct OpenBatch {
     }
 }
 
-extension PairResult {
-    /// Whether the pair moves to its device's environment without a request in this batch's environment.
+extension DeliveryResult {
+    /// Whether the delivery moves to its device's environment without a request in this batch's environment.
     fileprivate var isUnasked: Bool {
         guard outcome == .retryingOtherEnvironment, case .again(_, let history, _)? = followUp else { return false }
         return !history.marks.contains(.otherEnvironment)

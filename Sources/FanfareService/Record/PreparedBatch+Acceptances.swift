@@ -13,7 +13,7 @@ extension PreparedBatch {
     ///   - results: of this batch.
     ///   - now: when they were known, in database time.
     ///   - times: where it is counted.
-    func time(_ results: [PairResult], at now: Microseconds, in times: inout AcceptanceTimes) {
+    func time(_ results: [DeliveryResult], at now: Microseconds, in times: inout AcceptanceTimes) {
         guard claimed.gate == 0, !claimed.history.marks.contains(.held) else { return }
         if claimed.eventID != nil {
             guard let event = variants.first?.event else { return }
@@ -22,23 +22,23 @@ extension PreparedBatch {
             return times.count(accepted, of: event, since: begin, at: now, to: target, lane)
         }
         for result in results where result.outcome == .accepted {
-            guard let pair = pair(at: result.position) else { continue }
-            let event = variants[Int(pair.variant)].event
+            guard let delivery = delivery(at: result.position) else { continue }
+            let event = variants[Int(delivery.variant)].event
             let begin = (claimed.dueAt ?? event.createdAt).microseconds
             times.count(1, of: event, since: begin, at: now, to: target, lane)
         }
     }
 
-    /// The pair that is sent for a position; they are in its order.
-    private func pair(at position: Int32) -> PreparedPair? {
+    /// The delivery that is sent for a position; they are in its order.
+    private func delivery(at position: Int32) -> PreparedDelivery? {
         // Mostly all of them are sent.
         let place = Int(position)
-        if place < pairs.count, pairs[place].position == position { return pairs[place] }
-        var (low, high) = (0, min(place, pairs.count))
+        if place < deliveries.count, deliveries[place].position == position { return deliveries[place] }
+        var (low, high) = (0, min(place, deliveries.count))
         while low < high {
             let middle = (low + high) / 2
-            if pairs[middle].position < position { low = middle + 1 } else { high = middle }
+            if deliveries[middle].position < position { low = middle + 1 } else { high = middle }
         }
-        return low < pairs.count && pairs[low].position == position ? pairs[low] : nil
+        return low < deliveries.count && deliveries[low].position == position ? deliveries[low] : nil
     }
 }

@@ -37,7 +37,7 @@ struct RecordCounters {
             guard let batch = batches[tally.batchID]?.batch else { continue }
             let (target, outcome) = (batch.target, Outcome(rawValue: tally.outcome))
             pushes.add(
-                tally.pairs,
+                tally.deliveries,
                 target.app,
                 target.provider,
                 target.environment,
@@ -45,7 +45,7 @@ struct RecordCounters {
                 outcome.metricLabel
             )
             guard outcome.isFailure else { continue }
-            failures.add(tally.pairs, target.app, target.provider, outcome.outcome, outcome.reason)
+            failures.add(tally.deliveries, target.app, target.provider, outcome.outcome, outcome.reason)
         }
     }
 

@@ -24,10 +24,10 @@ struct RecordLedger {
     struct Released {
         /// Of W.
         private(set) var slots: [BudgetShare: Int] = [:]
-        /// Of pairs that were marked as attempted.
+        /// Of deliveries that were marked as attempted.
         private(set) var windows: [BudgetShare: Int] = [:]
 
-        /// Counts what a batch gives back now that only `undecided` pairs of it are not recorded.
+        /// Counts what a batch gives back now that only `undecided` deliveries of it are not recorded.
         fileprivate mutating func add(_ batch: OpenBatch, undecided: Int) {
             let share = batch.batch.share
             if batch.slots > 0 { slots[share, default: 0] += batch.slots }

@@ -10,32 +10,32 @@ internal import Threading
 
 /// What the recorder is told.
 enum RecorderMessage: Sendable {
-    /// A batch was claimed; some of its pairs were decided without a request.
+    /// A batch was claimed; some of its deliveries were decided without a request.
     ///
-    /// Its `window` are the slots it holds since its pairs are marked as attempted.
-    case opened(PreparedBatch, decided: [PairResult], window: Int = 0)
+    /// Its `window` are the slots it holds since its deliveries are marked as attempted.
+    case opened(PreparedBatch, decided: [DeliveryResult], window: Int = 0)
     /// Results of a batch, how many slots of W they give back, and when they were known, in database time.
-    case results(BatchClaim, [PairResult], slots: Int, at: Microseconds = 0)
-    /// Why pairs of an event are refused whose results follow.
+    case results(BatchClaim, [DeliveryResult], slots: Int, at: Microseconds = 0)
+    /// Why deliveries of an event are refused whose results follow.
     case refused(BatchClaim, eventID: Int64, why: String)
-    /// Pairs of a batch that are not sent under this claim: they are for whoever claims it next, not before a delay is over.
+    /// Deliveries of a batch that are not sent under this claim: they are for whoever claims it next, not before a delay is over.
     ///
     /// Comes more than once where some of them were under way.
     case abandoned(BatchClaim, unsent: [Int32], delay: Microseconds = 0)
 
-    /// All pairs of a batch return to the queue.
+    /// All deliveries of a batch return to the queue.
     static func givenBack(_ batch: PreparedBatch) -> RecorderMessage {
-        .abandoned(batch.claimed.claim, unsent: batch.pairs.map(\.position))
+        .abandoned(batch.claimed.claim, unsent: batch.deliveries.map(\.position))
     }
 
     /// Whether there is something to write down; not where a batch was opened and all of it is still to be sent.
     var bringsNews: Bool {
         guard case .opened(let batch, let decided, _) = self else { return true }
-        return !decided.isEmpty || batch.pairs.isEmpty
+        return !decided.isEmpty || batch.deliveries.isEmpty
     }
 }
 
-/// Writes down what became of each pair: checkpoints while a batch is in flight, one statement to close it.
+/// Writes down what became of each delivery: checkpoints while a batch is in flight, one statement to close it.
 ///
 /// Runs what ``RecordLedger`` decides.
 final class Recorder: Stage {

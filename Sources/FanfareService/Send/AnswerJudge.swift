@@ -30,32 +30,32 @@ struct AnswerJudge {
     }
 
     /// Judges an answer, and logs what is wrong with the sender.
-    func verdict(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch, generation: Int) -> Verdict {
-        let verdict = judge(answer, pair: pair, batch: batch)
+    func verdict(_ answer: PushAnswer, delivery: PreparedDelivery, batch: PreparedBatch, generation: Int) -> Verdict {
+        let verdict = judge(answer, delivery: delivery, batch: batch)
         switch verdict.disposition {
         case .renewCredential:
-            guard blame(pair, of: batch, pair.address.scope) else { return alone(verdict) }
-            renew(generation, scope: pair.address.scope, after: answer, verdict)
+            guard blame(delivery, of: batch, delivery.address.scope) else { return alone(verdict) }
+            renew(generation, scope: delivery.address.scope, after: answer, verdict)
         case .retry(let retry) where retry.scope == .credential && retry.floor > 0:
             // A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
             let why = BreakerReason(verdict.outcome, in: words(answer))
-            shared.breakers.hold(pair.address.scope, for: retry.floor, at: Clocks.steady, because: why)
+            shared.breakers.hold(delivery.address.scope, for: retry.floor, at: Clocks.steady, because: why)
         case .pause(let reach):
-            let topic = reach == .topic ? batch.topic(of: pair) : nil
-            let scope = topic.map(BreakerScope.topic) ?? pair.address.scope
-            guard blame(pair, of: batch, scope) else { return alone(verdict) }
+            let topic = reach == .topic ? batch.topic(of: delivery) : nil
+            let scope = topic.map(BreakerScope.topic) ?? delivery.address.scope
+            guard blame(delivery, of: batch, scope) else { return alone(verdict) }
             // A credential or a topic that is wrong is wrong for the next push too: probes find out when it is mended.
             let why = BreakerReason(verdict.outcome, in: words(answer))
             shared.breakers.refused(scope, at: Clocks.steady, because: why)
-            tell(.error, "the provider refuses this configuration", answer, verdict, pair: pair, batch: batch)
+            tell(.error, "the provider refuses this configuration", answer, verdict, delivery: delivery, batch: batch)
         case .callOperator:
             let message: Logger.Message = "the provider refuses this configuration for some devices"
-            tell(.error, message, answer, verdict, pair: pair, batch: batch)
+            tell(.error, message, answer, verdict, delivery: delivery, batch: batch)
         default: break
         }
         if verdict.isUnrecognized {
             let message: Logger.Message = "unrecognized provider response; classified by HTTP status"
-            tell(.warning, message, answer, verdict, pair: pair, batch: batch)
+            tell(.warning, message, answer, verdict, delivery: delivery, batch: batch)
         }
         return verdict
     }
@@ -67,16 +67,16 @@ struct AnswerJudge {
     }
 
     /// What is recorded, and what the close of the batch does.
-    func result(_ verdict: Verdict, pair: PreparedPair, batch: PreparedBatch) -> PairResult {
+    func result(_ verdict: Verdict, delivery: PreparedDelivery, batch: PreparedBatch) -> DeliveryResult {
         // No clock is read for it and no random number drawn, which is a system call each.
         if verdict.outcome == .accepted && !batch.claimed.history.marks.contains(.otherEnvironment) {
-            guard pair.doubtedBy != nil else { return PairResult(acceptedAt: pair.position) }
-            return PairResult(position: pair.position, outcome: .accepted, followUp: .trusted)
+            guard delivery.doubtedBy != nil else { return DeliveryResult(acceptedAt: delivery.position) }
+            return DeliveryResult(position: delivery.position, outcome: .accepted, followUp: .trusted)
         }
         let decision = schedule.decide(
             verdict,
             history: batch.claimed.history,
-            deadline: batch.variants[Int(pair.variant)].deadline,
+            deadline: batch.variants[Int(delivery.variant)].deadline,
             now: context.lease.databaseNow,
             random: Clocks.unitRandom
         )
@@ -85,69 +85,73 @@ struct AnswerJudge {
             var target = batch.target.id
             if case .tryOtherEnvironment(let otherwise) = verdict.disposition {
                 guard let other = context.directory.otherEnvironment(of: batch.target) else {
-                    return PairResult(position: pair.position, outcome: otherwise)
+                    return DeliveryResult(position: delivery.position, outcome: otherwise)
                 }
                 target = other
             }
-            return PairResult(
-                position: pair.position,
+            return DeliveryResult(
+                position: delivery.position,
                 outcome: outcome,
                 followUp: .again(at: at, history: history, target: target)
             )
         case .final(let outcome):
             if case .prune(let evidence) = verdict.disposition {
-                if evidence.mayBlameMessage, pair.doubtedBy ?? batch.rule.ruleID == batch.rule.ruleID {
-                    return PairResult(position: pair.position, outcome: outcome.keepingDevice, followUp: .doubted)
+                if evidence.mayBlameMessage, delivery.doubtedBy ?? batch.rule.ruleID == batch.rule.ruleID {
+                    return DeliveryResult(
+                        position: delivery.position,
+                        outcome: outcome.keepingDevice,
+                        followUp: .doubted
+                    )
                 }
-                return PairResult(position: pair.position, outcome: outcome, followUp: .prune(evidence))
+                return DeliveryResult(position: delivery.position, outcome: outcome, followUp: .prune(evidence))
             }
             let isMove = outcome == .accepted && batch.claimed.history.marks.contains(.otherEnvironment)
-            return PairResult(position: pair.position, outcome: outcome, followUp: isMove ? .moved : nil)
+            return DeliveryResult(position: delivery.position, outcome: outcome, followUp: isMove ? .moved : nil)
         }
     }
 
-    /// Logs what is recorded of a pair after an answer.
-    func log(_ answer: PushAnswer, _ result: PairResult, pair: PreparedPair, batch: PreparedBatch) {
+    /// Logs what is recorded of a delivery after an answer.
+    func log(_ answer: PushAnswer, _ result: DeliveryResult, delivery: PreparedDelivery, batch: PreparedBatch) {
         let outcome = result.outcome
         guard deliveryLogging == .all || deliveryLogging == .failures && outcome != .accepted else { return }
         let message: Logger.Message = outcome == .accepted ? "push accepted" : "push not accepted"
-        tell(.info, message, answer, outcome, isRecorded: true, pair: pair, batch: batch)
+        tell(.info, message, answer, outcome, isRecorded: true, delivery: delivery, batch: batch)
     }
 
     private var target: Target { shared.settings.target }
 
-    private func judge(_ answer: PushAnswer, pair: PreparedPair, batch: PreparedBatch) -> Verdict {
+    private func judge(_ answer: PushAnswer, delivery: PreparedDelivery, batch: PreparedBatch) -> Verdict {
         let fate: UnansweredFate
         switch answer.fate {
         case .answered:
             if answer.status == 200 && !shared.hasManyOrigins { return .accepted }
-            return shared.settings.pool.access.verdict(answer, in: attempt(pair, of: batch)).naming(
+            return shared.settings.pool.access.verdict(answer, in: attempt(delivery, of: batch)).naming(
                 status: Int(answer.status)
             )
         case .notSent where answer.cause == .forbidden: fate = .forbidden
         case .notSent: fate = .notSent
         case .notProcessed:
             let access = shared.settings.pool.access
-            if let told = access.verdict(onGoodbye: answer.body, in: attempt(pair, of: batch)) { return told }
+            if let told = access.verdict(onGoodbye: answer.body, in: attempt(delivery, of: batch)) { return told }
             fate = .notProcessed
         case .ambiguous: fate = .ambiguous
         }
         return Verdict(fate: fate, atMostOnce: batch.isAtMostOnce)
     }
 
-    private func attempt(_ pair: PreparedPair, of batch: PreparedBatch) -> AttemptContext {
+    private func attempt(_ delivery: PreparedDelivery, of batch: PreparedBatch) -> AttemptContext {
         AttemptContext(
             history: batch.claimed.history,
-            registeredAt: pair.registeredAt,
+            registeredAt: delivery.registeredAt,
             answeredAt: context.lease.databaseNow,
-            plannedAt: batch.variants[Int(pair.variant)].event.plannedAt.microseconds,
-            hasOwnTopic: batch.variants[Int(pair.variant)].push.hasOwnTopic
+            plannedAt: batch.variants[Int(delivery.variant)].event.plannedAt.microseconds,
+            hasOwnTopic: batch.variants[Int(delivery.variant)].push.hasOwnTopic
         )
     }
 
     /// Whether a refusal is the sender's, and not one push's alone.
-    private func blame(_ pair: PreparedPair, of batch: PreparedBatch, _ scope: BreakerScope) -> Bool {
-        shared.breakers.blames(scope, push: batch.place(of: pair))
+    private func blame(_ delivery: PreparedDelivery, of batch: PreparedBatch, _ scope: BreakerScope) -> Bool {
+        shared.breakers.blames(scope, push: batch.place(of: delivery))
     }
 
     /// Ends a push that is refused where others are accepted.
@@ -178,10 +182,10 @@ struct AnswerJudge {
         _ message: Logger.Message,
         _ answer: PushAnswer,
         _ verdict: Verdict,
-        pair: PreparedPair,
+        delivery: PreparedDelivery,
         batch: PreparedBatch
     ) {
-        tell(level, message, answer, verdict.outcome, isRecorded: false, pair: pair, batch: batch)
+        tell(level, message, answer, verdict.outcome, isRecorded: false, delivery: delivery, batch: batch)
     }
 
     /// Writes a line about one push; unless every push is to have one, only so many of a kind.
@@ -193,14 +197,14 @@ struct AnswerJudge {
         _ answer: PushAnswer,
         _ outcome: Outcome,
         isRecorded: Bool,
-        pair: PreparedPair,
+        delivery: PreparedDelivery,
         batch: PreparedBatch
     ) {
         guard context.logger.logLevel <= level else { return }
         if deliveryLogging != .all {
             guard context.frequentLines.admit(batch.kind(level, message, outcome)) else { return }
         }
-        var metadata = metadata(answer, outcome, pair: pair, batch: batch)
+        var metadata = metadata(answer, outcome, delivery: delivery, batch: batch)
         if !isRecorded { metadata[.outcome] = nil }
         context.logger.log(level: level, message, metadata: metadata)
     }
@@ -213,10 +217,10 @@ struct AnswerJudge {
     private func metadata(
         _ answer: PushAnswer,
         _ outcome: Outcome,
-        pair: PreparedPair,
+        delivery: PreparedDelivery,
         batch: PreparedBatch
     ) -> Logger.Metadata {
-        var metadata = batch.line(about: pair, outcome).metadata(now: context.lease.databaseNow)
+        var metadata = batch.line(about: delivery, outcome).metadata(now: context.lease.databaseNow)
         if answer.status != 0 { metadata[.status] = "\(answer.status)" }
         if !answer.detail.isEmpty { metadata[.error] = "\(answer.detail)" }
         // Without an answer the detail says more, and the reason with it.

@@ -8,10 +8,10 @@ internal import Logging
 internal import PostgresClient
 internal import PushCrypto
 
-/// What the log says of one pair's attempt, whoever decided what became of it.
+/// What the log says of one delivery's attempt, whoever decided what became of it.
 struct DeliveryLine {
     let batch: PreparedBatch
-    /// Where the pair stands in the batch.
+    /// Where the delivery stands in the batch.
     let position: Int
     let outcome: Outcome
     /// Nil if the log of events has it no more.
@@ -58,15 +58,15 @@ extension PreparedBatch {
         )
     }
 
-    /// What the log says of a pair that was to be sent.
-    func line(about pair: PreparedPair, _ outcome: Outcome) -> DeliveryLine {
+    /// What the log says of a delivery that was to be sent.
+    func line(about delivery: PreparedDelivery, _ outcome: Outcome) -> DeliveryLine {
         DeliveryLine(
             batch: self,
-            position: Int(pair.position),
+            position: Int(delivery.position),
             outcome: outcome,
-            event: variants[Int(pair.variant)].event,
-            token: pair.token,
-            user: pair.user
+            event: variants[Int(delivery.variant)].event,
+            token: delivery.token,
+            user: delivery.user
         )
     }
 }

@@ -86,24 +86,24 @@ final class Sender: Sendable {
             return
         }
         pool.hasStarted(self)
-        var desk = SenderDesk(
+        var state = SenderState(
             shared: shared,
             context: context,
             recorder: recorder,
             transport: made.transport,
             writer: made.writer
         )
-        desk.name = name
-        desk.whenBlocked = { [weak self] in self?.wake() }
+        state.name = name
+        state.whenBlocked = { [weak self] in self?.wake() }
         var lastBusy = Clocks.steady
         while let batches = inbox.take(timeout: .zero) {
             context.pulses.beat(name)
-            desk.accept(batches)
-            desk.turn()
+            state.accept(batches)
+            state.turn()
             let now = Clocks.steady
-            if desk.isIdle { pool.isIdle(self, for: now - lastBusy) } else { lastBusy = now }
+            if state.isIdle { pool.isIdle(self, for: now - lastBusy) } else { lastBusy = now }
         }
-        desk.drain()
+        state.drain()
     }
 
     /// Makes transport and writer on the sender's own thread: only a running sender holds descriptors.

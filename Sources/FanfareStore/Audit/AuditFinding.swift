@@ -9,7 +9,7 @@ package enum AuditCheck: String, CaseIterable, Sendable {
     case overdueBatches = "overdue_batches"
     /// Large audiences whose expansion stands still.
     case stalledPlans = "stalled_plans"
-    /// Closed batches whose pairs and outcomes do not add up.
+    /// Closed batches whose deliveries and outcomes do not add up.
     case unbalancedBatches = "unbalanced_batches"
 
     /// How long a finding stands that cannot be looked at again, in seconds: whoever is asleep now shall see it.
@@ -91,31 +91,31 @@ extension AuditFinding {
 
 /// A batch that is in the log.
 ///
-/// All its pairs are decided, and those to be tried again are in batches of their own. As those are looked at in turn, an
-/// event's planned pairs are then what was decided in the end and what still waits.
+/// All its deliveries are decided, and those to be tried again are in batches of their own. As those are looked at in turn, an
+/// event's planned deliveries are then what was decided in the end and what still waits.
 package struct ClosedBatch: Equatable, Sendable {
     package let id: Int64
     /// Its event, or the first of several.
     package let eventID: Int64
-    package let pairs: Int
+    package let deliveries: Int
     package let outcomes: [UInt8]
     /// The day on which it was closed, since 2020: retry batches are of that day.
     package let closedDay: Int32
 
-    /// Pairs that are to be tried again.
+    /// Deliveries that are to be tried again.
     package var retrying: Int64 {
         Int64(outcomes.count { OutcomeRange(code: $0) == .retrying })
     }
 
     /// What does not add up.
     ///
-    /// - Parameter retried: pairs of the batches that hold its next attempts.
+    /// - Parameter retried: deliveries of the batches that hold its next attempts.
     /// - Returns: what it is, in words; nil if all adds up.
     package func imbalance(retried: Int64) -> String? {
-        if outcomes.count != pairs { return "has \(pairs) pairs and \(outcomes.count) outcomes" }
+        if outcomes.count != deliveries { return "has \(deliveries) deliveries and \(outcomes.count) outcomes" }
         let open = outcomes.count { $0 == Outcome.pending.rawValue || $0 == Outcome.attempted.rawValue }
-        if open > 0 { return "was closed with \(open) pairs undecided" }
-        if retrying != retried { return "has \(retrying) pairs to try again, and \(retried) are in retry batches" }
+        if open > 0 { return "was closed with \(open) deliveries undecided" }
+        if retrying != retried { return "has \(retrying) deliveries to try again, and \(retried) are in retry batches" }
         return nil
     }
 }

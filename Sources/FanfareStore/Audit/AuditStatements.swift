@@ -167,9 +167,9 @@ package struct StoreFinding: PostgresStatement {
         stored AS (
             INSERT INTO fanfare.audits AS a (name, found, detail) VALUES ($1, $2, $3)
             ON CONFLICT (name) DO UPDATE SET
-                found = excluded.found, detail = excluded.detail, looked_at = clock_timestamp(),
+                found = excluded.found, detail = excluded.detail, checked_at = clock_timestamp(),
                 since = CASE WHEN (a.found = 0) = (excluded.found = 0) THEN a.since ELSE clock_timestamp() END
-            WHERE excluded.found > 0 OR a.found = 0 OR a.looked_at < clock_timestamp() - $4 * interval '1 second'
+            WHERE excluded.found > 0 OR a.found = 0 OR a.checked_at < clock_timestamp() - $4 * interval '1 second'
             RETURNING found
         )
         SELECT s.found, coalesce((SELECT b.found FROM before AS b), 0) FROM stored AS s

@@ -88,7 +88,7 @@ package struct ClosedBatches: PostgresStatement {
         let batch = ClosedBatch(
             id: try row.int64(2),
             eventID: try row.int64(3),
-            pairs: Int(try row.int32(4)),
+            deliveries: Int(try row.int32(4)),
             outcomes: try row.bytes(5),
             closedDay: try row.int32(6)
         )
@@ -96,11 +96,11 @@ package struct ClosedBatches: PostgresStatement {
     }
 }
 
-/// The pairs in the batches that hold the next attempts of some batches, waiting or done.
+/// The deliveries in the batches that hold the next attempts of some batches, waiting or done.
 ///
 /// Both tables by one snapshot: a batch that is closed just now is in exactly one of them.
-package struct RetriedPairs: PostgresStatement {
-    package static let name = "retried_pairs"
+package struct RetriedDeliveries: PostgresStatement {
+    package static let name = "retried_deliveries"
     package static let sql = """
         SELECT p.id,
             (SELECT coalesce(sum(cardinality(c.device_ids)), 0)::bigint FROM fanfare.batches AS c WHERE c.parent_id = p.id)
@@ -122,7 +122,7 @@ package struct RetriedPairs: PostgresStatement {
         binds.append(batches.map(\.closedDay))
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int64, pairs: Int64) {
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int64, deliveries: Int64) {
         (try row.int64(0), try row.int64(1))
     }
 }

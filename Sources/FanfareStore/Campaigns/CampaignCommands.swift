@@ -2,14 +2,14 @@ package import FanfareCore
 package import PostgresClient
 
 /// What `fanfare.put_campaign` would refuse campaigns for, in their order.
-package struct CampaignFaults: PostgresStatement {
-    package static let name = "campaign_faults"
+package struct CampaignErrors: PostgresStatement {
+    package static let name = "campaign_errors"
     package static let sql = """
         SELECT CASE WHEN p.has_passed THEN 'schedule.at' ELSE f.place END,
             CASE WHEN p.has_passed THEN (r.campaign::jsonb #>> '{schedule,at}') || ' has passed' ELSE f.reason END,
             CASE WHEN p.has_passed THEN 'write a time to come, or leave the schedule out and start it by hand' ELSE f.hint END
         FROM unnest($1::text[]) WITH ORDINALITY AS r (campaign, position)
-        CROSS JOIN LATERAL fanfare.campaign_fault(r.campaign::jsonb) AS f
+        CROSS JOIN LATERAL fanfare.campaign_error(r.campaign::jsonb) AS f
         CROSS JOIN LATERAL (SELECT f.reason IS NULL AND fanfare.has_passed(r.campaign::jsonb) AS has_passed) AS p
         ORDER BY r.position
         """

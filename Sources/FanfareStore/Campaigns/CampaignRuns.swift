@@ -6,13 +6,13 @@ package struct CampaignRun: Sendable {
     package let campaign: String
     package let runID: Int64
     package let eventID: Int64?
-    /// `reading`, `running`, `aborting`, `done`, `aborted` or `failed`.
+    /// `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
     package let state: String
     /// What holds it, for people; nil where nothing does.
     package let hold: String?
     /// Whether its audience is still being walked, so that more will be planned.
     package let isPlanning: Bool
-    /// Pairs of event and device that are planned so far.
+    /// Deliveries that are planned so far.
     package let planned: Int64
     /// Those of them that have their last outcome.
     package let ended: Int64
@@ -20,9 +20,9 @@ package struct CampaignRun: Sendable {
     package let accepted: Int64
     /// Those that were tried and did not arrive; tokens that are gone are none.
     package let failed: Int64
-    /// Pairs a second that may be sent now; nil for as many as can be.
+    /// Deliveries a second that may be sent now; nil for as many as can be.
     package let perSecond: Double?
-    /// Pairs a second that ended in the last minute; nil where none did.
+    /// Deliveries a second that ended in the last minute; nil where none did.
     package let pace: Double?
     /// When it will be through, as it goes now; nil where that is not known.
     package let endsAt: Timestamp?
@@ -30,7 +30,7 @@ package struct CampaignRun: Sendable {
     package let at: Timestamp
 
     /// Whether something of it may still be sent.
-    package var isRunning: Bool { ["reading", "running", "aborting"].contains(state) }
+    package var isRunning: Bool { ["querying", "running", "aborting"].contains(state) }
     /// The type of its event.
     package var eventType: String { "campaign.\(app).\(campaign)" }
 }
@@ -59,7 +59,7 @@ package struct FindCampaignRun: PostgresStatement {
 package struct RunningCampaigns: PostgresStatement {
     package static let name = "running_campaigns"
     package static let sql = """
-        \(CampaignRun.select) WHERE r.state IN ('reading', 'running', 'aborting') ORDER BY r.run_id
+        \(CampaignRun.select) WHERE r.state IN ('querying', 'running', 'aborting') ORDER BY r.run_id
         """
 
     package init() {}
@@ -102,21 +102,21 @@ package struct AttemptCount: Sendable, Equatable {
     package let count: Int64
 }
 
-/// What became of the attempts of a run: a pair that was tried again counts once for each.
+/// What became of the attempts of a run: a delivery that was tried again counts once for each.
 package struct CountAttempts: PostgresStatement {
     package static let name = "count_attempts"
     package static let sql = """
-        SELECT c.outcome, c.reason, sum(t.pairs)::bigint
+        SELECT c.outcome, c.reason, sum(t.deliveries)::bigint
         FROM fanfare.gates AS g
         CROSS JOIN LATERAL (
-            SELECT s.outcome, s.pairs FROM fanfare.gate_stats AS s WHERE s.gate_id = g.id
+            SELECT s.outcome, s.deliveries FROM fanfare.gate_stats AS s WHERE s.gate_id = g.id
             UNION ALL
-            SELECT p.outcome, p.pairs FROM fanfare.stats_pending AS p WHERE p.gate_id = g.id AND p.gate_id <> 0
+            SELECT p.outcome, p.deliveries FROM fanfare.stats_pending AS p WHERE p.gate_id = g.id AND p.gate_id <> 0
         ) AS t
         JOIN fanfare.outcome_codes AS c ON c.code = t.outcome
         WHERE g.run_id = $1::bigint
         GROUP BY c.outcome, c.reason
-        ORDER BY sum(t.pairs) DESC, c.outcome, c.reason
+        ORDER BY sum(t.deliveries) DESC, c.outcome, c.reason
         """
 
     package let run: Int64

@@ -29,7 +29,7 @@ package struct QueryRows {
     ///   - milliseconds: what each bit may take.
     /// - Throws: what the server says.
     package init(
-        of query: Reading.Query,
+        of query: QueryRun.Query,
         for users: [String]?,
         eventID: Int64,
         on connection: PostgresConnection,

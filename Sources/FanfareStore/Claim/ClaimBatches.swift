@@ -45,21 +45,21 @@ package struct ClaimedBatch: Equatable {
     package let gate: Int32
     package let ruleVersion: Int32
     package let attempt: Int16
-    /// What was tried before for these pairs.
+    /// What was tried before for these deliveries.
     package let history: RetryHistory
-    /// The event of a broadcast; nil where the pairs have different ones.
+    /// The event of a broadcast; nil where the deliveries have different ones.
     package let eventID: Int64?
     package let eventIDs: [Int64]
     package let deviceIDs: [Int64]
     /// What a daemon before us had recorded; empty if nothing.
     package let outcomes: [UInt8]
     package let notBefore: Timestamp
-    /// Whence its pairs' time to live runs; nil for when their events were emitted.
+    /// Whence its deliveries' time to live runs; nil for when their events were emitted.
     package let dueAt: Timestamp?
     /// When it was claimed, by the database's clock.
     package let claimedAt: Timestamp
 
-    /// Whether its pairs were sent before, or held up.
+    /// Whether its deliveries were sent before, or held up.
     package var wasTried: Bool { history.attempts > 0 || history.waits > 0 }
 
     /// The lane it waits in.
@@ -68,7 +68,7 @@ package struct ClaimedBatch: Equatable {
     /// Which claim of it this is.
     package var claim: BatchClaim { BatchClaim(batchID: id, leaseToken: leaseToken) }
 
-    /// The event of one pair.
+    /// The event of one delivery.
     package func eventID(at position: Int) -> Int64 {
         eventID ?? eventIDs[position]
     }

@@ -34,7 +34,7 @@ package struct ClaimPaced: PostgresStatement {
             CROSS JOIN LATERAL (SELECT coalesce($9::timestamptz, clock_timestamp()) AS now WHERE l.id IS NOT NULL OFFSET 0) AS t
         ),
         budget AS MATERIALIZED (
-            SELECT max(now) AS now, min(extract(epoch FROM now - next_free)::float8 * per_second) AS pairs,
+            SELECT max(now) AS now, min(extract(epoch FROM now - next_free)::float8 * per_second) AS deliveries,
                 \(RateSQL.portion("min(per_second)")) AS portion
             FROM free
         ),
@@ -50,12 +50,12 @@ package struct ClaimPaced: PostgresStatement {
                 ORDER BY x.not_before, x.id LIMIT w.n
                 FOR UPDATE SKIP LOCKED
             ) AS b
-            WHERE (SELECT pairs > 0 FROM budget)
+            WHERE (SELECT deliveries > 0 FROM budget)
             WINDOW o AS (ORDER BY w.is_retry DESC, b.not_before, b.id)
         ),
         picked AS MATERIALIZED (
             SELECT r.id, r.size FROM ready AS r CROSS JOIN budget AS b
-            WHERE r.upto <= b.pairs OR (r.place = 1 AND b.pairs >= least(r.size, b.portion))
+            WHERE r.upto <= b.deliveries OR (r.place = 1 AND b.deliveries >= least(r.size, b.portion))
         ),
         charged AS (
             UPDATE fanfare.rates AS r
@@ -68,7 +68,7 @@ package struct ClaimPaced: PostgresStatement {
         ),
         -- 4. When the next of what is due can go, and not one small batch after the other; where all of it went, there may be more.
         again AS (
-            SELECT max(f.next_free + (p.size + least(CASE WHEN b.pairs > 0 THEN l.size ELSE b.portion END, b.portion))
+            SELECT max(f.next_free + (p.size + least(CASE WHEN b.deliveries > 0 THEN l.size ELSE b.portion END, b.portion))
                 / f.per_second * interval '1 second' - f.now) AS wait
             FROM free AS f
             CROSS JOIN budget AS b
@@ -76,7 +76,7 @@ package struct ClaimPaced: PostgresStatement {
             CROSS JOIN (
                 SELECT coalesce(sum(size), 0) AS size FROM ready WHERE id NOT IN (SELECT id FROM picked)
             ) AS l
-            WHERE b.pairs <= 0 OR EXISTS (SELECT FROM ready)
+            WHERE b.deliveries <= 0 OR EXISTS (SELECT FROM ready)
         )
         SELECT (extract(epoch FROM a.wait) * 1000000)::bigint, t.* FROM again AS a LEFT JOIN taken AS t ON true
         """

@@ -1,9 +1,9 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Why a pair of a batch is not to be disturbed now; each row tells one reason.
+/// Why a delivery of a batch is not to be disturbed now; each row tells one reason.
 package struct SuppressionRow {
-    /// Of the pair in its batch.
+    /// Of the delivery in its batch.
     package let position: Int
     package let isOptedOut: Bool
     /// Nil unless its category is snoozed now.

@@ -1,14 +1,14 @@
 package import FanfareCore
 package import PostgresClient
 
-/// What a campaign's `audience_sql` said of one pair's user.
+/// What a campaign's `audience_sql` said of one delivery's user.
 package struct VariablesRow {
-    /// Which pair, from 0.
+    /// Which delivery, from 0.
     package let position: Int
     package let variables: JSONObject
 }
 
-/// What was said of the users of pairs, for rules whose messages name it; no row where nothing was.
+/// What was said of the users of deliveries, for rules whose messages name it; no row where nothing was.
 ///
 /// Two look-ups for each, fenced by OFFSET 0, as tokens are read.
 package struct FetchVariables: PostgresStatement {
@@ -32,8 +32,8 @@ package struct FetchVariables: PostgresStatement {
     package let deviceIDs: [Int64]
 
     /// - Parameters:
-    ///   - eventIDs: the event of each pair.
-    ///   - deviceIDs: the device of each pair.
+    ///   - eventIDs: the event of each delivery.
+    ///   - deviceIDs: the device of each delivery.
     package init(eventIDs: [Int64], deviceIDs: [Int64]) {
         (self.eventIDs, self.deviceIDs) = (eventIDs, deviceIDs)
     }

@@ -41,7 +41,7 @@ enum QueueSQL {
         """
     }
 
-    /// How many pairs a batch has at most: of one that waits behind a gate with a rate, what that lets through in a tenth of a second; of
+    /// How many deliveries a batch has at most: of one that waits behind a gate with a rate, what that lets through in a tenth of a second; of
     /// a rate that grows, at its slowest.
     ///
     /// One below twenty a second: what is slower shall not come in bursts either. It fills the queue with small batches, but not
@@ -50,7 +50,7 @@ enum QueueSQL {
     /// - Parameters:
     ///   - limit: the most of any batch.
     ///   - gate: the gate, 0 for none.
-    /// - Returns: an integer, to be asked for once and not for each pair.
+    /// - Returns: an integer, to be asked for once and not for each delivery.
     static func batchSize(_ limit: String, gate: String) -> String {
         """
         least(\(limit), (

@@ -1,4 +1,4 @@
-/// SQL of rates: how many pairs a second are claimed.
+/// SQL of rates: how many deliveries a second are claimed.
 ///
 /// Two figures hold any second to 1.2 times the rate, whoever looks and whenever: what a second itself brings, and what was left
 /// from before it. A look comes when a portion has come free, and may be late by the rest of the credit without losing any of it.
@@ -6,7 +6,7 @@ enum RateSQL {
     /// What has come free and is not used counts for so long.
     static let credit = "interval '200 milliseconds'"
 
-    /// How many pairs a second a rate lets through.
+    /// How many deliveries a second a rate lets through.
     ///
     /// - Parameters:
     ///   - rate: what has the columns of `rates`.
@@ -16,7 +16,7 @@ enum RateSQL {
         "fanfare.rate_at(\(rate).per_second, \(rate).ramp_from, \(rate).ramp_seconds, \(rate).ramp_began_at, \(time))"
     }
 
-    /// The fewest pairs a second that a rate ever lets through: those that its ramp begins with.
+    /// The fewest deliveries a second that a rate ever lets through: those that its ramp begins with.
     ///
     /// - Parameter rate: what has the columns of `rates`.
     /// - Returns: a number.
@@ -35,11 +35,11 @@ enum RateSQL {
         """
     }
 
-    /// How many pairs are claimed at once, where there are as many: what comes free in a tenth of a second.
+    /// How many deliveries are claimed at once, where there are as many: what comes free in a tenth of a second.
     ///
     /// More at once would be bursts, less would be more looks than are worth it.
     ///
     /// - Parameter perSecond: the rate.
-    /// - Returns: a number of pairs, not a whole one.
+    /// - Returns: a number of deliveries, not a whole one.
     static func portion(_ perSecond: String) -> String { "\(perSecond)::float8 / 10" }
 }

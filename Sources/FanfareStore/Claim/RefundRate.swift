@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Gives back to rates what was charged for pairs that no request was made for.
+/// Gives back to rates what was charged for deliveries that no request was made for.
 package struct RefundRate: PostgresStatement {
     package static let name = "refund_rate"
     package static let sql = """
@@ -19,23 +19,23 @@ package struct RefundRate: PostgresStatement {
 
     package let gate: Int32
     package let rates: [Int32]
-    package let pairs: Int64
+    package let deliveries: Int64
 
     /// Gives back.
     ///
     /// - Parameters:
-    ///   - gate: the gate that the pairs waited behind; 0 for none.
+    ///   - gate: the gate that the deliveries waited behind; 0 for none.
     ///   - rates: those that were charged besides the gate's.
-    ///   - pairs: how many pairs.
-    package init(gate: Int32, rates: [Int32] = [], pairs: Int) {
+    ///   - deliveries: how many deliveries.
+    package init(gate: Int32, rates: [Int32] = [], deliveries: Int) {
         self.gate = gate
         self.rates = rates
-        self.pairs = Int64(pairs)
+        self.deliveries = Int64(deliveries)
     }
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(gate)
-        binds.append(pairs)
+        binds.append(deliveries)
         binds.append(rates)
     }
 }

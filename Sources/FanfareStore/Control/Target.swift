@@ -7,7 +7,7 @@ package struct Target: Hashable, Sendable {
     package let app: String
     package let provider: String
     package let environment: String
-    /// The key of `to` (`fcm_topic`, `fcm_condition`, `channel`) where the provider manages the audience: its pairs have no
+    /// The key of `to` (`fcm_topic`, `fcm_condition`, `channel`) where the provider manages the audience: its deliveries have no
     /// device.
     package var nativeKey: String?
 

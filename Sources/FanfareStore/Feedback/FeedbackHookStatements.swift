@@ -3,16 +3,16 @@ package import PostgresClient
 
 /// Where a hook's reading of the numbered batches is.
 package struct FeedbackPlace: Equatable, Sendable {
-    /// Behind all pairs of a batch, however many it has.
+    /// Behind all deliveries of a batch, however many it has.
     package static let wholeBatch = Int16.max
 
     /// The number of a batch of which it may have been told in part; of all before it was told.
     package let number: Int64
-    /// How many pairs of that batch.
-    package let pair: Int16
+    /// How many deliveries of that batch.
+    package let position: Int16
 
-    package init(number: Int64, pair: Int16 = Self.wholeBatch) {
-        (self.number, self.pair) = (number, pair)
+    package init(number: Int64, position: Int16 = Self.wholeBatch) {
+        (self.number, self.position) = (number, position)
     }
 }
 
@@ -49,14 +49,14 @@ package struct FeedbackHookRow: Equatable {
 package struct FeedbackHooks: PostgresStatement {
     package static let name = "feedback_hooks"
     package static let sql = """
-        SELECT h.name, x.codes, x.app, h.number, h.pair, h.until_number, h.until_pair, h.key::text, h.delivery, h.owner,
+        SELECT h.name, x.codes, x.app, h.number, h.position, h.until_number, h.until_position, h.key::text, h.delivery, h.owner,
             h.owner IS NULL OR NOT EXISTS (
                 SELECT FROM fanfare.instances AS i WHERE i.id = h.owner AND i.lease_until > clock_timestamp()),
             h.failures,
             CASE WHEN isfinite(h.retry_at) THEN (extract(epoch FROM h.retry_at - clock_timestamp()) * 1000000)::bigint ELSE 0 END,
             h.ended_at IS NOT NULL, h.seen_at < clock_timestamp() - interval '1 minute',
             EXISTS (SELECT FROM fanfare.feedback AS f WHERE f.number > h.number)
-                OR h.pair < \(FeedbackPlace.wholeBatch) AND EXISTS (SELECT FROM fanfare.feedback AS f WHERE f.number = h.number OFFSET 0)
+                OR h.position < \(FeedbackPlace.wholeBatch) AND EXISTS (SELECT FROM fanfare.feedback AS f WHERE f.number = h.number OFFSET 0)
         FROM fanfare.feedback_cursors AS h JOIN fanfare.feedback_hooks AS x ON x.name = h.name WHERE h.name = ANY ($1)
         """
 
@@ -72,12 +72,12 @@ package struct FeedbackHooks: PostgresStatement {
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FeedbackHookRow {
         var until: FeedbackPlace?
-        if let number = try row.int64(orNil: 5) { until = FeedbackPlace(number: number, pair: try row.int16(6)) }
+        if let number = try row.int64(orNil: 5) { until = FeedbackPlace(number: number, position: try row.int16(6)) }
         return FeedbackHookRow(
             name: try row.string(0),
             codes: try row.int16s(orNil: 1) ?? [],
             app: try row.string(orNil: 2),
-            place: FeedbackPlace(number: try row.int64(3), pair: try row.int16(4)),
+            place: FeedbackPlace(number: try row.int64(3), position: try row.int16(4)),
             until: until,
             key: try row.string(7),
             delivery: try row.int64(8),
@@ -106,13 +106,13 @@ package struct PutFeedbackHook: PostgresStatement {
             ON CONFLICT (name) DO UPDATE SET codes = excluded.codes, app = excluded.app
                 WHERE (x.codes, x.app) IS DISTINCT FROM (excluded.codes, excluded.app)
         )
-        INSERT INTO fanfare.feedback_cursors AS h (name, number, pair)
+        INSERT INTO fanfare.feedback_cursors AS h (name, number, position)
         VALUES ($1, coalesce((SELECT max(f.number) FROM fanfare.feedback AS f), 0), \(FeedbackPlace.wholeBatch))
         ON CONFLICT (name) DO UPDATE SET seen_at = clock_timestamp(),
             -- What is under way would be another thing by the same id.
             delivery = h.delivery + CASE WHEN EXISTS (SELECT FROM changed) THEN 1 ELSE 0 END,
             until_number = CASE WHEN NOT EXISTS (SELECT FROM changed) THEN h.until_number END,
-            until_pair = CASE WHEN NOT EXISTS (SELECT FROM changed) THEN h.until_pair END
+            until_position = CASE WHEN NOT EXISTS (SELECT FROM changed) THEN h.until_position END
         """
 
     package let hook: String
@@ -190,7 +190,7 @@ package struct ForgetFeedback: PostgresStatement {
             UPDATE fanfare.feedback_cursors AS h SET lost = h.lost + f.batches
             FROM (
                 SELECT x.name, count(*) AS batches FROM fanfare.feedback_cursors AS x
-                JOIN picked AS y ON y.number >= x.number + (x.pair = \(FeedbackPlace.wholeBatch))::int
+                JOIN picked AS y ON y.number >= x.number + (x.position = \(FeedbackPlace.wholeBatch))::int
                 GROUP BY x.name
             ) AS f
             WHERE h.name = f.name

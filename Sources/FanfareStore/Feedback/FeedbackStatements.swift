@@ -115,21 +115,21 @@ package struct ReadFeedback: PostgresStatement {
 
     package func bind(to binds: inout PostgresBinds) {
         binds.append(after.number)
-        binds.append(after.pair)
+        binds.append(after.position)
         binds.append(upTo?.number)
-        binds.append(upTo?.pair)
+        binds.append(upTo?.position)
         binds.append(codes)
         binds.append(app)
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FeedbackRow {
         let number = try row.int64(0)
-        guard let pair = try row.int16(orNil: 1) else {
+        guard let position = try row.int16(orNil: 1) else {
             return try row.bool(2) ? .lost(number: number) : .nothing(number: number)
         }
         return .item(
             FeedbackItem(
-                place: FeedbackPlace(number: number, pair: pair),
+                place: FeedbackPlace(number: number, position: position),
                 at: try row.timestamp(3),
                 app: try row.string(4),
                 provider: try row.string(5),
@@ -153,7 +153,7 @@ package struct ReadFeedback: PostgresStatement {
 package struct BeginFeedback: PostgresStatement {
     package static let name = "begin_feedback"
     package static let sql = """
-        UPDATE fanfare.feedback_cursors SET until_number = $4, until_pair = $5
+        UPDATE fanfare.feedback_cursors SET until_number = $4, until_position = $5
         WHERE name = $1 AND owner = $2 AND delivery = $3 AND until_number IS NULL
         """
 
@@ -167,7 +167,7 @@ package struct BeginFeedback: PostgresStatement {
     package func bind(to binds: inout PostgresBinds) {
         delivery.bind(to: &binds)
         binds.append(until.number)
-        binds.append(until.pair)
+        binds.append(until.position)
     }
 }
 
@@ -193,7 +193,7 @@ package struct AdvanceFeedback: PostgresStatement {
     package static let name = "advance_feedback"
     package static let sql = """
         WITH before AS MATERIALIZED (SELECT failures, lost FROM fanfare.feedback_cursors WHERE name = $1 FOR UPDATE)
-        UPDATE fanfare.feedback_cursors AS h SET number = $4, pair = $5, until_number = NULL, until_pair = NULL, lost = h.lost + $7,
+        UPDATE fanfare.feedback_cursors AS h SET number = $4, position = $5, until_number = NULL, until_position = NULL, lost = h.lost + $7,
             delivery = h.delivery + CASE WHEN $6 THEN 1 ELSE 0 END, told_at = CASE WHEN $6 THEN clock_timestamp() ELSE h.told_at END,
             failures = CASE WHEN $6 THEN 0 ELSE h.failures END, failing_since = CASE WHEN NOT $6 THEN h.failing_since END,
             error = CASE WHEN NOT $6 THEN h.error END, retry_at = CASE WHEN $6 THEN '-infinity' ELSE h.retry_at END
@@ -216,7 +216,7 @@ package struct AdvanceFeedback: PostgresStatement {
     package func bind(to binds: inout PostgresBinds) {
         delivery.bind(to: &binds)
         binds.append(place.number)
-        binds.append(place.pair)
+        binds.append(place.position)
         binds.append(isTold)
         binds.append(lost)
     }

@@ -1,7 +1,7 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Ends batches that nobody has and whose every pair is too late: out of the queue, into the log, counted.
+/// Ends batches that nobody has and whose every delivery is too late: out of the queue, into the log, counted.
 ///
 /// Mostly a claimer does that, since what is too late is claimed like everything else. But nobody claims what nobody has
 /// credentials for, and each such batch would keep its day's logs for ever.
@@ -11,7 +11,7 @@ package import PostgresClient
 ///   time, since `created_at` and a `ttl` may add up to a time beyond the calendar.
 /// - What waits behind a gate may be due later than its event was emitted, and its time runs from then.
 /// - An event that is not in the log any more is too late, as it is for a claimer.
-/// - What is locked is being claimed: its claimer decides the same. What was recorded of a pair stays, but what may have
+/// - What is locked is being claimed: its claimer decides the same. What was recorded of a delivery stays, but what may have
 ///   been sent is unknown and what was to be tried again is not.
 package struct EndBatches: PostgresStatement {
     package static let name = "end_batches"
@@ -85,7 +85,7 @@ package struct SweepGate: PostgresStatement {
 
 /// The CTEs that end the batches of the CTE `picked`, which it locked: `ended` and what follows from it.
 ///
-/// - Parameter outcome: of the pairs that were not sent, or were to be tried again; what was recorded of others stays, but what may
+/// - Parameter outcome: of the deliveries that were not sent, or were to be tried again; what was recorded of others stays, but what may
 ///   have been sent is unknown.
 /// - Returns: their text, without a comma behind it.
 func endPickedSQL(as outcome: Outcome) -> String {
@@ -96,7 +96,7 @@ func endPickedSQL(as outcome: Outcome) -> String {
         RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
             b.device_ids, b.event_ids, b.outcomes, b.gate_id
     ),
-    -- 2. One byte per pair; most batches were not begun, and have the same for all.
+    -- 2. One byte per delivery; most batches were not begun, and have the same for all.
     decided AS MATERIALIZED (
         SELECT e.id, e.parent_id, e.event_id, e.created_at, e.rule_version, e.target_id, e.lane, e.attempt,
             e.device_ids, e.event_ids, e.gate_id, octet_length(e.outcomes) = 0 AS is_whole,
@@ -126,10 +126,10 @@ func endPickedSQL(as outcome: Outcome) -> String {
         FROM decided
     ),
     counted AS (
-        INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, gate_id)
-        SELECT t.rule_version, t.target_id, t.outcome, sum(t.pairs), t.gate_id
+        INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries, gate_id)
+        SELECT t.rule_version, t.target_id, t.outcome, sum(t.deliveries), t.gate_id
         FROM (
-            SELECT d.rule_version, d.target_id, d.gate_id, \(outcome.rawValue) AS outcome, cardinality(d.device_ids) AS pairs
+            SELECT d.rule_version, d.target_id, d.gate_id, \(outcome.rawValue) AS outcome, cardinality(d.device_ids) AS deliveries
             FROM decided AS d WHERE d.is_whole
             UNION ALL
             SELECT d.rule_version, d.target_id, d.gate_id, get_byte(d.outcomes, n), 1

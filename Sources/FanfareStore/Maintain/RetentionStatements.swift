@@ -7,23 +7,23 @@ package struct FoldStats: PostgresStatement {
     package static let sql = """
         WITH old AS (
             DELETE FROM fanfare.stats_pending WHERE at < statement_timestamp() - interval '11 minutes'
-            RETURNING (at AT TIME ZONE 'UTC')::date AS day, date_bin('1 minute', at, 'epoch') AS minute, rule_version, target_id, outcome, pairs, gate_id
+            RETURNING (at AT TIME ZONE 'UTC')::date AS day, date_bin('1 minute', at, 'epoch') AS minute, rule_version, target_id, outcome, deliveries, gate_id
         ),
         by_gate AS (
-            INSERT INTO fanfare.gate_stats AS s (gate_id, outcome, pairs)
-            SELECT gate_id, outcome, sum(pairs) FROM old WHERE gate_id <> 0 GROUP BY gate_id, outcome
-            ON CONFLICT (gate_id, outcome) DO UPDATE SET pairs = s.pairs + excluded.pairs
+            INSERT INTO fanfare.gate_stats AS s (gate_id, outcome, deliveries)
+            SELECT gate_id, outcome, sum(deliveries) FROM old WHERE gate_id <> 0 GROUP BY gate_id, outcome
+            ON CONFLICT (gate_id, outcome) DO UPDATE SET deliveries = s.deliveries + excluded.deliveries
         ),
         by_minute AS (
             INSERT INTO fanfare.traffic AS t (what, since, target_id, lane, code, count)
-            SELECT 'outcome', o.minute, o.target_id, coalesce(v.lane, 1), o.outcome, sum(o.pairs)
+            SELECT 'outcome', o.minute, o.target_id, coalesce(v.lane, 1), o.outcome, sum(o.deliveries)
             FROM old AS o LEFT JOIN fanfare.rule_versions AS v ON v.id = o.rule_version
             GROUP BY 2, 3, 4, 5
             ON CONFLICT (what, since, target_id, lane, code) DO UPDATE SET count = t.count + excluded.count
         )
-        INSERT INTO fanfare.stats (day, rule_version, target_id, outcome, pairs)
-        SELECT day, rule_version, target_id, outcome, sum(pairs) FROM old GROUP BY day, rule_version, target_id, outcome
-        ON CONFLICT (day, rule_version, target_id, outcome) DO UPDATE SET pairs = fanfare.stats.pairs + excluded.pairs
+        INSERT INTO fanfare.stats (day, rule_version, target_id, outcome, deliveries)
+        SELECT day, rule_version, target_id, outcome, sum(deliveries) FROM old GROUP BY day, rule_version, target_id, outcome
+        ON CONFLICT (day, rule_version, target_id, outcome) DO UPDATE SET deliveries = fanfare.stats.deliveries + excluded.deliveries
         """
 
     package init() {}

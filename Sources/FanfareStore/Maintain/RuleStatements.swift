@@ -189,8 +189,8 @@ package struct ProbePaths: PostgresStatement {
     package static let sql = """
         SELECT f.reason, f.hint, e.reason IS NULL
         FROM unnest($1::text[], $2::boolean[]) WITH ORDINALITY AS p (path, is_predicate, position)
-        CROSS JOIN LATERAL fanfare.path_fault(p.path, p.is_predicate) AS f
-        CROSS JOIN LATERAL fanfare.path_fault(CASE WHEN NOT p.is_predicate THEN p.path || $3::text END, false) AS e
+        CROSS JOIN LATERAL fanfare.path_error(p.path, p.is_predicate) AS f
+        CROSS JOIN LATERAL fanfare.path_error(CASE WHEN NOT p.is_predicate THEN p.path || $3::text END, false) AS e
         ORDER BY p.position
         """
 

@@ -2,7 +2,7 @@ package import PostgresClient
 
 /// One attempt to reach one device with one event.
 public struct DeliveryRow: Sendable {
-    /// Where it stands in a list: a batch holds a pair of event and device once.
+    /// Where it stands in a list: a batch holds a device of an event once.
     public struct Place: Sendable, Equatable {
         /// The batch's id.
         public var batch: Int64

@@ -13,8 +13,8 @@ public struct EventReport: Sendable {
     public let fate: String
     /// Why, in words, if there is something to say.
     public let detail: String?
-    /// How many pairs of it and a device there are.
-    public let pairs: Int64
+    /// How many deliveries it has.
+    public let deliveries: Int64
     /// The id of the trace that it is a part of, if any: 32 hexadecimal digits.
     public let traceID: String?
 }
@@ -23,7 +23,7 @@ public struct EventReport: Sendable {
 package struct ShowEvent: PostgresStatement {
     package static let name = "show_event"
     package static let sql = """
-        SELECT id, type, key, created_at, fate, detail, pairs, trace_id FROM fanfare.events WHERE id = $1
+        SELECT id, type, key, created_at, fate, detail, deliveries, trace_id FROM fanfare.events WHERE id = $1
         """
 
     package let id: Int64
@@ -44,7 +44,7 @@ package struct ShowEvent: PostgresStatement {
             createdAt: try row.timestamp(3),
             fate: try row.string(4),
             detail: try row.string(orNil: 5),
-            pairs: try row.int64(6),
+            deliveries: try row.int64(6),
             traceID: try row.string(orNil: 7)
         )
     }

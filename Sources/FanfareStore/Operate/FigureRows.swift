@@ -66,13 +66,13 @@ package struct ReadyAges: PostgresStatement {
 package struct LiveCampaigns: Sendable {
     package let app: String
     /// Runs whose query is read, or waits for it.
-    package let reading: Int64
+    package let querying: Int64
     /// Of those that send: what nothing holds.
     package let running: Int64
     /// Of those that send: paused, or waiting for their canary's verdict.
     package let held: Int64
     package let aborting: Int64
-    /// Pairs of runs that send, which have not ended.
+    /// Deliveries of runs that send, which have not ended.
     package let remaining: Int64
 }
 
@@ -82,13 +82,13 @@ package struct LiveCampaigns: Sendable {
 package struct ListLiveCampaigns: PostgresStatement {
     package static let name = "list_live_campaigns"
     package static let sql = """
-        SELECT a.name, coalesce(w.reading, 0), coalesce(r.running, 0), coalesce(r.held, 0), coalesce(r.aborting, 0),
+        SELECT a.name, coalesce(w.querying, 0), coalesce(r.running, 0), coalesce(r.held, 0), coalesce(r.aborting, 0),
             coalesce(r.remaining, 0)
         FROM fanfare.apps AS a
         LEFT JOIN (
-            SELECT c.app_id, count(*) AS reading
+            SELECT c.app_id, count(*) AS querying
             FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
-            WHERE o.state = 'reading' AND o.test_users IS NULL GROUP BY c.app_id
+            WHERE o.state = 'querying' AND o.test_users IS NULL GROUP BY c.app_id
         ) AS w ON w.app_id = a.id
         LEFT JOIN (
             SELECT x.app, count(*) FILTER (WHERE x.state = 'running' AND x.hold IS NULL) AS running,
@@ -106,7 +106,7 @@ package struct ListLiveCampaigns: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> LiveCampaigns {
         LiveCampaigns(
             app: try row.string(0),
-            reading: try row.int64(1),
+            querying: try row.int64(1),
             running: try row.int64(2),
             held: try row.int64(3),
             aborting: try row.int64(4),

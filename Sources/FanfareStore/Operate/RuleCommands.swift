@@ -2,12 +2,12 @@ package import FanfareCore
 package import PostgresClient
 
 /// What `fanfare.put_rule` would refuse rules for, in their order.
-package struct RuleFaults: PostgresStatement {
-    package static let name = "rule_faults"
+package struct RuleErrors: PostgresStatement {
+    package static let name = "rule_errors"
     package static let sql = """
         SELECT f.place, f.reason, f.hint
         FROM unnest($1::text[]) WITH ORDINALITY AS r (rule, position)
-        CROSS JOIN LATERAL fanfare.rule_fault(r.rule::jsonb) AS f
+        CROSS JOIN LATERAL fanfare.rule_error(r.rule::jsonb) AS f
         ORDER BY r.position
         """
 

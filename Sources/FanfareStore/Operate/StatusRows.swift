@@ -12,7 +12,7 @@ package struct DaemonRow: Sendable {
     package let heartbeatAt: Timestamp
     package let isAlive: Bool
     package let leads: [String]
-    /// What it says of itself with each heartbeat (StatusBoard).
+    /// What it says of itself with each heartbeat (DaemonState).
     package let report: JSONValue
 }
 

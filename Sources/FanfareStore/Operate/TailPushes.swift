@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// What became of the pairs of the batches that were closed in a window, by the index on the time of closing.
+/// What became of the deliveries of the batches that were closed in a window, by the index on the time of closing.
 ///
 /// Whatever a filter leaves of a batch, at least one row tells that it was read.
 package struct TailPushes: PostgresStatement {
@@ -55,7 +55,7 @@ package struct TailPushes: PostgresStatement {
         self.window = window
     }
 
-    /// One pair of a batch; or, without a pair, a batch of which the filter leaves nothing.
+    /// One delivery of a batch; or, without a delivery, a batch of which the filter leaves nothing.
     package struct Row: Sendable {
         package let batchID: Int64
         package let at: Timestamp
@@ -65,11 +65,11 @@ package struct TailPushes: PostgresStatement {
         package let app: String
         package let provider: String
         package let environment: String
-        package let pair: Pair?
+        package let delivery: Delivery?
     }
 
     /// An event and a device, and what became of them.
-    package struct Pair: Sendable {
+    package struct Delivery: Sendable {
         package let eventID: Int64
         package let deviceID: Int64
         package let userID: String?
@@ -99,13 +99,13 @@ package struct TailPushes: PostgresStatement {
             app: try row.string(5),
             provider: try row.string(6),
             environment: try row.string(7),
-            pair: try pair(row)
+            delivery: try delivery(row)
         )
     }
 
-    private static func pair(_ row: borrowing PostgresRow) throws(PostgresError) -> Pair? {
+    private static func delivery(_ row: borrowing PostgresRow) throws(PostgresError) -> Delivery? {
         guard let eventID = try row.int64(orNil: 8) else { return nil }
-        return Pair(
+        return Delivery(
             eventID: eventID,
             deviceID: try row.int64(9),
             userID: try row.string(orNil: 10),

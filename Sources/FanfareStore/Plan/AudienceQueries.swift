@@ -185,7 +185,7 @@ package struct PlanUsers: PostgresStatement {
                 \(gateSQL(of: "v", event: "a.event_id")) AS gate_id
             FROM answered AS a JOIN fanfare.rule_versions AS v ON v.id = a.rule_version
         ),
-        pairs AS MATERIALIZED (
+        deliveries AS MATERIALIZED (
             SELECT a.rule_version, a.lane, a.event_id, d.target_id, d.id AS device_id, a.gate_id
             FROM asked AS a
             CROSS JOIN (
@@ -201,7 +201,7 @@ package struct PlanUsers: PostgresStatement {
                 AND (a.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), a.devices_path, '{}', true))
         ),
-        \(queuePairsSQL(batchSize: "(SELECT \(QueueSQL.batchSize("$4::int", gate: "a.gate_id")) FROM asked AS a)"))
+        \(queueDeliveriesSQL(batchSize: "(SELECT \(QueueSQL.batchSize("$4::int", gate: "a.gate_id")) FROM asked AS a)"))
         SELECT count(*)::int FROM queued
         """
 

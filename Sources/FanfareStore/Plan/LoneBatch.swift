@@ -14,16 +14,16 @@ enum LoneBatchSQL {
     /// The CTE `queued`, with those batches its sender's from the beginning: owned by `$8` with the lease token `$9`; and
     /// the CTE `lone` before it, the places of `$7` if the round is such a one, else null.
     ///
-    /// More pairs than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction; and so is
+    /// More deliveries than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction; and so is
     /// what waits behind a gate, open or not.
     ///
     /// - Parameters:
-    ///   - batchSize: the SQL for the most pairs of one batch.
+    ///   - batchSize: the SQL for the most deliveries of one batch.
     ///   - isPaced: whether rates of apps and providers are looked at.
     /// - Returns: both texts, without a comma behind them.
     static func queued(batchSize: String, isPaced: Bool) -> String {
         let isClaimed = "gate_id = 0 AND target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
-        let queued = queuePairsSQL(
+        let queued = queueDeliveriesSQL(
             batchSize: batchSize,
             isPaced: isPaced,
             owner: "CASE WHEN \(isClaimed) THEN $8::int END",
@@ -36,7 +36,7 @@ enum LoneBatchSQL {
         return """
             lone AS MATERIALIZED (
                 SELECT CASE
-                    WHEN (SELECT count(*) FROM taken) = 1 AND (SELECT count(*) FROM pairs) <= 20 THEN $7::int[]
+                    WHEN (SELECT count(*) FROM taken) = 1 AND (SELECT count(*) FROM deliveries) <= 20 THEN $7::int[]
                 END AS places
             ),
             \(queued)
@@ -49,7 +49,7 @@ enum LoneBatchSQL {
     static let rows = """
         SELECT 4::smallint, q.id, q.rule_version, json_build_object(
             'target', q.target_id, 'lane', q.lane, 'lease_token', q.lease_token,
-            'pairs', cardinality(q.device_ids),
+            'deliveries', cardinality(q.device_ids),
             'event', t.id, 'type', t.type, 'key', t.key, 'replay_of', t.replay_of, 'trace', encode(t.trace, 'hex'), 'payload', t.payload::text,
             'created_at', extract(epoch FROM t.created_at) * 1000000,
             'planned_at', extract(epoch FROM statement_timestamp()) * 1000000,
@@ -83,7 +83,8 @@ extension LoneBatch {
         else { return nil }
         let devices = members.compactMap(DeviceRow.init(json:))
         let deviceIDs = members.compactMap { $0.integer("id") }
-        guard let pairs = row.integer("pairs"), devices.count == pairs, deviceIDs.count == pairs else { return nil }
+        guard let deliveries = row.integer("deliveries"), devices.count == deliveries, deviceIDs.count == deliveries
+        else { return nil }
         self.devices = devices
         event = EventRow(
             id: eventID,

@@ -83,9 +83,9 @@ package struct OutboxSize: Equatable {
 package struct OutboxSizes: PostgresStatement {
     package static let name = "outbox_sizes"
     package static let sql = """
-        WITH \(OutboxLook.unjudgedSQL)
+        WITH \(OutboxQuery.unjudgedSQL)
         SELECT o.id, o.type, pg_column_size(o.payload)
-        FROM \(OutboxLook(columns: "xid, id, type, payload", condition: OutboxChoice.condition(parametersFrom: 6)).both) AS o
+        FROM \(OutboxQuery(columns: "xid, id, type, payload", condition: OutboxChoice.condition(parametersFrom: 6)).both) AS o
         ORDER BY o.xid, o.id LIMIT $5::int
         """
 
@@ -116,16 +116,16 @@ package struct QuarantineEvents: PostgresStatement {
     package static let name = "quarantine_events"
     package static let sql = """
         WITH
-        \(OutboxLook.takeSQL(where: OutboxChoice.condition(parametersFrom: 6))),
+        \(OutboxQuery.takeSQL(where: OutboxChoice.condition(parametersFrom: 6))),
         moved AS (
             INSERT INTO fanfare.quarantine (xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own)
             SELECT xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own FROM taken
         )
         SELECT 0::smallint, (SELECT count(*) FROM taken), 0, pg_current_snapshot()::text
         UNION ALL
-        \(OutboxLook.lastRowSQL)
+        \(OutboxQuery.lastRowSQL)
         UNION ALL
-        \(OutboxLook.unjudgedRowSQL)
+        \(OutboxQuery.unjudgedRowSQL)
         UNION ALL
         SELECT 6::smallint, id, pg_column_size(payload), concat(\(traceIDSQL(of: "trace")), ' ', type) FROM taken
         """

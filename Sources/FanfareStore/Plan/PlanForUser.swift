@@ -6,7 +6,7 @@ package struct PlanForUser: PostgresStatement {
     package static let name = "plan_for_user"
     package static let sql = """
         WITH
-        pairs AS MATERIALIZED (
+        deliveries AS MATERIALIZED (
             SELECT v.id AS rule_version, v.lane, $1::bigint AS event_id, d.target_id, d.id AS device_id,
                 \(gateSQL(of: "v", event: "$1::bigint")) AS gate_id
             FROM fanfare.rule_versions AS v
@@ -25,7 +25,7 @@ package struct PlanForUser: PostgresStatement {
                         AND NOT EXISTS (
                             SELECT FROM fanfare.subscriptions AS s WHERE s.device_id = d.id AND s.topic_id = ANY (c."none")))
         ),
-        \(queuePairsSQL(batchSize: "$5::int"))
+        \(queueDeliveriesSQL(batchSize: "$5::int"))
         SELECT count(*)::int FROM queued
         """
 

@@ -1,17 +1,17 @@
 package import PostgresClient
 
-/// Plans events for audiences that a provider manages: one pair each, with device 0, which is nobody's.
+/// Plans events for audiences that a provider manages: one delivery each, with device 0, which is nobody's.
 package struct PlanNative: PostgresStatement {
     package static let name = "plan_native"
     package static let sql = """
         WITH
-        pairs AS MATERIALIZED (
+        deliveries AS MATERIALIZED (
             SELECT w.rule_version, v.lane, w.event_id, v.native_target_id AS target_id, 0::bigint AS device_id,
                 \(gateSQL(of: "v", event: "w.event_id")) AS gate_id
             FROM unnest($1::bigint[], $2::int[]) AS w (event_id, rule_version)
             JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
         ),
-        \(queuePairsSQL(batchSize: "$3::int", isPaced: false))
+        \(queueDeliveriesSQL(batchSize: "$3::int", isPaced: false))
         SELECT count(*)::int FROM queued
         """
 

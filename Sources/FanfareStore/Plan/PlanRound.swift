@@ -7,7 +7,7 @@ package import PostgresClient
 package struct PlanRound: PostgresStatement {
     package static let name = "plan_round"
     package static let sql = planRoundSQL(
-        taking: OutboxLook.takeSQL(where: "NOT EXISTS (SELECT FROM unjudged)"),
+        taking: OutboxQuery.takeSQL(where: "NOT EXISTS (SELECT FROM unjudged)"),
         batchSize: "$6::int",
         isOfOutbox: true,
         isPaced: false
@@ -45,7 +45,7 @@ package struct PlanRound: PostgresStatement {
 package struct PlanPacedRound: PostgresStatement {
     package static let name = "plan_paced_round"
     package static let sql = planRoundSQL(
-        taking: OutboxLook.takeSQL(where: "NOT EXISTS (SELECT FROM unjudged)"),
+        taking: OutboxQuery.takeSQL(where: "NOT EXISTS (SELECT FROM unjudged)"),
         batchSize: "$6::int",
         isOfOutbox: true
     )
@@ -69,7 +69,7 @@ package struct PlanPacedRound: PostgresStatement {
 package struct PlanChosen: PostgresStatement {
     package static let name = "plan_chosen"
     package static let sql = planRoundSQL(
-        taking: OutboxLook.takeSQL(where: OutboxChoice.condition(parametersFrom: 10)),
+        taking: OutboxQuery.takeSQL(where: OutboxChoice.condition(parametersFrom: 10)),
         batchSize: "$6::int",
         isOfOutbox: true
     )
@@ -96,7 +96,7 @@ package struct PlanChosen: PostgresStatement {
 ///
 /// - Parameters:
 ///   - taking: the CTE `taken`, and what it needs before it.
-///   - batchSize: the parameter that holds the largest number of pairs in a batch.
+///   - batchSize: the parameter that holds the largest number of deliveries in a batch.
 ///   - isOfOutbox: whether events come from the outbox: the batches of a lone one are claimed at once then, by `$7` to `$9`.
 ///   - isPaced: whether rates of apps and providers are looked at.
 /// - Returns: the statement, whose rows are ``PlanRoundPart``s.
@@ -188,7 +188,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         ) AS r ON true
     ),
     -- 5. Users named in the payload, and their devices; a payload may name a user twice.
-    pairs AS MATERIALIZED (
+    deliveries AS MATERIALIZED (
         SELECT DISTINCT m.rule_version, m.lane, m.id AS event_id, d.target_id, d.id AS device_id, m.waits_behind AS gate_id
         FROM matches AS m
         CROSS JOIN LATERAL (
@@ -206,8 +206,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
             AND (m.devices_path IS NULL
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
     ),
-    -- 6. Pairs travel together: so many of one rule version and one target at most.
-    \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize, isPaced: isPaced) : queuePairsSQL(batchSize: batchSize, isPaced: isPaced)),
+    -- 6. Deliveries travel together: so many of one rule version and one target at most.
+    \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize, isPaced: isPaced) : queueDeliveriesSQL(batchSize: batchSize, isPaced: isPaced)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
         INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, detail, fate)
@@ -227,7 +227,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     )
     SELECT 0::smallint, (SELECT count(*) FROM taken), (SELECT count(*)::int FROM queued), pg_current_snapshot()::text
     UNION ALL
-    \(OutboxLook.lastRowSQL)
+    \(OutboxQuery.lastRowSQL)
     UNION ALL
     SELECT 2::smallint, count(*), fate::int, NULL FROM logged GROUP BY fate
     UNION ALL
@@ -237,7 +237,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         || CASE WHEN replay_of IS NULL AND trace IS NULL THEN '{}' ELSE
             jsonb_strip_nulls(jsonb_build_object('replay_of', replay_of, 'only_user', only_user, 'trace_id', \(traceIDSQL(of: "trace")))) END)::text
     FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
-    \(isOfOutbox ? "UNION ALL \(LoneBatchSQL.rows) UNION ALL \(OutboxLook.unjudgedRowSQL)" : "")
+    \(isOfOutbox ? "UNION ALL \(LoneBatchSQL.rows) UNION ALL \(OutboxQuery.unjudgedRowSQL)" : "")
     """
 }
 

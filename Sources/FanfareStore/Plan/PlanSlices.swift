@@ -117,9 +117,9 @@ package struct PlannedQuiet: Equatable {
     package let until: String
     /// The time zone of devices that have none.
     package let timeZone: String
-    /// How long, in seconds, a pair can wait from when it is due.
+    /// How long, in seconds, a delivery can wait from when it is due.
     package let patience: Double
-    /// When the event was emitted, as text; a pair that has no time of its own is due then.
+    /// When the event was emitted, as text; a delivery that has no time of its own is due then.
     package let emittedAt: String
 }
 
@@ -247,7 +247,7 @@ package struct LockPlan: PostgresStatement {
     }
 }
 
-/// Moves a plan's cursor, or ends the plan when it has come to the last device; then a run learns how many pairs it has.
+/// Moves a plan's cursor, or ends the plan when it has come to the last device; then a run learns how many deliveries it has.
 ///
 /// One that counts begins anew at its end, and knows then who goes first.
 package struct AdvancePlan: PostgresStatement {
@@ -275,15 +275,15 @@ package struct AdvancePlan: PostgresStatement {
 
     package let plan: OpenedPlan
     package let cursor: Int64
-    /// How many pairs the slice has.
-    package let pairs: Int64
+    /// How many deliveries the slice has.
+    package let deliveries: Int64
     /// Whether it ends here, whatever is left.
     package let isCancelled: Bool
 
-    package init(plan: OpenedPlan, cursor: Int64, pairs: Int64, isCancelled: Bool = false) {
+    package init(plan: OpenedPlan, cursor: Int64, deliveries: Int64, isCancelled: Bool = false) {
         self.plan = plan
         self.cursor = cursor
-        self.pairs = pairs
+        self.deliveries = deliveries
         self.isCancelled = isCancelled
     }
 
@@ -291,7 +291,7 @@ package struct AdvancePlan: PostgresStatement {
         binds.append(plan.eventID)
         binds.append(plan.ruleVersion)
         binds.append(cursor)
-        binds.append(pairs)
+        binds.append(deliveries)
         binds.append(isCancelled)
     }
 }

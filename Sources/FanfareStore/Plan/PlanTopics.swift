@@ -33,7 +33,7 @@ package struct PlanTopics: PostgresStatement {
             HAVING count(*) = $4::int
             RETURNING 1
         ),
-        pairs AS MATERIALIZED (
+        deliveries AS MATERIALIZED (
             SELECT s.rule_version, s.lane, s.event_id, d.target_id, s.device_id, s.gate_id, s.batch_size
             FROM scanned AS s
             CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0) AS d
@@ -42,7 +42,7 @@ package struct PlanTopics: PostgresStatement {
                 AND (s.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), s.devices_path, '{}', true))
         ),
-        \(queuePairsSQL(batchSize: "batch_size"))
+        \(queueDeliveriesSQL(batchSize: "batch_size"))
         SELECT (SELECT count(*)::int FROM queued), (SELECT count(*)::int FROM unfinished)
         """
 
@@ -92,7 +92,7 @@ package struct PlanDevices: PostgresStatement {
     package static let name = "plan_devices"
     package static let sql = """
         WITH
-        pairs AS MATERIALIZED (
+        deliveries AS MATERIALIZED (
             SELECT DISTINCT w.rule_version, v.lane, w.event_id, d.target_id, w.device_id,
                 \(gateSQL(of: "v", event: "w.event_id")) AS gate_id
             FROM unnest($1::bigint[], $2::int[], $3::bigint[]) AS w (event_id, rule_version, device_id)
@@ -102,7 +102,7 @@ package struct PlanDevices: PostgresStatement {
                 AND (v.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
         ),
-        \(queuePairsSQL(batchSize: "$4::int"))
+        \(queueDeliveriesSQL(batchSize: "$4::int"))
         SELECT count(*)::int FROM queued
         """
 

@@ -8,13 +8,13 @@ package import PostgresClient
 package struct SliceStatements {
     /// How many rows of each clause a slice scans; found or not, so that a slice's time is bounded.
     package static let rows = 20_000
-    /// The same where pairs go by their time zones: of 30 zones a smaller slice would leave batches of 300.
+    /// The same where deliveries go by their time zones: of 30 zones a smaller slice would leave batches of 300.
     package static let timedRows = 100_000
 
     package let plan: OpenedPlan
 
     private var rows: Int { isTimed ? Self.timedRows : Self.rows }
-    /// Whether pairs wait for a time, by the clock where their devices are.
+    /// Whether deliveries wait for a time, by the clock where their devices are.
     private var isTimed: Bool { plan.wall != nil || plan.quiet != nil }
 
     package init(plan: OpenedPlan) {
@@ -58,8 +58,8 @@ package struct SliceStatements {
     ///
     /// - Parameters:
     ///   - end: where the slice ends, as ``boundSQL`` says.
-    ///   - batchSize: the most pairs of one batch.
-    /// - Returns: a query with one row, the number of pairs and whether one of them is due now; and its values.
+    ///   - batchSize: the most deliveries of one batch.
+    /// - Returns: a query with one row, the number of deliveries and whether one of them is due now; and its values.
     package func slice(upTo end: Int64, batchSize: Int) -> (sql: String, binds: [String]) {
         var values = SliceValues()
         let event = values.bind(plan.eventID, as: "bigint")
@@ -94,12 +94,12 @@ package struct SliceStatements {
         let sql = """
             \(head),
             \(timesSQL(&values))
-            \(queuePairsSQL(
+            \(queueDeliveriesSQL(
                 batchSize: "(SELECT \(size))",
                 isTimed: isTimed,
-                returning: "cardinality(device_ids) AS pairs, not_before <= statement_timestamp() AS is_due"
+                returning: "cardinality(device_ids) AS deliveries, not_before <= statement_timestamp() AS is_due"
             ))
-            SELECT coalesce(sum(pairs), 0), coalesce(bool_or(is_due), false) FROM queued
+            SELECT coalesce(sum(deliveries), 0), coalesce(bool_or(is_due), false) FROM queued
             """
         return (sql, values.all)
     }
@@ -113,9 +113,9 @@ package struct SliceStatements {
             """
     }
 
-    /// The CTE `pairs`, and when each of them is due and may be sent: asked once for each zone, not for each device.
+    /// The CTE `deliveries`, and when each of them is due and may be sent: asked once for each zone, not for each device.
     private func timesSQL(_ values: inout SliceValues) -> String {
-        guard isTimed else { return "pairs AS (SELECT * FROM reached)," }
+        guard isTimed else { return "deliveries AS (SELECT * FROM reached)," }
         let due =
             plan.wall.map { wall in
                 let zone = "fanfare.zone(z.zone, \(values.bind(plan.timeZone ?? "UTC", as: "text")))"
@@ -126,7 +126,7 @@ package struct SliceStatements {
                 SELECT i.zone, i.due_at, \(notBeforeSQL(&values)) AS not_before
                 FROM (SELECT z.zone, \(due) AS due_at FROM (SELECT DISTINCT zone FROM reached) AS z OFFSET 0) AS i
             ),
-            pairs AS (
+            deliveries AS (
                 SELECT r.rule_version, r.lane, r.event_id, r.target_id, r.device_id, r.gate_id, z.due_at, z.not_before
                 FROM reached AS r JOIN zones AS z USING (zone)
             ),

@@ -2,12 +2,12 @@ package import FanfareCore
 package import PostgresClient
 
 /// What `fanfare.put_policy` would refuse policies for, in their order; places are those in a file.
-package struct PolicyFaults: PostgresStatement {
-    package static let name = "policy_faults"
+package struct PolicyErrors: PostgresStatement {
+    package static let name = "policy_errors"
     package static let sql = """
         SELECT CASE WHEN f.place = 'policy' THEN f.place ELSE 'policy.' || f.place END, f.reason, f.hint
         FROM unnest($1::text[]) WITH ORDINALITY AS r (policy, position)
-        CROSS JOIN LATERAL fanfare.policy_fault(r.policy::jsonb) AS f
+        CROSS JOIN LATERAL fanfare.policy_error(r.policy::jsonb) AS f
         ORDER BY r.position
         """
 

@@ -8,7 +8,7 @@ package struct BatchRecord {
     package let outcomes: [UInt8]
     /// What it is found by once it is closed; nil where that is its event.
     package var index: LogIndex?
-    /// Why pairs were refused, by event, as JSON; nil if none were.
+    /// Why deliveries were refused, by event, as JSON; nil if none were.
     package var details: String?
 
     package init(id: Int64, leaseToken: Int64, outcomes: [UInt8], index: LogIndex? = nil, details: String? = nil) {
@@ -62,7 +62,7 @@ package struct Checkpoint: PostgresStatement {
     }
 }
 
-/// Pairs of a closing batch that are tried again, in a batch of their own.
+/// Deliveries of a closing batch that are tried again, in a batch of their own.
 package struct RetryBatch: Equatable {
     package let parentID: Int64
     package let target: Int16
@@ -76,7 +76,7 @@ package struct RetryBatch: Equatable {
     /// Parallel to the devices; nil where the parent has one event for all.
     package let eventIDs: [Int64]?
 
-    /// Holds the next attempts of some pairs.
+    /// Holds the next attempts of some deliveries.
     ///
     /// - Parameters:
     ///   - parentID: the batch that closes.
@@ -109,12 +109,12 @@ package struct RetryBatch: Equatable {
 package struct OutcomeTally: Equatable {
     package let batchID: Int64
     package let outcome: UInt8
-    package let pairs: Int64
+    package let deliveries: Int64
 
-    package init(batchID: Int64, outcome: UInt8, pairs: Int64) {
+    package init(batchID: Int64, outcome: UInt8, deliveries: Int64) {
         self.batchID = batchID
         self.outcome = outcome
-        self.pairs = pairs
+        self.deliveries = deliveries
     }
 }
 
@@ -155,9 +155,9 @@ package struct CloseBatches: PostgresStatement {
         ),
         \(TokenEvidence.sql(of: "closing", from: 16)),
         counted AS (
-            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, gate_id)
-            SELECT c.rule_version, c.target_id, t.outcome, sum(t.pairs), c.gate_id
-            FROM unnest($30::bigint[], $31::smallint[], $32::bigint[]) AS t (batch_id, outcome, pairs)
+            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries, gate_id)
+            SELECT c.rule_version, c.target_id, t.outcome, sum(t.deliveries), c.gate_id
+            FROM unnest($30::bigint[], $31::smallint[], $32::bigint[]) AS t (batch_id, outcome, deliveries)
             JOIN closing AS c ON c.id = t.batch_id
             GROUP BY c.rule_version, c.target_id, c.gate_id, t.outcome
         ),
@@ -206,7 +206,7 @@ package struct CloseBatches: PostgresStatement {
         evidence.bind(to: &binds)
         binds.append(tallies.map(\.batchID))
         binds.append(tallies.map { Int16($0.outcome) })
-        binds.append(tallies.map(\.pairs))
+        binds.append(tallies.map(\.deliveries))
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Recorded {
@@ -222,7 +222,7 @@ package struct CloseBatches: PostgresStatement {
 /// Gives a daemon's batches back: those it had not begun when it was told to stop, could not prepare, or could not send for so
 /// long that what was read for them grew old.
 ///
-/// What is known of their pairs is saved with that, and what it says about tokens followed.
+/// What is known of their deliveries is saved with that, and what it says about tokens followed.
 package struct ReleaseBatches: PostgresStatement {
     package static let name = "release_batches"
     package static let sql = """

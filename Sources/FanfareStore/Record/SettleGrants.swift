@@ -10,7 +10,7 @@ package import PostgresClient
 /// each device, so a statement does so for ``lookups`` users; the others stay counted.
 package struct SettleGrants: PostgresStatement {
     package static let name = "settle_grants"
-    /// How many pairs of users with several devices are looked up.
+    /// How many deliveries of users with several devices are looked up.
     package static let lookups = 1000
     package static let sql = """
         WITH granted AS MATERIALIZED (
@@ -79,7 +79,7 @@ package struct SettleGrants: PostgresStatement {
         FROM locked AS l WHERE g.app_id = l.app_id AND g.user_id = l.user_id
         """
 
-    /// The device's pair in the log, where it was sent or may have been.
+    /// The device's delivery in the log, where it was sent or may have been.
     private static func logged(_ event: String) -> String {
         """
         SELECT FROM (
@@ -101,7 +101,7 @@ package struct SettleGrants: PostgresStatement {
             "(\(code) BETWEEN \(Outcome.accepted.rawValue) AND \(Outcome.unknown.rawValue) OR \(code) >= 32 AND \(code) NOT IN (\(held)))"
     }
 
-    /// The events of pairs that may have been granted.
+    /// The events of deliveries that may have been granted.
     package let events: [Int64]
     /// The device of each.
     package let devices: [Int64]
@@ -109,7 +109,7 @@ package struct SettleGrants: PostgresStatement {
     package let sentAt: [Int64?]
 
     /// - Parameters:
-    ///   - events: of pairs that may have been granted.
+    ///   - events: of deliveries that may have been granted.
     ///   - devices: the device of each.
     ///   - sentAt: when each was sent, in milliseconds since 1970; nil where it was not.
     package init(events: [Int64], devices: [Int64], sentAt: [Int64?]) {

@@ -215,7 +215,7 @@ public struct DeviceImport {
                 throw error
             }
             guard chunk.count > 1 else {
-                let refusal = ImportRefusal(
+                let refusal = ImportRowError(
                     column: nil,
                     reason: "the database refuses it (SQLSTATE \(cause.sqlState ?? "-"))"
                 )

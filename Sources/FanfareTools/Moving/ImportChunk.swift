@@ -15,7 +15,7 @@ struct ImportChunk: Sendable {
     /// What became of them.
     struct Settled: Sendable {
         var tally: ImportTally
-        var refused: [(SourceRecord, ImportRefusal)] = []
+        var refused: [(SourceRecord, ImportRowError)] = []
     }
 
     let app: String
@@ -93,7 +93,7 @@ struct ImportChunk: Sendable {
 }
 
 extension ImportChunk.Settled {
-    fileprivate mutating func refuse(_ record: SourceRecord, _ refusal: ImportRefusal) {
+    fileprivate mutating func refuse(_ record: SourceRecord, _ refusal: ImportRowError) {
         tally.refuse(refusal)
         refused.append((record, refusal))
     }
@@ -110,7 +110,7 @@ extension ImportChunk.Settled {
             let column = outcome.field.map { name in
                 ImportField.allCases.first { $0.name == name }.map(row.values.column(of:)) ?? name
             }
-            return refuse(row.record, ImportRefusal(column: column, reason: outcome.reason ?? "is refused"))
+            return refuse(row.record, ImportRowError(column: column, reason: outcome.reason ?? "is refused"))
         }
         if let field = outcome.field {
             tally.without["\(field.replacing("_", with: " ")) that is not known", default: 0] += 1

@@ -13,7 +13,7 @@ struct ImportRow: Sendable {
 }
 
 /// Why a row is not imported.
-struct ImportRefusal: Error, Sendable, Equatable {
+struct ImportRowError: Error, Sendable, Equatable {
     /// The column, as the file calls it; nil for the row as a whole.
     let column: String?
     /// What is wrong; never with the value of a token or a key.
@@ -27,5 +27,5 @@ enum ImportFate: Sendable {
     /// It is left out, and why: in the plural, for the summary.
     case skipped(String)
     /// It is refused.
-    case refused(ImportRefusal)
+    case refused(ImportRowError)
 }

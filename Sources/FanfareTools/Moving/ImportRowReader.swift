@@ -48,8 +48,8 @@ struct ImportRowReader: Sendable {
         /// What the file calls a field.
         func column(of field: ImportField) -> String { columns[field.rawValue] ?? field.name }
 
-        func refusal(_ field: ImportField, _ reason: String) -> ImportRefusal {
-            ImportRefusal(column: column(of: field), reason: reason)
+        func refusal(_ field: ImportField, _ reason: String) -> ImportRowError {
+            ImportRowError(column: column(of: field), reason: reason)
         }
     }
 
@@ -58,7 +58,7 @@ struct ImportRowReader: Sendable {
     /// - Parameter values: what its columns say.
     /// - Returns: what becomes of it.
     func fate(of values: Values) -> ImportFate {
-        do throws(ImportRefusal) {
+        do throws(ImportRowError) {
             for field in ImportField.allCases where values[field]?.utf8.contains(0) ?? false {
                 throw values.refusal(field, "has the character U+0000")
             }
@@ -94,7 +94,7 @@ struct ImportRowReader: Sendable {
         }
     }
 
-    private func provider(_ values: Values, _ token: String) throws(ImportRefusal) -> ImportProvider.Verdict {
+    private func provider(_ values: Values, _ token: String) throws(ImportRowError) -> ImportProvider.Verdict {
         // OneSignal's numbers say more than a name beside them.
         if let text = values[.deviceType], let number = Int(text) {
             let verdict = ImportProvider.oneSignal(number, hasEndpoint: token.hasPrefix("https://"))
@@ -112,7 +112,7 @@ struct ImportRowReader: Sendable {
     }
 
     /// Refuses a device to which nothing could ever be sent, where the database cannot tell.
-    private func check(_ token: String, of provider: String?, _ values: Values) throws(ImportRefusal) {
+    private func check(_ token: String, of provider: String?, _ values: Values) throws(ImportRowError) {
         let recipient = Recipient(token: token, p256dh: values[.p256dh], auth: values[.auth])
         guard let fault = provider.flatMap(Providers.named)?.fault(of: recipient) else { return }
         throw values.refusal(fault.field == .token ? .token : .p256dh, fault.reason)
@@ -132,7 +132,7 @@ struct ImportRowReader: Sendable {
     }
 
     /// Takes apart what a browser calls its subscription, where that is all there is.
-    private func withSubscription(_ values: Values) throws(ImportRefusal) -> Values {
+    private func withSubscription(_ values: Values) throws(ImportRowError) -> Values {
         guard let text = values[.subscription], values[.token] == nil else { return values }
         guard let object = try? JSONValue(parsing: text), let endpoint = object["endpoint"]?.stringValue else {
             throw values.refusal(.subscription, "is no JSON object with an endpoint")
@@ -145,7 +145,7 @@ struct ImportRowReader: Sendable {
         return whole
     }
 
-    private func user(_ values: Values) throws(ImportRefusal) -> String? {
+    private func user(_ values: Values) throws(ImportRowError) -> String? {
         guard let text = values[.userID] else { return nil }
         if NothingText.matches(text) {
             throw values.refusal(.userID, "is “\(text)”, which programs write for no value; leave it empty")
@@ -157,13 +157,13 @@ struct ImportRowReader: Sendable {
         return text
     }
 
-    private func kind(_ values: Values) throws(ImportRefusal) -> String? {
+    private func kind(_ values: Values) throws(ImportRowError) -> String? {
         guard let text = values[.kind] else { return nil }
         guard text.utf8.count <= 40 else { throw values.refusal(.kind, "is no kind of token: \(shown(text))") }
         return text.lowercased().replacing("-", with: "_")
     }
 
-    private func environment(_ values: Values) throws(ImportRefusal) -> String? {
+    private func environment(_ values: Values) throws(ImportRowError) -> String? {
         guard let text = values[.environment] else { return defaults.environment }
         switch ImportField.key(text) {
         case "production", "prod", "release": return "production"
@@ -172,7 +172,7 @@ struct ImportRowReader: Sendable {
         }
     }
 
-    private func time(_ field: ImportField, _ values: Values) throws(ImportRefusal) -> String? {
+    private func time(_ field: ImportField, _ values: Values) throws(ImportRowError) -> String? {
         guard let text = values[field] else { return nil }
         guard let time = ImportTime.normalized(text) else {
             throw values.refusal(field, "is no time: \(shown(text))")
@@ -181,7 +181,7 @@ struct ImportRowReader: Sendable {
     }
 
     /// Since when and why it gets nothing there; nil if it does.
-    private func ending(_ values: Values) throws(ImportRefusal) -> (time: String?, reason: String)? {
+    private func ending(_ values: Values) throws(ImportRowError) -> (time: String?, reason: String)? {
         let reason = values[.disabledReason] ?? "unregistered"
         if let time = try time(.disabledAt, values) { return (time, reason) }
         let isDisabled = try flag(.isDisabled, values) ?? false
@@ -190,7 +190,7 @@ struct ImportRowReader: Sendable {
         return isDisabled || !isEnabled || types < 0 || values[.disabledReason] != nil ? (nil, reason) : nil
     }
 
-    private func flag(_ field: ImportField, _ values: Values) throws(ImportRefusal) -> Bool? {
+    private func flag(_ field: ImportField, _ values: Values) throws(ImportRowError) -> Bool? {
         guard let text = values[field] else { return nil }
         switch text.lowercased() {
         case "true", "t", "yes", "y", "1": return true
@@ -199,7 +199,7 @@ struct ImportRowReader: Sendable {
         }
     }
 
-    private func attributes(_ values: Values) throws(ImportRefusal) -> JSONValue? {
+    private func attributes(_ values: Values) throws(ImportRowError) -> JSONValue? {
         var object = JSONObject()
         if let text = values[.attributes] {
             guard let value = try? JSONValue(parsing: text), let members = value.objectValue else {
@@ -214,7 +214,7 @@ struct ImportRowReader: Sendable {
         return object.isEmpty ? nil : .object(object)
     }
 
-    private func topics(_ values: Values) throws(ImportRefusal) -> JSONValue? {
+    private func topics(_ values: Values) throws(ImportRowError) -> JSONValue? {
         guard let text = values[.topics] else { return nil }
         if text.hasPrefix("[") {
             guard let list = (try? JSONValue(parsing: text))?.arrayValue else {

@@ -99,8 +99,8 @@ struct ImportRows {
     mutating func next() throws(ToolError) -> (record: SourceRecord, fate: ImportFate, values: ImportRowReader.Values)?
     {
         guard let record = try reader.next() else { return nil }
-        do throws(ImportRefusal) {
-            if let problem = record.problem { throw ImportRefusal(column: nil, reason: "the row \(problem)") }
+        do throws(ImportRowError) {
+            if let problem = record.problem { throw ImportRowError(column: nil, reason: "the row \(problem)") }
             let values =
                 switch syntax {
                 case .csv(_, let header, _): try cells(record, header)
@@ -112,16 +112,16 @@ struct ImportRows {
         }
     }
 
-    private func cells(_ record: SourceRecord, _ header: [String]) throws(ImportRefusal) -> ImportRowReader.Values {
+    private func cells(_ record: SourceRecord, _ header: [String]) throws(ImportRowError) -> ImportRowReader.Values {
         guard record.fields.count == header.count else {
             let reason = "the row has \(record.fields.count) fields, the first line \(header.count)"
-            throw ImportRefusal(column: nil, reason: reason)
+            throw ImportRowError(column: nil, reason: reason)
         }
         var values = ImportRowReader.Values()
         for (index, use) in columns.enumerated() {
             if case .none = use { continue }
             guard let text = record.text(of: record.fields[index]) else {
-                throw ImportRefusal(column: header[index], reason: "is no UTF-8")
+                throw ImportRowError(column: header[index], reason: "is no UTF-8")
             }
             switch use {
             case .field(let field, let rank): values.set(field, text, rank: rank, column: header[index])
@@ -132,15 +132,15 @@ struct ImportRows {
         return values
     }
 
-    private mutating func object(_ record: SourceRecord) throws(ImportRefusal) -> ImportRowReader.Values {
+    private mutating func object(_ record: SourceRecord) throws(ImportRowError) -> ImportRowReader.Values {
         let value: JSONValue
         do {
             value = try JSONValue(parsing: record.bytes)
         } catch {
-            throw ImportRefusal(column: nil, reason: "the line is no JSON: \(error)")
+            throw ImportRowError(column: nil, reason: "the line is no JSON: \(error)")
         }
         guard let object = value.objectValue else {
-            throw ImportRefusal(column: nil, reason: "the line is \(value.kindName), not an object")
+            throw ImportRowError(column: nil, reason: "the line is \(value.kindName), not an object")
         }
         var values = ImportRowReader.Values()
         take(object, below: "", into: &values)

@@ -28,7 +28,7 @@ public struct ImportTally: Sendable, Equatable {
     public var refusedCount: Int64 { refused.values.reduce(0, +) }
 
     /// Counts a refused row.
-    mutating func refuse(_ refusal: ImportRefusal) {
+    mutating func refuse(_ refusal: ImportRowError) {
         let reason = [refusal.column.map(TextTable.printable), refusal.reason].compactMap(\.self).joined(
             separator: ": "
         )

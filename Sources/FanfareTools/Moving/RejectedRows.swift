@@ -42,7 +42,7 @@ public struct RejectedRows: Sendable {
     /// - Returns: the bytes of the file now.
     /// - Throws: what the system says.
     func append(
-        _ rows: [(SourceRecord, ImportRefusal)],
+        _ rows: [(SourceRecord, ImportRowError)],
         _ syntax: ImportRows.Syntax,
         at place: Int64
     ) throws -> Int64 {
@@ -60,7 +60,7 @@ public struct RejectedRows: Sendable {
 
     private static func line(
         _ record: SourceRecord,
-        _ refusal: ImportRefusal,
+        _ refusal: ImportRowError,
         _ syntax: ImportRows.Syntax
     ) -> [UInt8] {
         switch syntax {

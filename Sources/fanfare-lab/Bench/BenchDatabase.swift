@@ -128,7 +128,7 @@ extension PostgresConnection {
         try number("SELECT extract(epoch FROM clock_timestamp())")
     }
 
-    /// Whether events wait to be planned or pairs to be sent.
+    /// Whether events wait to be planned or deliveries to be sent.
     ///
     /// What is unfinished is in at least one of the three tables at any time.
     func hasWork() throws -> Bool {

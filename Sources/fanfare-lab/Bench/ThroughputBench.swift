@@ -107,8 +107,8 @@ struct ThroughputBench: Sendable {
     }
 
     private static let accepted = """
-        SELECT coalesce(sum(pairs), 0)
-        FROM (SELECT pairs, outcome FROM fanfare.stats_pending UNION ALL SELECT pairs, outcome FROM fanfare.stats) AS s
+        SELECT coalesce(sum(deliveries), 0)
+        FROM (SELECT deliveries, outcome FROM fanfare.stats_pending UNION ALL SELECT deliveries, outcome FROM fanfare.stats) AS s
         WHERE outcome = \(Outcome.accepted.rawValue)
         """
 }

@@ -132,7 +132,7 @@ import Threading
             let good = try await api.token(.reader)
             let id = try #require(Int32(good.split(separator: "_")[1]))
             let database = try ToolDatabase(APIWorld.configuration(), environment: [:])
-            let board = TokenBoard(database, rate: 1000)
+            let tokens = KnownTokens(database, rate: 1000)
             let right = try #require(APIToken(parsing: good))
             let began = ContinuousClock.now
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -147,22 +147,22 @@ import Threading
                                 id: isKnown ? id : Int32(1000 + worker * 1000 + number),
                                 secret: secret
                             )
-                            if try await board.find(token) != nil { taken += 1 }
+                            if try await tokens.find(token) != nil { taken += 1 }
                         }
                         return taken
                     }
                 }
                 group.addTask {
-                    for _ in 0..<100 where try await board.find(right) == nil { return 1 }
+                    for _ in 0..<100 where try await tokens.find(right) == nil { return 1 }
                     return 0
                 }
                 for try await taken in group { #expect(taken == 0) }
             }
             let passed = ContinuousClock.now - began
-            let reads = await board.reads
-            #expect(reads <= Int(passed / TokenBoard.ageForUnknown) + 2, "\(reads) in \(passed)")
-            #expect(await board.remembered <= 3)
-            #expect(try await board.find(right) != nil)
+            let reads = await tokens.reads
+            #expect(reads <= Int(passed / KnownTokens.ageForUnknown) + 2, "\(reads) in \(passed)")
+            #expect(await tokens.remembered <= 3)
+            #expect(try await tokens.find(right) != nil)
             await database.close()
         }
     }

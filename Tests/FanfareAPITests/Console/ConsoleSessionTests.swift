@@ -212,10 +212,15 @@ import Threading
             configuration: { configuration },
             readiness: { DaemonReadiness(holdsLease: true, isListening: true, openBreakers: []) }
         )
-        let desk = try APIDesk(daemon, at: .tcp(host: "0.0.0.0", port: 443), connections: 1, times: ListenerTimes())
+        let context = try APIContext(
+            daemon,
+            at: .tcp(host: "0.0.0.0", port: 443),
+            connections: 1,
+            times: ListenerTimes()
+        )
         let call = Call(
-            desk: desk,
-            database: desk.database,
+            context: context,
+            database: context.database,
             phone: nil,
             tokenID: nil,
             channel: nil,
@@ -228,7 +233,7 @@ import Threading
             authority: "push.example"
         )
         let answer = try await Console.login.handle(call)
-        await desk.close()
+        await context.close()
         return answer
     }
 }

@@ -214,7 +214,7 @@ struct RetryScheduleTests {
 }
 
 struct RetryHistoryTests {
-    @Test func aPairThatWasNeverSentIsEncodedAsZero() {
+    @Test func aDeliveryThatWasNeverSentIsEncodedAsZero() {
         #expect(RetryHistory.none.encoded == 0 && RetryHistory(encoded: 0) == .none)
     }
 

@@ -22,7 +22,7 @@ struct AuditorTests {
     }
 
     private func finding(_ check: AuditCheck, _ auditor: inout Auditor, at now: Microseconds) throws -> AuditFinding? {
-        try auditor.look(on: world.connection, at: now).first { $0.check == check }
+        try auditor.check(on: world.connection, at: now).first { $0.check == check }
     }
 
     /// Emits as of some minutes ago.
@@ -36,7 +36,7 @@ struct AuditorTests {
         )
     }
 
-    /// An event to the devices of one user, planned, as batches of one pair.
+    /// An event to the devices of one user, planned, as batches of one delivery.
     private func plan(devices count: Int) throws -> Int64 {
         for n in 0..<count { try world.device("aa\(10 + n)", user: "u") }
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
@@ -143,9 +143,9 @@ struct AuditorTests {
             .results(
                 batch.claimed.claim,
                 [
-                    PairResult(position: 0, outcome: .accepted, followUp: nil),
-                    PairResult(position: 1, outcome: .retryingServerError, followUp: again),
-                    PairResult(position: 2, outcome: .apnsBadTopic, followUp: nil),
+                    DeliveryResult(position: 0, outcome: .accepted, followUp: nil),
+                    DeliveryResult(position: 1, outcome: .retryingServerError, followUp: again),
+                    DeliveryResult(position: 2, outcome: .apnsBadTopic, followUp: nil),
                 ],
                 slots: 0
             ),
@@ -160,7 +160,7 @@ struct AuditorTests {
         let retry = try #require(try world.prepare(try world.claim(leaseToken: 2)).first).batch
         world.record([
             .opened(retry, decided: []),
-            .results(retry.claimed.claim, [PairResult(position: 0, outcome: .accepted, followUp: nil)], slots: 0),
+            .results(retry.claimed.claim, [DeliveryResult(position: 0, outcome: .accepted, followUp: nil)], slots: 0),
         ])
         var another = Auditor(context: world.context)
         #expect(try finding(.unbalancedBatches, &another, at: 0)?.count == 0, "the retry is done")
@@ -173,12 +173,12 @@ struct AuditorTests {
         let found = try finding(.unbalancedBatches, &auditor, at: 0)
         #expect(
             found?.detail
-                == "batch \(batch) of event \(event) has 1 pairs to try again, and 0 are in retry batches"
+                == "batch \(batch) of event \(event) has 1 deliveries to try again, and 0 are in retry batches"
         )
         #expect(try finding(.unbalancedBatches, &auditor, at: 1)?.count == 0, "every closed batch is looked at once")
     }
 
-    @Test func undecidedPairsInTheLogAreFound() throws {
+    @Test func undecidedDeliveriesInTheLogAreFound() throws {
         var auditor = Auditor(context: world.context)
         let (event, _) = try closeWithARetry()
         try world.connection.execute(
@@ -186,15 +186,15 @@ struct AuditorTests {
         )
         let found = try finding(.unbalancedBatches, &auditor, at: 0)
         #expect(found?.count == 1)
-        #expect(found?.detail.contains("of event \(event) was closed with 2 pairs undecided") == true)
+        #expect(found?.detail.contains("of event \(event) was closed with 2 deliveries undecided") == true)
     }
 
     @Test func theLogIsNeverScanned() throws {
         _ = try world.connection.run(ClosedBatches(day: 1, after: RowPlace(block: 0, row: 0)))
-        _ = try world.connection.run(RetriedPairs(batches: []))
+        _ = try world.connection.run(RetriedDeliveries(batches: []))
         let read = try world.connection.column("EXPLAIN EXECUTE closed_batches (1::smallint, '(3,0)')").joined()
         #expect(read.contains("Tid Range Scan") && !read.contains("Seq Scan"), "\(read)")
-        let retried = try world.connection.column("EXPLAIN EXECUTE retried_pairs ('{1}', '{1}')").joined()
+        let retried = try world.connection.column("EXPLAIN EXECUTE retried_deliveries ('{1}', '{1}')").joined()
         #expect(retried.contains("batches_parent") && !retried.contains("Seq Scan"), "\(retried)")
     }
 }
@@ -250,7 +250,7 @@ struct AuditReportTests {
 
     @Test func whatCannotBeLookedAtAgainStandsForADay() throws {
         let world = try World()
-        let odd = ClosedBatch(id: 1, eventID: 2, pairs: 1, outcomes: [0], closedDay: 0)
+        let odd = ClosedBatch(id: 1, eventID: 2, deliveries: 1, outcomes: [0], closedDay: 0)
         let bad = StoreFinding(finding: AuditFinding(unbalanced: [(odd, "is odd")]))
         let good = StoreFinding(finding: AuditFinding(unbalanced: []))
         #expect(try world.connection.run(good).map(\.found) == [0])
@@ -259,7 +259,7 @@ struct AuditReportTests {
         #expect(try world.connection.run(good).isEmpty)
         let shown = "audit: unbalanced_batches false batch 1 of event 2 is odd"
         #expect(try world.connection.column(Self.health) == [shown])
-        try world.connection.execute("UPDATE fanfare.audits SET looked_at = looked_at - interval '25 hours'")
+        try world.connection.execute("UPDATE fanfare.audits SET checked_at = checked_at - interval '25 hours'")
         let later = try world.connection.run(good)
         #expect(later.map(\.found) == [0] && later.map(\.before) == [1])
     }

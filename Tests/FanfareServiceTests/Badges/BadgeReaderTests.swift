@@ -102,7 +102,7 @@ struct BadgeReaderTests {
         ]
         let loaded = LoadedRule(id: 1, ruleID: 1, version: 1, compiled: try CompiledRule(json: rule))
         let log = Locked<[String]>([])
-        let logger = Logger(label: "test") { _ in LineKeeper(lines: log) }
+        let logger = Logger(label: "test") { _ in LineRecorder(lines: log) }
         return (BadgeReader(options: PostgresOptions(url: TestDatabase.current.url), logger: logger), loaded, log)
     }
 
@@ -135,7 +135,7 @@ struct BadgeReaderTests {
 }
 
 /// Keeps what was logged.
-private struct LineKeeper: LogHandler {
+private struct LineRecorder: LogHandler {
     let lines: Locked<[String]>
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.trace

@@ -56,7 +56,7 @@ struct CampaignQueryTests {
     @Test func eachUserIsReachedOnceAndHearsItsOwn() throws {
         let world = try self.world("SELECT id, jsonb_build_object('first_name', first_name) FROM public.lapsed")
         try world.start("c")
-        #expect(try world.states("c") == ["reading"])
+        #expect(try world.states("c") == ["querying"])
         #expect(try leftovers(world) == ["0", "0", "0", "1"], "it has its gate, and no event")
         try world.read()
         #expect(try world.states("c") == ["running"])
@@ -150,7 +150,7 @@ struct CampaignQueryTests {
             try world.connection.execute("SELECT pg_terminate_backend(pid) \(query)")
             try world.connection.waitUntil("SELECT owner IS NULL AND read_at IS NOT NULL FROM fanfare.runs")
         }
-        #expect(try world.states("c") == ["reading"])
+        #expect(try world.states("c") == ["querying"])
         #expect(try world.connection.text("SELECT left(detail, 5) FROM fanfare.runs") == "57P01")
         #expect(
             try world.connection.text(
@@ -228,7 +228,7 @@ struct CampaignQueryTests {
             try world.connection.execute("UPDATE fanfare.runs SET owner = 2 WHERE owner = 1")
             try world.connection.waitUntil("SELECT count(*) = 0 \(query)")
         }
-        #expect(try world.states("c") == ["reading"])
+        #expect(try world.states("c") == ["querying"])
         #expect(try world.connection.number("SELECT owner FROM fanfare.runs") == 2)
         #expect(try leftovers(world) == ["0", "0", "0", "1"])
     }

@@ -24,8 +24,8 @@ extension World {
     /// Puts what was put into force, notes what is done and fires until nothing is due, and has the rules checked that came of it.
     func schedule(at now: String = "now()") throws {
         let time = try connection.timestamp(now)
-        try CampaignKeeper(logger: context.logger).takeTurn(on: connection, at: time)
-        let scheduler = Scheduler(context: context, desk: ReadingDesk())
+        try CampaignUpkeep(logger: context.logger).takeTurn(on: connection, at: time)
+        let scheduler = Scheduler(context: context, running: RunningQuery())
         while try scheduler.fire(on: connection, at: time) == 0 {}
         try RuleChecker(logger: context.logger).check(on: connection)
     }
@@ -41,14 +41,15 @@ extension World {
         patience: Microseconds = QueryReader.patience,
         _ body: (World) throws -> Void = { world in
             try world.connection.waitUntil(
-                "SELECT NOT EXISTS (SELECT FROM fanfare.runs WHERE state = 'reading' AND (owner IS NOT NULL OR read_at IS NULL))"
+                "SELECT NOT EXISTS (SELECT FROM fanfare.runs WHERE state = 'querying' AND (owner IS NOT NULL OR read_at IS NULL))"
             )
         }
     ) throws {
         context.lease.begin(owner: owner, startedAt: Clocks.steady, databaseNow: Clocks.wall)
-        let desk = ReadingDesk()
+        let running = RunningQuery()
         let stages: [any Stage] = [
-            QueryReader(context: context, desk: desk, patience: patience), Scheduler(context: context, desk: desk),
+            QueryReader(context: context, running: running, patience: patience),
+            Scheduler(context: context, running: running),
         ]
         let threads = stages.map { stage in WorkerThread.start(name: stage.name) { stage.run() } }
         defer {

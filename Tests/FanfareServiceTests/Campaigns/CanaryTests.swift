@@ -51,8 +51,8 @@ struct CanaryTests {
     }
 
     private func close(_ batch: ClaimedBatch, _ outcomes: [UInt8]) throws {
-        let tallies = Dictionary(outcomes.map { ($0, 1) }, uniquingKeysWith: +).map { outcome, pairs in
-            OutcomeTally(batchID: batch.id, outcome: outcome, pairs: Int64(pairs))
+        let tallies = Dictionary(outcomes.map { ($0, 1) }, uniquingKeysWith: +).map { outcome, deliveries in
+            OutcomeTally(batchID: batch.id, outcome: outcome, deliveries: Int64(deliveries))
         }
         let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: outcomes)
         _ = try world.connection.run(CloseBatches(owner: 1, batches: [record], retries: [], tallies: tallies))

@@ -10,7 +10,7 @@ import Testing
 
 @Suite(.database)
 struct ClaimTests {
-    /// A world with `count` batches of one pair each.
+    /// A world with `count` batches of one delivery each.
     private func world(batches count: Int) throws -> World {
         let world = try World(settings: StageSettings(batchSize: 1))
         for n in 0..<count { try world.device("aa\(10 + n)", user: "u") }
@@ -61,7 +61,8 @@ struct ClaimTests {
     @Test func retriesAreAQueueOfTheirOwn() throws {
         let world = try world(batches: 3)
         let first = try #require(try claim(world, count: 1).first)
-        let pairs = [RetryHistory(attempts: 1), RetryHistory(attempts: 1, marks: .otherEnvironment)].map { history in
+        let deliveries = [RetryHistory(attempts: 1), RetryHistory(attempts: 1, marks: .otherEnvironment)].map {
+            history in
             RetryBatch(
                 parentID: first.id,
                 target: first.target,
@@ -76,10 +77,10 @@ struct ClaimTests {
             leaseToken: first.leaseToken,
             outcomes: [Outcome.retryingServerError.rawValue]
         )
-        let close = CloseBatches(owner: 1, batches: [record], retries: pairs, tallies: [])
+        let close = CloseBatches(owner: 1, batches: [record], retries: deliveries, tallies: [])
         #expect(try world.connection.run(close).batches == [first.id])
         let retries = try claim(world, SendQueue(lane: .normal, isRetry: true))
-        #expect(retries.map(\.history) == [pairs[0].history] && retries.map(\.queue.isRetry) == [true])
+        #expect(retries.map(\.history) == [deliveries[0].history] && retries.map(\.queue.isRetry) == [true])
         let others = try claim(world)
         #expect(others.count == 3 && others.allSatisfy { !$0.queue.isRetry }, "a move waits for no budget")
     }
@@ -109,7 +110,7 @@ struct ClaimTests {
         let again = try world.claim(owner: 2, leaseToken: 5)
         #expect(again.map(\.outcomes) == [[1, 0, 2]])
         let prepared = try #require(try world.prepare(again, owner: 2).first)
-        #expect(prepared.batch.pairs.map(\.position) == [1], "accepted is not sent again")
+        #expect(prepared.batch.deliveries.map(\.position) == [1], "accepted is not sent again")
         #expect(prepared.decided.map(\.outcome) == [.unknown], "what was attempted stays unknown")
         #expect(try world.outcomes(event).first == "accepted/accepted")
     }

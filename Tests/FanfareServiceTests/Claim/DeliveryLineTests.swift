@@ -11,7 +11,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the log says of pairs that are decided when their batch is prepared.
+/// What the log says of deliveries that are decided when their batch is prepared.
 @Suite(.database)
 struct DeliveryLineTests {
     /// A batch of three devices, of which two are decided: one was disabled meanwhile, one is gone.
@@ -44,7 +44,7 @@ struct DeliveryLineTests {
             #expect(line[.reason] == "device_disabled")
             #expect(line[.deviceID] == .string("\(device)"))
         }
-        let sent = one.batch.line(about: one.batch.pairs[0], .accepted).metadata(now: now)
+        let sent = one.batch.line(about: one.batch.deliveries[0], .accepted).metadata(now: now)
         #expect(sent[.eventType] == "e")
         #expect(sent[.outcome] == "accepted")
         #expect(lines[0].keys.sorted() == sent.keys.sorted())

@@ -40,7 +40,7 @@ struct HeldBatchesTests {
     }
 
     /// Takes all that finds room.
-    private func drain(_ held: inout HeldBatches, _ windows: BudgetKeeper) -> [(batch: PreparedBatch, window: Int)] {
+    private func drain(_ held: inout HeldBatches, _ windows: InFlightBudget) -> [(batch: PreparedBatch, window: Int)] {
         var taken: [(PreparedBatch, Int)] = []
         while let (next, window) = held.next(in: windows) {
             held.remove(next)
@@ -51,7 +51,7 @@ struct HeldBatchesTests {
 
     @Test func noMoreThanTheLanesShareOfWIsTakenUntilSomeIsGivenBack() throws {
         var held = try held(["normal"], each: 6)
-        let windows = BudgetKeeper(capacity: 8)
+        let windows = InFlightBudget(capacity: 8)
         // Three quarters of W are the normal lane's.
         let first = drain(&held, windows)
         #expect(first.map(\.window) == [2, 2, 2] && held.all.count == 3)
@@ -65,14 +65,14 @@ struct HeldBatchesTests {
 
     @Test func theMoreUrgentGoFirst() throws {
         var held = try held(["bulk", "transactional"], each: 2)
-        let taken = drain(&held, BudgetKeeper(capacity: 100))
+        let taken = drain(&held, InFlightBudget(capacity: 100))
         #expect(taken.map(\.batch.lane) == [.transactional, .transactional, .bulk, .bulk])
         #expect(taken[0].batch.claimed.id < taken[1].batch.claimed.id)
     }
 
     @Test func aBatchLargerThanWGoesAlone() throws {
         var held = try held(["normal"], each: 3)
-        let windows = BudgetKeeper(capacity: 1)
+        let windows = InFlightBudget(capacity: 1)
         let first = drain(&held, windows)
         #expect(first.map(\.window) == [1] && held.all.count == 2)
         windows.release([first[0].batch.share: 1])
@@ -80,7 +80,7 @@ struct HeldBatchesTests {
     }
 
     @Test func whoWaitsForRoomIsWokenOnceHoweverOftenItLooked() {
-        let windows = BudgetKeeper(capacity: 8)
+        let windows = InFlightBudget(capacity: 8)
         let share = BudgetShare(key: ProviderKey(app: "shop", provider: "apns"), lane: .normal)
         let woken = Locked<[String]>([])
         for _ in 0..<3 {

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What is decided about pairs right before they are sent.
+/// What is decided about deliveries right before they are sent.
 @Suite(.database)
 struct PrepareTests {
     let world: World
@@ -38,9 +38,9 @@ struct PrepareTests {
         )
         let (batch, decided) = try prepared()
         #expect(decided == [.disabled, .disabled, .disabled])
-        #expect(batch.pairs.map(\.token) == ["ccdd"], "a rotated token is the new one")
-        let paths = batch.pairs.map { pair in
-            if case .shared(let path, _) = pair.address { String(decoding: path, as: UTF8.self) } else { "" }
+        #expect(batch.deliveries.map(\.token) == ["ccdd"], "a rotated token is the new one")
+        let paths = batch.deliveries.map { delivery in
+            if case .shared(let path, _) = delivery.address { String(decoding: path, as: UTF8.self) } else { "" }
         }
         #expect(paths == ["/3/device/ccdd"])
         #expect(batch.claimed.eventID == event)
@@ -61,7 +61,7 @@ struct PrepareTests {
             return
         }
         #expect(world.context.directory.all[target]?.environment == "sandbox")
-        #expect(one.batch.pairs.isEmpty)
+        #expect(one.batch.deliveries.isEmpty)
     }
 
     @Test func aTokenRotatedBetweenTheEnvironmentsIsTriedInItsOwnFirst() throws {
@@ -82,7 +82,7 @@ struct PrepareTests {
         }
         try world.connection.execute("SELECT fanfare.register_device('shop', 'apns', 'dd10', 'u', replaces => 'aa10')")
         let one = try retried(after: RetryHistory(attempts: 1, marks: .otherEnvironment))
-        #expect(one.batch.pairs.map(\.token) == ["bb10"])
+        #expect(one.batch.deliveries.map(\.token) == ["bb10"])
         #expect(one.decided.map(\.outcome) == [.retryingOtherEnvironment])
         guard case .again(_, let history, let target)? = one.decided.first?.followUp else {
             Issue.record("no attempt in its own environment")
@@ -93,7 +93,7 @@ struct PrepareTests {
         // That one is refused too: the other environment's turn has come.
         let marks: RetryHistory.Marks = [.otherEnvironment, .registeredLater]
         let again = try retried(after: RetryHistory(attempts: 2, marks: marks))
-        #expect(Set(again.batch.pairs.map(\.token)) == ["dd10", "bb10"] && again.decided.isEmpty)
+        #expect(Set(again.batch.deliveries.map(\.token)) == ["dd10", "bb10"] && again.decided.isEmpty)
     }
 
     @Test func anEventPastItsTimeIsNotSent() throws {
@@ -125,12 +125,12 @@ struct PrepareTests {
         let first = try prepared().batch
         let now = world.context.lease.databaseNow
         #expect(first.variants[0].push[header: "apns-expiration"] == "0")
-        #expect(ActiveBatch(first).decision(first.pairs[0], now: now) == nil, "its turn may come late")
+        #expect(ActiveBatch(first).decision(first.deliveries[0], now: now) == nil, "its turn may come late")
         _ = try world.connection.run(Rescue(dead: 1))
         let waited = RetryHistory(attempts: 1, waits: 1).encoded
         try world.connection.execute("UPDATE fanfare.batches SET attempt = 2, history = \(waited)")
         let second = try prepared().batch
-        #expect(ActiveBatch(second).decision(second.pairs[0], now: now) == .expired)
+        #expect(ActiveBatch(second).decision(second.deliveries[0], now: now) == .expired)
     }
 
     @Test func whatIsCancelledIsNotSent() throws {
@@ -144,7 +144,7 @@ struct PrepareTests {
         #expect(world.context.cancels.count == 0, "whoever fetches an event sees what was cancelled before")
         let (batch, decided) = try prepared()
         #expect(decided == [.cancelled, .cancelled])
-        #expect(batch.pairs.map { batch.claimed.eventID(at: Int($0.position)) } == [kept])
+        #expect(batch.deliveries.map { batch.claimed.eventID(at: Int($0.position)) } == [kept])
     }
 
     @Test func whatIsCancelledAfterItWasPreparedIsNotSent() throws {
@@ -155,14 +155,14 @@ struct PrepareTests {
         let seen = try #require(try world.connection.run(NewCancels(since: nil)).first?.seen)
         let (batch, decided) = try prepared()
         #expect(decided.isEmpty)
-        let pair = try #require(batch.pairs.first)
+        let delivery = try #require(batch.deliveries.first)
         let active = ActiveBatch(batch)
         active.refresh(world.context.cancels)
-        #expect(active.decision(pair, now: 0) == nil)
+        #expect(active.decision(delivery, now: 0) == nil)
         try world.connection.execute("SELECT fanfare.cancel('e', 'k')")
         world.context.cancels.add(try world.connection.run(NewCancels(since: seen)).compactMap(\.fact))
         active.refresh(world.context.cancels)
-        #expect(active.decision(pair, now: 0) == .cancelled)
+        #expect(active.decision(delivery, now: 0) == .cancelled)
     }
 
     @Test func anEventIsSupersededByANewerOneWithTheSameCollapseAndUserOnly() throws {
@@ -177,7 +177,7 @@ struct PrepareTests {
         try world.plan()
         let (batch, decided) = try prepared()
         #expect(decided == [.superseded])
-        #expect(batch.pairs.map { batch.claimed.eventID(at: Int($0.position)) }.sorted() == others)
+        #expect(batch.deliveries.map { batch.claimed.eventID(at: Int($0.position)) }.sorted() == others)
         #expect(!others.contains(old))
     }
 
@@ -190,8 +190,10 @@ struct PrepareTests {
         try world.emit("e", #"{"u": "u"}"#)
         try world.plan()
         let batch = try prepared().batch
-        let titles = batch.pairs.map { pair in
-            String(decoding: batch.variants[Int(pair.variant)].content.body.prefix, as: UTF8.self).contains("Pedido")
+        let titles = batch.deliveries.map { delivery in
+            String(decoding: batch.variants[Int(delivery.variant)].content.body.prefix, as: UTF8.self).contains(
+                "Pedido"
+            )
         }
         #expect(titles == [false, true, true, false, true])
         #expect(batch.variants.count == 2)
@@ -210,7 +212,7 @@ struct PrepareTests {
         #expect(bodies.contains { $0.contains("Hi bob") })
     }
 
-    @Test func aMissingNameRefusesThePairsOfThatEventOnly() throws {
+    @Test func aMissingNameRefusesTheDeliveriesOfThatEventOnly() throws {
         try world.device("aa10", user: "u")
         let message = #""message": {"notification": {"title": "Order {{order}}"}}"#
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, message)
@@ -219,7 +221,7 @@ struct PrepareTests {
         try world.plan()
         let (batch, decided) = try prepared()
         #expect(decided == [.refused])
-        #expect(batch.pairs.map { batch.claimed.eventID(at: Int($0.position)) } == [good])
+        #expect(batch.deliveries.map { batch.claimed.eventID(at: Int($0.position)) } == [good])
     }
 
     /// PostgreSQL keeps both keys: they have other bytes.
@@ -234,10 +236,10 @@ struct PrepareTests {
         try world.emit("e", "{\"u\": \"u\", \"name\": \"n\", \"\u{E9}\": 1, \"e\u{301}\": 2}")
         try world.plan()
         let (batch, decided) = try prepared()
-        #expect(batch.pairs.count == 1 && decided.isEmpty)
+        #expect(batch.deliveries.count == 1 && decided.isEmpty)
     }
 
-    @Test func aRepeatedPairKeepsItsIdentity() throws {
+    @Test func aRepeatedDeliveryKeepsItsIdentity() throws {
         let device = try world.device("aa10", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         try world.emit("e", #"{"u": "u"}"#)
@@ -246,8 +248,8 @@ struct PrepareTests {
         _ = try world.connection.run(Rescue(dead: 1))
         let second = try prepared().batch
         #expect(first.claimed.deviceIDs == [device])
-        #expect(first.pairs[0].deliveryID == second.pairs[0].deliveryID)
-        #expect(first.pairs[0].deliveryID.count == 36)
+        #expect(first.deliveries[0].deliveryID == second.deliveries[0].deliveryID)
+        #expect(first.deliveries[0].deliveryID.count == 36)
     }
 }
 

@@ -16,7 +16,7 @@ import Testing
 
     /// What is told of, where a daemon serves the given targets.
     private func told(_ unserved: inout UnservedTargets, serving ids: Set<Int16>) -> [String] {
-        unserved.look(targets) { ids.contains($0.id) }.map { "\($0.app)/\($0.provider)" }
+        unserved.check(targets) { ids.contains($0.id) }.map { "\($0.app)/\($0.provider)" }
     }
 
     @Test func eachAppAndProviderIsToldOnceUntilItIsServed() {

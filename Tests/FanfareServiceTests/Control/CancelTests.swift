@@ -17,7 +17,7 @@ struct CancelTests {
         world = try World()
     }
 
-    private func look(since: String?) throws -> (seen: String, events: [Int64]) {
+    private func check(since: String?) throws -> (seen: String, events: [Int64]) {
         let rows = try world.connection.run(NewCancels(since: since))
         return (try #require(rows.first?.seen), rows.compactMap { $0.fact?.eventID })
     }
@@ -28,20 +28,20 @@ struct CancelTests {
 
     @Test func eachComesOnceInWhateverOrderTheyAreCommitted() throws {
         try cancel(1)
-        let first = try look(since: nil)
+        let first = try check(since: nil)
         #expect(first.events.isEmpty, "what was cancelled before is seen by whoever fetches the event")
         let other = try TestDatabase.current.connect()
         try other.execute("BEGIN; SELECT fanfare.cancel(2::bigint)")
         try cancel(3)
-        let second = try look(since: first.seen)
+        let second = try check(since: first.seen)
         #expect(second.events == [3])
         try cancel(4)
-        let third = try look(since: second.seen)
+        let third = try check(since: second.seen)
         #expect(third.events == [4], "however long the other transaction stays open")
         try other.execute("COMMIT")
-        let fourth = try look(since: third.seen)
+        let fourth = try check(since: third.seen)
         #expect(fourth.events == [2])
-        #expect(try look(since: fourth.seen).events.isEmpty)
+        #expect(try check(since: fourth.seen).events.isEmpty)
     }
 
     @Test func whatWasRestoredFromAServerThatWasFurtherOnIsNoNews() throws {
@@ -50,10 +50,10 @@ struct CancelTests {
         let event = try world.emit("e", #"{"u": "u"}"#)
         try world.plan()
         #expect(try world.recipients(event) == [device])
-        let first = try look(since: nil)
+        let first = try check(since: nil)
         let restored = "INSERT INTO fanfare.cancels (xid, event_id) VALUES ('900000000000', $1::bigint)"
         _ = try world.connection.query(restored, "\(event)")
-        #expect(try look(since: first.seen).events.isEmpty)
+        #expect(try check(since: first.seen).events.isEmpty)
         let prepared = try #require(try world.prepare(try world.claim()).first)
         #expect(prepared.decided.map(\.outcome) == [.cancelled])
     }
@@ -64,14 +64,14 @@ struct CancelTests {
         try world.device("aa", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         let before = try world.emit("e", #"{"u": "u"}"#, key: "k")
-        let first = try look(since: nil)
+        let first = try check(since: nil)
         #expect(try world.connection.text("SELECT fanfare.cancel('e', 'k')") == "t")
         try world.connection.execute("UPDATE fanfare.cancels SET created_at = created_at + interval '\(step) s'")
         let after = try world.emit("e", #"{"u": "u"}"#, key: "k")
         try world.plan()
         #expect(try [before, after].map { try world.fate($0) } == ["cancelled", "planned"])
         let event = try #require(try world.prepare(try world.claim()).first)
-        #expect(event.decided.isEmpty && event.batch.pairs.count == 1)
+        #expect(event.decided.isEmpty && event.batch.deliveries.count == 1)
         let index = CancelIndex()
         index.add(try world.connection.run(NewCancels(since: first.seen)).compactMap(\.fact))
         let rows = try world.connection.run(

@@ -18,7 +18,7 @@ struct LeaseClockTests {
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         try world.emit("e", #"{"u": "u"}"#)
         try world.plan()
-        let lease = LeaseKeeper()
+        let lease = LeaseState()
         let wrong = Clocks.wall - step * Micros.second
         lease.begin(owner: 1, startedAt: Clocks.steady, databaseNow: wrong)
         #expect(lease.databaseNow < wrong + 600 * Micros.second && lease.databaseNow >= wrong)

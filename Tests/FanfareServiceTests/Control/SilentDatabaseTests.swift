@@ -77,11 +77,11 @@ struct SilentDatabaseTests {
         let (start, later) = (ContinuousClock.now, ContinuousClock.now + .seconds(1))
         let one = OpenSessions.Waiting(backendPID: 1, since: start)
         let two = OpenSessions.Waiting(backendPID: 2, since: start)
-        #expect(watch.look([one, two], atWork: [2]).isEmpty, "the answer may be on its way")
-        #expect(watch.look([one, two], atWork: [2]) == [one])
+        #expect(watch.check([one, two], atWork: [2]).isEmpty, "the answer may be on its way")
+        #expect(watch.check([one, two], atWork: [2]) == [one])
         let next = OpenSessions.Waiting(backendPID: 1, since: later)
-        #expect(watch.look([next, two], atWork: [2]).isEmpty, "that is another statement")
-        #expect(watch.look([], atWork: []).isEmpty && watch.look([next], atWork: []).isEmpty)
+        #expect(watch.check([next, two], atWork: [2]).isEmpty, "that is another statement")
+        #expect(watch.check([], atWork: []).isEmpty && watch.check([next], atWork: []).isEmpty)
     }
 
     @Test func aSessionWhoseLinkIsDeadIsGivenUpAlone() throws {

@@ -21,7 +21,7 @@ struct FeedbackLogTests {
         _ = try connection.run(NumberFeedback())
     }
 
-    /// Closes batches whose pairs all have an outcome, as a daemon does.
+    /// Closes batches whose deliveries all have an outcome, as a daemon does.
     ///
     /// - Returns: the batches' ids.
     @discardableResult
@@ -40,7 +40,7 @@ struct FeedbackLogTests {
                 "\(device)"
             )
             let record = BatchRecord(id: id, leaseToken: 1, outcomes: [outcome])
-            let tally = OutcomeTally(batchID: id, outcome: outcome, pairs: 1)
+            let tally = OutcomeTally(batchID: id, outcome: outcome, deliveries: 1)
             let closed = try connection.run(CloseBatches(owner: 1, batches: [record], retries: [], tallies: [tally]))
             #expect(closed.batches == [id])
             return id
@@ -139,11 +139,11 @@ struct FeedbackLogTests {
         try world.connection.execute("DELETE FROM fanfare.batch_log")
         try close([64], in: world)
         try number(world.connection)
-        for (place, lost) in [(FeedbackPlace(number: 1), 0), (FeedbackPlace(number: 1, pair: 0), 1)] {
+        for (place, lost) in [(FeedbackPlace(number: 1), 0), (FeedbackPlace(number: 1, position: 0), 1)] {
             let rows = try world.connection.run(ReadFeedback(after: place, upTo: nil, codes: row.codes, app: nil))
             let slice = FeedbackSlice(rows, before: place, isFixed: false)
-            #expect(slice.items.map(\.place) == [FeedbackPlace(number: 2, pair: 1)])
-            #expect(slice.lost == lost, "told up to pair \(place.pair) of the first")
+            #expect(slice.items.map(\.place) == [FeedbackPlace(number: 2, position: 1)])
+            #expect(slice.lost == lost, "told up to position \(place.position) of the first")
         }
     }
 
@@ -188,8 +188,8 @@ struct FeedbackLogTests {
         #expect(items.map { $0["device_id"] == .null } == [false, true])
     }
 
-    /// Batches of a thousand pairs, cut anywhere, and read again from where it was cut.
-    @Test func everyPairIsReadOnceAndInOrder() throws {
+    /// Batches of a thousand deliveries, cut anywhere, and read again from where it was cut.
+    @Test func everyDeliveryIsReadOnceAndInOrder() throws {
         let world = try World()
         let version = try world.rule("r", event: "e", to: #"{"everyone": true}"#)
         let row = try hook(world)
@@ -230,15 +230,15 @@ struct FeedbackLogTests {
             read += slice.items.map(\.place)
             lost += slice.lost
             place = slice.end
-            // What is behind the last pair of all.
+            // What is behind the last position of all.
             if !slice.hasMore { break }
         }
         #expect(read.count == 6 * 333)
-        #expect(zip(read, read.dropFirst()).allSatisfy { ($0.number, $0.pair) < ($1.number, $1.pair) })
+        #expect(zip(read, read.dropFirst()).allSatisfy { ($0.number, $0.position) < ($1.number, $1.position) })
         #expect(lost == 1)
         #expect(
             try world.connection.run(ReadFeedback(after: place, upTo: nil, codes: row.codes, app: nil)).isEmpty
-                || place.pair == FeedbackPlace.wholeBatch
+                || place.position == FeedbackPlace.wholeBatch
         )
         let otherApp = ReadFeedback(after: row.place, upTo: nil, codes: row.codes, app: "bank")
         #expect(try world.connection.run(otherApp).allSatisfy { if case .item = $0 { false } else { true } })
@@ -296,12 +296,12 @@ struct FeedbackLogTests {
         #expect(try world.connection.number("SELECT fanfare.replay_feedback('crm', '-infinity')") == 1)
         #expect(try world.connection.text("SELECT lost FROM fanfare.feedback_state") == "0")
         // Of one that was told in part the rest is lost, of one that was told whole nothing.
-        for (pair, lost) in [(0, "1"), (Int(FeedbackPlace.wholeBatch), "0")] {
+        for (position, lost) in [(0, "1"), (Int(FeedbackPlace.wholeBatch), "0")] {
             try world.connection.execute(
                 """
                 TRUNCATE fanfare.feedback;
                 INSERT INTO fanfare.feedback (batch_id, number, closed_at) VALUES (3, 30, now() - interval '40 days');
-                UPDATE fanfare.feedback_cursors SET number = 30, pair = \(pair), lost = 0
+                UPDATE fanfare.feedback_cursors SET number = 30, position = \(position), lost = 0
                 """
             )
             _ = try world.connection.run(ForgetFeedback(retentionDays: 31))
@@ -323,7 +323,7 @@ struct FeedbackLogTests {
         -> FeedbackItem
     {
         FeedbackItem(
-            place: FeedbackPlace(number: Int64(number), pair: 1),
+            place: FeedbackPlace(number: Int64(number), position: 1),
             at: Timestamp(microseconds: 1_700_000_000_000_000),
             app: "shop",
             provider: "apns",

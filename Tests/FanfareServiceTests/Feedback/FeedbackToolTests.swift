@@ -23,7 +23,7 @@ struct FeedbackToolTests {
             try world.connection.execute(
                 """
                 INSERT INTO fanfare.feedback (batch_id, number, closed_at) VALUES (1, 1, now() - interval '2 h'), (2, 2, now());
-                UPDATE fanfare.feedback_cursors SET number = 2, pair = 32767, ended_at = now(), error = 'it answered 410', failures = 1
+                UPDATE fanfare.feedback_cursors SET number = 2, position = 32767, ended_at = now(), error = 'it answered 410', failures = 1
                 """
             )
         }

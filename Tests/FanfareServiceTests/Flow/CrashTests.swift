@@ -104,9 +104,9 @@ struct CrashTests {
                 try world.connection.column(
                     """
                     SELECT n FROM (
-                        SELECT count(*) AS pairs, count(DISTINCT d.id) AS devices
+                        SELECT count(*) AS deliveries, count(DISTINCT d.id) AS devices
                         FROM fanfare.batches CROSS JOIN unnest(device_ids) AS d (id)
-                    ) AS counts, unnest(ARRAY[pairs, devices]) AS n
+                    ) AS counts, unnest(ARRAY[deliveries, devices]) AS n
                     """
                 )
             }

@@ -92,7 +92,7 @@ struct GateFlowTests {
             #expect(outcomes.count == Self.count, "every recipient has one")
             #expect(outcomes.count { $0 == "accepted/accepted" } == sent)
             #expect(outcomes.count { $0 == "cancelled/campaign_aborted" } == Self.count - sent)
-            let counted = "SELECT sum(pairs) FROM fanfare.stats_pending WHERE gate_id = \(gate)"
+            let counted = "SELECT sum(deliveries) FROM fanfare.stats_pending WHERE gate_id = \(gate)"
             #expect(try await flow.sql { try $0.connection.number(counted) } == Int64(Self.count))
             try await flow.untilIdle()
         }

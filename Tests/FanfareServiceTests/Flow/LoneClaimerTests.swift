@@ -60,7 +60,7 @@ struct LoneClaimerTests {
 
     @Test func itsPushesAreHandedOver() throws {
         let batch = try #require(try plan().first)
-        #expect(batch.pairs.map(\.token) == ["aa"] && batch.owner == 7)
+        #expect(batch.deliveries.map(\.token) == ["aa"] && batch.owner == 7)
         #expect(try owners() == ["7"])
         let record = BatchRecord(
             id: batch.claimed.id,

@@ -61,11 +61,11 @@ struct QueryFlowTests {
                 )
                 // The first of them may be where quick ones are asked; from then on it is known.
                 let first = try world.emit("message", Self.message)
-                try world.connection.waitUntil("SELECT pairs = 2 FROM fanfare.events WHERE id = \(first)")
+                try world.connection.waitUntil("SELECT deliveries = 2 FROM fanfare.events WHERE id = \(first)")
                 let before = try world.connection.number(Self.waiting)
                 for _ in 0..<5 {
                     let event = try world.emit("message", Self.message)
-                    try world.connection.waitUntil("SELECT pairs = 2 FROM fanfare.events WHERE id = \(event)")
+                    try world.connection.waitUntil("SELECT deliveries = 2 FROM fanfare.events WHERE id = \(event)")
                 }
                 let after = try world.connection.number(Self.waiting)
                 return (before: before, after: after, slow: slow)
@@ -117,7 +117,7 @@ struct QueryFlowTests {
                     )
                     #expect(killed > 0, "\(victim)")
                     try world.connection.execute("SELECT pg_advisory_unlock(4711)")
-                    try world.connection.waitUntil("SELECT pairs > 0 FROM fanfare.events WHERE id = \(event)")
+                    try world.connection.waitUntil("SELECT deliveries > 0 FROM fanfare.events WHERE id = \(event)")
                 }
             }
             try await flow.until("SELECT count(*) = 2 FROM fanfare.deliveries WHERE outcome = 'accepted'")

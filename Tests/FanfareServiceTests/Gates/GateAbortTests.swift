@@ -63,7 +63,7 @@ struct GateAbortTests {
         #expect(counted == ["accepted 1", "cancelled 32", "disabled 1", "unknown 1"])
         let tallies = try world.connection.column(
             """
-            SELECT c.outcome || ' ' || sum(s.pairs) FROM fanfare.stats_pending AS s JOIN fanfare.outcome_codes AS c ON c.code = s.outcome
+            SELECT c.outcome || ' ' || sum(s.deliveries) FROM fanfare.stats_pending AS s JOIN fanfare.outcome_codes AS c ON c.code = s.outcome
             WHERE s.gate_id = \(gate) GROUP BY c.outcome ORDER BY c.outcome
             """
         )

@@ -74,14 +74,14 @@ struct GateQueueTests {
     @Test func nobodyLooksBehindARulesGateThatNothingWaitsBehind() throws {
         let gate = try world.gate("gated")
         let run = try world.gate("gated", run: 1)
-        let board = GateBoard()
-        #expect(try board.replace(world.connection.run(LiveGates())))
-        #expect(board.open.map(\.id) == [run])
-        #expect(!board.isClosed(gate), "what is being sent is not given back")
+        let gates = GateSnapshot()
+        #expect(try gates.replace(world.connection.run(LiveGates())))
+        #expect(gates.open.map(\.id) == [run])
+        #expect(!gates.isClosed(gate), "what is being sent is not given back")
         try world.connection.execute("UPDATE fanfare.rule_versions SET gate_id = \(gate) WHERE gate_id > 0")
         _ = try emitBoth()
-        #expect(try board.replace(world.connection.run(LiveGates())))
-        #expect(board.open.map(\.id) == [gate, run])
+        #expect(try gates.replace(world.connection.run(LiveGates())))
+        #expect(gates.open.map(\.id) == [gate, run])
     }
 
     /// A queue's room is one for all its gates: what was due first takes it.
@@ -132,7 +132,7 @@ struct GateQueueTests {
         #expect(retry.map(\.queue) == [SendQueue(lane: .bulk, isRetry: true)] && retry.map(\.dueAt) == [due])
     }
 
-    /// Records some of a batch's pairs as to be tried again, the rest as accepted.
+    /// Records some of a batch's deliveries as to be tried again, the rest as accepted.
     private func close(_ batch: ClaimedBatch, retrying: Int) throws {
         let count = batch.deviceIDs.count
         let outcomes = (0..<count).map { $0 < retrying ? Outcome.retryingServerError : .accepted }.map(\.rawValue)
@@ -150,8 +150,16 @@ struct GateQueueTests {
                 )
             ],
             tallies: [
-                OutcomeTally(batchID: batch.id, outcome: Outcome.retryingServerError.rawValue, pairs: Int64(retrying)),
-                OutcomeTally(batchID: batch.id, outcome: Outcome.accepted.rawValue, pairs: Int64(count - retrying)),
+                OutcomeTally(
+                    batchID: batch.id,
+                    outcome: Outcome.retryingServerError.rawValue,
+                    deliveries: Int64(retrying)
+                ),
+                OutcomeTally(
+                    batchID: batch.id,
+                    outcome: Outcome.accepted.rawValue,
+                    deliveries: Int64(count - retrying)
+                ),
             ]
         )
         #expect(try connection(closing: statement) == [batch.id])
@@ -165,23 +173,24 @@ struct GateQueueTests {
         let gate = try world.gate("gated")
         _ = try emitBoth()
         for batch in try world.claim(gates: [gate]) { try close(batch, retrying: 1) }
-        let pending = "SELECT sum(pairs) FROM fanfare.stats_pending WHERE gate_id = \(gate) AND outcome = $1"
+        let pending = "SELECT sum(deliveries) FROM fanfare.stats_pending WHERE gate_id = \(gate) AND outcome = $1"
         #expect(try world.connection.number(pending, "\(Outcome.accepted.rawValue)") == 22)
         for round in 1...2 {
             try world.connection.execute("UPDATE fanfare.stats_pending SET at = at - interval '12 minutes'")
             _ = try world.connection.runReturningCount(FoldStats())
-            let folded = "SELECT gate_id || ' ' || outcome || ' ' || pairs FROM fanfare.gate_stats ORDER BY outcome"
+            let folded =
+                "SELECT gate_id || ' ' || outcome || ' ' || deliveries FROM fanfare.gate_stats ORDER BY outcome"
             let accepted = "\(gate) \(Outcome.accepted.rawValue) \(22 * round)"
             let retried = "\(gate) \(Outcome.retryingServerError.rawValue) 3"
             #expect(try world.connection.column(folded) == [accepted, retried], "round \(round)")
             try world.connection.execute(
                 """
-                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, gate_id)
+                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries, gate_id)
                 SELECT rule_version, target_id, outcome, 22, \(gate) FROM fanfare.stats WHERE outcome = 1 LIMIT 1
                 """
             )
         }
-        let all = "SELECT sum(pairs) FROM fanfare.stats WHERE outcome = \(Outcome.accepted.rawValue)"
+        let all = "SELECT sum(deliveries) FROM fanfare.stats WHERE outcome = \(Outcome.accepted.rawValue)"
         #expect(try world.connection.number(all) == 22 * 3)
     }
 

@@ -81,7 +81,7 @@ private final class Daemon {
     init(_ context: StageContext, owner: Int32) {
         context.lease.begin(owner: owner, startedAt: Clocks.steady, databaseNow: Clocks.wall)
         let stages: [any Stage] = [
-            Planner(context: context, wake: context.bells.plan), Scheduler(context: context, desk: ReadingDesk()),
+            Planner(context: context, wake: context.bells.plan), Scheduler(context: context, running: RunningQuery()),
         ]
         self.stages = stages
         threads = stages.map { stage in WorkerThread.start(name: stage.name) { stage.run() } }

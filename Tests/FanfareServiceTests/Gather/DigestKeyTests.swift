@@ -42,7 +42,7 @@ struct DigestKeyTests {
         let json = Self.rule(fault.members)
         let problem = try #require(problem { () throws(RuleProblem) in _ = try RuleDefinition(json: parsed(json)) })
         #expect([problem.path, problem.reason] == [fault.place, fault.reason])
-        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.rule_fault($1::jsonb)", json).rows[0]
+        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.rule_error($1::jsonb)", json).rows[0]
         #expect(inSQL == [fault.place, fault.reason, problem.hint])
         let refusal = #expect(throws: PostgresError.self) {
             try connection.query("SELECT fanfare.put_rule($1::jsonb)", json)
@@ -60,12 +60,12 @@ struct DigestKeyTests {
         let campaign =
             #"{"app": "shop", "name": "n", "to": {"everyone": true}, "message": {"data": {"a": "b"}}, \#(members)"}}"#
         for (function, json, place, reason) in [
-            ("rule_fault", again, "event", "is of events that were gathered"),
-            ("rule_fault", unknown, "\(key).until", "unknown key"),
-            ("campaign_fault", campaign, key, "is not for campaigns"),
+            ("rule_error", again, "event", "is of events that were gathered"),
+            ("rule_error", unknown, "\(key).until", "unknown key"),
+            ("campaign_error", campaign, key, "is not for campaigns"),
         ] {
             let found = problem { () throws(RuleProblem) in
-                if function == "rule_fault" {
+                if function == "rule_error" {
                     _ = try RuleDefinition(json: parsed(json))
                 } else {
                     _ = try CampaignDefinition(json: parsed(json))
@@ -98,7 +98,7 @@ struct DigestKeyTests {
         let connection = try TestDatabase.current.connect()
         let json = Self.rule(members)
         #expect(try RuleDefinition(json: parsed(json)).json == parsed(json))
-        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.rule_fault($1::jsonb)", json) == "t")
+        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.rule_error($1::jsonb)", json) == "t")
         _ = try connection.query("SELECT fanfare.put_rule($1::jsonb)", json)
     }
 

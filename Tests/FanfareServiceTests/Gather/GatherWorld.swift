@@ -19,7 +19,7 @@ extension World {
     /// - Parameter time: by when, as SQL; what is gathered for a day at most is due a day later.
     func emitDigests(at time: String = "now() + interval '1 day'") throws {
         let now = try connection.number("SELECT (extract(epoch FROM \(time)) * 1000000)::bigint")
-        let scheduler = Scheduler(context: context, desk: ReadingDesk())
+        let scheduler = Scheduler(context: context, running: RunningQuery())
         while try scheduler.emitDigests(on: connection, at: Timestamp(microseconds: now)) == 0 {}
     }
 

@@ -59,7 +59,7 @@ struct CancelSweeperTests {
         #expect(row.ended == 0 && row.woken == 1)
         let prepared = try #require(try world.prepare(try world.claim()).first)
         #expect(prepared.decided.map(\.outcome) == [.cancelled])
-        #expect(prepared.batch.pairs.count == 2)
+        #expect(prepared.batch.deliveries.count == 2)
     }
 
     /// A retry may wait by what the provider asked for.

@@ -21,7 +21,7 @@ struct ChoreAlarmTests {
     }
 
     @Test func theThirdTimeInARowIsTold() throws {
-        try world.connection.execute("ALTER TABLE fanfare.stats_pending RENAME COLUMN pairs TO hidden")
+        try world.connection.execute("ALTER TABLE fanfare.stats_pending RENAME COLUMN deliveries TO hidden")
         var chores = Chores(context: world.context)
         for _ in 0..<2 {
             #expect(throws: PostgresError.self) { try chores.run(on: world.connection) }
@@ -36,7 +36,7 @@ struct ChoreAlarmTests {
         var others = Chores(context: world.context)
         #expect(throws: PostgresError.self) { try others.run(on: world.connection) }
         #expect(try alarms().count == 1, "a new leader that fails too leaves it")
-        try world.connection.execute("ALTER TABLE fanfare.stats_pending RENAME COLUMN hidden TO pairs")
+        try world.connection.execute("ALTER TABLE fanfare.stats_pending RENAME COLUMN hidden TO deliveries")
         try others.run(on: world.connection)
         #expect(try alarms().isEmpty)
     }

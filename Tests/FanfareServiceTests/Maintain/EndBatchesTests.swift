@@ -79,7 +79,7 @@ struct EndBatchesTests {
         for event in late {
             #expect(try world.outcomes(event) == Array(repeating: "expired/ttl_passed", count: 4))
         }
-        let counted = "SELECT sum(pairs) FROM fanfare.stats_pending WHERE outcome = \(Outcome.expired.rawValue)"
+        let counted = "SELECT sum(deliveries) FROM fanfare.stats_pending WHERE outcome = \(Outcome.expired.rawValue)"
         #expect(try world.connection.number(counted) == 20)
         #expect(world.context.counters.snapshot.batchesClosed == 5)
     }

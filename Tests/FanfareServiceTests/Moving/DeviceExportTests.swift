@@ -10,10 +10,10 @@ struct DeviceExportTests {
     @Test func registrarsImportAndReadersExport() async throws {
         try await withNewFolder { folder in
             try await withRole(in: "fanfare_registrar") { role in
-                var desk = ImportDesk(folder)
-                desk.user = role
-                desk.request.resumes = true
-                let tally = try await desk.run("fcm_token,topics\nt1,news;sport\n")
+                var importer = TestImporter(folder)
+                importer.user = role
+                importer.request.resumes = true
+                let tally = try await importer.run("fcm_token,topics\nt1,news;sport\n")
                 #expect(tally.new == 1)
             }
             try await withRole(in: "fanfare_reader") { role in
@@ -61,10 +61,10 @@ struct DeviceExportTests {
             let first = try await exported {
                 ($0.format, $0.withTokens, $0.includesDisabled) = (format, true, true)
             }
-            var desk = ImportDesk(folder)
-            desk.request.app = "copy"
-            desk.request.includesDisabled = true
-            let tally = try await desk.run(first)
+            var importer = TestImporter(folder)
+            importer.request.app = "copy"
+            importer.request.includesDisabled = true
+            let tally = try await importer.run(first)
             #expect(tally.new == tally.read && tally.read == 7)
             let second = try await exported("copy") {
                 ($0.format, $0.withTokens, $0.includesDisabled) = (format, true, true)
@@ -74,8 +74,8 @@ struct DeviceExportTests {
                 text.replacing(/(?m)^(\d+|\{"device_id":\d+),/, with: "").split(separator: "\n").map(String.init)
             }
             #expect(plain(first) == plain(second))
-            desk.request.app = "shop"
-            let same = try await desk.run(first)
+            importer.request.app = "shop"
+            let same = try await importer.run(first)
             #expect(same.unchanged == 7, "and changes nothing where it came from")
             let enabled = try await exported { $0.provider = "fcm" }
             #expect(enabled.split(separator: "\n").count == 5 && !enabled.contains("t1"))

@@ -24,10 +24,10 @@ struct DeviceImportTests {
 
     @Test func oneSignalsExportIsTakenAsItIs() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
+            var importer = TestImporter(folder)
             let header =
                 "id,identifier,session_count,language,timezone,device_type,tags,last_active,created_at,invalid_identifier,"
-            let tally = try await desk.run(
+            let tally = try await importer.run(
                 """
                 \(header)external_user_id,timezone_id,web_auth,web_p256
                 1,\(Self.apns),3,es,3600,0,"{""tier"": ""gold""}",2024-11-10 12:00:00 UTC,2020-01-01 00:00:00 UTC,false,ann,Europe/Madrid,,
@@ -53,9 +53,9 @@ struct DeviceImportTests {
                     "webpush https://x.ex de 2021-02-03",
                 ]
             )
-            #expect(desk.columns.contains("identifier → token") && desk.columns.contains("web_p256 → p256dh"))
-            desk.request.includesDisabled = true
-            let again = try await desk.run(file: "\(folder)/devices.csv")
+            #expect(importer.columns.contains("identifier → token") && importer.columns.contains("web_p256 → p256dh"))
+            importer.request.includesDisabled = true
+            let again = try await importer.run(file: "\(folder)/devices.csv")
             #expect(again.new == 1 && again.unchanged == 3 && again.skipped["disabled there"] == nil)
             #expect(try devices().last == "fcm fcm:Token-2 en 1970-01-01 unregistered")
         }
@@ -63,10 +63,10 @@ struct DeviceImportTests {
 
     @Test func tablesOfTokensNeedNoMoreThanNames() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            #expect(try await desk.run("fcm_token;UID;Provider\nt1;ann;ios\nt2;;web\n").new == 2)
+            var importer = TestImporter(folder)
+            #expect(try await importer.run("fcm_token;UID;Provider\nt1;ann;ios\nt2;;web\n").new == 2)
             #expect(
-                try await desk.run("\u{FEFF}deviceToken,OS,country,vip\n\(Self.apns),iPhone,ES,yes\n").new == 1,
+                try await importer.run("\u{FEFF}deviceToken,OS,country,vip\n\(Self.apns),iPhone,ES,yes\n").new == 1,
                 "with a byte order mark"
             )
             let lines = """
@@ -74,12 +74,12 @@ struct DeviceImportTests {
 
                 {"push_token": "t3", "os": "Android", "attributes": {"tier": 2}, "enabled": true}
                 """
-            #expect(try await desk.run(lines).new == 2)
-            desk.request.mappings = try ["Gerät=token", "country=attributes.country", "user=-"].map {
+            #expect(try await importer.run(lines).new == 2)
+            importer.request.mappings = try ["Gerät=token", "country=attributes.country", "user=-"].map {
                 try ColumnMapping($0)
             }
-            desk.request.provider = "fcm"
-            #expect(try await desk.run("user,Gerät,country\nann,t4,ES\n").new == 1)
+            importer.request.provider = "fcm"
+            #expect(try await importer.run("user,Gerät,country\nann,t4,ES\n").new == 1)
             #expect(
                 try devices() == [
                     "fcm t1 ann 1970-01-01", "fcm t2 1970-01-01", "apns abababababab 1970-01-01",
@@ -94,19 +94,19 @@ struct DeviceImportTests {
     /// What spreadsheets, Windows, old Macs and MySQL do to a file.
     @Test func cellsOfSpreadsheetsAreReadAsTheyAreMeant() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
+            var importer = TestImporter(folder)
             let mac = "token,provider,user_id\r a9:A ,android,  u9\ra10:A,android,\"=\"\"10\"\"\"\r"
-            let tally = try await desk.run(mac)
+            let tally = try await importer.run(mac)
             #expect(tally.new == 2, "lines that end with carriage returns")
-            #expect(try await desk.run("token,provider,user_id\na11:A ,android,'11\na12:A,android,\\N\n").new == 2)
-            #expect(try await desk.run("token,provider,user_id,locale\n\\N,fcm,x,\na13:A,fcm,,NULL\n").new == 1)
+            #expect(try await importer.run("token,provider,user_id\na11:A ,android,'11\na12:A,android,\\N\n").new == 2)
+            #expect(try await importer.run("token,provider,user_id,locale\n\\N,fcm,x,\na13:A,fcm,,NULL\n").new == 1)
             #expect(
                 try devices() == [
                     "fcm a9:A u9 1970-01-01", "fcm a10:A 10 1970-01-01", "fcm a11:A 11 1970-01-01",
                     "fcm a12:A 1970-01-01", "fcm a13:A 1970-01-01",
                 ]
             )
-            let empty = try? await desk.run("token,provider,user_id\n")
+            let empty = try? await importer.run("token,provider,user_id\n")
             #expect(empty == nil, "a file without rows")
         }
     }
@@ -136,14 +136,14 @@ struct DeviceImportTests {
 
     @Test func whatIsRefusedIsToldByLineColumnAndReason() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            desk.rejects = "\(folder)/rejected.csv"
+            var importer = TestImporter(folder)
+            importer.rejects = "\(folder)/rejected.csv"
             let rows = Self.badRows.map(\.row).joined(separator: "\nfcm,good,,,,\n")
-            let tally = try await desk.run("provider,device_token,user_id,tags,last_seen,topics\n\(rows)\n")
-            #expect(desk.refused == Self.badRows.enumerated().map { "\($0 * 2 + 2) \($1.refusal)" })
+            let tally = try await importer.run("provider,device_token,user_id,tags,last_seen,topics\n\(rows)\n")
+            #expect(importer.refused == Self.badRows.enumerated().map { "\($0 * 2 + 2) \($1.refusal)" })
             #expect(tally.refusedCount == Int64(Self.badRows.count) && tally.new == 1)
             #expect(tally.read == Int64(Self.badRows.count * 2 - 1))
-            #expect(!(desk.refused.joined() + tally.text + tally.json.text).contains(Self.secret))
+            #expect(!(importer.refused.joined() + tally.text + tally.json.text).contains(Self.secret))
 
             let path = "\(folder)/rejected.csv"
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? NSNumber
@@ -152,8 +152,8 @@ struct DeviceImportTests {
             #expect(rejected.split(separator: "\n").count == Self.badRows.count + 1)
             #expect(rejected.contains(#""12","last_seen","is no time"#))
             // Mended, it is imported in its turn.
-            desk.rejects = nil
-            let mended = try await desk.run(
+            importer.rejects = nil
+            let mended = try await importer.run(
                 rejected.replacing("10/11/2024", with: "2024-11-10").replacing("no%20topic!", with: "ok")
             )
             #expect(mended.new == 1 && mended.skipped == ["older than what is here": 1])
@@ -162,10 +162,10 @@ struct DeviceImportTests {
 
     @Test func refusedLinesOfJSONKeepTheirMembers() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            desk.rejects = "\(folder)/rejected.jsonl"
-            _ = try await desk.run("{\"token\": \"x\", \"provider\": \"apns\", \"n\": 1.50}\n[1]\n{\"token\": \n")
-            #expect(desk.refused.map { $0.prefix(2) } == ["1 ", "2 ", "3 "])
+            var importer = TestImporter(folder)
+            importer.rejects = "\(folder)/rejected.jsonl"
+            _ = try await importer.run("{\"token\": \"x\", \"provider\": \"apns\", \"n\": 1.50}\n[1]\n{\"token\": \n")
+            #expect(importer.refused.map { $0.prefix(2) } == ["1 ", "2 ", "3 "])
             let lines = try String(contentsOfFile: "\(folder)/rejected.jsonl", encoding: .utf8).split(separator: "\n")
             #expect(lines[0].contains(#""n":1.50,"fanfare_line":1,"fanfare_column":"token""#))
             #expect(lines[1].contains(#""fanfare_row":"[1]""#) && lines[1].contains("an array, not an object"))
@@ -182,14 +182,14 @@ struct DeviceImportTests {
 
     @Test func whatWasStoppedGoesOnAndCountsNothingTwice() async throws {
         try await withNewFolder { folder in
-            var whole = ImportDesk(folder)
+            var whole = TestImporter(folder)
             whole.request.app = "whole"
             whole.rejects = "\(folder)/whole.csv"
             let expected = try await whole.run(Self.twenty)
-            var desk = ImportDesk(folder)
-            desk.rejects = "\(folder)/rejected.csv"
-            desk.chunks = 3
-            await #expect(throws: ToolError.self) { try await desk.run(Self.twenty) }
+            var importer = TestImporter(folder)
+            importer.rejects = "\(folder)/rejected.csv"
+            importer.chunks = 3
+            await #expect(throws: ToolError.self) { try await importer.run(Self.twenty) }
             #expect(
                 try sql(
                     "SELECT count(*) FROM fanfare.devices AS d JOIN fanfare.apps AS a ON a.id = d.app_id WHERE a.name = 'shop'"
@@ -201,43 +201,43 @@ struct DeviceImportTests {
             try handle.write(contentsOf: Data("\"99\",half a row".utf8))
             try handle.close()
 
-            desk.request.resumes = true
-            desk.chunks = 1
-            await #expect(throws: ToolError.self) { try await desk.run(Self.twenty) }
-            #expect(desk.resumedAt == 20, "nine rows of two lines each, behind the first line")
-            desk.chunks = nil
-            let tally = try await desk.run(Self.twenty)
-            #expect(desk.resumedAt == 26)
+            importer.request.resumes = true
+            importer.chunks = 1
+            await #expect(throws: ToolError.self) { try await importer.run(Self.twenty) }
+            #expect(importer.resumedAt == 20, "nine rows of two lines each, behind the first line")
+            importer.chunks = nil
+            let tally = try await importer.run(Self.twenty)
+            #expect(importer.resumedAt == 26)
             #expect(tally == expected && tally.refusedCount == 2 && tally.skippedCount == 3)
             let files = try ["whole", "rejected"].map {
                 try String(contentsOfFile: "\(folder)/\($0).csv", encoding: .utf8)
             }
             #expect(files[0] == files[1])
 
-            let again = try await desk.run(Self.twenty)
+            let again = try await importer.run(Self.twenty)
             #expect(again == expected, "it is imported: nothing is read")
-            desk.request.resumes = false
-            desk.rejects = nil
-            let anew = try await desk.run(Self.twenty)
+            importer.request.resumes = false
+            importer.rejects = nil
+            let anew = try await importer.run(Self.twenty)
             #expect(anew.unchanged == expected.new + expected.unchanged && anew.new == 0)
         }
     }
 
     @Test func anotherFileOrAnotherReadingDoesNotGoOn() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            desk.chunks = 1
-            await #expect(throws: ToolError.self) { try await desk.run(Self.twenty) }
-            desk.chunks = nil
-            desk.request.resumes = true
-            #expect(try await desk.run(Self.twenty + "\nfcm,more,yes,").read == 21)
-            #expect(desk.resumedAt == nil)
-            desk.request.includesDisabled = true
-            #expect(try await desk.run(Self.twenty).read == 20)
-            desk.request.includesDisabled = false
-            desk.request.resumes = false
-            _ = try await desk.run(Self.twenty)
-            #expect(desk.stoppedBefore == 8)
+            var importer = TestImporter(folder)
+            importer.chunks = 1
+            await #expect(throws: ToolError.self) { try await importer.run(Self.twenty) }
+            importer.chunks = nil
+            importer.request.resumes = true
+            #expect(try await importer.run(Self.twenty + "\nfcm,more,yes,").read == 21)
+            #expect(importer.resumedAt == nil)
+            importer.request.includesDisabled = true
+            #expect(try await importer.run(Self.twenty).read == 20)
+            importer.request.includesDisabled = false
+            importer.request.resumes = false
+            _ = try await importer.run(Self.twenty)
+            #expect(importer.stoppedBefore == 8)
         }
     }
 
@@ -260,21 +260,21 @@ struct DeviceImportTests {
     @Test func oneRowThatTheDatabaseCannotTakeCostsItselfOnly() async throws {
         try sql("ALTER TABLE fanfare.devices ADD CONSTRAINT no_evil CHECK (user_id <> 'evil')")
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            desk.rowsAtOnce = 8
-            desk.request.provider = "fcm"
+            var importer = TestImporter(folder)
+            importer.rowsAtOnce = 8
+            importer.request.provider = "fcm"
             let rows = (1...8).map { "t\($0),\($0 == 6 ? "evil" : "u")" }.joined(separator: "\n")
-            let tally = try await desk.run("token,user\n\(rows)\n")
+            let tally = try await importer.run("token,user\n\(rows)\n")
             #expect(tally.new == 7 && tally.read == 8)
-            #expect(desk.refused == ["7 -: the database refuses it (SQLSTATE 23514)"])
+            #expect(importer.refused == ["7 -: the database refuses it (SQLSTATE 23514)"])
         }
     }
 
     @Test func aDryRunTellsAndChangesNothing() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            desk.request.isDryRun = true
-            let tally = try await desk.run(Self.twenty)
+            var importer = TestImporter(folder)
+            importer.request.isDryRun = true
+            let tally = try await importer.run(Self.twenty)
             #expect(tally.refusedCount == 2 && tally.new == 15)
             #expect(try sql("SELECT count(*) FROM fanfare.devices") == ["0"])
             #expect(try sql("SELECT count(*) FROM fanfare.imports") == ["0"])
@@ -286,8 +286,8 @@ struct DeviceImportTests {
     ])
     func whatCannotBeImportedIsToldAtOnce(text: String, reason: String) async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            let error = await #expect(throws: ToolError.self) { try await desk.run(text) }
+            var importer = TestImporter(folder)
+            let error = await #expect(throws: ToolError.self) { try await importer.run(text) }
             #expect(error?.reason.contains(reason) == true)
         }
     }
@@ -313,9 +313,9 @@ struct DeviceImportTests {
 
     @Test func rejectedRowsNeverReplaceAFile() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            desk.rejects = try desk.file("precious", named: "rejected.csv")
-            let error = await #expect(throws: ToolError.self) { try await desk.run(Self.twenty) }
+            var importer = TestImporter(folder)
+            importer.rejects = try importer.file("precious", named: "rejected.csv")
+            let error = await #expect(throws: ToolError.self) { try await importer.run(Self.twenty) }
             #expect(error?.kind == .usage)
             #expect(try String(contentsOfFile: "\(folder)/rejected.csv", encoding: .utf8) == "precious")
         }

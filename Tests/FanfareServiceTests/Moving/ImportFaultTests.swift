@@ -15,10 +15,10 @@ struct ImportFaultTests {
 
     @Test func theyAreRefusedUnlessTheyAreDisabled() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            desk.request.includesDisabled = true
+            var importer = TestImporter(folder)
+            importer.request.includesDisabled = true
             let removed = "https://permanently-removed.invalid/fcm/send"
-            let tally = try await desk.run(
+            let tally = try await importer.run(
                 """
                 \(line("https://x.example/1", Self.offCurve))
                 \(line("\(removed)/2", DeviceTests.p256dh))
@@ -27,7 +27,7 @@ struct ImportFaultTests {
                 """
             )
             #expect(
-                desk.refused == [
+                importer.refused == [
                     "1 keys.p256dh: is no point of P-256",
                     "2 endpoint: names a host below .invalid, which never exists",
                 ]
@@ -40,9 +40,9 @@ struct ImportFaultTests {
 
     @Test func aSubscriptionInOneColumnIsToldByThatColumn() async throws {
         try await withNewFolder { folder in
-            var desk = ImportDesk(folder)
-            _ = try await desk.run(#"{"subscription": \#(line("https://x.example/1", Self.offCurve))}"#)
-            #expect(desk.refused == ["1 subscription: is no point of P-256"])
+            var importer = TestImporter(folder)
+            _ = try await importer.run(#"{"subscription": \#(line("https://x.example/1", Self.offCurve))}"#)
+            #expect(importer.refused == ["1 subscription: is no point of P-256"])
         }
     }
 }

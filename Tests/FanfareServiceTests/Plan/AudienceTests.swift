@@ -183,7 +183,7 @@ struct AudienceTests {
         #expect(try world.recipients(honest).count == 1)
     }
 
-    @Test func pairsOfSmallEventsTravelTogether() throws {
+    @Test func deliveriesOfSmallEventsTravelTogether() throws {
         let world = try World(settings: StageSettings(batchSize: 10))
         for n in 0..<25 { try world.device("aa\(10 + n)", user: "\(n)") }
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)

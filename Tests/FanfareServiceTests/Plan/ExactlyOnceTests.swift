@@ -71,7 +71,7 @@ struct ExactlyOnceTests {
             SELECT count(*) FROM (SELECT 1 FROM fanfare.deliveries GROUP BY event_id, rule, device_id HAVING count(*) > 1) AS t
             """
         #expect(try connection.number(twice) == 0)
-        // Each planned event has exactly the pairs that its audiences have; the provider's is one.
+        // Each planned event has exactly the deliveries that its audiences have; the provider's is one.
         let wrong = """
             SELECT count(*) FROM fanfare.events AS e
             WHERE e.fate = 'planned' AND (SELECT count(*) FROM fanfare.deliveries AS d WHERE d.event_id = e.id) <>

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Audiences that a provider manages: one pair for each event, with device 0.
+/// Audiences that a provider manages: one delivery for each event, with device 0.
 @Suite(.database)
 struct NativeAudienceTests {
     static let audiences = [
@@ -42,21 +42,21 @@ struct NativeAudienceTests {
     }
 
     @Test(arguments: audiences)
-    func oneEventIsOnePair(_ key: String, to: String, provider: String) throws {
+    func oneEventIsOneDelivery(_ key: String, to: String, provider: String) throws {
         // Neither the app's devices nor its subscriptions matter.
         let device = try world.device("aa", user: "u")
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'team-7')", "\(device)")
         try rule("r", event: "e", to: to)
         let event = try world.emit("e", #"{"id": 7}"#)
         try world.plan()
-        let pairs = try world.connection.query(
+        let deliveries = try world.connection.query(
             """
             SELECT event_type, rule, rule_version, app, provider, environment, device_id, user_id, attempt, outcome
             FROM fanfare.deliveries WHERE event_id = $1
             """,
             "\(event)"
         ).rows
-        #expect(pairs == [["e", "r", "1", "shop", provider, "production", "0", nil, "1", "pending"]])
+        #expect(deliveries == [["e", "r", "1", "shop", provider, "production", "0", nil, "1", "pending"]])
         #expect(try world.fate(event) == "planned")
         let queue = "SELECT provider || ' ' || environment || ' ' || lane || ' ' || ready FROM fanfare.queue"
         #expect(try world.connection.column(queue) == ["\(provider) production normal 1"])
@@ -114,7 +114,7 @@ struct NativeAudienceTests {
         #expect(try world.recipients(good) == [0])
     }
 
-    @Test func duplicatesAndLateEventsHaveNoPair() throws {
+    @Test func duplicatesAndLateEventsHaveNoDelivery() throws {
         try rule("r", event: "e", to: #"{"fcm_topic": "all"}"#)
         try world.connection.execute("UPDATE fanfare.rule_versions SET rule_created_at = now() - interval '9 days'")
         let first = try world.emit("e", key: "k")

@@ -62,7 +62,7 @@ struct QuarantineTests {
         #expect(try world.fate(event) == fate)
         guard fate == "planned" else { return }
         let one = try #require(try world.prepare(try world.claim()).first)
-        #expect(one.batch.pairs.count == 1 && one.decided.isEmpty)
+        #expect(one.batch.deliveries.count == 1 && one.decided.isEmpty)
         #expect(one.batch.variants.first?.push[header: "apns-expiration"] != nil)
     }
 

@@ -100,7 +100,7 @@ struct ReplayTests {
         try replay(event, to: "ann")
         try world.plan()
         let prepared = try world.prepare(try world.claim())
-        #expect(prepared.flatMap(\.batch.pairs).count == 3 && prepared.allSatisfy(\.decided.isEmpty))
+        #expect(prepared.flatMap(\.batch.deliveries).count == 3 && prepared.allSatisfy(\.decided.isEmpty))
         try world.connection.execute("UPDATE fanfare.batches SET owner = NULL, lease_token = NULL")
         try replay(event)
         try world.plan()

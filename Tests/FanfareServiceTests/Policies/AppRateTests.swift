@@ -44,7 +44,7 @@ struct AppRateTests {
         #expect(list.places.allSatisfy { $0.lane == .transactional }, "the others are not claimed without rates")
         let paces = Set(list.paces.values).sorted()
         let targets = Dictionary(uniqueKeysWithValues: list.targets.map { ($0.id, $0) })
-        var claims: [(at: Double, app: String, provider: String, pairs: Int)] = []
+        var claims: [(at: Double, app: String, provider: String, deliveries: Int)] = []
         var next = Dictionary(uniqueKeysWithValues: paces.map { ($0, 60.0) })
         var generator = SeededGenerator(seed: 11)
         while let (pace, now) = next.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }), now < 66 {
@@ -60,11 +60,11 @@ struct AppRateTests {
         {
             let mine = claims.filter { $0.app == app && (provider == nil || $0.provider == provider) }
             for claim in mine {
-                let second = mine.filter { $0.at >= claim.at && $0.at < claim.at + 1 }.reduce(0) { $0 + $1.pairs }
+                let second = mine.filter { $0.at >= claim.at && $0.at < claim.at + 1 }.reduce(0) { $0 + $1.deliveries }
                 #expect(Double(second) <= 1.2 * Double(rate), "\(app) \(provider ?? "") from \(claim.at)")
             }
             guard provider == nil else { continue }
-            let mean = Double(mine.reduce(0) { $0 + $1.pairs }) / 6
+            let mean = Double(mine.reduce(0) { $0 + $1.deliveries }) / 6
             #expect(abs(mean / Double(rate) - 1) < 0.06, "\(app) has \(mean) a second")
         }
         #expect(claims.contains { $0.provider == "fcm" })
@@ -115,7 +115,7 @@ struct AppRateTests {
         let charged =
             "SELECT string_agg(round(extract(epoch FROM next_free - '2026-01-01') * 1000)::text, ' ' ORDER BY id) FROM fanfare.rates"
         let before = try #require(try world.connection.text(charged)).split(separator: " ").compactMap { Int($0) }
-        #expect(try world.connection.runReturningCount(RefundRate(gate: gate, rates: rates, pairs: 5)) == 2)
+        #expect(try world.connection.runReturningCount(RefundRate(gate: gate, rates: rates, deliveries: 5)) == 2)
         let after = try #require(try world.connection.text(charged)).split(separator: " ").compactMap { Int($0) }
         #expect(zip(before, after).map { $0 - $1 } == [100, 250])
         try world.setGates("paced", "pause")

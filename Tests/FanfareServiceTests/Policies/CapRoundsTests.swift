@@ -3,13 +3,13 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStore
 
-/// How the pairs of a batch are asked about.
+/// How the deliveries of a batch are asked about.
 struct CapRoundsTests {
     /// Users whose ids differ in their normal form only are two, each with caps of its own.
     @Test func usersAreToldApartByTheirBytes() {
         let users = ["\u{E9}", "e\u{301}"]
-        let pairs = users.enumerated().map { CapTaker.Pair(position: $0, user: $1, event: 1) }
-        var rounds = CapRounds(pairs, target: 1, caps: ["daily"])
+        let deliveries = users.enumerated().map { CapTaker.Delivery(position: $0, user: $1, event: 1) }
+        var rounds = CapRounds(deliveries, target: 1, caps: ["daily"])
         let asked = rounds.next()
         #expect(asked?.users.count == 2)
         rounds.answered([users[1]])

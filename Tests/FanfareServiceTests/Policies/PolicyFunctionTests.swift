@@ -32,7 +32,7 @@ struct PolicyFunctionTests {
         let owed = """
             SELECT round(extract(epoch FROM next_free - clock_timestamp())) BETWEEN 40 AND 50 FROM fanfare.rates WHERE provider = 'fcm'
             """
-        #expect(try world.connection.text(owed) == "t", "what it owes are pairs")
+        #expect(try world.connection.text(owed) == "t", "what it owes are deliveries")
         #expect(try world.connection.column(zones) == ["-", "-"])
         try world.put(policy: "{}")
         try world.put(policy: "{}", app: "other")
@@ -129,7 +129,7 @@ struct PolicyFunctionTests {
         try world.put(policy: #"{"rate": "5/s"}"#)
         #expect(try world.connection.run(StoredPolicies(apps: nil)).map(\.app) == ["shop"])
         #expect(
-            try world.connection.run(PolicyFaults(policies: ["[]", #"{"x": 1}"#])).map { $0?.path } == [
+            try world.connection.run(PolicyErrors(policies: ["[]", #"{"x": 1}"#])).map { $0?.path } == [
                 "policy", "policy.x",
             ]
         )

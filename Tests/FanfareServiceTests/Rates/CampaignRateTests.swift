@@ -142,7 +142,7 @@ struct CampaignRateTests {
         #expect(try world.connection.column(look) == ["1000"])
         let owed =
             "SELECT round(extract(epoch FROM next_free - clock_timestamp())) BETWEEN 40 AND 50 FROM fanfare.rates"
-        #expect(try world.connection.text(owed) == "t", "what it owes are pairs")
+        #expect(try world.connection.text(owed) == "t", "what it owes are deliveries")
         #expect(try world.connection.run(LiveGates()).map(\.isPaced) == [true])
         try world.put(campaign: "c")
         try world.schedule()

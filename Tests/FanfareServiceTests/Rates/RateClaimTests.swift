@@ -26,7 +26,7 @@ struct RateClaimTests {
         let size = min(perSecond / 10, 1000)
         let gate = try world.pace(batches: 11 * seconds * perSecond / 10 / size, of: size, perSecond: perSecond)
         var generator = SeededGenerator(seed: 7)
-        var claims: [(at: Double, pairs: Int)] = []
+        var claims: [(at: Double, deliveries: Int)] = []
         var now = 60.0
         while now < 60 + Double(seconds) {
             let claim = try world.claim(paced: gate, at: now, owner: .random(in: 1...3, using: &generator))
@@ -34,10 +34,10 @@ struct RateClaimTests {
             let wait = try #require(claim.wait)
             now += max(wait, 0.001) + .random(in: 0...0.09, using: &generator)
         }
-        let total = claims.reduce(0) { $0 + $1.pairs }
+        let total = claims.reduce(0) { $0 + $1.deliveries }
         #expect(abs(Double(total) / Double(seconds * perSecond) - 1) < 0.05)
         for (at, _) in claims {
-            let second = claims.filter { $0.at >= at && $0.at < at + 1 }.reduce(0) { $0 + $1.pairs }
+            let second = claims.filter { $0.at >= at && $0.at < at + 1 }.reduce(0) { $0 + $1.deliveries }
             #expect(Double(second) <= 1.2 * Double(perSecond), "in the second from \(at)")
         }
     }
@@ -82,7 +82,7 @@ struct RateClaimTests {
         try world.connection.execute("UPDATE fanfare.rates SET ramp_began_at = NULL, next_free = '2026-01-01 00:02+00'")
         #expect(try world.claim(paced: gate, at: 180).sizes == [5, 5], "what has not begun is where it begins")
         try world.connection.execute("UPDATE fanfare.rates SET next_free = clock_timestamp()")
-        _ = try world.connection.runReturningCount(RefundRate(gate: gate, pairs: 50))
+        _ = try world.connection.runReturningCount(RefundRate(gate: gate, deliveries: 50))
         let owed = "SELECT round(extract(epoch FROM clock_timestamp() - next_free)) FROM fanfare.rates"
         #expect(try world.connection.number(owed) == 1)
     }
@@ -141,7 +141,7 @@ struct RateClaimTests {
     @Test func whatIsGivenBackCanBeTakenAgain() throws {
         let gate = try world.pace(200, perSecond: 200)
         #expect(try world.claim(paced: gate, at: 60).sizes.count == 4)
-        #expect(try world.connection.runReturningCount(RefundRate(gate: gate, pairs: 30)) == 1)
+        #expect(try world.connection.runReturningCount(RefundRate(gate: gate, deliveries: 30)) == 1)
         #expect(try world.claim(paced: gate, at: 60).sizes.count == 3)
         #expect(try world.claim(paced: gate, at: 60).sizes.isEmpty)
     }

@@ -31,7 +31,7 @@ extension World {
     ///
     /// - Parameters:
     ///   - count: how many.
-    ///   - size: how many pairs each has; of devices that there are not.
+    ///   - size: how many deliveries each has; of devices that there are not.
     ///   - perSecond: the rate.
     /// - Returns: the gate.
     func pace(batches count: Int, of size: Int, perSecond: Int) throws -> Int32 {
@@ -54,7 +54,7 @@ extension World {
     ///   - gate: its id.
     ///   - now: a time of 2026 in seconds; nil for the database's own.
     ///   - owner: whose the batches will be.
-    /// - Returns: how many pairs each batch has, and when there is more.
+    /// - Returns: how many deliveries each batch has, and when there is more.
     @discardableResult
     func claim(paced gate: Int32, at now: Double? = nil, owner: Int32 = 1) throws -> (sizes: [Int], wait: Double?) {
         let requests = try requests(gates: [gate]).filter { $0.gate == gate }

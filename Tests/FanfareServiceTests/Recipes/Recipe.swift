@@ -20,7 +20,7 @@ struct Recipe {
     init(_ heading: String) throws {
         let sections = try Documentation.text("Cookbook").components(separatedBy: "\n## \(heading)\n")
         let own = try #require(sections.dropFirst().first).components(separatedBy: "\n## ")[0]
-        // Fences come in pairs, so every second part is a block, with its language in the first line.
+        // Fences come in deliveries, so every second part is a block, with its language in the first line.
         let parts = own.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
         blocks = parts.map { part in
             let lines = part.element.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)

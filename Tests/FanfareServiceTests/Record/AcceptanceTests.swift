@@ -30,10 +30,10 @@ struct AcceptanceTests {
         try #require(try world.prepare(try world.claim()).first).batch
     }
 
-    /// Has all pairs of a batch be accepted so long after an event's emit.
+    /// Has all deliveries of a batch be accepted so long after an event's emit.
     private func accept(_ batch: PreparedBatch, after seconds: Double, of event: Int = 0) {
         let at = batch.variants[event].event.createdAt.microseconds + Int64(seconds * 1e6)
-        let results = batch.pairs.map { PairResult(acceptedAt: $0.position) }
+        let results = batch.deliveries.map { DeliveryResult(acceptedAt: $0.position) }
         world.record([.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0, at: at)])
     }
 

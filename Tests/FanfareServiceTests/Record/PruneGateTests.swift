@@ -36,16 +36,16 @@ struct PruneGateTests {
 
     /// What a recorder is told when a provider calls every token of a batch dead.
     private func allGone(_ batch: PreparedBatch, _ strength: PruneEvidence.Strength = .strong) -> [RecorderMessage] {
-        let results = batch.pairs.map { pair in
-            let evidence = PruneEvidence(strength: strength, registeredUpTo: pair.registeredAt)
+        let results = batch.deliveries.map { delivery in
+            let evidence = PruneEvidence(strength: strength, registeredUpTo: delivery.registeredAt)
             let outcome = strength == .weak ? Outcome.goneAPNSBadDeviceToken : .goneAPNSUnregistered
-            return PairResult(position: pair.position, outcome: outcome, followUp: .prune(evidence))
+            return DeliveryResult(position: delivery.position, outcome: outcome, followUp: .prune(evidence))
         }
         return [.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0)]
     }
 
     private func allAccepted(_ batch: PreparedBatch) -> [RecorderMessage] {
-        let results = batch.pairs.map { PairResult(position: $0.position, outcome: .accepted) }
+        let results = batch.deliveries.map { DeliveryResult(position: $0.position, outcome: .accepted) }
         return [.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0)]
     }
 
@@ -82,7 +82,7 @@ struct PruneGateTests {
         for thread in threads { thread.join() }
         #expect(try disabled <= Self.strongLimit)
         #expect(try a.connection.number("SELECT count(*) FROM fanfare.batches") == 0)
-        try FuseKeeper(context: a.context).judge(on: a.connection)
+        try FuseSync(context: a.context).judge(on: a.connection)
         #expect(a.context.fuses.blown == [Self.key])
     }
 

@@ -17,11 +17,11 @@ struct RecordCountersTests {
         world = try World()
     }
 
-    private func result(_ position: Int32, _ outcome: Outcome, _ followUp: FollowUp? = nil) -> PairResult {
-        PairResult(position: position, outcome: outcome, followUp: followUp)
+    private func result(_ position: Int32, _ outcome: Outcome, _ followUp: FollowUp? = nil) -> DeliveryResult {
+        DeliveryResult(position: position, outcome: outcome, followUp: followUp)
     }
 
-    private func close(_ batch: PreparedBatch, _ results: [PairResult]) {
+    private func close(_ batch: PreparedBatch, _ results: [DeliveryResult]) {
         world.record([.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0)])
     }
 
@@ -31,7 +31,7 @@ struct RecordCountersTests {
         try world.emit("e", #"{"u": "u"}"#)
         try world.plan()
         let batch = try #require(try world.prepare(try world.claim()).first).batch
-        let dead = FollowUp.prune(PruneEvidence(strength: .strong, registeredUpTo: batch.pairs[2].registeredAt))
+        let dead = FollowUp.prune(PruneEvidence(strength: .strong, registeredUpTo: batch.deliveries[2].registeredAt))
         let again = FollowUp.again(at: 0, history: .none, target: batch.target.id)
         close(
             batch,

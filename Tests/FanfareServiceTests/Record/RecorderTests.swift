@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the recorder writes when it is told what became of pairs.
+/// What the recorder writes when it is told what became of deliveries.
 @Suite(.database)
 struct RecorderTests {
     let world: World
@@ -27,15 +27,15 @@ struct RecorderTests {
         return (event, prepared.batch)
     }
 
-    private func result(_ position: Int32, _ outcome: Outcome, _ followUp: FollowUp? = nil) -> PairResult {
-        PairResult(position: position, outcome: outcome, followUp: followUp)
+    private func result(_ position: Int32, _ outcome: Outcome, _ followUp: FollowUp? = nil) -> DeliveryResult {
+        DeliveryResult(position: position, outcome: outcome, followUp: followUp)
     }
 
     private func evidence(_ batch: PreparedBatch, _ position: Int, older by: Microseconds = 0) -> FollowUp {
-        .prune(PruneEvidence(strength: .strong, registeredUpTo: batch.pairs[position].registeredAt - by))
+        .prune(PruneEvidence(strength: .strong, registeredUpTo: batch.deliveries[position].registeredAt - by))
     }
 
-    private func close(_ batch: PreparedBatch, _ results: [PairResult]) {
+    private func close(_ batch: PreparedBatch, _ results: [DeliveryResult]) {
         world.record([.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0)])
     }
 
@@ -46,7 +46,7 @@ struct RecorderTests {
         #expect(try world.connection.text("SELECT outcomes FROM fanfare.batch_log") == "\\x010369")
         #expect(try world.outcomes(event) == ["accepted/accepted", "unknown/answer_lost", "rejected/BadTopic"])
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.deliveries WHERE at IS NULL") == 0)
-        let tallies = "SELECT outcome || '=' || pairs FROM fanfare.stats_pending ORDER BY outcome"
+        let tallies = "SELECT outcome || '=' || deliveries FROM fanfare.stats_pending ORDER BY outcome"
         #expect(try world.connection.column(tallies) == ["1=1", "3=1", "105=1"])
         let range = "SELECT first_device || '-' || last_device FROM fanfare.batch_log"
         #expect(try world.connection.text(range) == "\(batch.claimed.deviceIDs[0])-\(batch.claimed.deviceIDs[2])")
@@ -91,7 +91,7 @@ struct RecorderTests {
     @Test func whatWasTriedManyTimesIsToldByItsEnd() throws {
         func ends(_ event: Int64) throws -> [String] {
             try world.connection.column(
-                "SELECT outcome || ' ' || pairs || ' ' || is_part FROM fanfare.event_ends(ARRAY[\(event)::bigint])"
+                "SELECT outcome || ' ' || deliveries || ' ' || is_part FROM fanfare.event_ends(ARRAY[\(event)::bigint])"
             )
         }
         var (event, batch) = try batch(devices: 1)
@@ -165,7 +165,7 @@ struct RecorderTests {
         close(batch, [0, 1].map { result($0, .retryingOtherEnvironment, again) })
         let second = try #require(try world.prepare(try world.claim()).first).batch
         #expect(second.target.environment == "sandbox")
-        #expect(second.pairs.count == 2, "sent although the devices still say production")
+        #expect(second.deliveries.count == 2, "sent although the devices still say production")
         // Registered again meanwhile, for sandbox by itself: what was compared no longer holds, nothing changes.
         close(second, [result(0, .accepted, .moved), result(1, .apnsBadDeviceToken)])
         let environments = """
@@ -227,7 +227,7 @@ struct RecorderTests {
         ])
         #expect(try world.connection.text("SELECT owner FROM fanfare.batches") == nil)
         let again = try #require(try world.prepare(try world.claim(owner: 2), owner: 2).first)
-        #expect(again.batch.pairs.map(\.position) == [0, 2])
+        #expect(again.batch.deliveries.map(\.position) == [0, 2])
         #expect(try world.outcomes(event)[1] == "accepted/accepted")
     }
 
@@ -257,7 +257,7 @@ struct RecorderTests {
         world.record([.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0)])
         _ = try world.connection.run(Rescue(dead: 1))
         let second = try #require(try world.prepare(try world.claim(owner: 2), owner: 2).first).batch
-        #expect(second.pairs.map(\.position) == [2])
+        #expect(second.deliveries.map(\.position) == [2])
         close(second, [result(2, .accepted)])
         let rows = try world.connection.query(
             "SELECT device_ids, not_before > now() + interval '50 s' FROM fanfare.batches ORDER BY not_before"
@@ -275,7 +275,7 @@ struct RecorderTests {
         // The daemon dies here; who takes the batch over sees an outcome, and no evidence.
         _ = try world.connection.run(Rescue(dead: 1))
         let second = try #require(try world.prepare(try world.claim(owner: 2), owner: 2).first).batch
-        close(second, second.pairs.map { result($0.position, .accepted) })
+        close(second, second.deliveries.map { result($0.position, .accepted) })
         #expect(Set(try world.outcomes(event)) == ["gone/Unregistered", "accepted/accepted"])
         #expect(try world.connection.column(disabled).count == 1)
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The outcomes of pairs that were due in the other environment when their batch went back to the queue.
+/// The outcomes of deliveries that were due in the other environment when their batch went back to the queue.
 @Suite(.database)
 struct RescuedMoveTests {
     private let world: World
@@ -38,8 +38,8 @@ struct RescuedMoveTests {
     /// Another daemon sends to the second device; the next claim is the first device's next attempt.
     private func nextAttempt() throws -> ClaimedBatch {
         let again = try prepared(owner: 2)
-        #expect(again.batch.pairs.map(\.token) == ["aa11"])
-        let results = [PairResult(position: 1, outcome: .accepted)]
+        #expect(again.batch.deliveries.map(\.token) == ["aa11"])
+        let results = [DeliveryResult(position: 1, outcome: .accepted)]
         world.record([
             .opened(again.batch, decided: again.decided), .results(again.batch.claimed.claim, results, slots: 0),
         ])
@@ -76,7 +76,7 @@ struct RescuedMoveTests {
         #expect(try world.connection.text("SELECT outcomes FROM fanfare.batches WHERE owner IS NULL") == "\\x0000")
         let again = try prepared(owner: 2)
         #expect(again.decided.map(\.outcome) == [.retryingOtherEnvironment])
-        let results = [PairResult(position: 1, outcome: .accepted)]
+        let results = [DeliveryResult(position: 1, outcome: .accepted)]
         world.record([
             .opened(again.batch, decided: again.decided), .results(again.batch.claimed.claim, results, slots: 0),
         ])

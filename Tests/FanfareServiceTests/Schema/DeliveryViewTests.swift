@@ -20,7 +20,7 @@ struct DeliveryViewTests {
     /// Records everything that is claimed as accepted.
     private func sendAll() throws {
         for one in try world.prepare(try world.claim()) {
-            let results = one.batch.pairs.map { PairResult(position: $0.position, outcome: .accepted) }
+            let results = one.batch.deliveries.map { DeliveryResult(position: $0.position, outcome: .accepted) }
             world.record([
                 .opened(one.batch, decided: one.decided), .results(one.batch.claimed.claim, results, slots: 0),
             ])
@@ -123,25 +123,25 @@ struct DeliveryViewTests {
         let claim = one.batch.claimed.claim
         world.record([
             .opened(one.batch, decided: []), .refused(claim, eventID: event, why: "rule r, version 1: header \"x\""),
-            .results(claim, [PairResult(position: 0, outcome: .refused)], slots: 0),
+            .results(claim, [DeliveryResult(position: 0, outcome: .refused)], slots: 0),
         ])
         let detail = "SELECT detail FROM fanfare.deliveries WHERE event_id = $1"
         #expect(try world.connection.text(detail, String(event)) == "rule r, version 1: header \"x\"")
     }
 
-    @Test func eventsCountTheirPairs() throws {
+    @Test func eventsCountTheirDeliveries() throws {
         let (events, _) = try populate()
         try world.connection.execute(
             "UPDATE fanfare.batch_log SET attempt = 2 WHERE id = (SELECT min(id) FROM fanfare.batch_log)"
         )
         for event in events {
-            let counted = "SELECT pairs FROM fanfare.events WHERE id = $1"
+            let counted = "SELECT deliveries FROM fanfare.events WHERE id = $1"
             let there = "SELECT count(*) FROM fanfare.deliveries WHERE event_id = $1 AND attempt = 1"
-            let pairs = try world.connection.number(counted, String(event))
-            #expect(try pairs == world.connection.number(there, String(event)))
+            let deliveries = try world.connection.number(counted, String(event))
+            #expect(try deliveries == world.connection.number(there, String(event)))
         }
         let none = try world.emit("nobody")
-        #expect(try world.connection.number("SELECT pairs FROM fanfare.events WHERE id = $1", String(none)) == 0)
+        #expect(try world.connection.number("SELECT deliveries FROM fanfare.events WHERE id = $1", String(none)) == 0)
     }
 }
 

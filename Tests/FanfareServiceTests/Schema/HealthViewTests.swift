@@ -60,12 +60,12 @@ struct HealthViewTests {
         #expect(try isOK("audit") == "f")
         try world.connection.execute(
             """
-            INSERT INTO fanfare.audits (name, found, detail, looked_at) VALUES
+            INSERT INTO fanfare.audits (name, found, detail, checked_at) VALUES
                 ('a', 0, 'none', now() - interval '5 min'), ('b', 0, 'none', now() - interval '1 min')
             """
         )
         #expect(try isOK("audit") == "t")
-        try world.connection.execute("UPDATE fanfare.audits SET looked_at = now() - interval '3 min'")
+        try world.connection.execute("UPDATE fanfare.audits SET checked_at = now() - interval '3 min'")
         #expect(try isOK("audit") == "f")
     }
 

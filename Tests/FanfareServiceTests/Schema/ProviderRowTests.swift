@@ -30,8 +30,8 @@ struct ProviderTests {
 
     /// One without p256dh, whose `auth` has a shape of its own.
     private static let pager = """
-        INSERT INTO fanfare.providers (name, label, both_environments, folds_case, token_shape, token_fault, token_hint,
-            has_p256dh, auth_shape, auth_fault, auth_hint)
+        INSERT INTO fanfare.providers (name, label, both_environments, folds_case, token_shape, token_error, token_hint,
+            has_p256dh, auth_shape, auth_error, auth_hint)
         VALUES ('pager', 'a pager', true, true, '^[a-z]+$', 'this is no pager', 'Pass its name.',
             false, '^[0-9]{4}$', 'auth is no PIN', 'Pass four digits.')
         """

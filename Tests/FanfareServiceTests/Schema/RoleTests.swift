@@ -35,10 +35,10 @@ struct RoleTests {
             #"SELECT fanfare.put_rule('{"app": "a", "name": "r", "event": "e", "to": {"everyone": true}}')"#,
             ["fanfare_author", "fanfare_daemon"]
         ),
-        ("SELECT fanfare.rule_fault('{}')", ["fanfare_author", "fanfare_daemon"]),
+        ("SELECT fanfare.rule_error('{}')", ["fanfare_author", "fanfare_daemon"]),
         ("SELECT fanfare.drop_rule('a', 'r')", ["fanfare_author", "fanfare_daemon"]),
         (#"SELECT fanfare.put_policy('a', '{"rate": "5/s"}')"#, ["fanfare_author", "fanfare_daemon"]),
-        ("SELECT fanfare.policy_fault('{}')", ["fanfare_author", "fanfare_daemon"]),
+        ("SELECT fanfare.policy_error('{}')", ["fanfare_author", "fanfare_daemon"]),
         (
             "SELECT fanfare.next_due(NULL, fanfare.wall_time('2026-12-01T09:00'), 'UTC', now())",
             ["fanfare_author", "fanfare_reader", "fanfare_daemon"]
@@ -46,7 +46,7 @@ struct RoleTests {
         ("SELECT fanfare.zone('Europe/Madrid', 'UTC')", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.find_events(), fanfare.find_waiting()", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.events_of_key('k')", ["fanfare_reader", "fanfare_daemon"]),
-        ("SELECT * FROM fanfare.last_pairs()", ["fanfare_reader", "fanfare_daemon"]),
+        ("SELECT * FROM fanfare.last_deliveries()", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.event_pushes(1), fanfare.event_outcomes(1)", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.user_pushes('u'), fanfare.backlog()", ["fanfare_reader", "fanfare_daemon"]),
         ("SELECT fanfare.event_id_at(now()) FROM fanfare.unsent('{1}')", ["fanfare_reader", "fanfare_daemon"]),
@@ -142,9 +142,9 @@ struct RoleTests {
             """
         )
         let ofNobody = [
-            "audience(text,text)", "badge_sql_fault(text)", "badges(text,text[])", "campaign_sql_fault(text,boolean)",
+            "audience(text,text)", "badge_sql_error(text)", "badges(text,text[])", "campaign_sql_error(text,boolean)",
             "hidden_tables(text,regtype)", "payloads(text)",
-            "users_by_sql(text,jsonb)", "users_sql_fault(text)",
+            "users_by_sql(text,jsonb)", "users_sql_error(text)",
         ]
         #expect(others.sorted() == ofNobody, "what others wrote runs with nobody's rights")
         #expect(

@@ -229,7 +229,7 @@ struct RuleFunctionTests {
     @Test func keysAreTheSameInSQLAsInTheDaemon() throws {
         let connection = try TestDatabase.current.connect()
         func known(_ rule: String) throws -> [String] {
-            let hint = try connection.text("SELECT hint FROM fanfare.rule_fault($1::jsonb)", rule) ?? ""
+            let hint = try connection.text("SELECT hint FROM fanfare.rule_error($1::jsonb)", rule) ?? ""
             return hint.replacing("known are ", with: "").split(separator: ", ").map(String.init)
         }
         #expect(try known(#"{"?": 1}"#) == RuleDefinition.keys)

@@ -160,7 +160,7 @@ struct SchemaTests {
     }
 
     static let views = [
-        ("events", "id type key created_at fate detail payload pairs replay_of trace_id"),
+        ("events", "id type key created_at fate detail payload deliveries replay_of trace_id"),
         (
             "deliveries",
             "event_id event_type rule rule_version app provider environment device_id user_id attempt outcome reason at batch_id "
@@ -264,7 +264,7 @@ struct SchemaTests {
         )
     }
 
-    @Test func outcomesMatchTheirPairs() throws {
+    @Test func outcomesMatchTheirDeliveries() throws {
         let connection = try TestDatabase.current.connect()
         for (event, events, devices, outcomes, constraint) in [
             ("NULL", "'{1}'", "'{1,2}'", 0, "batches_lengths"), ("1", "NULL", "'{}'", 0, "batches_lengths"),

@@ -105,7 +105,7 @@ private final class SettingsWorld {
 
     private let application: PostgresConnection
     private let badges: BadgeReader
-    private let desk: QueryDesk
+    private let runner: QueryRunner
 
     init(_ database: TestDatabase, _ settings: [String]) throws {
         let superuser = try database.connect()
@@ -119,7 +119,7 @@ private final class SettingsWorld {
         world = try World(database)
         application = try .open(PostgresOptions(url: database.url, session: Self.applications))
         badges = BadgeReader(options: world.context.database.badges(), logger: world.context.logger)
-        desk = QueryDesk(context: world.context, board: QueryBoard(), isForSlow: false)
+        runner = QueryRunner(context: world.context, costs: QueryCosts(), isForSlow: false)
     }
 
     deinit {
@@ -192,14 +192,14 @@ private final class SettingsWorld {
     /// Plans, runs queries, claims, renders and records until nothing is left.
     private func send() throws {
         try world.plan()
-        while try desk.takeTurn(on: world.connection) {}
+        while try runner.takeTurn(on: world.connection) {}
         try world.plan()
         let gates = try world.connection.column("SELECT id FROM fanfare.gates").compactMap { Int32($0) }
         let claimed = try world.claim() + (gates.isEmpty ? [] : try world.claim(gates: gates))
         for prepared in try world.prepare(claimed, badges: badges) {
             bodies += prepared.batch.variants.map { String(decoding: $0.content.body.prefix, as: UTF8.self) }
-            let results = prepared.batch.pairs.indices.map {
-                PairResult(position: Int32($0), outcome: .accepted, followUp: nil)
+            let results = prepared.batch.deliveries.indices.map {
+                DeliveryResult(position: Int32($0), outcome: .accepted, followUp: nil)
             }
             world.record([
                 .opened(prepared.batch, decided: prepared.decided),

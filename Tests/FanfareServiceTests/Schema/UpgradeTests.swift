@@ -59,7 +59,7 @@ struct UpgradeTests {
         #expect(batches.count == 3)
         func send(_ batches: ArraySlice<ClaimedBatch>) throws {
             for one in try world.prepare(Array(batches)) {
-                let results = one.batch.pairs.map { PairResult(position: $0.position, outcome: .accepted) }
+                let results = one.batch.deliveries.map { DeliveryResult(position: $0.position, outcome: .accepted) }
                 world.record([.opened(one.batch, decided: []), .results(one.batch.claimed.claim, results, slots: 0)])
             }
         }

@@ -16,7 +16,7 @@ struct SharedHostTests {
     private let world: World
     private let transport = HostTransport()
     private let breakers = Breakers()
-    private var desk: SenderDesk
+    private var state: SenderState
 
     init() throws {
         world = try World()
@@ -30,7 +30,7 @@ struct SharedHostTests {
         let pool = ProviderPool(environment: target.environment, access: WebhookAccess(), hasManyOrigins: true) {
             throw Unused()
         }
-        desk = SenderDesk(
+        state = SenderState(
             shared: SenderShared(
                 settings: PoolSettings(target: target, pool: pool, threads: 1),
                 breakers: breakers,
@@ -49,14 +49,14 @@ struct SharedHostTests {
 
     private mutating func turn() {
         world.context.lease.cancelsRead(startedAt: Clocks.steady)
-        desk.turn()
+        state.turn()
     }
 
-    /// Emits to users, and hands what comes of it to the desk.
+    /// Emits to users, and hands what comes of it to the state.
     private mutating func emit(_ count: Int, to user: String) throws {
         for _ in 0..<count { try world.emit("e", #"{"u": "\#(user)"}"#) }
         try world.plan()
-        desk.accept(try world.prepare(try world.claim()).map(\.batch))
+        state.accept(try world.prepare(try world.claim()).map(\.batch))
     }
 
     @Test mutating func whatIsSlowLeavesRoomForOthersAtItsHost() throws {

@@ -118,14 +118,14 @@ struct StatementCatalog {
             INSERT INTO fanfare.prune_fuses (app_id, environment, blown_at, evidence) VALUES (1, 'sandbox', now(), 'weak');
             INSERT INTO fanfare.prune_counts (app_id, environment, provider, since, answers, weak, strong)
             VALUES (1, 'production', 'apns', now(), 9, 1, 1);
-            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) VALUES (1, 1, 1, 1);
+            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries) VALUES (1, 1, 1, 1);
             INSERT INTO fanfare.traffic VALUES ('outcome', now(), 1, 1, 64, 5), ('latency', now(), 1, 1, 3, 5);
             INSERT INTO fanfare.stats VALUES ((now() AT TIME ZONE 'UTC')::date, \(version), 1, 1, 5);
             INSERT INTO fanfare.audiences (event_id, bucket, user_id, variables)
             VALUES (7, fanfare.bucket(fanfare.audience_seed(7), 'u'), 'u', '{"a": 1}');
             INSERT INTO fanfare.runs (id, campaign_id, scheduled_at, event_id, state, owner, test_users, fired_at) OVERRIDING SYSTEM VALUE
-            VALUES (50, 1, '2001-01-01', NULL, 'reading', 7, NULL, now()), (51, 1, '2001-01-02', NULL, 'reading', 7, NULL, now()),
-                (52, 1, '2001-01-03', 52, 'reading', NULL, '{u}', now());
+            VALUES (50, 1, '2001-01-01', NULL, 'querying', 7, NULL, now()), (51, 1, '2001-01-02', NULL, 'querying', 7, NULL, now()),
+                (52, 1, '2001-01-03', 52, 'querying', NULL, '{u}', now());
             SELECT fanfare.make_gate(1, 8, 2::smallint), fanfare.make_gate(1, NULL, NULL, 'aborting'), fanfare.make_gate(2, 8), fanfare.make_gate(2, 9);
             SELECT fanfare.set_rate(2, 500);
             INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id)
@@ -226,7 +226,7 @@ struct StatementCatalog {
                 batchSize: 1000
             ),
             LockPlan(),
-            AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice, pairs: 0),
+            AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice, deliveries: 0),
             AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, gates: [parts.plan.gate], limit: 100),
         ]
     }
@@ -274,7 +274,7 @@ struct StatementCatalog {
                 leaseToken: 73
             ),
             NextDue(places: [BatchPlace(gate: 0, target: parts.target, lane: .normal)]),
-            RefundRate(gate: 5, pairs: 1),
+            RefundRate(gate: 5, deliveries: 1),
             NextPaced(places: [BatchPlace(gate: 5, target: parts.target, lane: .bulk)]),
             LiveGates(),
             LiveRates(),
@@ -334,7 +334,7 @@ struct StatementCatalog {
                     )
                 ],
                 evidence: evidence,
-                tallies: [OutcomeTally(batchID: batch.id, outcome: 35, pairs: 1)]
+                tallies: [OutcomeTally(batchID: batch.id, outcome: 35, deliveries: 1)]
             ),
         ]
     }
@@ -410,12 +410,12 @@ struct StatementCatalog {
             ),
             NextOpenDigest(),
             EmitDigests(now: Timestamp(microseconds: 0)),
-            Readings(owner: owner),
-            TakeReading(owner: owner),
+            QueryRuns(owner: owner),
+            TakeQueryRun(owner: owner),
             StoreAudience(eventID: 8, buckets: [1], users: ["v"], variables: [nil]),
             EmitPayloads(run: 1, after: 0, payloads: ["{}"]),
-            EndReading(run: 50, owner: owner, eventID: 9),
-            FailReading(run: 51, owner: owner, detail: "d", retryMicroseconds: 1),
+            EndQueryRun(run: 50, owner: owner, eventID: 9),
+            FailQueryRun(run: 51, owner: owner, detail: "d", retryMicroseconds: 1),
             ForgetAudiences(),
             FindTrial(eventID: 52),
             FetchVariables(eventIDs: [7], deviceIDs: [parts.device]),
@@ -455,14 +455,14 @@ struct StatementCatalog {
     }
 
     private static func audit(_ parts: Parts) -> [any PostgresStatement] {
-        let closed = ClosedBatch(id: 1, eventID: 1, pairs: 1, outcomes: [35], closedDay: 1)
+        let closed = ClosedBatch(id: 1, eventID: 1, deliveries: 1, outcomes: [35], closedDay: 1)
         return [
             WaitingEvents(ageMicroseconds: -1_000_000),
             StandingBatches(ageMicroseconds: -1_000_000),
             OpenedCursors(),
             LogLengths(),
             ClosedBatches(day: 7, after: RowPlace(block: 0, row: 0)),
-            RetriedPairs(batches: [closed]),
+            RetriedDeliveries(batches: [closed]),
             StoreFinding(finding: AuditFinding(unplanned: [])),
         ]
     }
@@ -561,7 +561,7 @@ struct StatementCatalog {
         let newer = #"{"app": "shop", "name": "newer", "event": "e", "to": {"everyone": true}}"#
         return [
             StoredRules(apps: ["shop"]),
-            RuleFaults(rules: [newer, "{}"]),
+            RuleErrors(rules: [newer, "{}"]),
             PutRules(rules: [newer]),
             MarkRulesFromFile(ids: [id]),
             AreRulesUnchecked(apps: ["shop"]),
@@ -575,8 +575,8 @@ struct StatementCatalog {
         let newer = #"{"app": "shop", "name": "newer", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}"#
         return [
             StoredCampaigns(apps: ["shop"]),
-            CampaignFaults(campaigns: [newer, "{}"]),
-            PolicyFaults(policies: [#"{"rate": "5"}"#, "{}"]),
+            CampaignErrors(campaigns: [newer, "{}"]),
+            PolicyErrors(policies: [#"{"rate": "5"}"#, "{}"]),
             PutPolicies(apps: ["shop"], policies: ["{}"]),
             StoredPolicies(apps: nil),
             SetPreference(app: "shop", user: "u", category: "c", isOptedOut: true),
@@ -620,7 +620,7 @@ struct StatementCatalog {
             EventRun(event: parts.event),
             EventEnds(of: [parts.event]),
             UnplannedEvents(),
-            LastPairs(budget: 5),
+            LastDeliveries(budget: 5),
             FindNamed("Users"), RuleVariant(of: #"{"app": "shop", "name": "r"}"#, user: "u"),
             CampaignActionLog(of: "shop/due", limit: 5),
             UserPushes(user: "u", app: nil, limit: 5),

@@ -127,7 +127,7 @@ final class World {
     func planRounds() throws {
         var loop = PlannerLoop(context: context)
         _ = try loop.begin(on: connection)
-        // A planner stops after half a second, too early for a test that counts 25,000 pairs on a busy machine.
+        // A planner stops after half a second, too early for a test that counts 25,000 deliveries on a busy machine.
         try connection.execute("SET statement_timeout = '30s'; SET lock_timeout = '5s'")
     }
 

@@ -18,13 +18,13 @@ struct CapTests {
 
     /// Claims and prepares all that is due.
     ///
-    /// - Returns: the tokens that are sent to, and `capped` for each pair that is not.
+    /// - Returns: the tokens that are sent to, and `capped` for each delivery that is not.
     private func prepare(_ world: World) throws -> [String] {
         try world.plan()
         let prepared = try world.prepare(try world.claim())
         #expect(prepared.flatMap(\.decided).allSatisfy { $0.outcome == .capped })
         let capped = prepared.flatMap(\.decided).map { _ in "capped" }
-        return prepared.flatMap(\.batch.pairs).map(\.token).sorted() + capped
+        return prepared.flatMap(\.batch.deliveries).map(\.token).sorted() + capped
     }
 
     @Test func aUserGetsSoManyEventsOnAllDevices() throws {
@@ -89,7 +89,7 @@ struct CapTests {
         let event = try world.emit("one")
         try world.plan()
         let batch = try #require(try world.claim().first)
-        #expect(try world.prepare([batch]).flatMap(\.batch.pairs).count == 4)
+        #expect(try world.prepare([batch]).flatMap(\.batch.deliveries).count == 4)
         // Eve's second device got it, her first did not.
         let outcomes = batch.deviceIDs.map { [devices[0], other].contains($0) ? Outcome.accepted : .optedOut }
         let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: outcomes.map(\.rawValue))
@@ -136,7 +136,9 @@ struct CapTests {
         let event = try world.emit("one")
         try world.plan()
         let batch = try #require(try world.prepare(try world.claim()).first).batch
-        let results = devices.indices.map { PairResult(position: Int32($0), outcome: $0 == 5 ? .accepted : .expired) }
+        let results = devices.indices.map {
+            DeliveryResult(position: Int32($0), outcome: $0 == 5 ? .accepted : .expired)
+        }
         world.record([.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0)])
         #expect(
             try world.connection.column("SELECT user_id FROM fanfare.cap_grants WHERE \(event) = ANY (grants)") == [
@@ -319,12 +321,13 @@ struct CapTests {
                         guard !claimed.isEmpty else { return }
                         for one in try own.prepare(claimed, owner: Int32(owner)) {
                             capped.withLock { $0 += one.decided.count { $0.outcome == .capped } }
-                            for pair in one.batch.pairs {
-                                let event = one.batch.claimed.eventID(at: Int(pair.position))
+                            for delivery in one.batch.deliveries {
+                                let event = one.batch.claimed.eventID(at: Int(delivery.position))
                                 sent.withLock {
-                                    _ = $0["\(pair.token.prefix(7))", default: [:]][pair.token, default: []].insert(
-                                        event
-                                    )
+                                    _ = $0["\(delivery.token.prefix(7))", default: [:]][delivery.token, default: []]
+                                        .insert(
+                                            event
+                                        )
                                 }
                             }
                         }

@@ -38,9 +38,9 @@ struct PreferenceTests {
         let prepared = try world.prepare(try world.claim())
         let sale = try #require(prepared.first { $0.batch.rule.compiled.definition.name == "sale" })
         #expect(sale.decided.map(\.outcome) == [.optedOut, .optedOut, .snoozed, .optedOut])
-        #expect(sale.batch.pairs.map(\.token) == ["aa13", "aa14", "aa15"])
+        #expect(sale.batch.deliveries.map(\.token) == ["aa13", "aa14", "aa15"])
         let code = try #require(prepared.first { $0.batch.rule.compiled.definition.name == "code" })
-        #expect(code.decided.isEmpty && code.batch.pairs.count == 7, "without a category it reaches everybody")
+        #expect(code.decided.isEmpty && code.batch.deliveries.count == 7, "without a category it reaches everybody")
     }
 
     @Test func whatIsNotCommittedNeitherCountsNorIsWaitedFor() throws {
@@ -52,9 +52,9 @@ struct PreferenceTests {
         let other = try TestDatabase.current.connect()
         try other.execute("BEGIN; SELECT fanfare.set_preference('shop', 'ann', 'marketing', true)")
         let claimed = try world.claim()
-        #expect(try world.prepare(claimed).map(\.batch.pairs.count) == [1])
+        #expect(try world.prepare(claimed).map(\.batch.deliveries.count) == [1])
         try other.execute("COMMIT")
-        #expect(try world.prepare(claimed).map(\.batch.pairs.count) == [0])
+        #expect(try world.prepare(claimed).map(\.batch.deliveries.count) == [0])
         #expect(try world.prepare(claimed).flatMap(\.decided).map(\.outcome) == [.optedOut])
     }
 

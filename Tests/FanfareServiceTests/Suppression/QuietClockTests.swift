@@ -49,7 +49,7 @@ struct QuietClockTests {
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now()")
         let one = try #require(try world.prepare(try world.claim()).first)
         guard let result = one.decided.first else {
-            #expect(one.batch.pairs.map(\.token) == ["aa10"])
+            #expect(one.batch.deliveries.map(\.token) == ["aa10"])
             return nil
         }
         world.record([.opened(one.batch, decided: one.decided)])

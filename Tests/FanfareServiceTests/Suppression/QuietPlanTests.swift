@@ -43,7 +43,7 @@ struct QuietPlanTests {
     @Test func whoSleepsIsInABatchForLater() throws {
         #expect(try planned(#""quiet_hours": \#(night)"#) == ["3 f t", "3 t t"])
         let now = try world.prepare(try world.claim())
-        #expect(now.flatMap(\.decided).isEmpty && now.flatMap(\.batch.pairs).count == 3)
+        #expect(now.flatMap(\.decided).isEmpty && now.flatMap(\.batch.deliveries).count == 3)
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now() WHERE owner IS NULL")
         let early = try world.prepare(try world.claim())
         #expect(early.flatMap(\.decided).map(\.outcome) == [.heldQuiet, .heldQuiet, .heldQuiet], "the claim decides")

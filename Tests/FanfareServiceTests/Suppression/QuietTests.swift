@@ -56,7 +56,7 @@ struct QuietTests {
             #expect(history == one.batch.claimed.history.held && target == one.batch.target.id)
             hours[Int(result.position)] = Double(at - midnight) / Double(Micros.hour)
         }
-        return (one.batch.pairs.map(\.token), outcomes, hours)
+        return (one.batch.deliveries.map(\.token), outcomes, hours)
     }
 
     @Test func aRulesOwnHoldInEachDevicesZone() throws {
@@ -110,7 +110,7 @@ struct QuietTests {
         let event = try emit("e", #"{"u": ["aa10", "aa11", "aa12"]}"#)
         try world.connection.execute("UPDATE fanfare.batches SET due_at = '2026-11-26 22:00+00', history = 3")
         let one = try #require(try world.prepare(try world.claim()).first)
-        let accepted = one.batch.pairs.map { PairResult(acceptedAt: $0.position) }
+        let accepted = one.batch.deliveries.map { DeliveryResult(acceptedAt: $0.position) }
         world.record([
             .opened(one.batch, decided: one.decided), .results(one.batch.claimed.claim, accepted, slots: 0),
         ])
@@ -130,7 +130,7 @@ struct QuietTests {
             "UPDATE fanfare.batches SET is_retry = true, not_before = now(), outcomes = '\\x2f'"
         )
         let rescued = try world.prepare(try world.claim(owner: 2), owner: 2)
-        #expect(rescued.count == 2 && rescued.allSatisfy { $0.batch.pairs.isEmpty && $0.decided.isEmpty })
+        #expect(rescued.count == 2 && rescued.allSatisfy { $0.batch.deliveries.isEmpty && $0.decided.isEmpty })
         world.record(rescued.map { .opened($0.batch, decided: $0.decided) })
         let again =
             "SELECT concat_ws(' ', attempt, history, is_retry, not_before < now() + interval '1 minute') FROM fanfare.batches"

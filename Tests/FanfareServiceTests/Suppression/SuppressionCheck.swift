@@ -48,17 +48,17 @@ struct SuppressionCheck {
         )
     }
 
-    /// Each pair has one end, and each that was accepted arrived once.
+    /// Each delivery has one end, and each that was accepted arrived once.
     private func ends(_ arrivals: [Arrival]) -> [String] {
         var problems: [String] = []
-        let pairs = Dictionary(grouping: fates) { "\($0.event) \($0.token)" }
-        for (pair, fates) in pairs where fates.count != 1 {
-            problems.append("pair \(pair) ended as \(fates.map(\.outcome))")
+        let deliveries = Dictionary(grouping: fates) { "\($0.event) \($0.token)" }
+        for (delivery, fates) in deliveries where fates.count != 1 {
+            problems.append("delivery \(delivery) ended as \(fates.map(\.outcome))")
         }
         let events = Set(fates.map(\.event)).count
         let devices = combination.users.flatMap(\.tokens).count
-        if !combination.isDigest && (events != 3 || pairs.count != 3 * devices) {
-            problems.append("\(pairs.count) pairs of \(events) events for \(devices) devices")
+        if !combination.isDigest && (events != 3 || deliveries.count != 3 * devices) {
+            problems.append("\(deliveries.count) deliveries of \(events) events for \(devices) devices")
         }
         if Set(arrivals.map { "\($0.token) \($0.numbers)" }).count != arrivals.count {
             problems.append("something arrived twice")

@@ -99,7 +99,7 @@ struct SuppressionKeyTests {
         for (to, provider) in [("fcm_topic", "fcm"), ("channel", "apns")] {
             let json = Self.json("rule", members).replacing(#""everyone": true"#, with: #""\#(to)": "x""#)
             let problem = try #require(try whatIsWrong("rule", json))
-            let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.rule_fault($1::jsonb)", json)
+            let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.rule_error($1::jsonb)", json)
                 .rows[0]
             #expect(problem.reason == "differs by user, but \(provider) gets one request for all")
             #expect(inSQL == [problem.path, problem.reason, problem.hint])

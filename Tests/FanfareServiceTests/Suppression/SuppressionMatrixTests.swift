@@ -91,7 +91,7 @@ struct SuppressionBegin: Sendable {
     }
 }
 
-/// How a pair ended.
+/// How a delivery ended.
 struct SuppressionFate: Sendable {
     let event: Int64
     let user: String
@@ -143,7 +143,7 @@ extension World {
         }
     }
 
-    /// How all pairs ended; one that is still on its way is among them.
+    /// How all deliveries ended; one that is still on its way is among them.
     fileprivate func fates() throws -> [SuppressionFate] {
         try connection.query(
             """

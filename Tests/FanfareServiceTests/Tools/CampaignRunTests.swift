@@ -161,7 +161,7 @@ import Threading
             // Two of four are sent, then the rest is.
             try sql(
                 """
-                INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, pairs, gate_id)
+                INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, deliveries, gate_id)
                 SELECT clock_timestamp() - interval '10 minutes', 1, 1, 1, 2, gate_id FROM fanfare.runs
                 """
             )
@@ -184,7 +184,7 @@ import Threading
         #expect(clock.slept == [.seconds(1), .seconds(1)])
     }
 
-    /// Ten pairs: one waits for its second answer; 30 ended in the last minute, ten seconds ago the first of them.
+    /// Ten deliveries: one waits for its second answer; 30 ended in the last minute, ten seconds ago the first of them.
     @Test func itSaysHowFastItGoesAndWhenItWillBeThrough() async throws {
         let world = try World()
         try world.devices(100)
@@ -194,9 +194,9 @@ import Threading
         try world.plan()
         try sql(
             """
-            INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, pairs, gate_id)
-            SELECT now() - interval '10 s', 1, 1, o.outcome, o.pairs, gate_id
-            FROM fanfare.runs, (VALUES (1, 20), (35, 7), (64, 6), (96, 4)) AS o (outcome, pairs);
+            INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, deliveries, gate_id)
+            SELECT now() - interval '10 s', 1, 1, o.outcome, o.deliveries, gate_id
+            FROM fanfare.runs, (VALUES (1, 20), (35, 7), (64, 6), (96, 4)) AS o (outcome, deliveries);
             """
         )
         try sql(

@@ -29,7 +29,7 @@ import Threading
         }
     }
 
-    /// Starts a campaign to all there are and plans it; two of its pairs have ended.
+    /// Starts a campaign to all there are and plans it; two of its deliveries have ended.
     private func start(_ name: String, in world: World) throws -> Int64 {
         try world.put(campaign: name)
         try world.schedule()
@@ -42,15 +42,15 @@ import Threading
         )
     }
 
-    private func end(_ pairs: Int, of name: String, in world: World) throws {
+    private func end(_ deliveries: Int, of name: String, in world: World) throws {
         _ = try world.connection.query(
             """
-            INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, pairs, gate_id)
+            INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, deliveries, gate_id)
             SELECT clock_timestamp() - interval '10 minutes', 1, 1, 1, $2::int, o.gate_id
             FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id WHERE c.name = $1
             """,
             name,
-            String(pairs)
+            String(deliveries)
         )
     }
 

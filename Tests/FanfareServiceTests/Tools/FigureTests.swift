@@ -73,7 +73,7 @@ struct FigureTests {
         func told() throws -> [[Int64]] {
             try world.connection.run(ListLiveCampaigns()).map { row in
                 #expect(row.app == "shop")
-                return [row.reading, row.running, row.held, row.aborting, row.remaining]
+                return [row.querying, row.running, row.held, row.aborting, row.remaining]
             }
         }
         #expect(try told() == [[0, 0, 0, 0, 0]])
@@ -86,7 +86,7 @@ struct FigureTests {
         _ = try world.tell("b", "abort")
         #expect(try told() == [[0, 1, 1, 1, 3]])
         try world.connection.execute(
-            "UPDATE fanfare.runs SET state = 'reading', event_id = NULL WHERE state = 'aborting'"
+            "UPDATE fanfare.runs SET state = 'querying', event_id = NULL WHERE state = 'aborting'"
         )
         #expect(try told() == [[1, 1, 1, 0, 2]])
         try world.connection.execute(

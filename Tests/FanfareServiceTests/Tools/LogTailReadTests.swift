@@ -34,7 +34,7 @@ import Testing
         )
     }
 
-    /// Closes batches of one pair each, a microsecond apart from a time on.
+    /// Closes batches of one delivery each, a microsecond apart from a time on.
     private func close(_ count: Int) throws {
         _ = try connection.query(
             """

@@ -61,7 +61,7 @@ import Testing
     private func end(_ prepared: [BatchPreparer.Prepared], in world: World) throws {
         world.record(
             prepared.flatMap { one -> [RecorderMessage] in
-                let results = one.batch.pairs.map { PairResult(acceptedAt: $0.position) }
+                let results = one.batch.deliveries.map { DeliveryResult(acceptedAt: $0.position) }
                 return [
                     .opened(one.batch, decided: one.decided),
                     .results(one.batch.claimed.claim, results, slots: 0),

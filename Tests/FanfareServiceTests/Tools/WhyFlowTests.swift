@@ -99,7 +99,7 @@ struct WhyFlowTests {
                 #expect(line.hasPrefix(text.begins) && line.contains(text.holds), "\(name): \(line)")
             }
             #expect(said.count == Self.expected.count)
-            try await lookAtSteps(events, flow)
+            try await checkSteps(events, flow)
         }
     }
 
@@ -138,7 +138,7 @@ struct WhyFlowTests {
     ]
 
     /// The steps on the way, in order, and the user's last events.
-    private func lookAtSteps(
+    private func checkSteps(
         _ events: [String: (event: Int64, user: String)],
         _ flow: Flow
     ) async throws {

@@ -86,7 +86,7 @@ struct WhyToolTests {
         let batches = try world.claim()
         for batch in batches {
             let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: [UInt8(code)])
-            let tally = OutcomeTally(batchID: batch.id, outcome: UInt8(code), pairs: 1)
+            let tally = OutcomeTally(batchID: batch.id, outcome: UInt8(code), deliveries: 1)
             _ = try world.connection.run(CloseBatches(owner: 1, batches: [record], retries: [], tallies: [tally]))
         }
         let said = try line(event)

@@ -42,10 +42,10 @@ struct VariantFlowTests {
             let titles = try Dictionary(grouping: pushes, by: \.token).mapValues { pushes in
                 try pushes.map { try $0.json("aps", "alert", "title")?.stringValue ?? "" }
             }
-            for pair in expected {
-                let attempts = pair[0].hasPrefix("e500") ? 2 : 1
-                let wanted = pair[1] == "holdout" ? nil : Array(repeating: pair[1], count: attempts)
-                #expect(titles[pair[0]] == wanted, "\(pair)")
+            for delivery in expected {
+                let attempts = delivery[0].hasPrefix("e500") ? 2 : 1
+                let wanted = delivery[1] == "holdout" ? nil : Array(repeating: delivery[1], count: attempts)
+                #expect(titles[delivery[0]] == wanted, "\(delivery)")
             }
             let told = try await flow.sql { world in
                 try world.connection.column(

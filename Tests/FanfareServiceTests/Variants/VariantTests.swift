@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What is decided about pairs of rules that divide people, right before they are sent.
+/// What is decided about deliveries of rules that divide people, right before they are sent.
 @Suite(.database)
 struct VariantTests {
     private static let everyone = #"{"everyone": true}"#
@@ -46,9 +46,9 @@ struct VariantTests {
         let prepared = try world.prepare(try world.claim())
         var seen: [String: String] = [:]
         for one in prepared {
-            for pair in one.batch.pairs {
-                let push = one.batch.variants[Int(pair.variant)].push
-                seen[pair.token] = String(decoding: push.body, as: UTF8.self)
+            for delivery in one.batch.deliveries {
+                let push = one.batch.variants[Int(delivery.variant)].push
+                seen[delivery.token] = String(decoding: push.body, as: UTF8.self)
             }
         }
         for (token, group) in groups {
@@ -88,7 +88,7 @@ struct VariantTests {
         #expect(held > 2 && outcomes.count { $0 == .heldOut } == held)
         #expect(
             try world.connection.number("SELECT count(*) FROM fanfare.cap_grants")
-                == Int64(prepared.flatMap(\.batch.pairs).count)
+                == Int64(prepared.flatMap(\.batch.deliveries).count)
         )
         // A device that is gone is gone, whoever had it.
         try world.connection.execute(
@@ -121,7 +121,7 @@ struct VariantTests {
         let prepared = try world.prepare(try world.claim())
         world.record(
             prepared.flatMap { one -> [RecorderMessage] in
-                let results = one.batch.pairs.map { PairResult(acceptedAt: $0.position) }
+                let results = one.batch.deliveries.map { DeliveryResult(acceptedAt: $0.position) }
                 return [
                     .opened(one.batch, decided: one.decided),
                     .results(one.batch.claimed.claim, results, slots: 0),

@@ -1,5 +1,5 @@
 /// One push that is to reach one device: the number of the event in its payload, and that of the device in its token.
-struct Pair: Hashable {
+struct Delivery: Hashable {
     let event: Int
     let device: Int
 }
@@ -14,7 +14,7 @@ enum ReceivedFate: Equatable {
     case rejected(UInt16)
 }
 
-/// A request for a pair that a daemon had sent a processed request for before.
+/// A request for a delivery that a daemon had sent a processed request for before.
 struct Repeat {
     /// Numbers of the daemons of the request before, and of this one.
     let previous: UInt16
@@ -24,7 +24,7 @@ struct Repeat {
 
 /// Compares what was to be sent with what the provider received and with what the database says.
 ///
-/// All are multisets of pairs; the provider's ledger is the witness, since no daemon can write it. Each pair takes some
+/// All are multisets of deliveries; the provider's ledger is the witness, since no daemon can write it. Each delivery takes some
 /// bytes of one array, so that there may be millions.
 struct DeliveryAudit {
     private struct Cell {
@@ -44,10 +44,10 @@ struct DeliveryAudit {
     /// By event, and by device within an event.
     private var cells: [Cell] = []
     /// What nobody can have asked for, whatever is emitted.
-    private var strange: [Pair] = []
+    private var strange: [Delivery] = []
     private var names: [String] = []
-    private(set) var recordedTwice: [Pair] = []
-    /// Requests beyond the first for the same pair, of those that the provider processed.
+    private(set) var recordedTwice: [Delivery] = []
+    /// Requests beyond the first for the same delivery, of those that the provider processed.
     private(set) var repeats: [Repeat] = []
     /// Those of them that came although the first one had been answered.
     private(set) var acceptedTwice = 0
@@ -67,8 +67,8 @@ struct DeliveryAudit {
     }
 
     /// Notes a request in the ledger.
-    mutating func receive(_ pair: Pair, _ fate: ReceivedFate, daemon: UInt16 = 0, nanoseconds: UInt64 = 0) {
-        guard let place = place(of: pair) else { return }
+    mutating func receive(_ delivery: Delivery, _ fate: ReceivedFate, daemon: UInt16 = 0, nanoseconds: UInt64 = 0) {
+        guard let place = place(of: delivery) else { return }
         cells[place].requests = cells[place].requests.oneMore
         guard fate == .accepted || fate == .unanswered else { return }
         if cells[place].delivered > 0 {
@@ -82,9 +82,9 @@ struct DeliveryAudit {
     }
 
     /// Notes a final outcome in the database.
-    mutating func record(_ pair: Pair, outcome: String) {
-        guard let place = place(of: pair) else { return }
-        if cells[place].outcome > 0 { recordedTwice.append(pair) }
+    mutating func record(_ delivery: Delivery, outcome: String) {
+        guard let place = place(of: delivery) else { return }
+        if cells[place].outcome > 0 { recordedTwice.append(delivery) }
         let name = names.firstIndex(of: outcome) ?? names.count
         if name == names.count { names.append(outcome) }
         let isContradiction = cells[place].outcome > 0 && outcome == "accepted"
@@ -98,39 +98,39 @@ struct DeliveryAudit {
         if !dead.contains(device) { wronglyPruned.insert(device) }
     }
 
-    /// How many pairs were to be sent.
+    /// How many deliveries were to be sent.
     var expected: Int { events * devices }
 
-    /// Pairs that were sent or recorded and that nobody asked for.
-    var unexpected: [Pair] {
-        strange + pairs(from: expected, to: cells.count) { $0.requests > 0 || $0.outcome > 0 }
+    /// Deliveries that were sent or recorded and that nobody asked for.
+    var unexpected: [Delivery] {
+        strange + deliveries(from: expected, to: cells.count) { $0.requests > 0 || $0.outcome > 0 }
     }
 
-    /// Pairs that reached the provider.
+    /// Deliveries that reached the provider.
     var sent: Int { cells.count { $0.delivered > 0 } }
 
-    /// Pairs that never reached the provider and whose outcome does not say so.
-    var lost: [Pair] {
+    /// Deliveries that never reached the provider and whose outcome does not say so.
+    var lost: [Delivery] {
         let accepted = code("accepted")
         return missing
-            + pairs { $0.accepted == 0 && ($0.outcome == 0 || $0.outcome == accepted) }
+            + deliveries { $0.accepted == 0 && ($0.outcome == 0 || $0.outcome == accepted) }
     }
 
-    /// Pairs without any final outcome.
-    var unrecorded: [Pair] { missing + pairs { $0.outcome == 0 } }
+    /// Deliveries without any final outcome.
+    var unrecorded: [Delivery] { missing + deliveries { $0.outcome == 0 } }
 
-    /// Pairs that the provider accepted while the database says something else.
+    /// Deliveries that the provider accepted while the database says something else.
     ///
     /// `unknown` is the honest word where no answer came.
-    var contradicted: [Pair] {
+    var contradicted: [Delivery] {
         let honest = [0, code("accepted"), code("unknown")]
-        return pairs { $0.accepted > 0 && !honest.contains($0.outcome) }
+        return deliveries { $0.accepted > 0 && !honest.contains($0.outcome) }
     }
 
     /// How many requests were repeated.
     var duplicates: Int { repeats.count }
 
-    /// How many pairs ended so.
+    /// How many deliveries ended so.
     func count(_ outcome: String) -> Int {
         guard let code = code(outcome) else { return 0 }
         return cells.count { $0.outcome == code }
@@ -140,31 +140,31 @@ struct DeliveryAudit {
         names.firstIndex(of: outcome).map { UInt8($0 + 1) }
     }
 
-    /// Pairs beyond all that was heard of.
-    private var missing: [Pair] {
-        cells.count < expected ? (cells.count..<expected).map(pair) : []
+    /// Deliveries beyond all that was heard of.
+    private var missing: [Delivery] {
+        cells.count < expected ? (cells.count..<expected).map(delivery) : []
     }
 
-    /// The expected pairs, or those of a range, whose cells are as wanted.
-    private func pairs(from: Int = 0, to end: Int? = nil, where isMeant: (Cell) -> Bool) -> [Pair] {
+    /// The expected deliveries, or those of a range, whose cells are as wanted.
+    private func deliveries(from: Int = 0, to end: Int? = nil, where isMeant: (Cell) -> Bool) -> [Delivery] {
         let end = end ?? min(cells.count, expected)
         guard from < end else { return [] }
-        return (from..<end).filter { isMeant(cells[$0]) }.map(pair)
+        return (from..<end).filter { isMeant(cells[$0]) }.map(delivery)
     }
 
-    private func pair(_ place: Int) -> Pair {
-        Pair(event: place / devices + 1, device: place % devices + 1)
+    private func delivery(_ place: Int) -> Delivery {
+        Delivery(event: place / devices + 1, device: place % devices + 1)
     }
 
-    /// The place of a pair's cell, made if need be; nil for a device or an event that cannot be.
-    private mutating func place(of pair: Pair) -> Int? {
-        guard 1...devices ~= pair.device, 1...1_000_000 ~= pair.event else {
-            strange.append(pair)
+    /// The place of a delivery's cell, made if need be; nil for a device or an event that cannot be.
+    private mutating func place(of delivery: Delivery) -> Int? {
+        guard 1...devices ~= delivery.device, 1...1_000_000 ~= delivery.event else {
+            strange.append(delivery)
             return nil
         }
-        let place = (pair.event - 1) * devices + pair.device - 1
+        let place = (delivery.event - 1) * devices + delivery.device - 1
         if place >= cells.count {
-            cells.append(contentsOf: repeatElement(Cell(), count: pair.event * devices - cells.count))
+            cells.append(contentsOf: repeatElement(Cell(), count: delivery.event * devices - cells.count))
         }
         return place
     }

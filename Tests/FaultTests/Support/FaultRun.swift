@@ -44,7 +44,7 @@ extension Rig {
         try await pushes(moreThan: 10 * devices)
         let events = try await settle(traffic, seconds: Soak.choose(120, soak: 900))
         let audit = try await audit(audience, events: events)
-        let firstPush = try await millisecondsToFirstPush(after: moment, of: audience) { $0.pair.event > before }
+        let firstPush = try await millisecondsToFirstPush(after: moment, of: audience) { $0.delivery.event > before }
         audit.report(
             fault,
             [firstPush.map { "first new push after \($0) ms" } ?? "", more()].filter { !$0.isEmpty }.joined(

@@ -4,7 +4,7 @@ import TestKit
 struct LedgerLine: Sendable {
     /// The beginning of its token, which tells the audience.
     let audience: UInt64
-    let pair: Pair
+    let delivery: Delivery
     let fate: ReceivedFate
     /// Number of the daemon that sent it, by the port it took; 0 where that is not known.
     let daemon: UInt16
@@ -28,7 +28,7 @@ struct LedgerLine: Sendable {
             let device = Int(token.suffix(8), radix: 16)
         else { return nil }
         self.audience = audience
-        pair = Pair(event: event, device: device)
+        delivery = Delivery(event: event, device: device)
         nanoseconds = UInt64(push.nanoseconds)
         let port = push.headers[":authority"]?.split(separator: ":").last
         daemon = port.map { sender($0, UInt64(push.nanoseconds)) } ?? 0

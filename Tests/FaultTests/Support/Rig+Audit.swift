@@ -29,7 +29,7 @@ extension Rig {
     /// Tells a comparison what the provider received.
     func readLedger(of audience: Audience, into audit: inout DeliveryAudit) async throws {
         for line in try await ledger(of: audience) {
-            audit.receive(line.pair, line.fate, daemon: line.daemon, nanoseconds: line.nanoseconds)
+            audit.receive(line.delivery, line.fate, daemon: line.daemon, nanoseconds: line.nanoseconds)
         }
     }
 
@@ -80,7 +80,7 @@ extension Rig {
             guard let event = row[0].flatMap({ Int($0) }), let device = row[1].flatMap({ Int($0) }),
                 let outcome = row[2]
             else { throw RigError(message: "an outcome that cannot be read: \(row)") }
-            audit.record(Pair(event: event, device: device), outcome: outcome)
+            audit.record(Delivery(event: event, device: device), outcome: outcome)
         }
     }
 

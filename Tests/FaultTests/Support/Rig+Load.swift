@@ -87,7 +87,7 @@ extension Rig {
     }
 
     /// What a daemon's batches still have to send: tokens, with the numbers of their events.
-    func owned(by daemon: RigDaemon) async throws -> Set<Pair> {
+    func owned(by daemon: RigDaemon) async throws -> Set<Delivery> {
         let processID = daemon.process.processID
         return try await sql { connection in
             let rows = try connection.query(
@@ -105,7 +105,7 @@ extension Rig {
             return Set(
                 rows.compactMap { row in
                     row[0].flatMap { Int($0) }.flatMap { event in
-                        row[1].flatMap { Int($0) }.map { Pair(event: event, device: $0) }
+                        row[1].flatMap { Int($0) }.map { Delivery(event: event, device: $0) }
                     }
                 }
             )

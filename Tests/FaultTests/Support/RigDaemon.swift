@@ -13,7 +13,7 @@ final class RigDaemon: Sendable {
     let database: FaultProxy
     let provider: FaultProxy
     /// What it logged.
-    let log = LineBoard()
+    let log = DaemonLines()
     private let reading: Task<Void, Never>
 
     /// How to start it.

@@ -8,7 +8,7 @@ import Threading
 /// Each event has a key, so that one whose COMMIT got no answer is emitted again and still sent once. Waits while
 /// daemons have more than they can do soon: what is to be seen is not how they work off hours of backlog.
 final class Traffic: Sendable {
-    /// Pairs that may wait; more stop it for a while.
+    /// Deliveries that may wait; more stop it for a while.
     private static let patience = 20_000
     let audience: Audience
     private let emitted = Locked(0)
@@ -69,7 +69,7 @@ final class Traffic: Sendable {
         )
     }
 
-    /// How many pairs are to be sent, those of events that are not yet planned left out.
+    /// How many deliveries are to be sent, those of events that are not yet planned left out.
     private static func waiting(on connection: PostgresConnection) throws -> Int {
         let rows = try connection.query(
             "SELECT coalesce(sum(cardinality(device_ids)), 0)::text FROM fanfare.batches"

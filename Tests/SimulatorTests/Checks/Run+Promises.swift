@@ -7,50 +7,52 @@ import FanfareCore
 /// The promises that hold at every moment.
 extension Run {
     /// A request is put on the wire.
-    func checkRequest(_ pair: Pair, from daemon: VirtualDaemon) {
+    func checkRequest(_ delivery: Delivery, from daemon: VirtualDaemon) {
         let rows = server.rows
         let ours = rows.batches.values.first { batch in
-            batch.ruleVersion == pair.rule && batch.owner.map { daemon.owners.contains($0) } ?? false
+            batch.ruleVersion == delivery.rule && batch.owner.map { daemon.owners.contains($0) } ?? false
                 && batch.deviceIDs.indices.contains {
-                    batch.deviceIDs[$0] == pair.device && batch.eventID(at: $0) == pair.event
+                    batch.deviceIDs[$0] == delivery.device && batch.eventID(at: $0) == delivery.event
                 }
         }
-        checkCampaign(pair, of: ours)
-        if let cancelled = cancelledAt[pair.event], world.now > cancelled + Micros.second {
-            broke("\(pair) was sent \(world.now - cancelled) µs after its cancellation")
+        checkCampaign(delivery, of: ours)
+        if let cancelled = cancelledAt[delivery.event], world.now > cancelled + Micros.second {
+            broke("\(delivery) was sent \(world.now - cancelled) µs after its cancellation")
         }
-        if let event = rows.events[pair.event], let rule = SimulatedRule.numbered(pair.rule) {
+        if let event = rows.events[delivery.event], let rule = SimulatedRule.numbered(delivery.rule) {
             let due = ours?.dueAt ?? event.waiting.createdAt
             let deadline = Deadline(createdAt: due, ttl: rule.timeToLive(event.waiting.ttl))
             // It is looked at when the request is handed over, which may wait for a connection.
             if server.now > deadline.at + Micros.second {
-                broke("\(pair) was sent \(server.now - deadline.at) µs after its deadline")
+                broke("\(delivery) was sent \(server.now - deadline.at) µs after its deadline")
             }
         }
         // Claims that a server without power forgot are noticed with the control session, and a second more is allowed.
         guard world.now > server.lostPowerAt + 3 * Micros.second else { return }
-        if ours == nil { broke("\(pair) was sent by a daemon that does not own it") }
+        if ours == nil { broke("\(delivery) was sent by a daemon that does not own it") }
     }
 
     /// What a daemon has on its way, or answered and not recorded, is never more than W.
     ///
     /// Counted by claim: what a daemon claims anew, after it lost its control session, may be repeated for that loss.
-    func checkUnrecorded(_ pair: Pair, of daemon: VirtualDaemon) {
-        daemon.unrecorded[pair] = claim(of: pair, by: daemon)
+    func checkUnrecorded(_ delivery: Delivery, of daemon: VirtualDaemon) {
+        daemon.unrecorded[delivery] = claim(of: delivery, by: daemon)
         guard daemon.unrecorded.count > scenario.unrecorded else { return }
         daemon.unrecorded = daemon.unrecorded.filter { claim(of: $0.key, by: daemon) == $0.value }
-        if daemon.unrecorded.count > scenario.unrecorded { broke("\(daemon.unrecorded.count) pairs are not recorded") }
+        if daemon.unrecorded.count > scenario.unrecorded {
+            broke("\(daemon.unrecorded.count) deliveries are not recorded")
+        }
     }
 
-    /// The token of the claim under which a daemon has a pair that is not recorded; nil if it has none.
-    private func claim(of pair: Pair, by daemon: VirtualDaemon) -> Int64? {
+    /// The token of the claim under which a daemon has a delivery that is not recorded; nil if it has none.
+    private func claim(of delivery: Delivery, by daemon: VirtualDaemon) -> Int64? {
         for batch in server.rows.batches.values
-        where batch.ruleVersion == pair.rule && batch.owner.map({ daemon.owners.contains($0) }) ?? false {
+        where batch.ruleVersion == delivery.rule && batch.owner.map({ daemon.owners.contains($0) }) ?? false {
             let isOpen = batch.deviceIDs.indices.contains { position in
                 let isRecorded =
                     !batch.outcomes.isEmpty && batch.outcomes[position] != 0 && batch.outcomes[position] != 2
-                return !isRecorded && batch.deviceIDs[position] == pair.device
-                    && batch.eventID(at: position) == pair.event
+                return !isRecorded && batch.deviceIDs[position] == delivery.device
+                    && batch.eventID(at: position) == delivery.event
             }
             if isOpen { return batch.leaseToken }
         }
@@ -61,7 +63,7 @@ extension Run {
     func checkChange() {
         for id in server.rows.unfenced { broke("batch \(id) was written past the fence") }
         for owner in server.rows.instances.keys where server.rows.attempted(by: owner) > scenario.unrecorded {
-            broke("\(server.rows.attempted(by: owner)) pairs are marked as attempted by \(owner)")
+            broke("\(server.rows.attempted(by: owner)) deliveries are marked as attempted by \(owner)")
         }
         checkPrunes()
     }
@@ -92,7 +94,7 @@ extension Run {
             broke("event \(event) was never emitted")
         }
         checkKeys()
-        let attempts = attemptsByPair()
+        let attempts = attemptsByDelivery()
         checkExpansion(attempts)
         checkOutcomes(attempts)
         checkRequests()
@@ -111,26 +113,26 @@ extension Run {
         let outcome: Outcome
     }
 
-    private func attemptsByPair() -> [Pair: [Attempt]] {
-        var attempts: [Pair: [Attempt]] = [:]
+    private func attemptsByDelivery() -> [Delivery: [Attempt]] {
+        var attempts: [Delivery: [Attempt]] = [:]
         for batch in server.rows.log.values.sorted(by: { $0.id < $1.id }) {
             for position in batch.deviceIDs.indices {
-                let pair = Pair(
+                let delivery = Delivery(
                     event: batch.eventID(at: position),
                     rule: batch.ruleVersion,
                     device: batch.deviceIDs[position]
                 )
                 let outcome = Outcome(rawValue: batch.outcomes[position])
-                attempts[pair, default: []].append(Attempt(batch: batch, outcome: outcome))
+                attempts[delivery, default: []].append(Attempt(batch: batch, outcome: outcome))
             }
         }
         return attempts
     }
 
     /// Every (event, rule version) is expanded exactly once.
-    private func checkExpansion(_ attempts: [Pair: [Attempt]]) {
-        for (pair, tries) in attempts where tries.count(where: { $0.batch.parentID == nil }) != 1 {
-            broke("\(pair) was planned \(tries.count { $0.batch.parentID == nil }) times")
+    private func checkExpansion(_ attempts: [Delivery: [Attempt]]) {
+        for (delivery, tries) in attempts where tries.count(where: { $0.batch.parentID == nil }) != 1 {
+            broke("\(delivery) was planned \(tries.count { $0.batch.parentID == nil }) times")
         }
         for (id, event) in server.rows.events where event.fate == .planned && cancelledAt[id] == nil {
             for rule in SimulatedRule.all where rule.event == event.waiting.type {
@@ -141,8 +143,8 @@ extension Run {
                 guard deadline.at > event.plannedAt else { continue }
                 for device in server.rows.devices.values
                 where (rule.isForEveryone || event.waiting.users.contains(device.user)) && everEnabled(device) {
-                    let pair = Pair(event: id, rule: rule.id, device: device.id)
-                    if attempts[pair] == nil { broke("\(pair) was never planned") }
+                    let delivery = Delivery(event: id, rule: rule.id, device: device.id)
+                    if attempts[delivery] == nil { broke("\(delivery) was never planned") }
                 }
             }
         }
@@ -153,38 +155,38 @@ extension Run {
         device.disabledReason == nil && device.registeredAt < Server.epoch
     }
 
-    /// Each pair has one final outcome, and it is true.
-    private func checkOutcomes(_ attempts: [Pair: [Attempt]]) {
-        var accepted: Set<Pair> = []
-        for request in provider.requests where request.ending == .accepted { accepted.insert(request.pair) }
-        for (pair, tries) in attempts {
+    /// Each delivery has one final outcome, and it is true.
+    private func checkOutcomes(_ attempts: [Delivery: [Attempt]]) {
+        var accepted: Set<Delivery> = []
+        for request in provider.requests where request.ending == .accepted { accepted.insert(request.delivery) }
+        for (delivery, tries) in attempts {
             let finals = tries.filter { $0.outcome.range.isFinal }
             guard finals.count == 1, let outcome = finals.first?.outcome else {
-                broke("\(pair) has outcomes \(tries.map(\.outcome))")
+                broke("\(delivery) has outcomes \(tries.map(\.outcome))")
                 continue
             }
-            let rule = SimulatedRule.numbered(pair.rule)
+            let rule = SimulatedRule.numbered(delivery.rule)
             switch outcome {
-            case .accepted where !accepted.contains(pair): broke("\(pair) was not accepted")
-            case .cancelled where cancelledAt[pair.event] == nil: broke("\(pair) was not cancelled")
-            case .aborted where campaigns[pair.event]?.abortedAt == nil: broke("\(pair) was not aborted")
-            case .unknown where rule?.isAtMostOnce != true: broke("\(pair) is unknown")
+            case .accepted where !accepted.contains(delivery): broke("\(delivery) was not accepted")
+            case .cancelled where cancelledAt[delivery.event] == nil: broke("\(delivery) was not cancelled")
+            case .aborted where campaigns[delivery.event]?.abortedAt == nil: broke("\(delivery) was not aborted")
+            case .unknown where rule?.isAtMostOnce != true: broke("\(delivery) is unknown")
             default: break
             }
         }
     }
 
-    /// One request for each pair, one more for each answer that asks for it, and at most W for each loss.
+    /// One request for each delivery, one more for each answer that asks for it, and at most W for each loss.
     private func checkRequests() {
         var repeated = 0
-        for (pair, requests) in Dictionary(grouping: provider.requests, by: \.pair) {
+        for (delivery, requests) in Dictionary(grouping: provider.requests, by: \.delivery) {
             let asked = requests.count { $0.ending == .again || $0.isAmbiguous }
             repeated += max(0, requests.count - 1 - asked)
-            guard SimulatedRule.numbered(pair.rule)?.isAtMostOnce == true else { continue }
+            guard SimulatedRule.numbered(delivery.rule)?.isAtMostOnce == true else { continue }
             // What was not known to be refused must not be sent again.
             for request in requests.dropLast() {
                 let isSafe = request.isKnown && request.ending == .again && !request.isAmbiguous
-                if !isSafe { broke("\(pair) was repeated though it promises at most once") }
+                if !isSafe { broke("\(delivery) was repeated though it promises at most once") }
             }
         }
         if repeated > losses * scenario.unrecorded { broke("\(repeated) requests were repeated in \(losses) losses") }

@@ -25,10 +25,10 @@ extension Run {
     }
 
     /// What is to be counted for caps is not held, nor dropped.
-    func checkCounted(_ pairs: [CapTaker.Pair], of batch: ClaimedBatch, at now: Microseconds) {
+    func checkCounted(_ deliveries: [CapTaker.Delivery], of batch: ClaimedBatch, at now: Microseconds) {
         guard let rule = SimulatedRule.numbered(batch.ruleVersion) else { return }
-        for pair in pairs where oracle(rule, batch.deviceIDs[pair.position])?.oracle.end(at: now) != nil {
-            broke("event \(pair.event) is counted for \(pair.user), who sleeps")
+        for delivery in deliveries where oracle(rule, batch.deviceIDs[delivery.position])?.oracle.end(at: now) != nil {
+            broke("event \(delivery.event) is counted for \(delivery.user), who sleeps")
         }
     }
 
@@ -47,7 +47,7 @@ extension Run {
     /// Something was claimed at a rate; called by the statement.
     func notePaced(_ token: Int64) { ledger.paced[token] = world.now }
 
-    /// A daemon decided about the pairs of a batch.
+    /// A daemon decided about the deliveries of a batch.
     ///
     /// - Parameters:
     ///   - prepared: what it decided.
@@ -55,91 +55,94 @@ extension Run {
     func checkDecisions(_ prepared: BatchPreparer.Prepared, at now: Microseconds) {
         let batch = prepared.batch.claimed
         guard let rule = SimulatedRule.numbered(batch.ruleVersion) else { return }
-        for position in prepared.batch.pairs.map({ Int($0.position) }) {
-            let pair = pair(position, of: batch)
-            if let quiet = oracle(rule, pair.device), quiet.oracle.end(at: now) != nil {
-                broke("\(pair) is to be sent in quiet hours")
+        for position in prepared.batch.deliveries.map({ Int($0.position) }) {
+            let delivery = delivery(position, of: batch)
+            if let quiet = oracle(rule, delivery.device), quiet.oracle.end(at: now) != nil {
+                broke("\(delivery) is to be sent in quiet hours")
             }
-            if !rule.loaded.compiled.definition.suppressions.caps.isEmpty, !wasGranted(pair) {
-                broke("\(pair) is to be sent and was not counted")
+            if !rule.loaded.compiled.definition.suppressions.caps.isEmpty, !wasGranted(delivery) {
+                broke("\(delivery) is to be sent and was not counted")
             }
         }
         for result in prepared.decided { check(result, of: batch, rule, at: now) }
     }
 
-    private func pair(_ position: Int, of batch: ClaimedBatch) -> Pair {
-        Pair(event: batch.eventID(at: position), rule: batch.ruleVersion, device: batch.deviceIDs[position])
+    private func delivery(_ position: Int, of batch: ClaimedBatch) -> Delivery {
+        Delivery(event: batch.eventID(at: position), rule: batch.ruleVersion, device: batch.deviceIDs[position])
     }
 
-    private func user(of pair: Pair) -> String { server.rows.devices[pair.device]?.user ?? "" }
+    private func user(of delivery: Delivery) -> String { server.rows.devices[delivery.device]?.user ?? "" }
 
-    private func wasGranted(_ pair: Pair) -> Bool {
-        ledger.grants[user(of: pair)]?.contains { $0.event == pair.event } ?? false
+    private func wasGranted(_ delivery: Delivery) -> Bool {
+        ledger.grants[user(of: delivery)]?.contains { $0.event == delivery.event } ?? false
     }
 
-    /// A pair was decided without a request: for the reason that is named.
-    private func check(_ result: PairResult, of batch: ClaimedBatch, _ rule: SimulatedRule, at now: Microseconds) {
-        let pair = pair(Int(result.position), of: batch)
-        let quiet = oracle(rule, pair.device)
+    /// A delivery was decided without a request: for the reason that is named.
+    private func check(_ result: DeliveryResult, of batch: ClaimedBatch, _ rule: SimulatedRule, at now: Microseconds) {
+        let delivery = delivery(Int(result.position), of: batch)
+        let quiet = oracle(rule, delivery.device)
         let wakes = quiet?.oracle.end(at: now)
         switch result.outcome {
-        case .quiet where wakes == nil || quiet?.hours.isHeld != false: broke("\(pair) was dropped in no quiet hours")
+        case .quiet where wakes == nil || quiet?.hours.isHeld != false:
+            broke("\(delivery) was dropped in no quiet hours")
         case .heldQuiet:
             guard case .again(wakes, batch.history.held, batch.target)? = result.followUp, quiet?.hours.isHeld == true
             else {
-                return broke("\(pair) is held as \(result), it wakes at \(wakes ?? 0)")
+                return broke("\(delivery) is held as \(result), it wakes at \(wakes ?? 0)")
             }
             let held = SuppressionLedger.Held(batch: batch.id, token: batch.leaseToken, position: Int(result.position))
             ledger.held[held] = wakes
-        case .capped: checkCapped(pair)
-        case .expired, .expiredQuiet: checkExpired(pair, dueAt: batch.dueAt?.microseconds, rule, wakes: wakes)
+        case .capped: checkCapped(delivery)
+        case .expired, .expiredQuiet: checkExpired(delivery, dueAt: batch.dueAt?.microseconds, rule, wakes: wakes)
         default: break
         }
     }
 
     /// What ends as too late is, or will be when those wake whom it is for; its time runs from when it was due.
-    private func checkExpired(_ pair: Pair, dueAt: Microseconds?, _ rule: SimulatedRule, wakes: Microseconds?) {
-        guard let event = server.rows.events[pair.event]?.waiting else { return }
+    private func checkExpired(_ delivery: Delivery, dueAt: Microseconds?, _ rule: SimulatedRule, wakes: Microseconds?) {
+        guard let event = server.rows.events[delivery.event]?.waiting else { return }
         let deadline = Deadline(createdAt: dueAt ?? event.createdAt, ttl: rule.timeToLive(event.ttl)).at
         if server.now + Micros.second < deadline, wakes.map({ $0 < deadline }) ?? true {
-            broke("\(pair) expired \(deadline - server.now) µs before its deadline")
+            broke("\(delivery) expired \(deadline - server.now) µs before its deadline")
         }
     }
 
     /// Nobody is capped who had fewer events than a cap allows.
-    private func checkCapped(_ pair: Pair) {
-        let refusedAt = ledger.refusals[user(of: pair)]?[pair.event] ?? world.now
-        let others = ledger.grants[user(of: pair), default: []].filter { $0.event != pair.event && $0.at <= refusedAt }
+    private func checkCapped(_ delivery: Delivery) {
+        let refusedAt = ledger.refusals[user(of: delivery)]?[delivery.event] ?? world.now
+        let others = ledger.grants[user(of: delivery), default: []].filter {
+            $0.event != delivery.event && $0.at <= refusedAt
+        }
         let isFull = server.rows.policy?.caps.contains { cap in
             // A grant counts from a second later, and between counting and being told of it a second may pass.
             others.count { $0.at >= refusedAt - cap.period - 2 * Micros.second } >= cap.count
         }
-        if isFull != true { broke("\(pair) was capped after \(others.count) others") }
+        if isFull != true { broke("\(delivery) was capped after \(others.count) others") }
     }
 
     /// A request of a campaign is put on the wire.
     ///
     /// - Parameters:
-    ///   - pair: whose.
+    ///   - delivery: whose.
     ///   - batch: the batch that it comes from; nil where that was forgotten.
-    func checkCampaign(_ pair: Pair, of batch: Rows.Batch?) {
-        guard let campaign = campaigns[pair.event], let run = campaign.run else { return }
-        let device = server.rows.devices[pair.device]
+    func checkCampaign(_ delivery: Delivery, of batch: Rows.Batch?) {
+        guard let campaign = campaigns[delivery.event], let run = campaign.run else { return }
+        let device = server.rows.devices[delivery.device]
         if let due = run.due[device?.zone ?? ""], server.now < due {
-            broke("\(pair) was sent \(due - server.now) µs before it was due")
+            broke("\(delivery) was sent \(due - server.now) µs before it was due")
         }
         if run.held != nil, !run.canary.contains(device?.user ?? ""),
             campaign.openedAt.map({ world.now < $0 }) ?? true
         {
-            broke("\(pair) was sent before its gate opened")
+            broke("\(delivery) was sent before its gate opened")
         }
         for (what, since) in [("aborted", campaign.abortedAt), ("paused", campaign.pausedAt)] {
             guard let since, world.now > since + Micros.second else { continue }
-            broke("\(pair) was sent \(world.now - since) µs after it was \(what)")
+            broke("\(delivery) was sent \(world.now - since) µs after it was \(what)")
         }
-        guard let token = batch?.leaseToken, pairsPerSecond != nil else { return }
-        if ledger.paced[token] == nil { broke("\(pair) was sent, and not claimed at its rate") }
-        ledger.sent[token, default: []].insert(pair)
+        guard let token = batch?.leaseToken, deliveriesPerSecond != nil else { return }
+        if ledger.paced[token] == nil { broke("\(delivery) was sent, and not claimed at its rate") }
+        ledger.sent[token, default: []].insert(delivery)
     }
 }
 
@@ -192,19 +195,21 @@ extension Run {
         }
     }
 
-    /// No time has more pairs than the rate brings in it and what was left from before.
+    /// No time has more deliveries than the rate brings in it and what was left from before.
     private func checkRate() {
-        guard let pairsPerSecond else { return }
-        let claims = ledger.sent.compactMap { token, pairs in ledger.paced[token].map { (at: $0, pairs: pairs.count) } }
-            .sorted { $0.at < $1.at }
+        guard let deliveriesPerSecond else { return }
+        let claims = ledger.sent.compactMap { token, deliveries in
+            ledger.paced[token].map { (at: $0, deliveries: deliveries.count) }
+        }
+        .sorted { $0.at < $1.at }
         for begin in claims.indices {
             var sum = 0
             for end in claims[begin...] where !ledger.lostPower(from: claims[begin].at, to: end.at) {
-                sum += end.pairs
+                sum += end.deliveries
                 let span = end.at - claims[begin].at + Rows.Rate.credit
                 // The last of them may leave a debt.
-                guard Double(sum) > Double(span) / 1e6 * pairsPerSecond + 1.001 else { continue }
-                return broke("\(sum) pairs were sent in \(span) µs at a rate of \(pairsPerSecond)")
+                guard Double(sum) > Double(span) / 1e6 * deliveriesPerSecond + 1.001 else { continue }
+                return broke("\(sum) deliveries were sent in \(span) µs at a rate of \(deliveriesPerSecond)")
             }
         }
     }

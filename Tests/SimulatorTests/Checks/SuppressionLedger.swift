@@ -14,7 +14,7 @@ struct SuppressionLedger {
         let at: Microseconds
     }
 
-    /// A pair under one claim.
+    /// A delivery under one claim.
     struct Held: Hashable {
         let batch: Int64
         let token: Int64
@@ -27,12 +27,12 @@ struct SuppressionLedger {
     var grants: [String: [Grant]] = [:]
     /// When a user was first refused an event (steady): the user's other devices are refused it too.
     var refusals: [String: [Int64: Microseconds]] = [:]
-    /// Until when pairs are held.
+    /// Until when deliveries are held.
     var held: [Held: Microseconds] = [:]
     /// When what goes at a rate was claimed (steady), by the claim's token.
     var paced: [Int64: Microseconds] = [:]
-    /// The pairs that were sent by such claims.
-    var sent: [Int64: Set<Pair>] = [:]
+    /// The deliveries that were sent by such claims.
+    var sent: [Int64: Set<Delivery>] = [:]
 
     /// Whether power was lost between two times, or just after: what was committed shortly before is gone.
     func lostPower(from begin: Microseconds, to end: Microseconds) -> Bool {

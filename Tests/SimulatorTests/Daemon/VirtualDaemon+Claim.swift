@@ -67,7 +67,7 @@ extension VirtualDaemon {
         for waiting in held.all where context.gates.isClosed(waiting.prepared.batch.claimed.gate) {
             let prepared = waiting.prepared
             mailbox.put(.opened(prepared.batch, decided: prepared.decided, window: 0))
-            mailbox.put(.abandoned(prepared.batch.claimed.claim, unsent: prepared.batch.pairs.map(\.position)))
+            mailbox.put(.abandoned(prepared.batch.claimed.claim, unsent: prepared.batch.deliveries.map(\.position)))
             held.remove(waiting)
             after(0) { self.record() }
         }
@@ -76,7 +76,7 @@ extension VirtualDaemon {
     /// What can be requested.
     var batchRequests: BatchRequests {
         BatchRequests(
-            room: { target, queue in Self.depth - (self.desks[target.id]?.waiting(queue) ?? 0) },
+            room: { target, queue in Self.depth - (self.senders[target.id]?.waiting(queue) ?? 0) },
             targets: context.directory.all.values.sorted { $0.id < $1.id },
             gates: context.gates.open,
             rates: context.rates.current
@@ -143,7 +143,7 @@ extension VirtualDaemon {
     private func passOn(_ drafts: [BatchPreparer.Prepared]) {
         for prepared in drafts {
             left.removeAll { $0.id == prepared.batch.claimed.id }
-            if prepared.batch.isAtMostOnce && !prepared.batch.pairs.isEmpty {
+            if prepared.batch.isAtMostOnce && !prepared.batch.deliveries.isEmpty {
                 held.append(.init(prepared: prepared, roster: .empty))
             } else {
                 hand(prepared)
@@ -176,7 +176,7 @@ extension VirtualDaemon {
 
     private func hand(_ prepared: BatchPreparer.Prepared, window: Int = 0) {
         mailbox.put(.opened(prepared.batch, decided: prepared.decided, window: window))
-        if !prepared.batch.pairs.isEmpty { send(prepared.batch) }
+        if !prepared.batch.deliveries.isEmpty { send(prepared.batch) }
         after(0) { self.record() }
     }
 }

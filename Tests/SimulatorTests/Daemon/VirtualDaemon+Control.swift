@@ -11,7 +11,7 @@ import Threading
 struct VirtualTenure {
     let owner: Int32
     var renewedAt: Microseconds
-    var lookedAt: Microseconds = 0
+    var checkedAt: Microseconds = 0
     var cancelsSince: String
     var watch = DeathWatch()
 }
@@ -58,9 +58,9 @@ extension VirtualDaemon {
         readCancels {
             guard let tenure = self.tenure else { return }
             if Clocks.steady - tenure.renewedAt >= LeaseGuard.renewalInterval {
-                self.renew { self.look() }
+                self.renew { self.check() }
             } else {
-                self.look()
+                self.check()
             }
         }
     }
@@ -96,12 +96,12 @@ extension VirtualDaemon {
     }
 
     /// Once a second: who else is dead.
-    private func look() {
-        guard let tenure, Clocks.steady - tenure.lookedAt >= Micros.second else {
+    private func check() {
+        guard let tenure, Clocks.steady - tenure.checkedAt >= Micros.second else {
             return after(Self.interval) { self.tick() }
         }
         let now = Clocks.steady
-        self.tenure?.lookedAt = now
+        self.tenure?.checkedAt = now
         run(control) { rows in
             rows.apply(OtherInstances(owner: tenure.owner))
         } answered: { others in

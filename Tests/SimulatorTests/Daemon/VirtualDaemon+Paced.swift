@@ -13,8 +13,8 @@ extension VirtualDaemon {
         guard context.gates.arePaced else { return next([]) }
         let paces = batchRequests.paces
         let unknown = Set(turns.toAsk(of: paces.values, at: Clocks.steady))
-        let look = { self.look(self.turns.due(at: Clocks.steady)[...], owner, [], then: next) }
-        guard !unknown.isEmpty else { return look() }
+        let check = { self.check(self.turns.due(at: Clocks.steady)[...], owner, [], then: next) }
+        guard !unknown.isEmpty else { return check() }
         let places = paces.filter { unknown.contains($0.value) }.map(\.key)
         run(claiming) { rows in
             rows.apply(NextPaced(places: places))
@@ -26,11 +26,11 @@ extension VirtualDaemon {
                 waits[pace] = min(waits[pace] ?? row.wait, row.wait)
             }
             self.turns.asked(waits, at: Clocks.steady)
-            look()
+            check()
         }
     }
 
-    private func look(
+    private func check(
         _ rest: ArraySlice<Pace>,
         _ owner: Int32,
         _ taken: [ClaimedBatch],
@@ -48,7 +48,7 @@ extension VirtualDaemon {
         )
         guard !requests.isEmpty else {
             turns.hadNoRoom(pace, at: Clocks.steady)
-            return look(rest.dropFirst(), owner, taken, then: next)
+            return check(rest.dropFirst(), owner, taken, then: next)
         }
         let claim = begin(owner)
         let statement = ClaimPaced(
@@ -67,16 +67,16 @@ extension VirtualDaemon {
             let claimed = rows.compactMap(\.batch)
             self.end(claim, claimed)
             self.turns.looked(pace, gave: !claimed.isEmpty, wait: rows.first?.wait, at: Clocks.steady)
-            self.look(rest.dropFirst(), owner, taken + claimed, then: next)
+            self.check(rest.dropFirst(), owner, taken + claimed, then: next)
         }
     }
 
-    /// Gives back what was charged for pairs that need no request.
+    /// Gives back what was charged for deliveries that need no request.
     func refund(_ prepared: [BatchPreparer.Prepared], then next: @escaping () -> Void) {
         let paced = Set(context.gates.open.filter(\.isPaced).map(\.id))
         var counts: [Pace: Int] = [:]
         for batch in prepared.map(\.batch) where paced.contains(batch.claimed.gate) {
-            let count = batch.claimed.deviceIDs.count - batch.pairs.count
+            let count = batch.claimed.deviceIDs.count - batch.deliveries.count
             let pace = Pace(gate: batch.claimed.gate, lane: batch.claimed.queue.lane, rates: [])
             if count > 0 { counts[pace, default: 0] += count }
         }
@@ -86,7 +86,7 @@ extension VirtualDaemon {
     private func refund(_ rest: ArraySlice<(key: Pace, value: Int)>, then next: @escaping () -> Void) {
         guard let (pace, count) = rest.first else { return next() }
         run(claiming) { rows in
-            rows.apply(RefundRate(gate: pace.gate, pairs: count))
+            rows.apply(RefundRate(gate: pace.gate, deliveries: count))
         } answered: { (done: Void?) in
             guard done != nil else { return self.claim() }
             self.turns.refunded(pace, at: Clocks.steady)

@@ -23,7 +23,7 @@ extension VirtualDaemon {
         guard let rule = SimulatedRule.numbered(batch.ruleVersion)?.loaded,
             let target = context.directory.all[batch.target]
         else { return draft(rest.dropFirst(), owner, events, done, then: next) }
-        lookAtSuppression(batch, rule) { fields, suppressions, askedNow in
+        checkSuppression(batch, rule) { fields, suppressions, askedNow in
             var draft = BatchDraft(
                 context: self.context,
                 batch: batch,
@@ -38,9 +38,9 @@ extension VirtualDaemon {
                 suppressions: suppressions
             )
             let caps = rule.compiled.definition.suppressions.caps
-            let pairs = caps.isEmpty ? [] : draft.countable(devices[...])
-            let rounds = CapRounds(pairs, target: batch.target, caps: caps, isRetry: batch.wasTried)
-            self.suppressions?.checkCounted(pairs, of: batch, at: askedNow)
+            let deliveries = caps.isEmpty ? [] : draft.countable(devices[...])
+            let rounds = CapRounds(deliveries, target: batch.target, caps: caps, isRetry: batch.wasTried)
+            self.suppressions?.checkCounted(deliveries, of: batch, at: askedNow)
             self.take(rounds) { full in
                 draft.leaveOut(full, as: .capped)
                 let prepared = draft.finish(devices[...])
@@ -51,7 +51,7 @@ extension VirtualDaemon {
     }
 
     /// Asks who is not to be disturbed, where the rule has any such.
-    private func lookAtSuppression(
+    private func checkSuppression(
         _ batch: ClaimedBatch,
         _ rule: LoadedRule,
         then next: @escaping ([Int64: DeviceContext], Suppressions, Microseconds) -> Void
@@ -61,9 +61,9 @@ extension VirtualDaemon {
         let asks = suppressions.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains("shop"))
         guard asks || !suppressions.caps.isEmpty else { return next([:], .none, now) }
         self.suppressions?.checkClock(now)
-        let look = Suppressions.look(at: batch, by: suppressions, now: now)
+        let query = Suppressions.query(at: batch, by: suppressions, now: now)
         run(claiming) { rows in
-            (rows.fields(of: batch.deviceIDs), asks ? rows.apply(look) : [])
+            (rows.fields(of: batch.deviceIDs), asks ? rows.apply(query) : [])
         } answered: { found in
             guard let (fields, rows) = found else { return self.claim() }
             next(fields, Suppressions(rows, askedAt: nil), now)

@@ -7,11 +7,11 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// A sender thread's desk, the daemon's own, over a simulated transport.
-final class VirtualDesk {
+/// A sender thread's sender, the daemon's own, over a simulated transport.
+final class VirtualSender {
     let transport: SimulatedTransport
     private let shared: SenderShared
-    private var desk: SenderDesk
+    private var sender: SenderState
     private var inbox: [PreparedBatch] = []
     /// Whether a turn is to come.
     var isAwake = false
@@ -29,7 +29,7 @@ final class VirtualDesk {
         )
         self.transport = transport
         shared = SenderShared(settings: settings, breakers: Breakers(), retries: Locked(RetryBudget()))
-        desk = SenderDesk(
+        sender = SenderState(
             shared: shared,
             context: daemon.context,
             recorder: daemon.mailbox,
@@ -51,31 +51,31 @@ final class VirtualDesk {
     }
 
     func turn() {
-        desk.accept(inbox)
+        sender.accept(inbox)
         inbox = []
-        desk.turn()
+        sender.turn()
     }
 }
 
 /// What `Sender` does.
 extension VirtualDaemon {
     func send(_ batch: PreparedBatch) {
-        guard let desk = desks[batch.target.id] else { return }
-        desk.put(batch)
-        guard !desk.isAwake else { return }
-        desk.isAwake = true
-        after(0) { self.turn(desk) }
+        guard let sender = senders[batch.target.id] else { return }
+        sender.put(batch)
+        guard !sender.isAwake else { return }
+        sender.isAwake = true
+        after(0) { self.turn(sender) }
     }
 
-    private func turn(_ desk: VirtualDesk) {
-        desk.turn()
+    private func turn(_ sender: VirtualSender) {
+        sender.turn()
         after(0) { self.record() }
-        guard desk.isBusy else {
-            desk.isAwake = false
+        guard sender.isBusy else {
+            sender.isAwake = false
             return
         }
-        let next = desk.transport.nextAnswer.map { $0 - world.now } ?? 20 * Micros.millisecond
-        after(min(max(next, 100), 20 * Micros.millisecond)) { self.turn(desk) }
+        let next = sender.transport.nextAnswer.map { $0 - world.now } ?? 20 * Micros.millisecond
+        after(min(max(next, 100), 20 * Micros.millisecond)) { self.turn(sender) }
     }
 }
 

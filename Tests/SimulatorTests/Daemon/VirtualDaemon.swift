@@ -26,8 +26,8 @@ final class VirtualDaemon {
     private var cutOffUntil: Microseconds = 0
     /// All owner numbers it ever had.
     var owners: Set<Int32> = []
-    /// Pairs it sent, less those that are known to be recorded, and the tokens of the claims it had them by.
-    var unrecorded: [Pair: Int64] = [:]
+    /// Deliveries it sent, less those that are known to be recorded, and the tokens of the claims it had them by.
+    var unrecorded: [Delivery: Int64] = [:]
     /// Called when a statement was sent, and now and then just before.
     var reachedStep: (VirtualDaemon) -> Void = { _ in }
 
@@ -49,7 +49,7 @@ final class VirtualDaemon {
     var gatesSeen = 0
     var leaseToken: Int64
     // Send.
-    var desks: [Int16: VirtualDesk] = [:]
+    var senders: [Int16: VirtualSender] = [:]
     // Record.
     let recording: VirtualSession
     let mailbox = Mailbox<RecorderMessage>()
@@ -91,7 +91,7 @@ final class VirtualDaemon {
             Target(id: 2, app: "shop", provider: "apns", environment: "sandbox"),
         ])
         for target in context.directory.all.values.sorted(by: { $0.id < $1.id }) {
-            desks[target.id] = VirtualDesk(target: target, daemon: self, provider: provider)
+            senders[target.id] = VirtualSender(target: target, daemon: self, provider: provider)
         }
     }
 

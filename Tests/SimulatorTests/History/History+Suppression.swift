@@ -51,7 +51,7 @@ extension History {
         #expect(try rows.apply(sweep) == real.connection.run(sweep).first)
     }
 
-    func lookAtSuppression() throws {
+    func checkSuppression() throws {
         lastName = "look at suppressions"
         let look = FetchSuppressions(
             deviceIDs: rows.devices.keys.sorted(),

@@ -71,7 +71,7 @@ final class History {
         case 14: try releaseClaims()
         case 15: try claimGated()
         case 16: try changeGate()
-        case 17: try lookAtSuppression()
+        case 17: try checkSuppression()
         case 18: try takeCaps()
         default: try control()
         }

@@ -103,7 +103,7 @@ final class RealRows {
                 let slice = statements.slice(upTo: plan.lastDevice, batchSize: batchSize)
                 _ = try connection.query(slice.sql, binds: slice.binds)
             }
-            _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice, pairs: 0))
+            _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice, deliveries: 0))
             return true
         }
     }
@@ -135,7 +135,7 @@ final class RealRows {
         return (batches.map(numbered) + log.map(numbered) + devices + fates + rest).sorted()
     }
 
-    /// Ids of batches in the queue, by ``summary()``'s name for the first pair.
+    /// Ids of batches in the queue, by ``summary()``'s name for the first delivery.
     func batchIDs() throws -> [String: Int64] {
         let rows = try connection.query(
             "SELECT coalesce(event_id, event_ids[1]), rule_version, device_ids[1], id FROM fanfare.batches"

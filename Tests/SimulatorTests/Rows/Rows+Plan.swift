@@ -11,17 +11,17 @@ extension Rows {
     mutating func plan(_ statement: PlanRound) -> PlanRoundSummary {
         let taken = take(statement.floor, limit: statement.limit)
         var fates: [EventFate: Int64] = [:]
-        var pairs: [Pair] = []
+        var deliveries: [Delivery] = []
         for event in taken {
             let (fate, live) = judge(event)
             events[event.id] = Event(waiting: event, fate: fate, plannedAt: now)
             fates[fate, default: 0] += 1
             gather(event)
             for rule in live {
-                if rule.isForEveryone { openPlan(event.id, rule) } else { pairs += self.pairs(event, rule) }
+                if rule.isForEveryone { openPlan(event.id, rule) } else { deliveries += self.deliveries(event, rule) }
             }
         }
-        let queued = queue(pairs, batchSize: statement.batchSize)
+        let queued = queue(deliveries, batchSize: statement.batchSize)
         var parts: [PlanRoundPart] = [
             .totals(taken: Int64(taken.count), batches: Int32(queued), snapshot: snapshot)
         ]
@@ -59,9 +59,9 @@ extension Rows {
         return (live.isEmpty ? matching.isEmpty ? .unmatched : .expired : .planned, live)
     }
 
-    // MARK: Pairs
+    // MARK: Deliveries
 
-    private struct Pair {
+    private struct Delivery {
         let rule: SimulatedRule
         let event: Int64
         let target: Int16
@@ -69,21 +69,21 @@ extension Rows {
         var place = Place()
     }
 
-    /// Behind which gate pairs wait, and until when.
+    /// Behind which gate deliveries wait, and until when.
     struct Place: Hashable {
         var gate: Int32 = 0
         var dueAt: Microseconds?
         var notBefore: Microseconds?
     }
 
-    private func pairs(_ event: Waiting, _ rule: SimulatedRule) -> [Pair] {
+    private func deliveries(_ event: Waiting, _ rule: SimulatedRule) -> [Delivery] {
         let users = Set(event.users)
         let place = Place(gate: ruleGates[rule.id] ?? 0)
         return devices.values.filter { users.contains($0.user) && $0.disabledReason == nil }
-            .map { Pair(rule: rule, event: event.id, target: $0.target, device: $0.id, place: place) }
+            .map { Delivery(rule: rule, event: event.id, target: $0.target, device: $0.id, place: place) }
     }
 
-    private mutating func queue(_ pairs: [Pair], batchSize: Int) -> Int {
+    private mutating func queue(_ deliveries: [Delivery], batchSize: Int) -> Int {
         struct Together: Hashable {
             let rule: Int32
             let target: Int16
@@ -94,10 +94,10 @@ extension Rows {
             }
         }
         var queued = 0
-        let places = Dictionary(grouping: pairs) { Together(rule: $0.rule.id, target: $0.target, place: $0.place) }
-        for (place, pairs) in places.sorted(by: { $0.key.order < $1.key.order }) {
+        let places = Dictionary(grouping: deliveries) { Together(rule: $0.rule.id, target: $0.target, place: $0.place) }
+        for (place, deliveries) in places.sorted(by: { $0.key.order < $1.key.order }) {
             let batchSize = self.batchSize(batchSize, gate: place.place.gate)
-            let sorted = pairs.sorted { ($0.device, $0.event) < ($1.device, $1.event) }
+            let sorted = deliveries.sorted { ($0.device, $0.event) < ($1.device, $1.event) }
             for start in stride(from: 0, to: sorted.count, by: batchSize) {
                 let chunk = sorted[start..<min(start + batchSize, sorted.count)]
                 let events = chunk.map(\.event)
@@ -154,11 +154,11 @@ extension Rows {
             let found = devices.values.filter { device in
                 device.id > plan.cursor && device.id <= upper && device.disabledReason == nil
             }
-            let pairs = found.map { device in
+            let deliveries = found.map { device in
                 let place = place(of: device, in: plan.eventID, rule)
-                return Pair(rule: rule, event: plan.eventID, target: device.target, device: device.id, place: place)
+                return Delivery(rule: rule, event: plan.eventID, target: device.target, device: device.id, place: place)
             }
-            _ = queue(pairs, batchSize: batchSize)
+            _ = queue(deliveries, batchSize: batchSize)
         }
         if upper >= plan.lastDevice {
             plans.remove(at: turn)

@@ -46,7 +46,7 @@ extension Rows {
         return saved
     }
 
-    /// How many pairs would be unknown if a daemon died now.
+    /// How many deliveries would be unknown if a daemon died now.
     func attempted(by owner: Int32) -> Int {
         batches.values.reduce(0) { sum, batch in
             sum + (batch.marker == owner ? batch.outcomes.count { $0 == Outcome.attempted.rawValue } : 0)

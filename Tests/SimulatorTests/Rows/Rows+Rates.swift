@@ -8,7 +8,7 @@ import PostgresClient
 
 /// What the statements do that claim at a rate.
 extension Rows {
-    /// So many pairs a second.
+    /// So many deliveries a second.
     struct Rate: Equatable {
         let perSecond: Double
         var nextFree: Microseconds
@@ -17,7 +17,7 @@ extension Rows {
         static let credit = 200 * Micros.millisecond
     }
 
-    /// How many pairs a batch has at most.
+    /// How many deliveries a batch has at most.
     func batchSize(_ limit: Int, gate: Int32) -> Int {
         guard let rate = gates[gate]?.rate.flatMap({ rates[$0] }) else { return limit }
         return min(limit, max(1, Int(rate.perSecond / 10)))
@@ -64,7 +64,7 @@ extension Rows {
     mutating func apply(_ statement: RefundRate) {
         for id in rates(gate: statement.gate, and: statement.rates) {
             guard let rate = rates[id] else { continue }
-            rates[id]?.nextFree -= Microseconds(Double(statement.pairs) / rate.perSecond * 1e6)
+            rates[id]?.nextFree -= Microseconds(Double(statement.deliveries) / rate.perSecond * 1e6)
         }
     }
 

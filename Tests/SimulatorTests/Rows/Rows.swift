@@ -57,16 +57,16 @@ struct Rows {
         var isRetry = false
         /// 0 for none.
         var gate: Int32 = 0
-        /// Whence its pairs' time to live runs.
+        /// Whence its deliveries' time to live runs.
         var dueAt: Microseconds?
         /// Until when it waits since it was made; nil for what was planned.
         var waitsUntil: Microseconds?
         let deviceIDs: [Int64]
         var outcomes: [UInt8] = []
-        /// Who marked its pairs as attempted; nil if nobody did.
+        /// Who marked its deliveries as attempted; nil if nobody did.
         var marker: Int32?
 
-        /// The event of one pair.
+        /// The event of one delivery.
         func eventID(at position: Int) -> Int64 { eventID ?? eventIDs?[position] ?? 0 }
     }
 

@@ -7,7 +7,7 @@ import Threading
 @testable import FanfareStages
 
 /// One (event, rule, device).
-struct Pair: Hashable {
+struct Delivery: Hashable {
     let event: Int64
     let rule: Int32
     let device: Int64
@@ -36,7 +36,7 @@ final class Provider {
     /// One request that reached the provider, or was lost on its way.
     struct Request {
         let at: Microseconds
-        let pair: Pair
+        let delivery: Delivery
         let ending: Ending
         /// Whether the answer did not come, so that the daemon cannot know the ending.
         let isAmbiguous: Bool
@@ -48,10 +48,10 @@ final class Provider {
     var scenario: Scenario
     var tokens: [String: Token] = [:]
     private(set) var requests: [Request] = []
-    /// Which pair a delivery id stands for.
-    private var pairs: [[UInt8]: Pair] = [:]
+    /// Which delivery a delivery id stands for.
+    private var deliveries: [[UInt8]: Delivery] = [:]
     /// Called with each request, at the moment it is put on the wire.
-    var received: (Pair, VirtualDaemon) -> Void = { _, _ in }
+    var received: (Delivery, VirtualDaemon) -> Void = { _, _ in }
 
     init(world: Simulation, scenario: Scenario) {
         self.world = world
@@ -70,7 +70,7 @@ final class Provider {
                     deviceID: device
                 )
                 id.appendText(to: &text)
-                pairs[text] = Pair(event: event, rule: rule.id, device: device)
+                deliveries[text] = Delivery(event: event, rule: rule.id, device: device)
             }
         }
     }
@@ -84,13 +84,13 @@ final class Provider {
     func receive(_ request: PushRequest, target: Int16, from daemon: VirtualDaemon)
         -> (index: Int, answer: PushAnswer, delay: Microseconds)
     {
-        guard let pair = pairs[request.varyingValue] else { preconditionFailure("an unknown delivery id") }
-        received(pair, daemon)
+        guard let delivery = deliveries[request.varyingValue] else { preconditionFailure("an unknown delivery id") }
+        received(delivery, daemon)
         let token = String(decoding: request.path.dropFirst("/3/device/".utf8.count), as: UTF8.self)
         let (answer, ending, delay) = answer(to: request.tag, token: token, target: target)
         let isAmbiguous = answer.fate == .ambiguous
-        requests.append(Request(at: world.now, pair: pair, ending: ending, isAmbiguous: isAmbiguous))
-        world.note(UInt64(bitPattern: pair.device) << 8 | UInt64(answer.status))
+        requests.append(Request(at: world.now, delivery: delivery, ending: ending, isAmbiguous: isAmbiguous))
+        world.note(UInt64(bitPattern: delivery.device) << 8 | UInt64(answer.status))
         return (requests.count - 1, answer, delay)
     }
 

@@ -34,7 +34,7 @@ extension Run {
         }
         guard combination.hasRate else { return }
         let perSecond = Double([3, 5, 10, 30][world.chance.number(0...3)])
-        pairsPerSecond = perSecond
+        deliveriesPerSecond = perSecond
         server.change { $0.rates[Self.rate] = Rows.Rate(perSecond: perSecond, nextFree: $0.now) }
     }
 

@@ -26,7 +26,7 @@ final class Run {
     let combination: Combination?
     var campaigns: [Int64: Campaign] = [:]
     /// Of campaigns that go at a rate.
-    var pairsPerSecond: Double?
+    var deliveriesPerSecond: Double?
     var ledger = SuppressionLedger()
 
     /// - Parameters:
@@ -42,9 +42,9 @@ final class Run {
         eventsLeft = scenario.events
         server.sessionLoss = scenario.sessionLoss
         server.changed = { [unowned self] in checkChange() }
-        provider.received = { [unowned self] pair, daemon in
-            checkRequest(pair, from: daemon)
-            checkUnrecorded(pair, of: daemon)
+        provider.received = { [unowned self] delivery, daemon in
+            checkRequest(delivery, from: daemon)
+            checkUnrecorded(delivery, of: daemon)
         }
         addDevices()
         if let combination { putPolicy(combination) }

@@ -6,7 +6,7 @@ struct Scenario {
     ///
     /// The last is as frequent as the others together.
     enum Kind: CaseIterable {
-        /// None: exactly one request for each pair.
+        /// None: exactly one request for each delivery.
         case calm
         /// Providers fail, daemons do not: no request beyond those the answers ask for.
         case providers
@@ -27,7 +27,7 @@ struct Scenario {
     let batchSize = 8
     /// Until when faults are made.
     let chaosEnd: Microseconds
-    /// The longest a provider takes to answer: pairs that are long on their way meet more trouble.
+    /// The longest a provider takes to answer: deliveries that are long on their way meet more trouble.
     let slowest: Microseconds
     /// Requests at once.
     let streams: Int

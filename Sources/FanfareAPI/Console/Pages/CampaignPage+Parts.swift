@@ -9,9 +9,9 @@ extension CanaryGate {
     ///
     /// - Parameters:
     ///   - row: what its gates say.
-    ///   - look: at its campaign.
+    ///   - summary: at its campaign.
     ///   - visit: by whom.
-    init(_ row: CanaryStanding.Row, _ look: CampaignLook, _ visit: Visit) {
+    init(_ row: CanaryStanding.Row, _ summary: CampaignSummary, _ visit: Visit) {
         let isHeld = row.state == "held" || row.state == "paused"
         let (badge, words): (Badge, String) =
             switch (row.verdict, isHeld) {
@@ -26,7 +26,7 @@ extension CanaryGate {
             case (_, true): (Badge(.busy, "waiting"), "The rest waits for its result.")
             default: (Badge(.quiet, row.state), "It was not evaluated.")
             }
-        let href = CampaignProgressCard.href(look.campaign.app, look.campaign.name)
+        let href = CampaignProgressCard.href(summary.campaign.app, summary.campaign.name)
         var actions: [ActionLink] = []
         if row.verdict == "failed" && isHeld {
             actions = [
@@ -34,7 +34,7 @@ extension CanaryGate {
                 ActionLink("Abort", "\(href)/abort", .bad, refused: visit.refusal(.abort)),
             ].filter { $0.refused == nil }
         }
-        if let event = look.progress?.eventID {
+        if let event = summary.progress?.eventID {
             actions.append(ActionLink("View its pushes", "/events/\(event)"))
         }
         self.init(
@@ -56,15 +56,15 @@ extension WaveLine {
     ///
     /// - Parameters:
     ///   - row: the instant.
-    ///   - look: at its campaign.
+    ///   - summary: at its campaign.
     ///   - now: the time, in microseconds since 1970.
-    init(_ row: CampaignWaves.Row, _ look: CampaignLook, now: Int64) {
+    init(_ row: CampaignWaves.Row, _ summary: CampaignSummary, now: Int64) {
         let isDue = row.dueAt.microseconds <= now
-        let isHeld = look.progress?.run.hold != nil
+        let isHeld = summary.progress?.run.hold != nil
         self.init(
             at: Moment(row.dueAt.microseconds, .short),
             zones: "time zones at \(Self.offset(Int(row.offsetMinutes)))",
-            devices: (row.isExact ? "" : "about ") + FigureText.counted(row.pairs, "device"),
+            devices: (row.isExact ? "" : "about ") + FigureText.counted(row.deliveries, "device"),
             badge: isHeld ? Badge(.warn, "held") : isDue ? Badge(.busy, "sending now") : Badge(.quiet, "waiting")
         )
     }

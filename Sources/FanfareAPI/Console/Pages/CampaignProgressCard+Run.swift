@@ -52,7 +52,7 @@ extension CampaignProgressCard {
     ///   - visit: by whom.
     /// - Returns: what the viewer may; nothing for what has ended.
     static func actions(_ run: CampaignRun, _ visit: Visit) -> [ActionLink] {
-        guard run.state == "reading" || run.state == "running" else { return [] }
+        guard run.state == "querying" || run.state == "running" else { return [] }
         let href = href(run.app, run.campaign)
         return [
             isPaused(run)
@@ -68,7 +68,7 @@ extension CampaignProgressCard {
     /// - Returns: red only where it failed.
     static func badge(_ run: CampaignRun) -> Badge {
         switch run.state {
-        case "reading": Badge(.busy, "querying its audience")
+        case "querying": Badge(.busy, "querying its audience")
         case "running" where isPaused(run): Badge(.warn, "paused")
         case "running" where run.hold != nil: Badge(.warn, "held by its canary")
         case "running": Badge(.busy, "running")

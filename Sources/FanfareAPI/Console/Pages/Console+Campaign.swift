@@ -22,12 +22,13 @@ extension Visit {
     ///   - limit: how many runs.
     /// - Returns: the campaign.
     /// - Throws: a ``Problem`` if there is none, and what the database says.
-    func campaignLook(before: Timestamp? = nil, limit: Int64 = 1) async throws -> CampaignLook {
-        guard let look = try await database.campaignLook(campaign, before: before, limit: limit, isUpdate: isUpdate)
+    func campaignSummary(before: Timestamp? = nil, limit: Int64 = 1) async throws -> CampaignSummary {
+        guard
+            let summary = try await database.campaignSummary(campaign, before: before, limit: limit, isUpdate: isUpdate)
         else {
             throw Problem(.absent, "there is no such campaign", hint: "See Campaigns for the list.")
         }
-        return look
+        return summary
     }
 }
 
@@ -43,38 +44,38 @@ extension CampaignPage {
         let list = "console campaign\n\(visit.campaign.app)\n\(visit.campaign.name)"
         var before: Timestamp?
         if let text = visit.filter("after") {
-            before = Timestamp(microseconds: try await visit.call.desk.cursors.open(text, count: 1, of: list)[0])
+            before = Timestamp(microseconds: try await visit.call.context.cursors.open(text, count: 1, of: list)[0])
         }
-        let look = try await visit.campaignLook(before: before, limit: limit + 1)
-        let shown = look.history.prefix(Int(limit))
+        let summary = try await visit.campaignSummary(before: before, limit: limit + 1)
+        let shown = summary.history.prefix(Int(limit))
         var next: String?
-        if look.history.count > shown.count, let last = shown.last {
-            let place = try await visit.call.desk.cursors.seal([last.scheduledAt.microseconds], of: list)
+        if summary.history.count > shown.count, let last = shown.last {
+            let place = try await visit.call.context.cursors.seal([last.scheduledAt.microseconds], of: list)
             next = visit.address(["after": place, "did": nil])
         }
-        let progress = look.progress.flatMap { $0.run.isRunning ? $0 : nil }
+        let progress = summary.progress.flatMap { $0.run.isRunning ? $0 : nil }
         return CampaignPage(
-            frame: visit.frame(look.campaign.name, parent: PageLink(name: "Campaigns", href: "/campaigns")),
-            badge: progress.map { CampaignProgressCard.badge($0.run) } ?? Badge(campaign: look.campaign),
-            words: words(look),
+            frame: visit.frame(summary.campaign.name, parent: PageLink(name: "Campaigns", href: "/campaigns")),
+            badge: progress.map { CampaignProgressCard.badge($0.run) } ?? Badge(campaign: summary.campaign),
+            words: words(summary),
             progress: progress.map { CampaignProgressCard($0, actions: []) },
-            canary: look.canary.map { CanaryGate($0, look, visit) },
-            actions: actions(look, visit),
-            facts: facts(look),
+            canary: summary.canary.map { CanaryGate($0, summary, visit) },
+            actions: actions(summary, visit),
+            facts: facts(summary),
             outcomes: OutcomeLine.list(
-                look.progress?.attempts.filter { ChartKind(ending: $0.outcome) != nil }
+                summary.progress?.attempts.filter { ChartKind(ending: $0.outcome) != nil }
                     .map { (outcome: $0.outcome, reason: $0.reason, count: $0.count) } ?? []
             ),
-            variants: try await variants(look, visit),
-            waves: look.waves.map { WaveLine($0, look, now: visit.now) },
-            noWaves: look.campaign.isByRecipient
+            variants: try await variants(summary, visit),
+            waves: summary.waves.map { WaveLine($0, summary, now: visit.now) },
+            noWaves: summary.campaign.isByRecipient
                 ? "Each device gets it at the campaign's time in its own time zone. Nothing is pending now."
                 : "Sent to everyone at the same moment.",
-            next: look.due.map { due in
+            next: summary.due.map { due in
                 due.isByRecipient
                     ? Moment(wall: due.wall, planned: due.at.microseconds) : Moment(due.at.microseconds, .short)
             },
-            runs: shown.map { RunLine($0, newest: look.progress?.run) },
+            runs: shown.map { RunLine($0, newest: summary.progress?.run) },
             pager: Pager(
                 shown: FigureText.counted(Int64(shown.count), "run"),
                 first: before == nil ? nil : visit.address(["did": nil]),
@@ -82,10 +83,10 @@ extension CampaignPage {
                 searchedTo: nil,
                 further: nil
             ),
-            definition: look.campaign.newest.yaml,
-            test: try await visit.refusal(.test) == nil && look.campaign.inForce != nil ? TestForm(visit) : nil,
-            preview: visit.isUpdate ? nil : try await CampaignPreview(look.campaign, visit),
-            actionLog: look.actionLog.map {
+            definition: summary.campaign.newest.yaml,
+            test: try await visit.refusal(.test) == nil && summary.campaign.inForce != nil ? TestForm(visit) : nil,
+            preview: visit.isUpdate ? nil : try await CampaignPreview(summary.campaign, visit),
+            actionLog: summary.actionLog.map {
                 ActionLogLine(
                     at: Moment($0.at.microseconds, .short),
                     word: String($0.action.dropFirst("campaign.".count)),
@@ -97,45 +98,45 @@ extension CampaignPage {
     }
 
     /// What there is to know at once.
-    private static func words(_ look: CampaignLook) -> String {
-        let run = look.progress?.run
+    private static func words(_ summary: CampaignSummary) -> String {
+        let run = summary.progress?.run
         let state =
             switch run {
             case let run? where run.state == "aborting":
                 "It is being aborted: unsent pushes are recorded as cancelled."
-            case let run? where run.isRunning && look.campaign.state == "paused":
+            case let run? where run.isRunning && summary.campaign.state == "paused":
                 "It is paused: unsent pushes wait until it is resumed."
             case let run? where run.isRunning: run.hold.map { "It is held: \($0)." } ?? "It is running."
-            case _ where look.campaign.state == "paused": "It is paused: no run starts until it is resumed."
-            case let run? where run.state == "aborted": "Not running. \(aborted(look))"
+            case _ where summary.campaign.state == "paused": "It is paused: no run starts until it is resumed."
+            case let run? where run.state == "aborted": "Not running. \(aborted(summary))"
             default: "Not running."
             }
-        return ([state] + [look.campaign.note.map { "\($0)." }].compactMap(\.self)).joined(separator: " ")
+        return ([state] + [summary.campaign.note.map { "\($0)." }].compactMap(\.self)).joined(separator: " ")
     }
 
     /// Who aborted the newest run, and what became of its pushes.
-    private static func aborted(_ look: CampaignLook) -> String {
-        let by = look.actionLog.first { $0.action == "campaign.abort" }.map { " by \($0.actor)" } ?? ""
-        let stopped = look.progress?.attempts.filter { $0.outcome == "cancelled" }.reduce(0) { $0 + $1.count } ?? 0
-        let accepted = FigureText.counted(look.progress?.run.accepted ?? 0, "push was", "pushes were")
+    private static func aborted(_ summary: CampaignSummary) -> String {
+        let by = summary.actionLog.first { $0.action == "campaign.abort" }.map { " by \($0.actor)" } ?? ""
+        let stopped = summary.progress?.attempts.filter { $0.outcome == "cancelled" }.reduce(0) { $0 + $1.count } ?? 0
+        let accepted = FigureText.counted(summary.progress?.run.accepted ?? 0, "push was", "pushes were")
         return "The last run was aborted\(by): \(accepted) accepted before, \(FigureText.count(stopped)) cancelled."
     }
 
     /// What became of each variant of the newest run.
-    private static func variants(_ look: CampaignLook, _ visit: Visit) async throws -> VariantTable? {
-        let definition = look.campaign.inForce ?? look.campaign.newest
-        guard let event = look.progress?.eventID, let run = look.progress?.run,
+    private static func variants(_ summary: CampaignSummary, _ visit: Visit) async throws -> VariantTable? {
+        let definition = summary.campaign.inForce ?? summary.campaign.newest
+        guard let event = summary.progress?.eventID, let run = summary.progress?.run,
             definition["variants"] != nil || definition["holdout"] != nil
         else { return nil }
-        let counts = try await visit.call.desk.looks.variants.counts(ofEvent: event, visit.database)
+        let counts = try await visit.call.context.queries.variants.counts(ofEvent: event, visit.database)
         return counts.total == 0 ? nil : VariantTable(counts, of: run.planned)
     }
 
     /// What may be done, and why the rest may not.
-    private static func actions(_ look: CampaignLook, _ visit: Visit) -> [ActionLink] {
+    private static func actions(_ summary: CampaignSummary, _ visit: Visit) -> [ActionLink] {
         guard visit.session.may(.operator) else { return [] }
-        let href = CampaignProgressCard.href(look.campaign.app, look.campaign.name)
-        let standing = CampaignStanding(look)
+        let href = CampaignProgressCard.href(summary.campaign.app, summary.campaign.name)
+        let standing = CampaignStanding(summary)
         return [
             ActionLink("Start now", "\(href)/start", refused: visit.refusal(.start) ?? standing.whyNotStart),
             standing.isPaused
@@ -145,8 +146,8 @@ extension CampaignPage {
         ]
     }
 
-    private static func facts(_ look: CampaignLook) -> [Fact] {
-        let (row, definition) = (look.campaign, look.campaign.inForce ?? look.campaign.newest)
+    private static func facts(_ summary: CampaignSummary) -> [Fact] {
+        let (row, definition) = (summary.campaign, summary.campaign.inForce ?? summary.campaign.newest)
         var facts = [
             Fact(name: "App", words: row.app), Fact(name: "Version", words: "\(row.version)"),
             Fact(name: "Audience", words: AudienceText.words(definition)),
@@ -164,7 +165,7 @@ extension CampaignPage {
         for (key, name) in [("category", "Category"), ("lane", "Lane")] {
             if let text = definition[key]?.stringValue { facts.append(Fact(name: name, words: text)) }
         }
-        if let event = look.progress?.eventID {
+        if let event = summary.progress?.eventID {
             facts.append(Fact(name: "Last event", link: PageLink(name: "\(event)", href: "/events/\(event)")))
         }
         if row.isFromFile { facts.append(Fact(name: "From", words: "a file; edit it there and apply it")) }
@@ -198,20 +199,20 @@ struct CampaignStanding: Sendable {
     let whyNotPause: String?
     /// Why it cannot be aborted; nil if it can.
     let whyNotAbort: String?
-    /// Pairs that are planned and not at their end; more may be planned.
+    /// Deliveries that are planned and not at their end; more may be planned.
     let left: Int64
 
     /// Finds it out.
-    init(_ look: CampaignLook) {
-        let run = look.progress?.run
+    init(_ summary: CampaignSummary) {
+        let run = summary.progress?.run
         let isRunning = run?.isRunning ?? false
-        isPaused = look.campaign.state == "paused" || (isRunning && run?.hold?.hasPrefix("paused") == true)
-        left = isRunning ? look.progress?.left ?? 0 : 0
+        isPaused = summary.campaign.state == "paused" || (isRunning && run?.hold?.hasPrefix("paused") == true)
+        left = isRunning ? summary.progress?.left ?? 0 : 0
         whyNotStart =
-            look.campaign.inForce == nil
+            summary.campaign.inForce == nil
             ? "no version is in force" : isPaused ? "it is paused" : isRunning ? "it is running" : nil
-        whyNotPause = isRunning || look.campaign.state == "active" ? nil : "there is nothing to pause"
-        whyNotAbort = run?.state == "running" || run?.state == "reading" ? nil : "not running"
+        whyNotPause = isRunning || summary.campaign.state == "active" ? nil : "there is nothing to pause"
+        whyNotAbort = run?.state == "running" || run?.state == "querying" ? nil : "not running"
     }
 }
 

@@ -115,7 +115,7 @@ extension Badge {
         let tone: Tone =
             switch state {
             case "done": .good
-            case "running", "reading": .busy
+            case "running", "querying": .busy
             case "failed": .bad
             case "aborting", "aborted", "skipped": .warn
             default: .quiet

@@ -144,7 +144,7 @@ extension Visit {
         (filter.app, filter.provider, filter.isDisabled) = (filters.app, filters.provider, filters.isDisabled)
         filter.limit = Self.shown
         let after = self.filter("after")
-        if let after { filter.before = try await call.desk.cursors.open(after, count: 1, of: list)[0] }
+        if let after { filter.before = try await call.context.cursors.open(after, count: 1, of: list)[0] }
         let since = filters.since.map { Timestamp(microseconds: $0) }
         let found = try await database.findDevices(filter, reason: filters.reason, since: since)
         var next: String?
@@ -167,7 +167,7 @@ extension Visit {
     }
 
     private func further(_ place: Int64, _ list: String) async throws -> String {
-        address(["after": try await call.desk.cursors.seal([place], of: list)])
+        address(["after": try await call.context.cursors.seal([place], of: list)])
     }
 }
 

@@ -9,18 +9,18 @@ extension ConsolePage {
         let list = ["/events/\(id)", visit.filter("outcome") ?? "", visit.filter("reason") ?? ""].joined(
             separator: "\n"
         )
-        let cursors = visit.call.desk.cursors
+        let cursors = visit.call.context.cursors
         // Whichever pushes are listed.
         let batches = "/events/\(id)\ncounted"
         let counted = try await visit.place("counted", of: batches)
         let detail = try await visit.database.eventDetail(id, after: counted ?? 0)
-        var look = EventLook(visit, detail, from: counted)
+        var overview = EventOverview(visit, detail, from: counted)
         if let next = detail.next {
-            look.countOn = try await visit.address(["counted": cursors.seal([next], of: batches)])
+            overview.countOn = try await visit.address(["counted": cursors.seal([next], of: batches)])
         }
-        if look.seemsOver {
+        if overview.seemsOver {
             let unsent = UnsentEvents(try await visit.database.unsent(of: [id]), of: [detail.event])
-            look.mayWait = !unsent.isNothing
+            overview.mayWait = !unsent.isNothing
         }
         var after: [Int64]?
         if let text = visit.filter("after") {
@@ -37,17 +37,17 @@ extension ConsolePage {
         if let place = pushes.next {
             next = try await visit.address(["after": cursors.seal(place, of: list)]) + "#live-deliveries"
         }
-        look.pager = EventLook.pager(visit, pushes, next: next, isFirst: after == nil)
-        look.pushes = pushes.rows
+        overview.pager = EventOverview.pager(visit, pushes, next: next, isFirst: after == nil)
+        overview.pushes = pushes.rows
         if !visit.isUpdate {
             // What is not sent again is not asked for again.
-            look.rules = try await visit.database.ruleVerdicts(ofEvent: id)
-            look.apps = try await visit.apps()
+            overview.rules = try await visit.database.ruleVerdicts(ofEvent: id)
+            overview.apps = try await visit.apps()
         }
-        if look.showsVariants {
-            look.variants = try await visit.call.desk.looks.variants.counts(ofEvent: id, visit.database)
+        if overview.showsVariants {
+            overview.variants = try await visit.call.context.queries.variants.counts(ofEvent: id, visit.database)
         }
-        return look.page
+        return overview.page
     }
 }
 
@@ -61,6 +61,6 @@ extension Visit {
     /// - Throws: a ``Problem`` for one that this console did not write.
     func place(_ name: String, of list: String) async throws -> Int64? {
         guard let text = filter(name) else { return nil }
-        return try await call.desk.cursors.open(text, count: 1, of: list)[0]
+        return try await call.context.cursors.open(text, count: 1, of: list)[0]
     }
 }

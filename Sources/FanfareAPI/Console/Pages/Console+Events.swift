@@ -13,7 +13,7 @@ extension ConsolePage {
         var found = FoundEvents(events: [], next: nil, isStopped: false, searchedTo: nil)
         var next: String?
         if let filter = search.filter {
-            let cursors = visit.call.desk.cursors
+            let cursors = visit.call.context.cursors
             var place: EventPlace?
             if let cursor { place = try await EventPlace(cursor, of: list, cursors) }
             found = try await visit.database.events(filter, before: place, limit: 50)

@@ -8,17 +8,17 @@ extension ConsolePage {
     static let overview = ConsolePage("/", .overview) { visit in
         let app = visit.filter("app")
         let traffic = try await visit.traffic()
-        let backlog = try await visit.call.desk.looks.backlog.value(for: 0) { [database = visit.database] in
+        let backlog = try await visit.call.context.queries.backlog.value(for: 0) { [database = visit.database] in
             try await database.backlog()
         }
-        let unplanned = try await visit.call.desk.looks.unplanned.value(for: 0) { [database = visit.database] in
+        let unplanned = try await visit.call.context.queries.unplanned.value(for: 0) { [database = visit.database] in
             try await database.unplanned()
         }
-        let runs = try await visit.call.desk.looks.campaigns.value(for: 0) { [database = visit.database] in
+        let runs = try await visit.call.context.queries.campaigns.value(for: 0) { [database = visit.database] in
             try await database.runningCampaigns()
         }
         let fleet = try await visit.fleet(of: app)
-        let paces = visit.call.desk.looks.paces
+        let paces = visit.call.context.queries.paces
         paces.see(visit.status.daemons)
         return OverviewPage(
             frame: visit.frame("Overview"),
@@ -46,8 +46,8 @@ extension Visit {
     /// - Returns: the same for all viewers for some seconds.
     /// - Throws: ``ToolError``.
     func traffic() async throws -> TrafficDigest {
-        let window = ConsoleLooks.Window(span: span, app: filter("app"))
-        return try await call.desk.looks.traffic.value(for: window) { [database, now] in
+        let window = ConsoleQueries.Window(span: span, app: filter("app"))
+        return try await call.context.queries.traffic.value(for: window) { [database, now] in
             let rows = try await database.traffic(
                 since: window.span.times(at: now).first ?? now,
                 stepSeconds: Int32(window.span.step),

@@ -16,23 +16,23 @@ extension ConsolePage {
                 empty: filter.isMistaken ? .noApp : .noPerson
             )
         }
-        var look = PersonLook(visit, user: user, app: app)
+        var overview = PersonOverview(visit, user: user, app: app)
         let list = PageAddress("/people", ["user": user, "app": app ?? ""]).text
-        let cursors = visit.call.desk.cursors
+        let cursors = visit.call.context.cursors
         var after: [Int64]?
         if let text = visit.filter("after") {
             after = try await cursors.open(text, count: ToolDatabase.placeOfPush, of: list)
         }
-        look.pushes = try await visit.database.pushes(ofUser: user, app: app, after: after, limit: 25)
-        if let place = look.pushes.next {
-            look.next = try await visit.address(["after": cursors.seal(place, of: list)])
+        overview.pushes = try await visit.database.pushes(ofUser: user, app: app, after: after, limit: 25)
+        if let place = overview.pushes.next {
+            overview.next = try await visit.address(["after": cursors.seal(place, of: list)])
         }
-        look.isFirst = after == nil
+        overview.isFirst = after == nil
         if !visit.isUpdate {
             // What is not sent again is not asked for again.
-            look.detail = try await visit.database.person(user, apps: apps, app: app)
-            look.why = try await WhyPanel.look(visit, user: user, app: app)
-            if look.why.report == nil { look.last = try await visit.database.why(user: user, app: app) }
+            overview.detail = try await visit.database.person(user, apps: apps, app: app)
+            overview.why = try await WhyPanel.load(visit, user: user, app: app)
+            if overview.why.report == nil { overview.last = try await visit.database.why(user: user, app: app) }
         }
         return PersonPage(
             frame: visit.frame(
@@ -41,7 +41,7 @@ extension ConsolePage {
                 isLive: after == nil
             ),
             filter: filter,
-            person: look.person,
+            person: overview.person,
             empty: nil
         )
     }

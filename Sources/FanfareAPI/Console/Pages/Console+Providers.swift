@@ -8,9 +8,9 @@ extension ConsolePage {
     /// What pushes go through.
     static let providers = ConsolePage("/providers", .providers) { visit in
         let app = visit.filter("app")
-        let window = ConsoleLooks.Window(span: visit.span, app: app)
-        let looks = visit.call.desk.looks
-        let digest = try await looks.answers.value(for: window) { [database = visit.database, now = visit.now] in
+        let window = ConsoleQueries.Window(span: visit.span, app: app)
+        let queries = visit.call.context.queries
+        let digest = try await queries.answers.value(for: window) { [database = visit.database, now = visit.now] in
             let rows = try await database.answers(
                 since: window.span.times(at: now).first ?? now,
                 recent: ProviderDigest.recentSince(now),
@@ -20,8 +20,8 @@ extension ConsolePage {
             )
             return ProviderDigest(rows, window.span, at: now)
         }
-        let daemon = visit.call.desk.daemon
-        let credentials = try await looks.credentials.value(for: 0) { [now = visit.now] in
+        let daemon = visit.call.context.daemon
+        let credentials = try await queries.credentials.value(for: 0) { [now = visit.now] in
             daemon.configuration().credentialExpiries(environment: daemon.environment, now: now / 1_000_000)
         }
         let configured = daemon.configuration().apps.flatMap { app, settings in

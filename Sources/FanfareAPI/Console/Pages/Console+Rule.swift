@@ -36,7 +36,7 @@ extension RulePage {
         let version = visit.filter("version")
         let number = version.flatMap { Int32($0) }
         guard version == nil || number.map({ $0 > 0 && $0 < .max }) == true,
-            let look = try await visit.database.ruleLook(id, version: number)
+            let summary = try await visit.database.ruleSummary(id, version: number)
         else {
             throw Problem(
                 .absent,
@@ -44,23 +44,24 @@ extension RulePage {
                 hint: "See Rules for the list."
             )
         }
-        let definition = (try? JSONValue(parsing: look.shown.definition)) ?? .null
+        let definition = (try? JSONValue(parsing: summary.shown.definition)) ?? .null
         return RulePage(
             frame: visit.frame(id.name, parent: PageLink(name: "Rules", href: "/rules")),
-            badge: Badge(look.rule),
-            facts: facts(look, definition),
-            refusal: refusal(look),
-            outcomes: outcomes(look.outcomes),
-            versions: look.versions.map { RuleVersionLine($0, look) },
+            badge: Badge(summary.rule),
+            facts: facts(summary, definition),
+            refusal: refusal(summary),
+            outcomes: outcomes(summary.outcomes),
+            versions: summary.versions.map { RuleVersionLine($0, summary) },
             definition: definition.yaml,
-            difference: look.before.map { RuleDifference.lines(from: $0.definition, to: look.shown.definition) } ?? [],
-            explain: try await ExplainPanel.load(definition, version: look.shown.version, visit, fields)
+            difference: summary.before.map { RuleDifference.lines(from: $0.definition, to: summary.shown.definition) }
+                ?? [],
+            explain: try await ExplainPanel.load(definition, version: summary.shown.version, visit, fields)
         )
     }
 
-    private static func facts(_ look: RuleLook, _ definition: JSONValue) -> [Fact] {
+    private static func facts(_ summary: RuleSummary, _ definition: JSONValue) -> [Fact] {
         var facts = [
-            Fact(name: "App", words: look.rule.app), Fact(name: "Version", words: "\(look.shown.version)"),
+            Fact(name: "App", words: summary.rule.app), Fact(name: "Version", words: "\(summary.shown.version)"),
             Fact(
                 name: "Event",
                 link: PageLink(
@@ -77,20 +78,20 @@ extension RulePage {
                 facts.append(Fact(name: name, words: key == "ttl" ? FigureText.span(text) : text))
             }
         }
-        if look.rule.isFromFile { facts.append(Fact(name: "From", words: "a file; edit it there and apply it")) }
+        if summary.rule.isFromFile { facts.append(Fact(name: "From", words: "a file; edit it there and apply it")) }
         return facts
     }
 
-    private static func refusal(_ look: RuleLook) -> Notice? {
-        guard let reason = look.shown.reason, look.shown.state == "refused" else { return nil }
-        let stays = look.rule.versionInForce.map { " Version \($0) stays in force." } ?? " Nothing is in force."
-        let isNewest = look.shown.version == look.rule.version
-        return Notice(.bad, "Version \(look.shown.version) is refused: \(reason).\(isNewest ? stays : "")")
+    private static func refusal(_ summary: RuleSummary) -> Notice? {
+        guard let reason = summary.shown.reason, summary.shown.state == "refused" else { return nil }
+        let stays = summary.rule.versionInForce.map { " Version \($0) stays in force." } ?? " Nothing is in force."
+        let isNewest = summary.shown.version == summary.rule.version
+        return Notice(.bad, "Version \(summary.shown.version) is refused: \(reason).\(isNewest ? stays : "")")
     }
 
     /// By outcome and reason, of all versions and days.
     private static func outcomes(_ rows: [RuleOutcomes.Row]) -> [OutcomeLine] {
-        let counts = Dictionary(rows.map { ([$0.outcome, $0.reason], $0.pairs) }) { $0 + $1 }
+        let counts = Dictionary(rows.map { ([$0.outcome, $0.reason], $0.deliveries) }) { $0 + $1 }
         return OutcomeLine.list(counts.map { (outcome: $0.key[0], reason: $0.key[1], count: $0.value) })
     }
 }
@@ -98,7 +99,7 @@ extension RulePage {
 extension OutcomeLine {
     /// How many ended in each way, the most frequent first.
     ///
-    /// - Parameter counts: outcomes and reasons, as `fanfare.outcome_codes` calls them, each pair once.
+    /// - Parameter counts: outcomes and reasons, as `fanfare.outcome_codes` calls them, each delivery once.
     /// - Returns: a line for each.
     static func list(_ counts: [(outcome: String, reason: String, count: Int64)]) -> [OutcomeLine] {
         let whole = counts.reduce(0) { $0 + $1.count }
@@ -146,19 +147,19 @@ extension RuleVersionLine {
     ///
     /// - Parameters:
     ///   - row: the version.
-    ///   - look: at its rule.
-    fileprivate init(_ row: RuleVersions.Row, _ look: RuleLook) {
+    ///   - summary: at its rule.
+    fileprivate init(_ row: RuleVersions.Row, _ summary: RuleSummary) {
         var state = row.state
         if row.retiredAt != nil && state == "active" { state = "retired" }
         if row.retiredAt == nil && state == "active" && !row.isEnabled { state = "disabled" }
         self.init(
             version: "\(row.version)",
-            href: PageAddress(RuleLine.href(look.rule.id), ["version": "\(row.version)"]).text,
+            href: PageAddress(RuleLine.href(summary.rule.id), ["version": "\(row.version)"]).text,
             badge: Badge(rule: state),
             reason: row.reason,
             made: Moment(row.createdAt.microseconds, .short),
             retired: row.retiredAt.map { Moment($0.microseconds, .short) },
-            isShown: row.version == look.shown.version
+            isShown: row.version == summary.shown.version
         )
     }
 }

@@ -10,7 +10,7 @@ extension ConsolePage {
         let filter = RuleFilter(visit)
         let list = "console rules\n\(filter.key)"
         let after = try await visit.filter("after").asyncMap { text in
-            try await visit.call.desk.cursors.open(text, count: 1, of: list)[0]
+            try await visit.call.context.cursors.open(text, count: 1, of: list)[0]
         }
         let first = Int(clamping: max(0, after ?? 0))
         let listing = try await visit.database.ruleListing { rules in
@@ -20,7 +20,7 @@ extension ConsolePage {
         var next: String?
         if listing.shown.count > limit {
             next = visit.address([
-                "after": try await visit.call.desk.cursors.seal([Int64(first + limit)], of: list), "did": nil,
+                "after": try await visit.call.context.cursors.seal([Int64(first + limit)], of: list), "did": nil,
             ])
         }
         return RuleListPage(

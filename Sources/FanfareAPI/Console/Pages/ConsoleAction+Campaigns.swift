@@ -27,7 +27,7 @@ extension ConsoleAction {
             name: visit.campaign.name,
             payload: "{}",
             isConfirmed: true,
-            visit.call.desk.daemon.configuration()
+            visit.call.context.daemon.configuration()
         ).get()
         return .done("started", at: visit.campaignPath)
     }
@@ -35,13 +35,13 @@ extension ConsoleAction {
     /// Pauses, resumes or aborts it.
     private static func changeCampaign(_ change: CampaignChange, _ use: ConsoleUse) -> ConsoleAction {
         ConsoleAction(path: "/campaigns/{app}/{name}/\(change.rawValue)", use: use) { visit, form in
-            ConfirmPage(change, try await visit.campaignLook(), visit, form)
+            ConfirmPage(change, try await visit.campaignSummary(), visit, form)
         } perform: { visit, database, fields in
             let id = visit.campaign
-            let look = try await visit.campaignLook()
-            guard fields["shown"] == ConfirmPage.standing(look) else {
+            let summary = try await visit.campaignSummary()
+            guard fields["shown"] == ConfirmPage.standing(summary) else {
                 // Another run, or the canary's verdict came: who said yes was asked about something else.
-                let question = ConfirmPage(change, look, visit, try await ActionForm(visit), isAgain: true)
+                let question = ConfirmPage(change, summary, visit, try await ActionForm(visit), isAgain: true)
                 return .page(Console.templates.render("confirm", question))
             }
             let isChanged = try await database.change(change, app: id.app, campaign: id.name)
@@ -56,7 +56,7 @@ extension ConsoleAction {
         form in
         let user = visit.filter("user") ?? ""
         let devices = try await visit.database.liveDevices(of: user, app: visit.campaign.app)
-        let campaign = try await visit.campaignLook().campaign
+        let campaign = try await visit.campaignSummary().campaign
         let sample = campaign.namesUsers ? try await visit.database.sample(of: campaign, user: user) : nil
         return ConfirmPage(
             frame: visit.frame("Send a test to one user?", parent: visit.campaignLink),
@@ -99,14 +99,18 @@ extension Visit {
 /// A campaign that somebody may start: for how many, and whether somebody did meanwhile.
 private struct CampaignStart {
     private let visit: Visit
-    private let look: CampaignLook
+    private let summary: CampaignSummary
     private let reach: CampaignReach
 
     init(_ visit: Visit) async throws {
         self.visit = visit
-        look = try await visit.campaignLook()
+        summary = try await visit.campaignSummary()
         let id = visit.campaign
-        reach = try await visit.database.reach(app: id.app, campaign: id.name, visit.call.desk.daemon.configuration())
+        reach = try await visit.database.reach(
+            app: id.app,
+            campaign: id.name,
+            visit.call.context.daemon.configuration()
+        )
     }
 
     private var counted: CampaignReach.Counted? {
@@ -118,7 +122,9 @@ private struct CampaignStart {
 
     /// Who of the audience is among those devices, and who is not.
     private var facts: [Fact] {
-        var facts = [Fact(name: "Audience", words: AudienceText.words(look.campaign.inForce ?? look.campaign.newest))]
+        var facts = [
+            Fact(name: "Audience", words: AudienceText.words(summary.campaign.inForce ?? summary.campaign.newest))
+        ]
         guard let counted else { return facts }
         if let named = counted.named {
             facts.append(Fact(name: "Users returned by the query", words: FigureText.count(named)))
@@ -137,7 +143,7 @@ private struct CampaignStart {
     }
 
     /// The newest run; a form that is sent twice starts it once.
-    private var newest: String { look.history.first.map { "\($0.id)" } ?? "0" }
+    private var newest: String { summary.history.first.map { "\($0.id)" } ?? "0" }
 
     /// Whether it is what the form was shown for: nobody started it since, and not many more get it.
     func isAsShown(_ fields: [String: String]) -> Bool {
@@ -155,10 +161,10 @@ private struct CampaignStart {
         case .unknown(let reason): words += " The number of recipients is unknown: \(reason)."
         case .nobody: (count, words) = ("0", "It cannot be started.")
         }
-        let standing = CampaignStanding(look)
+        let standing = CampaignStanding(summary)
         if let reason = standing.whyNotStart { words = "It cannot be started: \(reason)." }
         return ConfirmPage(
-            frame: visit.frame("Start \(look.campaign.name) now?", parent: visit.campaignLink),
+            frame: visit.frame("Start \(summary.campaign.name) now?", parent: visit.campaignLink),
             words: words,
             count: count,
             counted: counted,
@@ -182,12 +188,12 @@ extension ConfirmPage {
     /// Asks whether a campaign is to be paused, resumed or aborted.
     fileprivate init(
         _ change: CampaignChange,
-        _ look: CampaignLook,
+        _ summary: CampaignSummary,
         _ visit: Visit,
         _ form: ActionForm,
         isAgain: Bool = false
     ) {
-        let standing = CampaignStanding(look)
+        let standing = CampaignStanding(summary)
         let whyNot: String? =
             switch change {
             case .pause: standing.isPaused ? "it is paused already" : standing.whyNotPause
@@ -203,14 +209,14 @@ extension ConfirmPage {
                 "Unsent pushes are never sent; each remaining recipient is recorded as cancelled. The schedule continues."
             }
         var warning = change == .abort ? "This cannot be undone." : nil
-        if change == .resume, let canary = look.canary, canary.verdict == "failed" {
+        if change == .resume, let canary = summary.canary, canary.verdict == "failed" {
             let failed = FigureText.share(canary.failed, of: canary.answered)
             warning = "\(failed) of its canary failed. This sends to the rest."
         }
         if isAgain { warning = "This changed after you were asked. \(warning ?? "")" }
-        let isPlanning = look.progress?.run.isPlanning == true
+        let isPlanning = summary.progress?.run.isPlanning == true
         self.init(
-            frame: visit.frame("\(change.verb) \(look.campaign.name)?", parent: visit.campaignLink),
+            frame: visit.frame("\(change.verb) \(summary.campaign.name)?", parent: visit.campaignLink),
             words: whyNot.map { "Nothing to do: \($0)." } ?? words,
             count: FigureText.count(standing.left) + (isPlanning && standing.left > 0 ? "+" : ""),
             counted: standing.left == 1 ? "push that is not sent yet" : "pushes that are not sent yet",
@@ -218,7 +224,7 @@ extension ConfirmPage {
             facts: [],
             samples: nil,
             action: form.action,
-            kept: [HiddenField(name: "shown", value: Self.standing(look))],
+            kept: [HiddenField(name: "shown", value: Self.standing(summary))],
             seal: form.seal,
             isReasonOptional: true,
             verb: change.verb,
@@ -231,8 +237,8 @@ extension ConfirmPage {
 
 extension ConfirmPage {
     /// What a question about a campaign was asked of: its run, and what its canary came to.
-    fileprivate static func standing(_ look: CampaignLook) -> String {
-        "\(look.progress?.run.runID ?? 0) \(look.canary?.verdict ?? "")"
+    fileprivate static func standing(_ summary: CampaignSummary) -> String {
+        "\(summary.progress?.run.runID ?? 0) \(summary.canary?.verdict ?? "")"
     }
 }
 

@@ -37,7 +37,7 @@ extension ConsoleAction {
     /// Stops what is not sent of events that a filter takes, a thousand at a time.
     static let cancelEvents = ConsoleAction(path: "/events/cancel", use: .cancel) { visit, form in
         let search = try EventSearch.ofAction(visit)
-        let (list, cursors) = (PageAddress("/events/cancel", search.query).text, visit.call.desk.cursors)
+        let (list, cursors) = (PageAddress("/events/cancel", search.query).text, visit.call.context.cursors)
         var place: EventPlace?
         if let after = visit.filter("after") { place = try await EventPlace(after, of: list, cursors) }
         let found = try await CancelledEvents.find(search.filter ?? EventFilter(), behind: place, visit.database)
@@ -133,7 +133,7 @@ struct UnsentEvents {
     let ids: [Int64]
     private let waiting: Int
     private let planning: Int
-    private let pairs: Int64
+    private let deliveries: Int64
     private let inFlight: Int64
     /// Those of which something may wait that was not looked at.
     private let unknown: Int
@@ -148,11 +148,11 @@ struct UnsentEvents {
         let waits = Set(events.filter { $0.fate == "waiting" }.map(\.id))
         let over = Set(events.filter(\.isOver).map(\.id))
         func isWaiting(_ row: ListUnsent.Row) -> Bool { row.isWaiting || waits.contains(row.event) }
-        func isKnown(_ row: ListUnsent.Row) -> Bool { isWaiting(row) || row.isPlanning || row.pairs > 0 }
+        func isKnown(_ row: ListUnsent.Row) -> Bool { isWaiting(row) || row.isPlanning || row.deliveries > 0 }
         let open = rows.filter { isKnown($0) || $0.isMore && !over.contains($0.event) }
         ids = open.map(\.event)
         (waiting, planning) = (open.count(where: isWaiting), open.count(where: \.isPlanning))
-        (pairs, inFlight) = (open.reduce(0) { $0 + $1.pairs }, open.reduce(0) { $0 + $1.inFlight })
+        (deliveries, inFlight) = (open.reduce(0) { $0 + $1.deliveries }, open.reduce(0) { $0 + $1.inFlight })
         unknown = open.count(where: { !isKnown($0) })
         isMore = open.contains(where: \.isMore)
     }
@@ -160,9 +160,9 @@ struct UnsentEvents {
     /// Whether everything is sent, or over.
     var isNothing: Bool { ids.isEmpty }
     /// How many pushes are known.
-    var count: String { FigureText.count(pairs) + (isMore ? "+" : "") }
+    var count: String { FigureText.count(deliveries) + (isMore ? "+" : "") }
     /// What they are.
-    var counted: String { pairs == 1 && !isMore ? "push is not sent yet" : "pushes are not sent yet" }
+    var counted: String { deliveries == 1 && !isMore ? "push is not sent yet" : "pushes are not sent yet" }
 
     /// What will happen.
     var words: String {
@@ -178,7 +178,7 @@ struct UnsentEvents {
                 "The audience of \(FigureText.counted(Int64(planning), "event")) is still being expanded: no further device is added."
             )
         }
-        if pairs > 0 { parts.append("Pending pushes are not sent.") }
+        if deliveries > 0 { parts.append("Pending pushes are not sent.") }
         if unknown > 0 {
             parts.append(
                 "Too much is pending to check all of it: \(FigureText.counted(Int64(unknown), "event")) may have pending pushes."

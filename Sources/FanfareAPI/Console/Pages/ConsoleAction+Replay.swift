@@ -16,7 +16,7 @@ extension ConsoleAction {
         if let user { facts.append(Fact(name: "User", words: user)) }
         if let app { facts.append(Fact(name: "App", words: app)) }
         let isWaiting = event.fate == "waiting"
-        let isNobody = user != nil && reach.pairs == 0
+        let isNobody = user != nil && reach.deliveries == 0
         return ConfirmPage(
             frame: visit.frame(user == nil ? "Replay this event?" : "Replay this event to one user?", parent: link),
             words: isWaiting
@@ -24,9 +24,9 @@ extension ConsoleAction {
                 : isNobody
                     ? "No device of \(user ?? "") gets pushes now: see People for what is registered."
                     : "\(whom), by the rules in force now; a new event is emitted with the same payload.",
-            count: FigureText.count(reach.pairs) + (reach.isMore ? "+" : ""),
+            count: FigureText.count(reach.deliveries) + (reach.isMore ? "+" : ""),
             counted: reach.counted,
-            warning: user == nil && reach.pairs > 0
+            warning: user == nil && reach.deliveries > 0
                 ? "Users who got it get it again. Replay to one user if only one missed it." : nil,
             facts: facts,
             samples: nil,
@@ -52,7 +52,7 @@ extension ConsoleAction {
 
 /// To how much a replay may go.
 private struct ReplayReach {
-    let pairs: Int64
+    let deliveries: Int64
     let isMore: Bool
     /// What they are.
     let counted: String
@@ -60,14 +60,14 @@ private struct ReplayReach {
     /// Counts: one user's devices of now, or else what the event was then.
     init(_ id: Int64, user: String?, app: String?, _ database: ToolDatabase) async throws {
         if let user {
-            pairs = Int64(try await database.liveDevices(of: user, app: app).count)
+            deliveries = Int64(try await database.liveDevices(of: user, app: app).count)
             isMore = false
-            counted = pairs == 1 ? "device can get it" : "devices can get it"
+            counted = deliveries == 1 ? "device can get it" : "devices can get it"
         } else {
             let detail = try await database.eventDetail(id, after: 0)
-            pairs = EventTally(detail.outcomes).pairs
+            deliveries = EventTally(detail.outcomes).deliveries
             isMore = detail.next != nil
-            counted = pairs == 1 ? "push was planned for it" : "pushes were planned for it"
+            counted = deliveries == 1 ? "push was planned for it" : "pushes were planned for it"
         }
     }
 }

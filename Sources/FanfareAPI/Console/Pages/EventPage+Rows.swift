@@ -15,9 +15,9 @@ extension OutcomeLine {
                 ? Badge(.quiet, "held")
                 : end.isAgain ? Badge(.busy, "retrying") : PushText.badge(end.outcome, end.reason),
             reason: PushText.reason(end.reason, of: end.outcome),
-            count: FigureText.count(end.pairs),
-            share: FigureText.share(end.pairs, of: whole),
-            bar: ShareBar.markup([(PushText.kind(end.outcome), end.pairs)], of: whole),
+            count: FigureText.count(end.deliveries),
+            share: FigureText.share(end.deliveries, of: whole),
+            bar: ShareBar.markup([(PushText.kind(end.outcome), end.deliveries)], of: whole),
             advice: PushText.isFinal(end.outcome) && end.outcome != "accepted" ? advice ?? end.advice : nil,
             href: visit.address(["outcome": end.outcome, "reason": end.reason]) + "#live-deliveries"
         )
@@ -90,10 +90,10 @@ extension FoundEvent {
         case "unmatched": return "No rule matched\(more). See each rule of its type below."
         case "cancelled": return "Cancelled before it was planned. Replay it if it should be sent after all."
         case "expired": return "Its ttl had passed when it was planned\(more)."
-        case "refused" where tally.pairs == 0: return "Refused\(more)."
+        case "refused" where tally.deliveries == 0: return "Refused\(more)."
         default: break
         }
-        guard tally.pairs > 0 else {
+        guard tally.deliveries > 0 else {
             guard isAll else { return "Planned. This part of the count has no pushes; all were counted before." }
             return "The event was planned and reached no device. To see why, enter a user below."
         }
@@ -103,7 +103,7 @@ extension FoundEvent {
         ]
         let told = parts.filter { $0.0 > 0 }.map { "\(FigureText.count($0.0)) \($0.1)" }.joined(separator: ", ")
         return
-            "\(aborted.map { "\($0). " } ?? "")\(isAll ? "" : "Partial count: ")\(FigureText.counted(tally.pairs, "push", "pushes")): \(told)\(more)."
+            "\(aborted.map { "\($0). " } ?? "")\(isAll ? "" : "Partial count: ")\(FigureText.counted(tally.deliveries, "push", "pushes")): \(told)\(more)."
     }
 
     /// Its badge: of what is planned, whether it is done.
@@ -114,7 +114,7 @@ extension FoundEvent {
     /// - Returns: the badge.
     func badge(_ tally: EventTally, _ run: EventRun.Row?) -> Badge {
         if let run, run.isAborted { return Badge(.warn, run.state) }
-        guard fate == "planned", tally.pairs > 0 else { return PushText.badge(fate: fate) }
+        guard fate == "planned", tally.deliveries > 0 else { return PushText.badge(fate: fate) }
         return tally.open > 0 ? Badge(.busy, "sending") : Badge(.good, "done")
     }
 }

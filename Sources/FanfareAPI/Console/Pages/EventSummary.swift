@@ -10,7 +10,7 @@ struct EventSummary: Sendable {
         self.rows = rows
     }
 
-    private var pairs: Int64 { rows.reduce(0) { $0 + $1.pairs } }
+    private var deliveries: Int64 { rows.reduce(0) { $0 + $1.deliveries } }
     private var isPart: Bool { rows.contains(where: \.isPart) }
 
     /// The event's badge in a list.
@@ -18,7 +18,8 @@ struct EventSummary: Sendable {
     /// - Parameter fate: the event's own.
     /// - Returns: the fate, where no push was planned.
     func badge(fate: String) -> Badge {
-        guard fate == "planned", let most = rows.max(by: { ($0.pairs, $1.reason) < ($1.pairs, $0.reason) }) else {
+        guard fate == "planned", let most = rows.max(by: { ($0.deliveries, $1.reason) < ($1.deliveries, $0.reason) })
+        else {
             return fate == "waiting" ? Badge(.busy, "not planned yet") : Self.plain(fate)
         }
         if most.outcome == "gathered" { return Badge(.busy, "gathered") }
@@ -28,7 +29,7 @@ struct EventSummary: Sendable {
         if held > 0, held == count({ !PushText.isFinal($0.outcome) }) { return Badge(.busy, words("held", held)) }
         if rows.contains(where: { !PushText.isFinal($0.outcome) }) { return Badge(.busy, "sending") }
         if accepted > 0 { return Badge(.good, words("delivered", accepted)) }
-        return Badge(tone(most), words(PushText.badge(most.outcome, most.reason).words, most.pairs))
+        return Badge(tone(most), words(PushText.badge(most.outcome, most.reason).words, most.deliveries))
     }
 
     /// The event has no push yet: its audience is still being expanded.
@@ -39,12 +40,12 @@ struct EventSummary: Sendable {
     private func tone(_ row: EventEnds.Row) -> Tone { Tone(rawValue: PushText.badge(row.outcome).tone) ?? .quiet }
 
     private func count(_ isMeant: (EventEnds.Row) -> Bool) -> Int64 {
-        rows.reduce(0) { isMeant($1) ? $0 + $1.pairs : $0 }
+        rows.reduce(0) { isMeant($1) ? $0 + $1.deliveries : $0 }
     }
 
     /// `delivered`, `delivered 3 of 4`, `delivered 2,970 of 3,000 counted`.
     private func words(_ word: String, _ count: Int64) -> String {
-        if isPart { return "\(word) \(FigureText.count(count)) of \(FigureText.count(pairs)) counted" }
-        return count == pairs ? word : "\(word) \(FigureText.count(count)) of \(FigureText.count(pairs))"
+        if isPart { return "\(word) \(FigureText.count(count)) of \(FigureText.count(deliveries)) counted" }
+        return count == deliveries ? word : "\(word) \(FigureText.count(count)) of \(FigureText.count(deliveries))"
     }
 }

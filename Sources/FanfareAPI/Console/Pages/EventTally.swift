@@ -1,7 +1,7 @@
 internal import FanfareStore
 internal import PostgresClient
 
-/// How an event's pushes ended, each pair of it and a device once: what is tried again is counted where it waits, or ended.
+/// How an event's pushes ended, each delivery once: what is tried again is counted where it waits, or ended.
 struct EventTally {
     /// How often one outcome came.
     struct End {
@@ -12,7 +12,7 @@ struct EventTally {
         /// Whether it waits for the end of a night or a snooze.
         let isHeld: Bool
         let advice: String?
-        var pairs: Int64
+        var deliveries: Int64
     }
 
     /// Where pushes of it went.
@@ -59,14 +59,14 @@ struct EventTally {
                 isAgain: waits,
                 isHeld: isHeld,
                 advice: row.advice,
-                pairs: 0
+                deliveries: 0
             )
-            ends[[row.outcome, row.reason, "\(waits)", "\(isHeld)"], default: new].pairs += row.pairs
+            ends[[row.outcome, row.reason, "\(waits)", "\(isHeld)"], default: new].deliveries += row.deliveries
             let target = Target(app: row.app, provider: row.provider, environment: row.environment)
-            targets[target, default: [:]][row.outcome, default: 0] += row.pairs
-            rules["\(row.app)/\(row.rule)", default: 0] += row.pairs
+            targets[target, default: [:]][row.outcome, default: 0] += row.deliveries
+            rules["\(row.app)/\(row.rule)", default: 0] += row.deliveries
         }
-        self.ends = ends.values.sorted { ($0.pairs, $1.reason) > ($1.pairs, $0.reason) }
+        self.ends = ends.values.sorted { ($0.deliveries, $1.reason) > ($1.deliveries, $0.reason) }
         self.targets = targets.map { (target: $0.key, ends: $0.value) }.sorted {
             ($0.target.app, $0.target.provider, $0.target.environment)
                 < ($1.target.app, $1.target.provider, $1.target.environment)
@@ -75,8 +75,8 @@ struct EventTally {
         self.legs = legs.values.sorted { ($0.isAgain ? 1 : 0, $0.provider) < ($1.isAgain ? 1 : 0, $1.provider) }
     }
 
-    /// All pairs.
-    var pairs: Int64 { ends.reduce(0) { $0 + $1.pairs } }
+    /// All deliveries.
+    var deliveries: Int64 { ends.reduce(0) { $0 + $1.deliveries } }
     /// Those that a provider took.
     var accepted: Int64 { count { $0 == "accepted" } }
     /// Those of which something is still to come.
@@ -84,7 +84,7 @@ struct EventTally {
     /// Those whom Fanfare kept from it.
     var kept: Int64 { count(PushText.isKept) }
     /// All others.
-    var failed: Int64 { pairs - accepted - open - kept }
+    var failed: Int64 { deliveries - accepted - open - kept }
 
     /// When the first of it was planned; nil for none.
     var plannedAt: Int64? { legs.flatMap(\.rows).map(\.firstAt.microseconds).min() }
@@ -101,6 +101,6 @@ struct EventTally {
     }
 
     private func count(_ isMeant: (String) -> Bool) -> Int64 {
-        ends.reduce(0) { isMeant($1.outcome) ? $0 + $1.pairs : $0 }
+        ends.reduce(0) { isMeant($1.outcome) ? $0 + $1.deliveries : $0 }
     }
 }

@@ -19,7 +19,7 @@ extension EventTrace {
         if let at = tally.plannedAt {
             let rules = FigureText.counted(Int64(tally.rules.count), "rule")
             steps.append(
-                clock.step("Planned", "\(FigureText.counted(tally.pairs, "push", "pushes")) of \(rules)", at: at)
+                clock.step("Planned", "\(FigureText.counted(tally.deliveries, "push", "pushes")) of \(rules)", at: at)
             )
         }
         steps += tally.legs.map { clock.step($0) }
@@ -65,7 +65,7 @@ private struct StepClock {
     /// What was sent by one provider.
     func step(_ leg: EventTally.Leg) -> TraceStep {
         var counts: [String: Int64] = [:]
-        for row in leg.rows { counts[row.outcome, default: 0] += row.pairs }
+        for row in leg.rows { counts[row.outcome, default: 0] += row.deliveries }
         let order = counts.sorted { ($0.value, $1.key) > ($1.value, $0.key) }
         let isOpen = counts.contains { $0.key != "retrying" && !PushText.isFinal($0.key) }
         let most = order.first?.key ?? "pending"

@@ -26,7 +26,7 @@ extension ExplainPanel {
                     definition,
                     payload: payload,
                     user: user,
-                    visit.call.desk.daemon.configuration()
+                    visit.call.context.daemon.configuration()
                 )
             } catch {
                 guard error.cause == nil, error.kind == .usage || error.kind == .failed else { throw error }

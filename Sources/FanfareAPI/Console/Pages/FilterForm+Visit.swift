@@ -168,7 +168,7 @@ extension Visit {
     /// - Returns: their names, read for many viewers at once; an app that is asked for may be younger.
     /// - Throws: ``ToolError``.
     func apps() async throws -> [String] {
-        let known = try await call.desk.looks.apps.value(for: 0) { [database] in try await database.appNames() }
+        let known = try await call.context.queries.apps.value(for: 0) { [database] in try await database.appNames() }
         guard let app = filter("app"), !known.contains(app) else { return known }
         return try await database.appNames()
     }

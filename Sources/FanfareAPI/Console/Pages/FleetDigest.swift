@@ -44,7 +44,7 @@ struct FleetDigest: Sendable {
         var outcomes = StepCounts<OutcomeKey>(Self.times(at: now))
         for row in rows.outcomes {
             let key = OutcomeKey(outcome: row.outcome, reason: row.reason)
-            outcomes.add(row.pairs, of: key, at: row.at.microseconds)
+            outcomes.add(row.deliveries, of: key, at: row.at.microseconds)
         }
         disabled =
             ReasonChart(
@@ -135,7 +135,7 @@ extension Visit {
     /// - Returns: the same for all viewers for half a minute.
     /// - Throws: ``ToolError``.
     func fleet(of app: String?) async throws -> FleetDigest {
-        try await call.desk.looks.fleet.value(for: app) { [database, now] in
+        try await call.context.queries.fleet.value(for: app) { [database, now] in
             let since = FleetDigest.times(at: now).first ?? now
             return FleetDigest(try await database.fleet(since: since, stepSeconds: 86_400, app: app), at: now)
         }

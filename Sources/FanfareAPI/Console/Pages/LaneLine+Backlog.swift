@@ -50,11 +50,11 @@ extension LaneLine {
 struct Backlog: Sendable {
     let target: String
     let lane: Int16
-    /// Pairs whose time has come, about.
+    /// Deliveries whose time has come, about.
     let ready: Int64
-    /// Pairs whose time has not come, about.
+    /// Deliveries whose time has not come, about.
     let waiting: Int64
-    /// Pairs of them that wait behind a campaign's gate, about.
+    /// Deliveries of them that wait behind a campaign's gate, about.
     let gated: Int64
     /// Whether there is more than was looked at.
     let isMore: Bool
@@ -69,8 +69,8 @@ struct Backlog: Sendable {
     init(_ rows: [BacklogRow]) {
         let due = rows.filter { $0.dueBatches > 0 }
         ready = rows.reduce(0) { $0 + Self.ready($1) }
-        waiting = rows.reduce(0) { $0 + $1.pairs - Self.ready($1) }
-        gated = rows.filter { $0.gateID != 0 }.reduce(0) { $0 + $1.pairs }
+        waiting = rows.reduce(0) { $0 + $1.deliveries - Self.ready($1) }
+        gated = rows.filter { $0.gateID != 0 }.reduce(0) { $0 + $1.deliveries }
         isMore = rows.contains(where: \.isMore)
         oldest = due.map(\.oldest.microseconds).min()
         isHeld = !due.contains { $0.gateID == 0 }
@@ -80,9 +80,9 @@ struct Backlog: Sendable {
         target = first.map { "\($0.app) \($0.provider)\(environment)" } ?? ""
     }
 
-    /// The share of a row's pairs that its due batches are.
+    /// The share of a row's deliveries that its due batches are.
     private static func ready(_ row: BacklogRow) -> Int64 {
         guard row.batches > 0 else { return 0 }
-        return row.dueBatches >= row.batches ? row.pairs : row.pairs / row.batches * row.dueBatches
+        return row.dueBatches >= row.batches ? row.deliveries : row.deliveries / row.batches * row.dueBatches
     }
 }

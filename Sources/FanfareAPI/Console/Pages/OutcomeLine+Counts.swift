@@ -1,7 +1,7 @@
 internal import FanfareStore
 
 extension OutcomeLine {
-    /// How many pairs ended in each way, the most frequent first.
+    /// How many deliveries ended in each way, the most frequent first.
     ///
     /// - Parameters:
     ///   - counts: by outcome and reason.

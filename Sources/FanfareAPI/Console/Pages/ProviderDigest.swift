@@ -35,7 +35,7 @@ struct ProviderDigest: Sendable {
 
     /// What one of them answered.
     struct Answers: Sendable {
-        /// Pairs by outcome and reason; what a provider was asked about only.
+        /// Deliveries by outcome and reason; what a provider was asked about only.
         var counts: [OutcomeKey: Int64] = [:]
         /// When the last one came, in microseconds since 1970, about.
         var lastAt: Int64?
@@ -87,7 +87,7 @@ struct ProviderDigest: Sendable {
         var outcomes = StepCounts<OutcomeKey>(times)
         for row in rows.outcomes {
             let key = OutcomeKey(outcome: row.outcome, reason: row.reason)
-            outcomes.add(row.pairs, of: key, at: row.at.microseconds)
+            outcomes.add(row.deliveries, of: key, at: row.at.microseconds)
         }
         answers = Self.chart(outcomes, span)
         latency = AnswerTimes(rows.times, times).histogram
@@ -103,7 +103,7 @@ struct ProviderDigest: Sendable {
             guard key.isAnswer else { continue }
             let target = ProviderKey(app: row.app, provider: row.provider, environment: row.environment)
             var own = answers[target] ?? Answers()
-            own.counts[key, default: 0] += row.pairs
+            own.counts[key, default: 0] += row.deliveries
             own.lastAt = max(row.lastAt.microseconds, own.lastAt ?? 0)
             answers[target] = own
         }

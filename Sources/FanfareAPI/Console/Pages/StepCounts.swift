@@ -45,13 +45,13 @@ struct OutcomeKey: Hashable, Sendable {
     let outcome: String
     let reason: String
 
-    /// Whether the pair was tried and did not arrive, or the provider called its device dead.
+    /// Whether the delivery was tried and did not arrive, or the provider called its device dead.
     var isFailure: Bool { isGone || ChartKind(ending: outcome) == .rejected }
     /// Whether the provider called its device dead.
     var isGone: Bool { outcome == "gone" }
     /// Whether its time passed before it was sent.
     var isLate: Bool { outcome == "expired" || outcome == "backlog_dropped" }
-    /// Whether the pair is over.
+    /// Whether the delivery is over.
     var isEnd: Bool { ChartKind(ending: outcome) != nil }
     /// Whether it is over and did not arrive, for whatever reason.
     var isMissing: Bool { isEnd && outcome != "accepted" }

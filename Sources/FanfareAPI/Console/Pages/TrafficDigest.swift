@@ -28,7 +28,7 @@ struct TrafficDigest: Sendable {
         var outcomes = StepCounts<OutcomeKey>(times)
         for row in rows.outcomes {
             let key = OutcomeKey(outcome: row.outcome, reason: row.reason)
-            outcomes.add(row.pairs, of: key, at: row.at.microseconds)
+            outcomes.add(row.deliveries, of: key, at: row.at.microseconds)
         }
         var fates = StepCounts<EventFate?>(times)
         for row in rows.fates { fates.add(row.count, of: EventFate(rawValue: row.code), at: row.at.microseconds) }

@@ -25,7 +25,7 @@ extension Answer {
     /// - Returns: 303.
     static func redirect(to path: String, _ call: Call) -> Answer {
         var answer = Answer(.seeOther, [], type: "text/plain")
-        answer.headers[.location] = call.desk.basePath + path
+        answer.headers[.location] = call.context.basePath + path
         answer.headers[.referrerPolicy] = "same-origin"
         return answer
     }

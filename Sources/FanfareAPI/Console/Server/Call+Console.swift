@@ -20,7 +20,7 @@ extension Call {
         } catch {
             let problem = Problem(error)
             if problem.code == .failed {
-                desk.daemon.logger.error(
+                context.daemon.logger.error(
                     "a page could not be rendered",
                     metadata: .init([.requestID: "\(requestID)", .error: "\(error)"])
                 )
@@ -66,7 +66,7 @@ extension Call {
     private func failure(_ problem: Problem) async -> Answer {
         let session = try? await ConsoleSession.find(self)
         let frame = Frame(
-            base: desk.basePath,
+            base: context.basePath,
             title: problem.code.title,
             parent: nil,
             pages: session == nil ? [] : NavigationItem.all(current: path, nil),
@@ -77,7 +77,7 @@ extension Call {
             stream: nil,
             notice: nil,
             served: Moment(KernelClock.realTime.microseconds, .second),
-            version: desk.daemon.version
+            version: context.daemon.version
         )
         let page = ErrorPage(
             frame: frame,

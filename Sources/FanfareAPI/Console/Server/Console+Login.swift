@@ -9,7 +9,7 @@ extension Console {
     static let login = Route(.get, "/login", nil) { call in
         await call.asPage {
             // What a proxy passes on came from elsewhere.
-            if let token = call.query["token"], call.desk.isLoopback, !call.isForwarded {
+            if let token = call.query["token"], call.context.isLoopback, !call.isForwarded {
                 return try await begin(token, back: call.query["back"], call)
             }
             return try await ask(call, back: call.query["back"], problem: nil)
@@ -42,7 +42,8 @@ extension Console {
     }
 
     private static func begin(_ text: String, back: String?, _ call: Call) async throws -> Answer {
-        guard let given = APIToken(parsing: text), let token = try await call.desk.authority.board.find(given) else {
+        guard let given = APIToken(parsing: text), let token = try await call.context.authority.tokens.find(given)
+        else {
             return try await ask(call, back: back, problem: "Invalid token. It may have been revoked.")
         }
         guard token.row.app == nil, token.scopes.contains(.reader) else {
@@ -59,7 +60,7 @@ extension Console {
 
     private static func ask(_ call: Call, back: String?, problem: String?) async throws -> Answer {
         let frame = Frame(
-            base: call.desk.basePath,
+            base: call.context.basePath,
             title: "Log in",
             parent: nil,
             pages: [],
@@ -70,7 +71,7 @@ extension Console {
             stream: nil,
             notice: nil,
             served: Moment(KernelClock.realTime.microseconds, .second),
-            version: call.desk.daemon.version
+            version: call.context.daemon.version
         )
         let page = LoginPage(
             frame: frame,

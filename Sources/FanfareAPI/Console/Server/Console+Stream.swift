@@ -19,7 +19,7 @@ extension Console {
         var seen = call
         (seen.names, seen.path) = (names, parts[0])
         seen.query = parts.count > 1 ? FrontDoor.fields(in: parts[1]) : [:]
-        let slot = try call.desk.streams.take(session.token.row.id, upTo: StreamSlots.pageLimit)
+        let slot = try call.context.streams.take(session.token.row.id, upTo: StreamSlots.pageLimit)
         return Answer(streaming: PageStream(page: page, call: seen, session: session, slot: slot))
     }
 
@@ -75,7 +75,7 @@ struct PageStream: AnswerStream {
         let end = ContinuousClock.now + Self.lifetime
         var (sent, last): ([String: String], ContinuousClock.Instant) = ([:], .now)
         try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
-        while ContinuousClock.now < end, !call.desk.tail.isStopped {
+        while ContinuousClock.now < end, !call.context.tail.isStopped {
             // A database that is away for a moment is no reason to lose what is shown.
             let isOver = try? await ConsoleSession.find(call) == nil
             if isOver == true { return try await writer.write(ByteBuffer(string: Self.reload)) }
@@ -95,7 +95,7 @@ struct PageStream: AnswerStream {
     }
 
     private func parts() async throws -> [(id: String, html: String)] {
-        let status = try await call.desk.status()
+        let status = try await call.context.status()
         return try await page.parts(for: Visit(call, kind: page.kind, session: session, status: status))
     }
 }

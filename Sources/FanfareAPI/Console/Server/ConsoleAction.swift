@@ -39,7 +39,7 @@ struct ConsoleAction: Sendable {
                     let visit = try await Visit(call, kind: nil)
                     try visit.require(use)
                     try await visit.session.check(seal: fields["seal"] ?? "", of: call.path, call)
-                    let database = call.desk.database.acting(
+                    let database = call.context.database.acting(
                         for: ToolCaller(
                             scope: use.scope,
                             actor: visit.session.token.row.name,

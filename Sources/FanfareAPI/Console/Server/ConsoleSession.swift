@@ -31,15 +31,15 @@ struct ConsoleSession: Sendable {
         guard let text = cookie(of: call) else { return nil }
         let place: [Int64]
         do {
-            place = try await call.desk.cursors.open(text, count: 3, of: list)
+            place = try await call.context.cursors.open(text, count: 3, of: list)
         } catch is Problem {
             return nil
         }
         guard place[1] > now, let id = Int32(exactly: place[0]),
-            let token = try await call.desk.authority.board.find(id: id)
+            let token = try await call.context.authority.tokens.find(id: id)
         else { return nil }
-        guard try await !call.desk.gate.isSessionEnded(place[2]) else { return nil }
-        if let channel = call.channel { call.desk.connections.trust(channel) }
+        guard try await !call.context.gate.isSessionEnded(place[2]) else { return nil }
+        if let channel = call.channel { call.context.connections.trust(channel) }
         return ConsoleSession(token: token, end: place[1], id: place[2])
     }
 
@@ -51,7 +51,7 @@ struct ConsoleSession: Sendable {
     /// - Returns: what the browser is told to keep.
     /// - Throws: ``ToolError`` if the database cannot be asked.
     static func begin(_ token: KnownToken, _ call: Call) async throws -> String {
-        let text = try await call.desk.cursors.seal(
+        let text = try await call.context.cursors.seal(
             [Int64(token.row.id), now + lifetime, .random(in: 0 ... .max)],
             of: list
         )
@@ -65,7 +65,7 @@ struct ConsoleSession: Sendable {
     /// - Throws: ``ToolError`` if the database cannot be asked.
     static func finish(_ call: Call) async throws -> String {
         if let session = try await find(call) {
-            try await call.desk.database.endSession(session.id, until: session.end)
+            try await call.context.database.endSession(session.id, until: session.end)
         }
         return setCookie("", seconds: 0, call)
     }
@@ -75,14 +75,14 @@ struct ConsoleSession: Sendable {
 
     /// Proof that a form was on a page of this session, for one place it is sent to.
     func seal(_ path: String, _ call: Call) async throws -> String {
-        try await call.desk.cursors.seal([Int64(token.row.id), end, id], of: "console form\n\(path)")
+        try await call.context.cursors.seal([Int64(token.row.id), end, id], of: "console form\n\(path)")
     }
 
     /// Refuses a form that was on no page of this session.
     func check(seal: String, of path: String, _ call: Call) async throws {
         let stale = Problem(.forbidden, "this form belongs to another session", hint: "Load its page again.")
         do {
-            let place = try await call.desk.cursors.open(seal, count: 3, of: "console form\n\(path)")
+            let place = try await call.context.cursors.open(seal, count: 3, of: "console form\n\(path)")
             guard place == [Int64(token.row.id), end, id] else { throw stale }
         } catch is Problem {
             throw stale
@@ -107,9 +107,9 @@ struct ConsoleSession: Sendable {
     }
 
     private static func setCookie(_ text: String, seconds: Int64, _ call: Call) -> String {
-        let secure = call.desk.isSecure || call.headers[.forwardedProtocol] == "https" ? "; Secure" : ""
+        let secure = call.context.isSecure || call.headers[.forwardedProtocol] == "https" ? "; Secure" : ""
         return
-            "\(cookieName(call))=\(text); Path=\(call.desk.basePath)/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
+            "\(cookieName(call))=\(text); Path=\(call.context.basePath)/; HttpOnly; SameSite=Strict; Max-Age=\(seconds)\(secure)"
     }
 
     private static var now: Int64 { KernelClock.realTime.microseconds / 1_000_000 }

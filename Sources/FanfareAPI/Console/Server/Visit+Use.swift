@@ -48,6 +48,6 @@ extension Visit {
     }
 
     private func isThere(_ use: ConsoleUse) -> Bool {
-        call.desk.daemon.configuration().api.console.contains(use)
+        call.context.daemon.configuration().api.console.contains(use)
     }
 }

@@ -24,7 +24,7 @@ struct Visit: Sendable {
     /// - Throws: ``LoginNeeded``; a ``Problem`` where the token does not allow it; ``ToolError`` if the database cannot be asked.
     init(_ call: Call, kind: LivePage?) async throws {
         guard let session = try await ConsoleSession.find(call) else { throw LoginNeeded() }
-        try self.init(call, kind: kind, session: session, status: await call.desk.status(), isUpdate: false)
+        try self.init(call, kind: kind, session: session, status: await call.context.status(), isUpdate: false)
     }
 
     /// Looks again, for the stream of a page.
@@ -43,7 +43,7 @@ struct Visit: Sendable {
         }
         (self.call, self.kind, self.session, self.status) = (call, kind, session, status)
         self.isUpdate = isUpdate
-        database = call.desk.database.acting(
+        database = call.context.database.acting(
             for: ToolCaller(
                 scope: .reader,
                 actor: session.token.row.name,
@@ -90,7 +90,7 @@ struct Visit: Sendable {
             stream = PageAddress("/console/stream", ["page": PageAddress(call.path, call.query).text]).text
         }
         return Frame(
-            base: call.desk.basePath,
+            base: call.context.basePath,
             title: title,
             parent: parent,
             pages: NavigationItem.all(current: call.path, status),
@@ -101,7 +101,7 @@ struct Visit: Sendable {
             stream: stream,
             notice: Notice(done: call.query["did"]),
             served: Moment(now, .second),
-            version: call.desk.daemon.version
+            version: call.context.daemon.version
         )
     }
 }

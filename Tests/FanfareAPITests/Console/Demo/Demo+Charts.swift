@@ -43,7 +43,7 @@ extension Demo {
             HealthCheck(name: "daemons", detail: "3 alive"), HealthCheck(name: "outbox", detail: "empty"),
             HealthCheck(name: "quarantine", detail: "no events on the slow path"),
             HealthCheck(name: "campaigns", detail: "0 refused, 0 failed today"),
-            HealthCheck(name: "audit: pairs", detail: "looked 21 s ago"),
+            HealthCheck(name: "audit: deliveries", detail: "looked 21 s ago"),
             HealthCheck(name: "credentials", detail: "the next ends in 41 days"),
         ]
     )

@@ -133,7 +133,7 @@ extension Demo {
         trace: EventTrace(
             steps: [
                 step("Emitted", "committed with the transaction", 0, 0),
-                step("Planned", "2 rules, 18,220 pairs in 19 batches, by push-1", 0.006, 0.041),
+                step("Planned", "2 rules, 18,220 deliveries in 19 batches, by push-1", 0.006, 0.041),
                 step("Claimed", "19 batches by push-1, push-2", 0.049, 0.02),
                 step("Rendered", "6 locales", 0.071, 0.009),
                 step("Sent", "apns 11,204 · fcm 6,802 · webpush 214", 0.082, 0.93, nil, .accepted),
@@ -141,7 +141,7 @@ extension Demo {
                 step("Recorded", "17,910 accepted, 106 gone", 1.06, 0.02),
                 step(
                     "Another attempt",
-                    "204 pairs, fcm: throttled, after 1 s",
+                    "204 deliveries, fcm: throttled, after 1 s",
                     1.1,
                     0.5,
                     Badge(.busy, "retrying"),

@@ -126,8 +126,8 @@ import Testing
             try await api.batch(event, devices, [1, 5, 5])
             _ = try await api.rows(
                 """
-                INSERT INTO fanfare.gate_stats (gate_id, outcome, pairs)
-                SELECT gate_id, x.outcome, x.pairs FROM fanfare.runs, (VALUES (1, 1), (5, 2)) AS x (outcome, pairs)
+                INSERT INTO fanfare.gate_stats (gate_id, outcome, deliveries)
+                SELECT gate_id, x.outcome, x.deliveries FROM fanfare.runs, (VALUES (1, 1), (5, 2)) AS x (outcome, deliveries)
                 """
             )
             let campaign = try await browser.scan("/campaigns/shop/sale").text

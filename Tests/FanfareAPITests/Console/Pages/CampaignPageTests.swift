@@ -168,8 +168,8 @@ import Testing
             _ = try await api.rows(
                 """
                 WITH o AS (UPDATE fanfare.runs SET verdict = 'failed' RETURNING *)
-                INSERT INTO fanfare.gate_stats (gate_id, outcome, pairs) SELECT gate_id, x.outcome, x.pairs
-                FROM o, (VALUES (1, 90), (96, 10)) AS x (outcome, pairs)
+                INSERT INTO fanfare.gate_stats (gate_id, outcome, deliveries) SELECT gate_id, x.outcome, x.deliveries
+                FROM o, (VALUES (1, 90), (96, 10)) AS x (outcome, deliveries)
                 """
             )
             _ = try await api.rows("UPDATE fanfare.gates SET is_paused = true, reason = 'its <canary>'")

@@ -17,7 +17,7 @@ import Testing
                 at: Timestamp(microseconds: Self.now),
                 outcome: count.outcome,
                 reason: count.reason,
-                pairs: count.count
+                deliveries: count.count
             )
         }
         return TrafficDigest(TrafficFigures(outcomes: rows, times: [], fates: [], meanings: []), .hour, at: Self.now)
@@ -80,7 +80,7 @@ import Testing
                     environment: "production",
                     outcome: outcome,
                     reason: outcome == "retrying" ? "unavailable" : outcome,
-                    pairs: count,
+                    deliveries: count,
                     lastAt: Timestamp(microseconds: Self.now)
                 )
             }

@@ -18,13 +18,13 @@ import Testing
                 VALUES ('push-1', 'h', 1, '9.9', 1, now() + interval '1 hour', '{"breakers": {"shop/apns/production": "open"}}')
                 """,
                 """
-                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, at)
+                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries, at)
                 SELECT 1, t.id, x.code, x.count, now() - interval '1 minute'
                 FROM fanfare.targets AS t, (VALUES (1, 90), (117, 10), (4, 1000)) AS x (code, count)
                 WHERE t.provider = 'apns' AND t.environment = 'production'
                 """,
                 """
-                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs, at)
+                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries, at)
                 SELECT 1, t.id, 1, 5, now() - interval '1 minute' FROM fanfare.targets AS t WHERE t.provider = 'fcm'
                 """,
             ] { _ = try await api.rows(sql) }
@@ -53,7 +53,7 @@ import Testing
             environment: "production",
             outcome: "accepted",
             reason: "delivered",
-            pairs: 359,
+            deliveries: 359,
             lastAt: Timestamp(microseconds: now)
         )
         let rows = AnswerFigures(answers: [], recent: [row], newest: [], outcomes: [], times: [], meanings: [])

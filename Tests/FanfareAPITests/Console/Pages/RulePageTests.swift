@@ -65,7 +65,7 @@ import Testing
             try await put(api, "busy")
             for sql in [
                 "INSERT INTO fanfare.stats SELECT (now() AT TIME ZONE 'UTC')::date - 2, id, 1, 1, 3000 FROM fanfare.rule_versions",
-                "INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs) SELECT id, 1, 1, 16 FROM fanfare.rule_versions",
+                "INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries) SELECT id, 1, 1, 16 FROM fanfare.rule_versions",
                 """
                 INSERT INTO fanfare.rule_versions (rule_id, version, event_type, definition, state)
                 SELECT v.rule_id, v.version + n, v.event_type, v.definition, 'unchecked'
@@ -111,15 +111,15 @@ import Testing
             try await put(api, "r", #""when": "$.total > 30""#, refused: "when: <b>no</b>")
             _ = try await api.rows(
                 """
-                INSERT INTO fanfare.stats (day, rule_version, target_id, outcome, pairs)
-                SELECT (now() AT TIME ZONE 'UTC')::date - 1, id, 1, x.outcome, x.pairs
-                FROM fanfare.rule_versions, (VALUES (1, 1200), (4, 34)) AS x (outcome, pairs) WHERE version < 3
+                INSERT INTO fanfare.stats (day, rule_version, target_id, outcome, deliveries)
+                SELECT (now() AT TIME ZONE 'UTC')::date - 1, id, 1, x.outcome, x.deliveries
+                FROM fanfare.rule_versions, (VALUES (1, 1200), (4, 34)) AS x (outcome, deliveries) WHERE version < 3
                 """
             )
             // What is not added up yet counts as well.
             _ = try await api.rows(
                 """
-                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, pairs)
+                INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries)
                 SELECT id, 1, 1, 7 FROM fanfare.rule_versions WHERE version = 2
                 """
             )

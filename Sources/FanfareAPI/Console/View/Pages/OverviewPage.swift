@@ -9,7 +9,7 @@ struct OverviewPage: ViewContext {
     /// Why pushes did not arrive.
     let missing: ChartFigure
     let lanes: [LaneLine]
-    /// How pairs of the time shown ended, the most frequent first.
+    /// How deliveries of the time shown ended, the most frequent first.
     let outcomes: [OutcomeLine]
     let campaigns: [CampaignProgressCard]
     let daemons: [DaemonLine]

@@ -1,4 +1,4 @@
-/// How many pairs ended in one way.
+/// How many deliveries ended in one way.
 struct OutcomeLine: ViewContext {
     let badge: Badge
     /// The provider's or Fanfare's word; nothing where the outcome says it all.
@@ -8,7 +8,7 @@ struct OutcomeLine: ViewContext {
     let bar: Markup
     /// What it means, and what to do about it.
     let advice: String?
-    /// To the pairs themselves.
+    /// To the deliveries themselves.
     let href: String?
 }
 

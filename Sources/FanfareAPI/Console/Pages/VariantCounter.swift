@@ -1,0 +1,79 @@
+internal import FanfareTools
+internal import Threading
+
+/// Variants of events, counted on from look to look: what is at its end is counted once.
+final class VariantCounter: Sendable {
+    /// Of so many events counts are kept.
+    private static let limit = 64
+
+    private let counted = Locked<[Int64: VariantCounts]>([:])
+
+    /// Counts on.
+    ///
+    /// - Parameters:
+    ///   - event: the event's id.
+    ///   - database: with a reader's rights.
+    /// - Returns: all that was counted so far.
+    /// - Throws: ``ToolError``.
+    func counts(ofEvent event: Int64, _ database: ToolDatabase) async throws -> VariantCounts {
+        let before = counted.withLock { $0[event] } ?? VariantCounts()
+        let now = try await database.countVariants(ofEvent: event, behind: before)
+        // What waits is looked at again.
+        guard !now.isOpen else { return now }
+        counted.withLock { counted in
+            if counted.count >= Self.limit, counted[event] == nil { counted.removeAll() }
+            // Two looks at once count the same part.
+            if counted[event]?.place ?? 0 == before.place { counted[event] = now }
+        }
+        return now
+    }
+}
+
+extension VariantTable {
+    /// Shows what became of each variant.
+    ///
+    /// - Parameters:
+    ///   - counts: so far.
+    ///   - whole: how many recipients there are; nil where that is not known.
+    init(_ counts: VariantCounts, of whole: Int64?) {
+        let groups = Dictionary(grouping: counts.counts) { [$0.key.rule, $0.key.variant ?? ""] }
+        let isDivided = counts.counts.keys.contains { $0.variant != nil }
+        let lines = groups.sorted { ($0.key[0], $0.key[1]) < ($1.key[0], $1.key[1]) }.map { group in
+            VariantLine(group.key, Dictionary(group.value.map { ($0.key.outcome, $0.value) }) { $0 + $1 })
+        }
+        var note: String?
+        if isDivided, !counts.isAll {
+            let all = whole.map { " of \(FigureText.count(max($0, counts.total)))" } ?? ""
+            note =
+                "Counted so far: \(FigureText.count(counts.total))\(all) recipients. Users are assigned at random: these shares are "
+                + "close to those of all. Reloading this page continues the count."
+        }
+        self.init(rows: isDivided ? lines : [], note: note)
+    }
+}
+
+extension VariantLine {
+    /// Shows what became of one variant.
+    ///
+    /// - Parameters:
+    ///   - names: of the rule and of the variant.
+    ///   - outcomes: how often each came.
+    fileprivate init(_ names: [String], _ outcomes: [String: Int64]) {
+        let whole = outcomes.values.reduce(0, +)
+        let parts = Dictionary(grouping: outcomes) { PushText.kind($0.key) }.mapValues {
+            $0.reduce(0) { $0 + $1.value }
+        }
+        let accepted = parts[.accepted] ?? 0
+        let isHeldOut = outcomes["held_out"] == whole
+        let kinds: [ChartKind] = [.accepted, .retrying, .gone, .rejected, .own]
+        self.init(
+            rule: names[0],
+            name: names[1].isEmpty ? "none" : names[1],
+            recipients: FigureText.count(whole),
+            accepted: isHeldOut ? "–" : FigureText.count(accepted),
+            failed: isHeldOut ? "–" : FigureText.count((parts[.gone] ?? 0) + (parts[.rejected] ?? 0)),
+            share: isHeldOut ? "got nothing" : FigureText.share(accepted, of: whole),
+            bar: ShareBar.markup(kinds.map { ($0, parts[$0] ?? 0) }, of: whole)
+        )
+    }
+}

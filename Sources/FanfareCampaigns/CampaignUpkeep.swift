@@ -1,0 +1,49 @@
+internal import FanfareLogging
+internal import FanfareStore
+package import Logging
+package import PostgresClient
+
+/// Puts campaigns into force, judges canaries, and notes what is done: what one daemon does for all.
+package struct CampaignUpkeep {
+    private let logger: Logger
+
+    /// - Parameter logger: told what came of it.
+    package init(logger: Logger) {
+        self.logger = logger
+    }
+
+    /// Does what there is to do now.
+    ///
+    /// - Parameters:
+    ///   - connection: outside a transaction.
+    ///   - now: the database's time.
+    /// - Throws: what the database says.
+    package func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
+        try CampaignChecker(logger: logger).check(on: connection, at: now)
+        for verdict in try connection.run(JudgeCanaries(now: now)) { tell(verdict) }
+        for ended in try connection.run(FinishRuns()) { tell(ended) }
+    }
+
+    private func tell(_ verdict: CanaryVerdict) {
+        let metadata = Logger.Metadata([
+            .app: "\(verdict.app)", .campaignName: "\(verdict.campaign)", .eventID: "\(verdict.eventID)",
+            .detail: "\(verdict.detail)",
+        ])
+        if verdict.hasPassed {
+            logger.notice("the campaign's canary passed; sending to the rest", metadata: metadata)
+        } else {
+            logger.error("the campaign's canary failed; the rest is held", metadata: metadata)
+        }
+    }
+
+    private func tell(_ ended: EndedRun) {
+        var metadata = Logger.Metadata([.app: "\(ended.app)", .campaignName: "\(ended.campaign)"])
+        metadata[.eventID] = ended.eventID.map { "\($0)" }
+        if let detail = ended.detail { metadata[.detail] = "\(detail)" }
+        switch ended.state {
+        case .done: logger.notice("campaign done", metadata: metadata)
+        case .aborted: logger.notice("campaign aborted", metadata: metadata)
+        case .failed: logger.error("campaign failed", metadata: metadata)
+        }
+    }
+}

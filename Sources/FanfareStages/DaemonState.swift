@@ -1,0 +1,116 @@
+internal import FanfareCore
+internal import PostgresClient
+internal import Threading
+
+/// What this daemon leads, and what it tells `fanfare status` about itself with every renewal of its lease.
+package final class DaemonState: Sendable {
+    private struct State {
+        var leads: Set<LeaderRole> = []
+        var isListening = false
+        var listenProvedAt: Double?
+        var breakers: [String: BreakerReport] = [:]
+        var unserved: [String] = []
+    }
+
+    private let state = Locked(State())
+
+    /// The tasks that only one daemon does, and this one has.
+    package var leads: [String] { state.withLock { $0.leads.map(\.rawValue).sorted() } }
+
+    /// Notes that a task was taken or lost.
+    package func lead(_ role: LeaderRole, _ isLeader: Bool) {
+        state.withLock { state in
+            if isLeader { state.leads.insert(role) } else { state.leads.remove(role) }
+        }
+    }
+
+    /// Notes whether LISTEN is known to work.
+    package func listening(_ isListening: Bool) {
+        state.withLock { state in
+            state.isListening = isListening
+            if isListening { state.listenProvedAt = Double(Clocks.wall) / 1e6 }
+        }
+    }
+
+    /// When LISTEN was last proved to work, in seconds since 1970; nil if it never was.
+    package var listenProvedAt: Double? { state.withLock { $0.listenProvedAt } }
+
+    /// Whether LISTEN is known to work.
+    package var isListening: Bool { state.withLock { $0.isListening } }
+
+    /// Notes a provider's breaker.
+    package func breaker(_ name: String, _ report: BreakerReport) {
+        state.withLock { $0.breakers[name] = report }
+    }
+
+    /// Notes for which apps and providers there are devices and no credentials here.
+    ///
+    /// - Parameter names: such as `shop/apns`; of more than a thousand the first are told.
+    package func unserved(_ names: [String]) {
+        state.withLock { $0.unserved = Array(names.prefix(1000)) }
+    }
+
+    /// The breakers that are not closed, by name.
+    package var openBreakers: [String] {
+        state.withLock { $0.breakers.filter(\.value.isOpen).keys.sorted() }
+    }
+
+    /// Forgets the breaker of senders that are gone.
+    package func forgetBreaker(_ name: String) {
+        state.withLock { $0.breakers[name] = nil }
+    }
+
+    /// The report as JSON: counts since the start, LISTEN, breakers, what has no credentials, fuses, and what the audit found where this daemon does it.
+    package func report(_ context: StageContext) -> String {
+        let counts = context.counters.snapshot
+        let state = state.withLock { $0 }
+        var report = JSONObject()
+        report["listening"] = .bool(state.isListening)
+        report["roles"] = .array(context.settings.roles.map { JSONValue.string($0.rawValue) })
+        report["requests"] = .number(JSONNumber(counts.requests))
+        report["batches_closed"] = .number(JSONNumber(counts.batchesClosed))
+        report["devices_pruned"] = .number(JSONNumber(counts.devicesPruned))
+        var events = JSONObject()
+        for (fate, count) in counts.eventsByFate.sorted(by: { $0.key < $1.key }) {
+            events[EventFate.name(of: fate)] = .number(JSONNumber(count))
+        }
+        report["events"] = .object(events)
+        var breakers = JSONObject()
+        var refusals = JSONObject()
+        var failures = JSONObject()
+        for (name, breaker) in state.breakers.sorted(by: { $0.key < $1.key }) {
+            breakers[name] = .string(breaker.isOpen ? "open" : "closed")
+            for (whom, reason) in breaker.refusals.sorted(by: { $0.key < $1.key }) {
+                refusals[whom.isEmpty ? name : "\(name) \(whom)"] = .string(reason)
+            }
+            for (whom, why) in breaker.failures.sorted(by: { $0.key < $1.key }) {
+                failures[whom.isEmpty ? name : "\(name) \(whom)"] = .string(why)
+            }
+        }
+        report["breakers"] = .object(breakers)
+        report["refusals"] = .object(refusals)
+        report["failures"] = .object(failures)
+        report["unserved"] = .array(state.unserved.map { .string($0) })
+        report["fuses_blown"] = .array(context.fuses.blown.map { .string("\($0)") })
+        if let step = context.lease.clockStep, Clocks.steady - step.noticedAt < Micros.hour {
+            report["clock_step_ms"] = .number(JSONNumber(step.distance / Micros.millisecond))
+        }
+        let audit = context.audit.figures
+        if !audit.isEmpty { report["audit"] = Self.audit(audit, at: context.lease.databaseNow) }
+        return String(decoding: JSONValue.object(report).encoded, as: UTF8.self)
+    }
+
+    private static func audit(_ figures: [String: AuditFigure], at now: Microseconds) -> JSONValue {
+        var audit = JSONObject()
+        for (check, figure) in figures.sorted(by: { $0.key < $1.key }) {
+            var members = JSONObject()
+            members["found"] = .number(JSONNumber(figure.found))
+            if let oldest = figure.oldest {
+                let seconds = max(0, now - oldest.microseconds) / Micros.second
+                members["oldest_seconds"] = .number(JSONNumber(seconds))
+            }
+            audit[check] = .object(members)
+        }
+        return .object(audit)
+    }
+}

@@ -1,0 +1,244 @@
+package import PostgresClient
+
+/// A run whose campaign has a query, which a daemon reads.
+package struct QueryRun: Sendable {
+    /// The query of a campaign.
+    package enum Query: Sendable, Equatable {
+        /// A user in each row, perhaps with a JSON object beside it.
+        case audience(String)
+        /// The payload of an event in each row.
+        case payloads(String)
+    }
+
+    package let id: Int64
+    package let app: String
+    package let campaign: String
+    /// Nil if the campaign has none any more.
+    package let query: Query?
+    /// For whom it is tried, and nobody else; nil for a run that runs.
+    package let testUsers: [String]?
+    /// The id that its event is to have: a new one, but for those that are only tried.
+    package let eventID: Int64
+}
+
+/// Takes the run that has waited longest for its query to be read, if there is one.
+///
+/// Committed before anything is read, so that nobody waits for its row, or its campaign's, meanwhile.
+package struct TakeQueryRun: PostgresStatement {
+    package static let name = "take_query_run"
+    package static let sql = """
+        UPDATE fanfare.runs AS o SET owner = $1
+        FROM fanfare.campaigns AS c, fanfare.apps AS a
+        WHERE o.id = (
+                SELECT x.id FROM fanfare.runs AS x
+                WHERE x.state = 'querying' AND \(QueryRunSQL.isFree("x", for: "$1"))
+                ORDER BY x.fired_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+            AND o.state = 'querying' AND c.id = o.campaign_id AND a.id = c.app_id
+        RETURNING o.id, a.name, c.name, c.definition ->> 'audience_sql', c.definition ->> 'payload_sql', o.test_users,
+            coalesce(o.event_id, fanfare.new_event_id())
+        """
+
+    package let owner: Int32
+
+    /// - Parameter owner: who reads; what it had and does not read any more is its to take again.
+    package init(owner: Int32) {
+        self.owner = owner
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> QueryRun {
+        let payloads = try row.string(orNil: 4)
+        return QueryRun(
+            id: try row.int64(0),
+            app: try row.string(1),
+            campaign: try row.string(2),
+            query: try row.string(orNil: 3).map(QueryRun.Query.audience) ?? payloads.map(QueryRun.Query.payloads),
+            testUsers: try row.strings(orNil: 5),
+            eventID: try row.int64(6)
+        )
+    }
+}
+
+/// A run that is read, or is to be.
+package struct QueryRunState {
+    package let id: Int64
+    /// Who reads it; nil for nobody yet.
+    package let owner: Int32?
+    /// Whether whoever comes may read it.
+    package let isFree: Bool
+}
+
+/// The runs that are read, or are to be.
+package struct QueryRuns: PostgresStatement {
+    package static let name = "query_runs"
+    package static let sql = """
+        SELECT o.id, o.owner, \(QueryRunSQL.isFree("o", for: "$1"))
+        FROM (SELECT * FROM fanfare.runs WHERE state = 'querying' OFFSET 0) AS o
+        """
+
+    package let owner: Int32
+
+    /// - Parameter owner: who asks.
+    package init(owner: Int32) {
+        self.owner = owner
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(owner)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> QueryRunState {
+        QueryRunState(id: try row.int64(0), owner: try row.int32(orNil: 1), isFree: try row.bool(2))
+    }
+}
+
+private enum QueryRunSQL {
+    /// Whether a daemon may take a run: nobody else who lives reads it, and another try is due.
+    static func isFree(_ run: String, for owner: String) -> String {
+        """
+        (coalesce(\(run).read_at <= clock_timestamp(), true) AND (\(run).owner IS NULL OR \(run).owner = \(owner)
+            OR NOT EXISTS (SELECT FROM fanfare.instances AS i WHERE i.id = \(run).owner)))
+        """
+    }
+}
+
+/// Stores users of an event's audience.
+package struct StoreAudience: PostgresStatement {
+    package static let name = "store_audience"
+    package static let sql = """
+        INSERT INTO fanfare.audiences (event_id, bucket, user_id, variables)
+        SELECT $1, u.bucket, u.user_id, u.variables::jsonb
+        FROM unnest($2::bigint[], $3::text[], $4::text[]) AS u (bucket, user_id, variables)
+        """
+
+    package let eventID: Int64
+    package let buckets: [Int64]
+    package let users: [String]
+    package let variables: [String?]
+
+    package init(eventID: Int64, buckets: [Int64], users: [String], variables: [String?]) {
+        (self.eventID, self.buckets, self.users, self.variables) = (eventID, buckets, users, variables)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(eventID)
+        binds.append(buckets)
+        binds.append(users)
+        binds.append(variables)
+    }
+}
+
+/// Emits an event of a run for each payload.
+package struct EmitPayloads: PostgresStatement {
+    package static let name = "emit_payloads"
+    package static let sql = """
+        INSERT INTO fanfare.outbox (own, type, key, payload)
+        SELECT true, 'campaign.' || a.name || '.' || c.name, (to_json(o.scheduled_at) #>> '{}') || '/' || ($2 + p.number),
+            coalesce(c.definition::jsonb -> 'payload', '{}') || coalesce(o.payload, '{}') || p.payload::jsonb
+                || jsonb_build_object('campaign', c.name, 'scheduled_at', o.scheduled_at)
+        FROM fanfare.runs AS o
+        JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
+        JOIN fanfare.apps AS a ON a.id = c.app_id
+        CROSS JOIN unnest($3::text[]) WITH ORDINALITY AS p (payload, number)
+        WHERE o.id = $1
+        """
+
+    package let run: Int64
+    /// How many were emitted before.
+    package let offset: Int64
+    package let payloads: [String]
+
+    package init(run: Int64, after offset: Int64, payloads: [String]) {
+        (self.run, self.offset, self.payloads) = (run, offset, payloads)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(run)
+        binds.append(offset)
+        binds.append(payloads)
+    }
+}
+
+/// Has what was stored for a run count: its last statement, which says no where the run is not the daemon's any more.
+package struct EndQueryRun: PostgresStatement {
+    package static let name = "end_query_run"
+    package static let sql = "SELECT fanfare.end_query_run($1, $2, $3, $4::jsonb)"
+
+    package let run: Int64
+    package let owner: Int32
+    /// Nil where each row was emitted.
+    package let eventID: Int64?
+    /// A row's payload, where it is only tried.
+    package let sample: String?
+
+    package init(run: Int64, owner: Int32, eventID: Int64?, sample: String? = nil) {
+        (self.run, self.owner, self.eventID, self.sample) = (run, owner, eventID, sample)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(run)
+        binds.append(owner)
+        binds.append(eventID)
+        binds.append(sample)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}
+
+/// Notes why a query was not read: the run has failed, or is free for another try while its campaign's ttl is not over.
+package struct FailQueryRun: PostgresStatement {
+    package static let name = "fail_query_run"
+    package static let sql = """
+        WITH noted AS (
+            UPDATE fanfare.runs AS o
+            SET owner = NULL, detail = left($3, 2000), read_at = clock_timestamp() + $4 * interval '1 microsecond',
+                state = CASE WHEN t.is_over THEN 'failed' ELSE o.state END, ended_at = CASE WHEN t.is_over THEN clock_timestamp() END
+            FROM (
+                SELECT $4::bigint IS NULL OR clock_timestamp() + $4 * interval '1 microsecond' >= x.fired_at + coalesce((
+                    SELECT max(v.ttl) FROM fanfare.campaigns AS c JOIN fanfare.rule_versions AS v ON v.rule_id = c.rule_id
+                    WHERE c.id = x.campaign_id AND v.state = 'active' AND v.retired_at IS NULL), interval '24 hours') AS is_over
+                FROM fanfare.runs AS x WHERE x.id = $1
+            ) AS t
+            WHERE o.id = $1 AND o.state = 'querying' AND o.owner = $2
+            RETURNING o.id, t.is_over
+        ),
+        closed AS (
+            UPDATE fanfare.gates AS g SET state = 'done', ended_at = clock_timestamp(), is_paused = false
+            FROM noted AS n WHERE n.is_over AND g.run_id = n.id AND g.state <> 'done'
+        )
+        SELECT is_over FROM noted
+        """
+
+    package let run: Int64
+    package let owner: Int32
+    package let detail: String
+    package let retryMicroseconds: Int64?
+
+    /// - Parameters:
+    ///   - run: which.
+    ///   - owner: who read it.
+    ///   - detail: why.
+    ///   - retryMicroseconds: when another try is due; nil for never.
+    package init(run: Int64, owner: Int32, detail: String, retryMicroseconds: Int64?) {
+        (self.run, self.owner, self.detail, self.retryMicroseconds) = (
+            run, owner, detail, retryMicroseconds
+        )
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(run)
+        binds.append(owner)
+        binds.append(detail)
+        binds.append(retryMicroseconds)
+    }
+
+    /// Whether it has failed for good; no row where it was not the daemon's any more.
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
+        try row.bool(0)
+    }
+}

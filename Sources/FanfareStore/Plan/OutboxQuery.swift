@@ -1,0 +1,127 @@
+package import PostgresClient
+
+/// SQL that looks at the outbox from a floor on: what was open at the last pass's snapshot first, then what began since.
+///
+/// One row comparison bounds the second look: of `xid >= …` beside another, the index took the looser one, and a round walked
+/// past every entry that was dead and not yet vacuumed (2.4 ms instead of 0.6 after 64,000 events). The floor and the limit
+/// are `$1` to `$5`.
+struct OutboxQuery {
+    /// The SQL for what is wanted of an event.
+    let columns: String
+    /// The SQL for which events, called `o`; nil for all.
+    var condition: String?
+
+    /// Transactions that were open.
+    var opened: String {
+        """
+        SELECT \(columns) FROM fanfare.outbox AS o
+            WHERE xid = ANY ($1::text[]::xid8[]) AND (xid, id) > ($3::text::xid8, $4::bigint)\(more)
+            ORDER BY xid, id
+        """
+    }
+
+    /// Transactions that had not begun.
+    var begun: String {
+        """
+        SELECT \(columns) FROM fanfare.outbox AS o
+            WHERE (xid, id) > (greatest($2::text::xid8, $3::text::xid8),
+                CASE WHEN $3::text::xid8 >= $2::text::xid8 THEN $4::bigint ELSE 0 END)\(more)
+            ORDER BY xid, id
+        """
+    }
+
+    /// Both, as far as the limit goes; a query in parentheses.
+    var both: String {
+        """
+        (
+            (\(opened) LIMIT $5::int)
+            UNION ALL
+            (\(begun) LIMIT $5::int)
+        )
+        """
+    }
+
+    private var more: String { condition.map { "\n                AND \($0)" } ?? "" }
+
+    /// The CTEs that take events.
+    ///
+    /// They are called `taken`. Before it stands `unjudged`: versions that nobody has judged, of rules that have none in force.
+    /// Who sees an event sees them too, if they were stored before it.
+    ///
+    /// By ctid, because a join back by key became a scan; safe here, since rows of the outbox are never updated.
+    ///
+    /// - Parameter condition: the SQL for which events, called `o`.
+    /// - Returns: the CTEs, without a comma behind them.
+    static func takeSQL(where condition: String) -> String {
+        let query = OutboxQuery(columns: "ctid", condition: condition)
+        return """
+            \(unjudgedSQL),
+            opened AS MATERIALIZED (
+                SELECT ARRAY(
+                    \(query.opened) LIMIT $5::int FOR UPDATE SKIP LOCKED) AS rows
+            ),
+            taken AS (
+                DELETE FROM fanfare.outbox
+                WHERE ctid = ANY ((SELECT rows FROM opened) || ARRAY(
+                    \(query.begun) LIMIT (SELECT $5::int - cardinality(rows) FROM opened) FOR UPDATE SKIP LOCKED))
+                RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own
+            )
+            """
+    }
+
+    static let unjudgedSQL = """
+        unjudged AS MATERIALIZED (
+            SELECT v.id, v.event_type, v.rule_created_at, v.rule_event_number FROM fanfare.rule_versions AS v
+            WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type IS NOT NULL
+                AND v.rule_created_at IS NOT NULL AND NOT EXISTS (
+                    SELECT FROM fanfare.rule_versions AS a
+                    WHERE a.rule_id = v.rule_id AND a.state = 'active' AND a.retired_at IS NULL)
+        )
+        """
+
+    /// The row of a round's answer that says which versions events wait for.
+    static let unjudgedRowSQL = """
+        SELECT 5::smallint, 0::bigint, 0, md5(string_agg(id::text, ' ' ORDER BY id)) FROM unjudged HAVING count(*) > 0
+        """
+
+    /// The row of a round's answer that says which event it took last.
+    static let lastRowSQL = """
+        (SELECT 1::smallint, t.id, 0, t.xid::text FROM taken AS t ORDER BY t.xid DESC, t.id DESC LIMIT 1)
+        """
+}
+
+extension PostgresBinds {
+    /// Adds the parameters of ``OutboxQuery``, `$1` to `$5`.
+    mutating func append(_ floor: OutboxFloor, limit: Int) {
+        append(floor.open)
+        append(floor.next)
+        append(floor.afterXID)
+        append(floor.afterID)
+        append(Int32(limit))
+    }
+}
+
+/// The place of the event that lies so far behind a floor, chosen or not; none if there are fewer.
+package struct OutboxAhead: PostgresStatement {
+    package static let name = "outbox_ahead"
+    package static let sql = """
+        SELECT xid::text, id FROM \(OutboxQuery(columns: "xid, id").both) AS o
+        ORDER BY o.xid, o.id OFFSET $5::int - 1 LIMIT 1
+        """
+
+    package let floor: OutboxFloor
+    package let count: Int
+
+    package init(floor: OutboxFloor, count: Int) {
+        self.floor = floor
+        self.count = count
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(floor, limit: count)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxPlace {
+        OutboxPlace(xid: try row.string(0), id: try row.int64(1))
+    }
+}

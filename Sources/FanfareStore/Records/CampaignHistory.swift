@@ -1,0 +1,189 @@
+package import FanfareCore
+package import PostgresClient
+
+/// Runs of a campaign, the newest first, each with what its gates counted.
+package struct CampaignHistory: PostgresStatement {
+    package static let name = "campaign_history"
+    package static let sql = """
+        SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail, o.fired_at, o.ended_at,
+            greatest(o.planned, t.ended)::bigint, t.ended::bigint, t.accepted::bigint, t.failed::bigint
+        FROM (
+            SELECT x.* FROM fanfare.runs AS x
+            WHERE x.campaign_id = (
+                SELECT c.id FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id
+                WHERE a.name = $1 AND c.name = $2 AND c.dropped_at IS NULL)
+                AND x.test_users IS NULL AND ($3::timestamptz IS NULL OR x.scheduled_at < $3)
+            ORDER BY x.scheduled_at DESC
+            LIMIT $4
+        ) AS o
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(y.deliveries) FILTER (WHERE y.outcome NOT IN (0, 2) AND y.outcome NOT BETWEEN 32 AND 63), 0) AS ended,
+                coalesce(sum(y.deliveries) FILTER (WHERE y.outcome = 1), 0) AS accepted,
+                coalesce(sum(y.deliveries) FILTER (WHERE fanfare.is_failure(y.outcome)), 0) AS failed
+            FROM fanfare.gates AS g
+            CROSS JOIN LATERAL (
+                SELECT s.outcome, s.deliveries FROM fanfare.gate_stats AS s WHERE s.gate_id = g.id
+                UNION ALL
+                SELECT p.outcome, p.deliveries FROM fanfare.stats_pending AS p WHERE p.gate_id = g.id AND p.gate_id <> 0
+            ) AS y
+            WHERE g.run_id = o.id
+        ) AS t
+        ORDER BY o.scheduled_at DESC
+        """
+
+    package let id: RuleID
+    /// Older than this only; nil for all.
+    package let before: Timestamp?
+    package let limit: Int64
+
+    package init(of id: RuleID, before: Timestamp? = nil, limit: Int64) {
+        (self.id, self.before, self.limit) = (id, before, limit)
+    }
+
+    /// One time that it fired, or was due.
+    package struct Row: Sendable {
+        package let id: Int64
+        package let scheduledAt: Timestamp
+        package let eventID: Int64?
+        /// `skipped`, `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
+        package let state: String
+        package let detail: String?
+        package let firedAt: Timestamp?
+        package let endedAt: Timestamp?
+        /// Deliveries that are planned, but for what plans that go on have made.
+        package let planned: Int64
+        package let ended: Int64
+        package let accepted: Int64
+        package let failed: Int64
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id.app)
+        binds.append(id.name)
+        binds.append(before)
+        binds.append(limit)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            id: try row.int64(0),
+            scheduledAt: try row.timestamp(1),
+            eventID: try row.int64(orNil: 2),
+            state: try row.string(3),
+            detail: try row.string(orNil: 4),
+            firedAt: try row.timestamp(orNil: 5),
+            endedAt: try row.timestamp(orNil: 6),
+            planned: try row.int64(7),
+            ended: try row.int64(8),
+            accepted: try row.int64(9),
+            failed: try row.int64(10)
+        )
+    }
+}
+
+/// How the few stand that a run went to first; no row where all go at once.
+package struct CanaryStanding: PostgresStatement {
+    package static let name = "canary_standing"
+    package static let sql = """
+        SELECT o.canary_share::float8, o.canary_devices, o.canary_max_failed::float8, o.verdict,
+            CASE WHEN c.is_paused OR h.is_paused THEN 'paused' ELSE h.state END, coalesce(h.reason, c.reason),
+            c.began_at + o.canary_wait, t.answered, t.failed
+        FROM fanfare.runs AS o
+        JOIN fanfare.gates AS c ON c.id = o.gate_id
+        JOIN fanfare.gates AS h ON h.id = o.held_gate_id
+        CROSS JOIN LATERAL (
+            SELECT coalesce(sum(y.deliveries) FILTER (WHERE fanfare.is_failure(y.outcome)), 0)::bigint AS failed,
+                coalesce(sum(y.deliveries) FILTER (WHERE fanfare.is_answer(y.outcome)), 0)::bigint AS answered
+            FROM (
+                SELECT s.outcome, s.deliveries FROM fanfare.gate_stats AS s WHERE s.gate_id = o.gate_id
+                UNION ALL
+                SELECT p.outcome, p.deliveries FROM fanfare.stats_pending AS p WHERE p.gate_id = o.gate_id AND p.gate_id <> 0
+            ) AS y
+        ) AS t
+        WHERE o.id = $1
+        """
+
+    package let run: Int64
+
+    package init(run: Int64) {
+        self.run = run
+    }
+
+    /// What its two gates say.
+    package struct Row: Sendable {
+        /// Which part of the audience goes first; nil where ``devices`` says how many.
+        package let share: Double?
+        package let devices: Int32?
+        /// Which share of the answers may be failures.
+        package let maxFailed: Double
+        /// `passed` or `failed`; nil before it is judged.
+        package let verdict: String?
+        /// Of the gate that all others wait behind: `held`, `open`, `aborting` or `done`, or `paused`.
+        package let state: String
+        package let reason: String?
+        /// When it is judged; nil before the first answer.
+        package let judgedAt: Timestamp?
+        package let answered: Int64
+        package let failed: Int64
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(run)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            share: try row.double(orNil: 0),
+            devices: try row.int32(orNil: 1),
+            maxFailed: try row.double(2),
+            verdict: try row.string(orNil: 3),
+            state: try row.string(4),
+            reason: try row.string(orNil: 5),
+            judgedAt: try row.timestamp(orNil: 6),
+            answered: try row.int64(7),
+            failed: try row.int64(8)
+        )
+    }
+}
+
+/// What waits of a run by recipients' time, by the minute that it is due at; none of one whose recipients all have one time.
+package struct CampaignWaves: PostgresStatement {
+    package static let name = "campaign_waves"
+    package static let sql = """
+        SELECT w.due_at, round(extract(epoch FROM o.wall - w.due_at AT TIME ZONE 'UTC') / 60)::int, w.deliveries, w.is_exact
+        FROM fanfare.runs AS o
+        CROSS JOIN LATERAL fanfare.campaign_waves(o.id) AS w
+        WHERE o.id = $1 AND o.wall IS NOT NULL AND o.state = 'running'
+        ORDER BY w.due_at
+        """
+
+    package let run: Int64
+
+    package init(run: Int64) {
+        self.run = run
+    }
+
+    /// The same moment.
+    package struct Row: Sendable {
+        package let dueAt: Timestamp
+        /// How far clocks are ahead of UTC that show the campaign's time then.
+        package let offsetMinutes: Int32
+        /// Deliveries of event and device.
+        package let deliveries: Int64
+        /// Whether they were counted, and not reckoned from some of them.
+        package let isExact: Bool
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(run)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            dueAt: try row.timestamp(0),
+            offsetMinutes: try row.int32(1),
+            deliveries: try row.int64(2),
+            isExact: try row.bool(3)
+        )
+    }
+}

@@ -1,0 +1,252 @@
+package import PostgresClient
+
+/// An event in a list.
+package struct FoundEvent: Sendable {
+    package let id: Int64
+    package let type: String
+    package let key: String?
+    package let createdAt: Timestamp
+    package let fate: String
+    package let detail: String?
+    package let replayOf: Int64?
+}
+
+extension FoundEvent {
+    /// Reads columns in the order of the properties.
+    fileprivate init(_ row: borrowing PostgresRow, type: String) throws(PostgresError) {
+        self.init(
+            id: try row.int64(0),
+            type: type,
+            key: try row.string(orNil: 2),
+            createdAt: try row.timestamp(3),
+            fate: try row.string(4),
+            detail: try row.string(orNil: 5),
+            replayOf: try row.int64(orNil: 6)
+        )
+    }
+}
+
+/// Where a list of events goes on.
+package struct EventPlace: Sendable, Equatable {
+    /// By which those that wait are in order; nil in the log.
+    package let transaction: Int64?
+    /// Of the last event before it.
+    package let id: Int64
+
+    package init(transaction: Int64? = nil, id: Int64) {
+        (self.transaction, self.id) = (transaction, id)
+    }
+}
+
+/// Events that are logged, the newest first; what waits is not among them.
+package struct FindEvents: PostgresStatement {
+    package static let name = "find_events"
+    package static let sql = """
+        SELECT id, type, key, created_at, fate, detail, replay_of
+        FROM fanfare.find_events($1, fanfare.event_id_at($2), $3, $4, $5, $6, $7, $8)
+        """
+
+    /// Of smaller ids only; nil for all.
+    package let before: Int64?
+    /// Not older; nil for all.
+    package let since: Timestamp?
+    package let type: String?
+    package let key: String?
+    package let fate: String?
+    /// Of types that this app has rules for.
+    package let app: String?
+    package let limit: Int32
+    /// Rows that are looked at.
+    package let budget: Int32
+
+    package init(
+        before: Int64? = nil,
+        since: Timestamp? = nil,
+        type: String? = nil,
+        key: String? = nil,
+        fate: String? = nil,
+        app: String? = nil,
+        limit: Int32,
+        budget: Int32 = SearchBudget.events
+    ) {
+        (self.before, self.since, self.type, self.key, self.fate) = (before, since, type, key, fate)
+        (self.app, self.limit, self.budget) = (app, limit, budget)
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(before)
+        binds.append(since)
+        binds.append(type)
+        binds.append(key)
+        binds.append(fate)
+        binds.append(limit)
+        binds.append(budget)
+        binds.append(app)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SearchRow<FoundEvent> {
+        let id = try row.int64(0)
+        guard let type = try row.string(orNil: 1) else {
+            return .stopped(.init(place: id, at: try row.timestamp(orNil: 3)))
+        }
+        return .found(try FoundEvent(row, type: type))
+    }
+}
+
+/// The first id that an event of a time has, or a later one.
+package struct EventIDAt: PostgresStatement {
+    package static let name = "event_id_at"
+    package static let sql = "SELECT fanfare.event_id_at($1)"
+
+    package let at: Timestamp
+
+    package init(at: Timestamp) {
+        self.at = at
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(at)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
+        try row.int64(0)
+    }
+}
+
+/// The events that hold a key now, the newest first.
+package struct EventsOfKey: PostgresStatement {
+    package static let name = "events_of_key"
+    package static let sql = "SELECT id, type, created_at FROM fanfare.events_of_key($1, $2)"
+
+    package let key: String
+    /// Nil for the first 2,000 types.
+    package let type: String?
+
+    package init(key: String, type: String?) {
+        (self.key, self.type) = (key, type)
+    }
+
+    /// An event that holds the key.
+    package struct Row: Sendable {
+        package let id: Int64
+        package let type: String
+        package let createdAt: Timestamp
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(key)
+        binds.append(type)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(id: try row.int64(0), type: try row.string(1), createdAt: try row.timestamp(2))
+    }
+}
+
+/// Events that wait to be planned, the newest transaction first.
+package struct FindWaiting: PostgresStatement {
+    package static let name = "find_waiting"
+    package static let sql = """
+        SELECT id, type, key, created_at, 'waiting', detail, replay_of, xid::text::bigint
+        FROM fanfare.find_waiting($1, $2, $3, $4, $5, $6, $7, $8::bigint::text::xid8, $9)
+        """
+
+    package let type: String?
+    package let key: String?
+    /// Of types that this app has rules for.
+    package let app: String?
+    /// Not older; nil for all.
+    package let since: Timestamp?
+    /// Older; nil for all.
+    package let until: Timestamp?
+    /// Behind this one; nil for the beginning.
+    package let before: EventPlace?
+    package let limit: Int32
+    /// Rows that are looked at.
+    package let budget: Int32
+
+    package init(
+        type: String? = nil,
+        key: String? = nil,
+        app: String? = nil,
+        since: Timestamp? = nil,
+        until: Timestamp? = nil,
+        before: EventPlace? = nil,
+        limit: Int32,
+        budget: Int32 = SearchBudget.events
+    ) {
+        (self.type, self.key, self.app) = (type, key, app)
+        (self.since, self.until, self.before) = (since, until, before)
+        (self.limit, self.budget) = (limit, budget)
+    }
+
+    /// An event, or where the search stopped.
+    package struct Row: Sendable {
+        /// Nil for the last row of a search that stopped.
+        package let event: FoundEvent?
+        /// Behind which the search goes on.
+        package let place: EventPlace
+        /// When it was emitted.
+        package let at: Timestamp
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(type)
+        binds.append(key)
+        binds.append(app)
+        binds.append(limit)
+        binds.append(budget)
+        binds.append(since)
+        binds.append(until)
+        binds.append(before?.transaction)
+        binds.append(before?.id)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        let place = EventPlace(transaction: try row.int64(7), id: try row.int64(0))
+        guard let type = try row.string(orNil: 1) else {
+            return Row(event: nil, place: place, at: try row.timestamp(3))
+        }
+        return Row(event: try FoundEvent(row, type: type), place: place, at: try row.timestamp(3))
+    }
+}
+
+/// One event without its deliveries, which are counted for seconds where there are many.
+package struct EventHead: PostgresStatement {
+    package static let name = "event_head"
+    package static let sql = """
+        SELECT id, type, key, created_at, fate, detail, replay_of, jsonb_pretty(payload), coalesce(octet_length(payload::text), 0)::bigint,
+            trace_id
+        FROM fanfare.events WHERE id = $1
+        """
+
+    package let id: Int64
+
+    package init(id: Int64) {
+        self.id = id
+    }
+
+    /// One event.
+    package struct Row: Sendable {
+        package let event: FoundEvent
+        /// Indented; nil where it is not kept.
+        package let payload: String?
+        /// What it takes as text that is not indented.
+        package let payloadBytes: Int64
+        /// Of the trace that its emitter was in, in hexadecimal; nil for none.
+        package let traceID: String?
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            event: try FoundEvent(row, type: try row.string(1)),
+            payload: try row.string(orNil: 7),
+            payloadBytes: try row.int64(8),
+            traceID: try row.string(orNil: 9)
+        )
+    }
+}

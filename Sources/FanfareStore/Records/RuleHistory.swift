@@ -1,0 +1,133 @@
+package import FanfareCore
+package import PostgresClient
+
+/// The versions of a rule, the newest first.
+package struct RuleVersions: PostgresStatement {
+    package static let name = "rule_versions"
+    package static let sql = """
+        SELECT v.version, v.state, v.reason, v.created_at, v.checked_at, v.retired_at, v.enabled, v.definition::text
+        FROM fanfare.rule_versions AS v
+        WHERE v.rule_id = (
+            SELECT r.id FROM fanfare.rules AS r JOIN fanfare.apps AS a ON a.id = r.app_id
+            WHERE a.name = $1 AND r.name = $2 AND r.dropped_at IS NULL)
+            AND ($3::int IS NULL OR v.version < $3)
+        ORDER BY v.version DESC
+        LIMIT $4
+        """
+
+    package let id: RuleID
+    /// Older than this one only; nil for all.
+    package let before: Int32?
+    package let limit: Int64
+
+    package init(of id: RuleID, before: Int32? = nil, limit: Int64) {
+        (self.id, self.before, self.limit) = (id, before, limit)
+    }
+
+    /// One version.
+    package struct Row: Sendable {
+        package let version: Int32
+        /// `unchecked`, `active` or `refused`.
+        package let state: String
+        /// Why it is refused; nil if it is not.
+        package let reason: String?
+        package let createdAt: Timestamp
+        package let checkedAt: Timestamp?
+        package let retiredAt: Timestamp?
+        package let isEnabled: Bool
+        package let definition: String
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id.app)
+        binds.append(id.name)
+        binds.append(before)
+        binds.append(limit)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            version: try row.int32(0),
+            state: try row.string(1),
+            reason: try row.string(orNil: 2),
+            createdAt: try row.timestamp(3),
+            checkedAt: try row.timestamp(orNil: 4),
+            retiredAt: try row.timestamp(orNil: 5),
+            isEnabled: try row.bool(6),
+            definition: try row.string(7)
+        )
+    }
+}
+
+/// The versions of a rule that what it sent is counted of, the same wherever it is.
+///
+/// Old ones too: what they planned may be sent long after another took their place. How many there are bounds what is looked at.
+enum CountedVersions {
+    /// The versions as a query.
+    ///
+    /// - Parameter rule: the rule's id, as SQL.
+    /// - Returns: a query of `id` and `version`, the newest 500.
+    static func of(_ rule: String) -> String {
+        "SELECT z.id, z.version FROM fanfare.rule_versions AS z WHERE z.rule_id = \(rule) ORDER BY z.version DESC LIMIT 500"
+    }
+}
+
+/// What came of what a rule sent, by day in UTC and version.
+package struct RuleOutcomes: PostgresStatement {
+    package static let name = "rule_outcomes"
+    package static let sql = """
+        WITH pending AS MATERIALIZED (
+            SELECT p.rule_version, p.outcome, (p.at AT TIME ZONE 'UTC')::date AS day, sum(p.deliveries) AS deliveries
+            FROM fanfare.stats_pending AS p GROUP BY 1, 2, 3),
+        versions AS MATERIALIZED (
+            SELECT v.id, v.version
+            FROM fanfare.rules AS r
+            JOIN fanfare.apps AS a ON a.id = r.app_id
+            CROSS JOIN LATERAL (\(CountedVersions.of("r.id"))) AS v
+            WHERE a.name = $1 AND r.name = $2 AND r.dropped_at IS NULL)
+        SELECT s.day::text, s.version, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), sum(s.deliveries)::bigint
+        FROM (
+            SELECT v.version, x.day, x.outcome, x.deliveries FROM versions AS v
+            JOIN fanfare.stats AS x ON x.rule_version = v.id AND x.day = ANY (ARRAY(
+                SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date - n FROM generate_series(0, $3::int - 1) AS n))
+            UNION ALL
+            SELECT v.version, p.day, p.outcome, p.deliveries FROM versions AS v JOIN pending AS p ON p.rule_version = v.id
+                AND p.day > (statement_timestamp() AT TIME ZONE 'UTC')::date - $3::int) AS s
+        LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.outcome
+        GROUP BY 1, 2, 3, 4
+        ORDER BY 1 DESC, 2 DESC, 5 DESC
+        """
+
+    package let id: RuleID
+    package let days: Int32
+
+    package init(of id: RuleID, days: Int32) {
+        (self.id, self.days) = (id, days)
+    }
+
+    /// One outcome of a version on a day.
+    package struct Row: Sendable {
+        /// As `2026-11-26`.
+        package let day: String
+        package let version: Int32
+        package let outcome: String
+        package let reason: String
+        package let deliveries: Int64
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(id.app)
+        binds.append(id.name)
+        binds.append(days)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            day: try row.string(0),
+            version: try row.int32(1),
+            outcome: try row.string(2),
+            reason: try row.string(3),
+            deliveries: try row.int64(4)
+        )
+    }
+}

@@ -1,0 +1,62 @@
+package import FanfareCore
+package import PostgresClient
+
+/// When rules were put last, and how many of their pushes providers took on each of the last days; a row for each rule that there is.
+package struct RuleWeeks: PostgresStatement {
+    package static let name = "rule_weeks"
+    package static let sql = """
+        WITH pending AS MATERIALIZED (
+            SELECT p.rule_version, (p.at AT TIME ZONE 'UTC')::date AS day, sum(p.deliveries) AS deliveries
+            FROM fanfare.stats_pending AS p WHERE p.outcome = 1 GROUP BY 1, 2),
+        asked AS MATERIALIZED (
+            SELECT q.position, r.id AS rule_id
+            FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS q (app, rule, position)
+            JOIN fanfare.apps AS a ON a.name = q.app
+            JOIN fanfare.rules AS r ON r.app_id = a.id AND r.name = q.rule AND r.dropped_at IS NULL),
+        versions AS MATERIALIZED (
+            SELECT a.position, v.id FROM asked AS a CROSS JOIN LATERAL (\(CountedVersions.of("a.rule_id"))) AS v),
+        days AS MATERIALIZED (
+            SELECT (statement_timestamp() AT TIME ZONE 'UTC')::date - n AS day FROM generate_series($3::int - 1, 0, -1) AS n),
+        counted AS MATERIALIZED (
+            SELECT s.position, s.day, sum(s.deliveries) AS deliveries
+            FROM (
+                SELECT v.position, x.day, x.deliveries FROM versions AS v
+                JOIN fanfare.stats AS x ON x.rule_version = v.id AND x.outcome = 1 AND x.day = ANY (ARRAY(SELECT day FROM days))
+                UNION ALL
+                SELECT v.position, p.day, p.deliveries FROM versions AS v JOIN pending AS p ON p.rule_version = v.id) AS s
+            GROUP BY 1, 2)
+        SELECT a.position, n.created_at, ARRAY(
+            SELECT coalesce((SELECT c.deliveries FROM counted AS c WHERE c.position = a.position AND c.day = d.day), 0)::bigint
+            FROM days AS d ORDER BY d.day)
+        FROM asked AS a
+        CROSS JOIN LATERAL (
+            SELECT v.created_at FROM fanfare.rule_versions AS v WHERE v.rule_id = a.rule_id ORDER BY v.version DESC LIMIT 1) AS n
+        ORDER BY a.position
+        """
+
+    package let ids: [RuleID]
+    package let days: Int32
+
+    package init(of ids: [RuleID], days: Int32) {
+        (self.ids, self.days) = (ids, days)
+    }
+
+    /// One rule.
+    package struct Row: Sendable {
+        /// Which of those that were asked about, from 1.
+        package let position: Int64
+        package let changedAt: Timestamp
+        /// By day in UTC, today last; of the versions that its page counts too.
+        package let accepted: [Int64]
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(ids.map(\.app))
+        binds.append(ids.map(\.name))
+        binds.append(days)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(position: try row.int64(0), changedAt: try row.timestamp(1), accepted: try row.int64s(2))
+    }
+}

@@ -1,0 +1,182 @@
+package import PostgresClient
+
+/// What `fanfare.traffic` counts.
+package enum TrafficKind: String, Sendable, CaseIterable {
+    /// Codes are those of outcomes.
+    case outcome
+    /// Codes are the numbers of fates.
+    case fate
+    /// Codes are the numbers of steps.
+    case latency
+}
+
+/// How many deliveries ended in which way and why, over time.
+///
+/// What is not folded yet is counted too. Steps that are shorter than what is kept of that time leave gaps: a minute goes back six
+/// hours, ten minutes two days.
+package struct OutcomesOverTime: PostgresStatement {
+    package static let name = "outcomes_over_time"
+    package static let sql = """
+        SELECT date_bin($2::int * interval '1 second', s.since, 'epoch') AS at, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'),
+            sum(s.count)::bigint
+        FROM (
+            SELECT t.since, t.code, sum(t.count) AS count FROM fanfare.traffic AS t
+            WHERE t.what = 'outcome' AND t.since >= $1 AND \(TrafficApp.filter(3))
+            GROUP BY t.since, t.code
+            UNION ALL
+            SELECT date_bin('1 minute', t.at, 'epoch'), t.outcome, sum(t.deliveries) FROM fanfare.stats_pending AS t
+            WHERE t.at >= $1 AND \(TrafficApp.filter(3))
+            GROUP BY 1, 2
+        ) AS s
+        LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.code
+        GROUP BY 1, 2, 3
+        ORDER BY 1, 2, 3
+        """
+
+    package let since: Timestamp
+    package let stepSeconds: Int32
+    /// Nil for all.
+    package let app: String?
+
+    package init(since: Timestamp, stepSeconds: Int32, app: String?) {
+        (self.since, self.stepSeconds, self.app) = (since, stepSeconds, app)
+    }
+
+    /// One outcome for one reason in one step.
+    package struct Row: Sendable {
+        /// When the step begins.
+        package let at: Timestamp
+        package let outcome: String
+        package let reason: String
+        package let deliveries: Int64
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(since)
+        binds.append(stepSeconds)
+        binds.append(app)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            at: try row.timestamp(0),
+            outcome: try row.string(1),
+            reason: try row.string(2),
+            deliveries: try row.int64(3)
+        )
+    }
+}
+
+/// How many of what there were over time, by lane and code.
+package struct CountsOverTime: PostgresStatement {
+    package static let name = "counts_over_time"
+    package static let sql = """
+        SELECT date_bin($3::int * interval '1 second', t.since, 'epoch') AS at, t.lane, t.code, sum(t.count)::bigint
+        FROM fanfare.traffic AS t
+        WHERE t.what = $1 AND t.since >= $2 AND \(TrafficApp.filter(4))
+        GROUP BY 1, 2, 3
+        ORDER BY 1, 2, 3
+        """
+
+    package let kind: TrafficKind
+    package let since: Timestamp
+    package let stepSeconds: Int32
+    /// Nil for all; fates are of no app.
+    package let app: String?
+
+    package init(_ kind: TrafficKind, since: Timestamp, stepSeconds: Int32, app: String? = nil) {
+        (self.kind, self.since, self.stepSeconds, self.app) = (kind, since, stepSeconds, app)
+    }
+
+    /// One code in one step.
+    package struct Row: Sendable {
+        /// When the step begins.
+        package let at: Timestamp
+        package let lane: Int16
+        package let code: Int16
+        package let count: Int64
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(kind.rawValue)
+        binds.append(since)
+        binds.append(stepSeconds)
+        binds.append(app)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(at: try row.timestamp(0), lane: try row.int16(1), code: try row.int16(2), count: try row.int64(3))
+    }
+}
+
+/// What providers answered since a time, and what else deliveries came to, by target and reason.
+package struct AnswersByReason: PostgresStatement {
+    package static let name = "answers_by_reason"
+    package static let sql = """
+        SELECT a.name, t.provider, t.environment, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), s.count, s.last_at
+        FROM (
+            SELECT x.target_id, x.code, sum(x.count)::bigint AS count, max(x.last_at) AS last_at
+            FROM (
+                SELECT t.target_id, t.code, sum(t.count) AS count, max(t.since) AS last_at FROM fanfare.traffic AS t
+                WHERE t.what = 'outcome' AND t.since >= $1 AND \(TrafficApp.filter(2))
+                GROUP BY 1, 2
+                UNION ALL
+                SELECT t.target_id, t.outcome, sum(t.deliveries), max(t.at) FROM fanfare.stats_pending AS t
+                WHERE t.at >= $1 AND \(TrafficApp.filter(2))
+                GROUP BY 1, 2
+            ) AS x
+            GROUP BY 1, 2
+        ) AS s
+        JOIN fanfare.targets AS t ON t.id = s.target_id
+        JOIN fanfare.apps AS a ON a.id = t.app_id
+        LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.code
+        ORDER BY a.name, t.provider, t.environment, s.count DESC
+        """
+
+    package let since: Timestamp
+    /// Nil for all.
+    package let app: String?
+
+    package init(since: Timestamp, app: String?) {
+        (self.since, self.app) = (since, app)
+    }
+
+    /// One reason.
+    package struct Row: Sendable {
+        package let app: String
+        package let provider: String
+        package let environment: String
+        package let outcome: String
+        package let reason: String
+        package let deliveries: Int64
+        /// In the step that begins then, or a moment of the last minutes.
+        package let lastAt: Timestamp
+    }
+
+    package func bind(to binds: inout PostgresBinds) {
+        binds.append(since)
+        binds.append(app)
+    }
+
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+        Row(
+            app: try row.string(0),
+            provider: try row.string(1),
+            environment: try row.string(2),
+            outcome: try row.string(3),
+            reason: try row.string(4),
+            deliveries: try row.int64(5),
+            lastAt: try row.timestamp(6)
+        )
+    }
+}
+
+/// Of which app a row `t` is.
+private enum TrafficApp {
+    static func filter(_ number: Int) -> String {
+        """
+        ($\(number)::text IS NULL OR t.target_id = ANY (ARRAY(
+                SELECT x.id FROM fanfare.targets AS x JOIN fanfare.apps AS y ON y.id = x.app_id WHERE y.name = $\(number))))
+        """
+    }
+}
