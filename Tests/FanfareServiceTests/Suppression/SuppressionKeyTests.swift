@@ -39,7 +39,7 @@ struct SuppressionKeyTests {
     func whatIsWrongIsRefusedByBoth(fault: (members: String, place: String, reason: String), kind: String) throws {
         let connection = try TestDatabase.current.connect()
         let json = Self.json(kind, fault.members)
-        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.\(kind)_fault($1::jsonb)", json).rows[
+        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.\(kind)_error($1::jsonb)", json).rows[
             0
         ]
         let problem = try #require(try whatIsWrong(kind, json))
@@ -90,7 +90,7 @@ struct SuppressionKeyTests {
         let json = try JSONValue(parsing: Self.json(kind, members))
         let written = kind == "rule" ? try RuleDefinition(json: json).json : try CampaignDefinition(json: json).json
         #expect(written == json)
-        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.\(kind)_fault($1::jsonb)", json.text) == "t")
+        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.\(kind)_error($1::jsonb)", json.text) == "t")
     }
 
     @Test(arguments: [#""category": "marketing""#, #""quiet_hours": "off""#])

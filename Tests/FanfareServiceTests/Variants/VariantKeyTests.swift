@@ -45,7 +45,7 @@ struct VariantKeyTests {
     func whatIsWrongIsRefusedByBoth(fault: (members: String, place: String, reason: String), kind: String) throws {
         let connection = try TestDatabase.current.connect()
         let json = Self.json(kind, fault.members)
-        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.\(kind)_fault($1::jsonb)", json)
+        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.\(kind)_error($1::jsonb)", json)
         let problem = try #require(try whatIsWrong(kind, json))
         #expect(inSQL.rows[0] == [fault.place, fault.reason, problem.hint])
         #expect([problem.path, problem.reason] == [fault.place, fault.reason])
@@ -59,7 +59,7 @@ struct VariantKeyTests {
     func whatNobodyKnowsIsRefused(kind: String) throws {
         let connection = try TestDatabase.current.connect()
         let json = Self.json(kind, #""variants": [{"name": "a", "wait": 3}]"#)
-        let inSQL = try connection.query("SELECT place, reason FROM fanfare.\(kind)_fault($1::jsonb)", json).rows[0]
+        let inSQL = try connection.query("SELECT place, reason FROM fanfare.\(kind)_error($1::jsonb)", json).rows[0]
         let problem = try #require(try whatIsWrong(kind, json))
         #expect(inSQL == ["variants[0].wait", "unknown key"])
         #expect([problem.path, problem.reason] == ["variants[0].wait", "unknown key"])
@@ -78,7 +78,7 @@ struct VariantKeyTests {
         let json = try JSONValue(parsing: Self.json(kind, members))
         let written = kind == "rule" ? try RuleDefinition(json: json).json : try CampaignDefinition(json: json).json
         #expect(written == json)
-        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.\(kind)_fault($1::jsonb)", json.text) == "t")
+        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.\(kind)_error($1::jsonb)", json.text) == "t")
     }
 
     @Test(arguments: [#""variants": [{"name": "a"}]"#, #""holdout": "5%""#])
