@@ -2,14 +2,14 @@ package import FanfareCore
 internal import FanfareMetrics
 package import FanfareStore
 
-/// How long accepted pushes took since their events' emit: counted on one thread without a lock, told to the metrics now and then.
+/// Latencies of accepted pushes, from the event's emit to the provider's acceptance.
 ///
-/// Whole numbers and nothing that is counted by reference: it is done for each push.
+/// One thread counts without a lock and adds the counts to the metrics from time to time. `count` runs for every push,
+/// so it touches only integers and no reference counts.
 package struct AcceptanceTimes {
-    /// Upper bounds of all buckets but the last one, in seconds.
+    /// Upper bounds of all buckets but the last, in seconds.
     private static let seconds = PipelineMetric.emitToAccepted.bounds ?? []
 
-    /// An accepted push.
     private struct Push {
         var event: Int64
         var trace: TraceContext?
@@ -17,36 +17,38 @@ package struct AcceptanceTimes {
         var at: Microseconds
     }
 
-    /// What is counted together.
+    /// The counts of one target and lane.
     private struct Place {
         let targetID: Int16
         let lane: Lane
         let target: Target
         var counts = [Int64](repeating: 0, count: AcceptanceTimes.seconds.count + 1)
-        /// The last one of each bucket.
+        /// The latest push of each bucket, as its exemplar.
         var last = [Push?](repeating: nil, count: AcceptanceTimes.seconds.count + 1)
         var sum: Microseconds = 0
-        /// Looked up once.
+        /// The metric series, looked up once.
         var series: HistogramSeries?
     }
 
     private let bounds = AcceptanceTimes.seconds.map { Microseconds($0 * 1e6) }
-    /// Found by going through them: there are as many as targets with traffic have lanes.
+    /// Searched linearly: there is one entry for each lane of each target that has traffic.
     private var places: [Place] = []
     private var isEmpty = true
 
-    /// Counts nothing yet.
+    /// Creates empty counts.
     package init() {}
 
-    /// Counts pushes of one event that a provider took at one time; before the emit, as clocks may have it, is no time at all.
+    /// Counts pushes of one event that a provider accepted at the same time.
+    ///
+    /// A negative latency, which clock differences can produce, counts as zero.
     ///
     /// - Parameters:
-    ///   - pushes: how many.
-    ///   - event: the event, whose id and trace the metrics name as an example.
-    ///   - emit: since when they could be sent, in database time.
-    ///   - now: when they were accepted, in database time.
-    ///   - target: where they went.
-    ///   - lane: where they waited.
+    ///   - pushes: the number of pushes.
+    ///   - event: the event; the exemplar carries its id and trace.
+    ///   - emit: the time from which the event could be sent, in database time.
+    ///   - now: the time of acceptance, in database time.
+    ///   - target: the target that the pushes went to.
+    ///   - lane: the lane that the pushes were claimed from.
     package mutating func count(
         _ pushes: Int,
         of event: EventRow,
@@ -74,7 +76,7 @@ package struct AcceptanceTimes {
         return places.count - 1
     }
 
-    /// Adds to the metrics what was counted since the last time.
+    /// Adds the counts since the last call to the metrics.
     package mutating func tell(_ counters: PipelineCounters) {
         guard !isEmpty else { return }
         for index in places.indices where places[index].counts.contains(where: { $0 > 0 }) {

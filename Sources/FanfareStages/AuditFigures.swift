@@ -3,22 +3,23 @@ internal import FanfareMetrics
 package import PostgresClient
 internal import Threading
 
-/// How many of what should not be an audit found.
+/// The number of findings of one audit check.
 package struct AuditFigure: Equatable, Sendable {
     package let found: Int64
-    /// Since when the oldest waits, by database time.
+    /// The time since which the oldest finding has been waiting, in database time; nil if the check has no times.
     package let oldest: Timestamp?
 
-    /// What a check found.
+    /// Creates a figure.
     package init(found: Int64, oldest: Timestamp?) {
         (self.found, self.oldest) = (found, oldest)
     }
 }
 
-/// What the audit last found, while this daemon does it.
+/// The results of the last audit, while this daemon is the one that audits.
 ///
-/// Kept here and not read back from its gauges: a figure has a time beside it, and there is none where another daemon audits.
-/// Its gauges go with it, so that what was found long ago is not shown beside what the other one finds now.
+/// They are stored here instead of being read back from their gauges for two reasons: a gauge has no room for the time
+/// of the oldest finding, and when another daemon takes over the audit, the gauges are removed, so that an old value of
+/// this daemon is not reported next to the current value of the other.
 package final class AuditFigures: Sendable {
     private struct Entry {
         let gauge: Gauge
@@ -28,17 +29,17 @@ package final class AuditFigures: Sendable {
     private let metrics: any MetricsFactory
     private let entries = Locked<[String: Entry]>([:])
 
-    /// Nothing was found yet.
+    /// Creates an empty set of figures.
     ///
-    /// - Parameter metrics: what its gauges are made by.
+    /// - Parameter metrics: the factory of the gauges.
     package init(_ metrics: any MetricsFactory) {
         self.metrics = metrics
     }
 
-    /// The figures by check; empty unless this daemon audits.
+    /// The figures by check name; empty unless this daemon audits.
     package var figures: [String: AuditFigure] { entries.withLock { $0.mapValues(\.figure) } }
 
-    /// Notes what a check found.
+    /// Stores the result of a check and sets its gauge.
     package func found(_ figure: AuditFigure, by check: String) {
         entries.withLock { [metrics] entries in
             let label = PipelineMetric.auditFindings.rawValue
@@ -50,7 +51,7 @@ package final class AuditFigures: Sendable {
         }
     }
 
-    /// Forgets all figures: another daemon may know better.
+    /// Removes all figures and gauges when another daemon takes over the audit.
     package func clear() {
         entries.withLock { entries in
             for entry in entries.values { entry.gauge.destroy() }

@@ -3,10 +3,11 @@ package import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// The cancellations that came since this daemon began, and how often that changed.
+/// The cancellations committed since this daemon started, with a version number that grows with each change.
 ///
-/// For batches that are prepared already: what was cancelled before is seen when their events are fetched
-/// (``EventRow/isCancelled``), or when a lone one is planned. None is kept for longer than the database keeps it.
+/// The index covers batches that are already prepared. Earlier cancellations are found when the events of a batch are
+/// fetched (``EventRow/isCancelled``), or when an event of a single delivery is planned. An entry is kept as long as
+/// its row in the database.
 package final class CancelIndex: Sendable {
     private static let patience = Int64(Forgetting.factDays) * 24 * Micros.hour
 
@@ -19,19 +20,19 @@ package final class CancelIndex: Sendable {
         var version = 0
         var events: [Int64: Timestamp] = [:]
         var keys: [TypeAndKey: CancelFact] = [:]
-        /// When the oldest were last dropped, by the newest cancellation's time.
+        /// When expired entries were last removed, in the time of the newest cancellation.
         var tidiedAt = Timestamp.minusInfinity
     }
 
     private let state = Locked(State())
 
-    /// Grows whenever something was cancelled.
+    /// A number that grows with every new cancellation.
     package var version: Int { state.withLock { $0.version } }
 
-    /// How many are known.
+    /// The number of known cancellations.
     package var count: Int { state.withLock { $0.events.count + $0.keys.count } }
 
-    /// Takes in facts; known ones change nothing.
+    /// Adds cancellations; known ones change nothing.
     package func add(_ facts: [CancelFact]) {
         guard let newest = facts.map(\.createdAt).max() else { return }
         state.withLock { state in
@@ -57,7 +58,7 @@ package final class CancelIndex: Sendable {
         }
     }
 
-    /// Whether an event is cancelled, by its id or by a cancellation of its key that came after it.
+    /// Whether an event is cancelled, by its id or by a later cancellation of its key.
     package func contains(_ event: EventRow) -> Bool {
         state.withLock { state in
             if state.events[event.id] != nil { return true }

@@ -2,7 +2,7 @@ internal import FanfareCore
 internal import PostgresClient
 internal import Threading
 
-/// What this daemon leads, and what it tells `fanfare status` about itself with every renewal of its lease.
+/// This daemon's leader roles and the status that it stores for `fanfare status` with each lease renewal.
 package final class DaemonState: Sendable {
     private struct State {
         var leads: Set<LeaderRole> = []
@@ -14,17 +14,17 @@ package final class DaemonState: Sendable {
 
     private let state = Locked(State())
 
-    /// The tasks that only one daemon does, and this one has.
+    /// The leader roles that this daemon holds, sorted by name.
     package var leads: [String] { state.withLock { $0.leads.map(\.rawValue).sorted() } }
 
-    /// Notes that a task was taken or lost.
+    /// Records that a leader role was acquired or lost.
     package func lead(_ role: LeaderRole, _ isLeader: Bool) {
         state.withLock { state in
             if isLeader { state.leads.insert(role) } else { state.leads.remove(role) }
         }
     }
 
-    /// Notes whether LISTEN is known to work.
+    /// Records whether LISTEN is known to work.
     package func listening(_ isListening: Bool) {
         state.withLock { state in
             state.isListening = isListening
@@ -32,35 +32,38 @@ package final class DaemonState: Sendable {
         }
     }
 
-    /// When LISTEN was last proved to work, in seconds since 1970; nil if it never was.
+    /// The last time LISTEN was confirmed to work, in seconds since 1970; nil if it never was.
     package var listenProvedAt: Double? { state.withLock { $0.listenProvedAt } }
 
     /// Whether LISTEN is known to work.
     package var isListening: Bool { state.withLock { $0.isListening } }
 
-    /// Notes a provider's breaker.
+    /// Records the state of a provider's breaker.
     package func breaker(_ name: String, _ report: BreakerReport) {
         state.withLock { $0.breakers[name] = report }
     }
 
-    /// Notes for which apps and providers there are devices and no credentials here.
+    /// Records the apps and providers that have devices but no credentials on this daemon.
     ///
-    /// - Parameter names: such as `shop/apns`; of more than a thousand the first are told.
+    /// - Parameter names: names such as `shop/apns`; only the first 1,000 are reported.
     package func unserved(_ names: [String]) {
         state.withLock { $0.unserved = Array(names.prefix(1000)) }
     }
 
-    /// The breakers that are not closed, by name.
+    /// The names of the breakers that are open, sorted.
     package var openBreakers: [String] {
         state.withLock { $0.breakers.filter(\.value.isOpen).keys.sorted() }
     }
 
-    /// Forgets the breaker of senders that are gone.
+    /// Removes the breaker of a sender that no longer exists.
     package func forgetBreaker(_ name: String) {
         state.withLock { $0.breakers[name] = nil }
     }
 
-    /// The report as JSON: counts since the start, LISTEN, breakers, what has no credentials, fuses, and what the audit found where this daemon does it.
+    /// Returns the status as JSON.
+    ///
+    /// It has counts since the start, LISTEN, breakers, apps without credentials and fuses, and the audit's findings if
+    /// this daemon audits.
     package func report(_ context: StageContext) -> String {
         let counts = context.counters.snapshot
         let state = state.withLock { $0 }

@@ -5,33 +5,33 @@ package import Logging
 package import PostgresClient
 internal import Threading
 
-/// Says for all stages that the database is away: when that begins, now and then while it lasts, and when it is over.
+/// Logs database outages for all stages: the start, reminders while it lasts, and the end.
 ///
-/// Each stage tries again by itself, all of them together several times a second. A line for each try would bury the rest
-/// of the log, and none would say that it is over.
+/// Each stage retries on its own, which amounts to several attempts a second. One line per attempt would flood the log,
+/// and no stage alone can tell that the outage is over.
 package final class DatabaseOutage: Sendable {
-    /// How long nothing more is said of trouble that was told of.
+    /// The minimum time between two lines about the same kind of trouble.
     package static let silence = 30 * Micros.second
 
     private enum Trouble {
-        /// There is no session to be had.
+        /// No session can be opened.
         case unreachable
-        /// There is one, with a server that takes no writes.
+        /// A session opened, but the server accepts no writes.
         case readOnly
-        /// There is one, with a database that is not ours to send from.
+        /// A session opened, but this daemon must not send from the database.
         case refused
     }
 
     private struct State {
         /// When the first stage failed.
         var since: Microseconds = 0
-        /// Who failed and has not worked since; empty while all is well.
+        /// The stages that failed and have not succeeded since; empty if there is no outage.
         var failing: Set<String> = []
-        /// When each trouble of this outage was last told of.
+        /// When each kind of trouble was last logged in this outage.
         var toldAt: [Trouble: Microseconds] = [:]
     }
 
-    /// What is to be told of an outage that goes on.
+    /// The content of a log line about an outage.
     private struct News {
         let isFirst: Bool
         let lasted: Microseconds
@@ -42,22 +42,22 @@ package final class DatabaseOutage: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Microseconds
 
-    /// Makes one that knows of no outage.
+    /// Creates an instance without an outage.
     ///
     /// - Parameters:
-    ///   - logger: told of outages.
+    ///   - logger: receives the lines about outages.
     ///   - now: a steady clock.
     package init(logger: Logger, now: @escaping @Sendable () -> Microseconds = { Clocks.steady }) {
         self.logger = logger
         self.now = now
     }
 
-    /// A stage found its session lost, or got none.
+    /// Records that a stage lost its session or could not open one, and logs it if a line is due.
     ///
     /// - Parameters:
-    ///   - stage: which.
-    ///   - error: why (``PostgresError/isOutage``).
-    ///   - wait: until it tries again.
+    ///   - stage: the stage's name.
+    ///   - error: the cause, an error with ``PostgresError/isOutage``.
+    ///   - wait: the time until the stage's next attempt, in microseconds.
     package func failed(_ stage: String, with error: PostgresError, retryIn wait: Microseconds) {
         let now = now()
         let trouble: Trouble =
@@ -90,9 +90,10 @@ package final class DatabaseOutage: Sendable {
         }
     }
 
-    /// A stage's session answers.
+    /// Records that a stage's session works, and logs the end of the outage if it was the last one failing.
     ///
-    /// The outage is over when all stages that failed say so: one session may be had while others are refused.
+    /// The outage ends only when every stage that failed has succeeded, because the server may admit one session and
+    /// reject others.
     package func works(_ stage: String) {
         let lasted = state.withLock { state -> Microseconds? in
             guard !state.failing.isEmpty, state.failing.remove(stage) != nil, state.failing.isEmpty else { return nil }
@@ -105,7 +106,7 @@ package final class DatabaseOutage: Sendable {
         )
     }
 
-    /// A stage has ended, and will not say any more whether its session answers.
+    /// Removes a stage that has ended and will not report again.
     package func left(_ stage: String) {
         state.withLock { state in
             _ = state.failing.remove(stage)
@@ -114,11 +115,12 @@ package final class DatabaseOutage: Sendable {
 }
 
 extension PostgresError {
-    /// Whether it says that a session is lost or not to be had, rather than that something is wrong with a statement.
+    /// Whether the error means that a session is lost or cannot be opened, rather than that a statement failed.
     ///
-    /// So do a refused connection, whatever the reason (starting up, 57P03; no room, 53300; the password), one that was lost,
-    /// ended by the server (57P01) or given up for its silence, one to a server that takes no writes, where another may
-    /// lead to the primary, and one to a database that is not ours to work on.
+    /// This includes a rejected connection for any reason (starting up, 57P03; too many connections, 53300; the
+    /// password); a connection that was lost, terminated by the server (57P01) or abandoned after a timeout; a server
+    /// that accepts no writes, because the next attempt may reach the primary; and a database that this daemon must not
+    /// work on.
     package var isOutage: Bool {
         if isConnectionLost || isReadOnly || code == .wrongDatabase { return true }
         guard let sqlState else { return code == .cancelled || code == .invalidOptions }

@@ -3,42 +3,43 @@ package import Logging
 package import PostgresClient
 internal import Threading
 
-/// How each stage's session is opened, and which are open.
+/// How each stage opens its database session, and the sessions that are open.
 ///
-/// A peer may be silent while TCP notices nothing, since a proxy in between still acknowledges. A session finds that out by
-/// itself only after a statement has had all its time. So statements are parted by the time they may take: the control
-/// session's are trivial and frequent, and when one of them gets no answer, no other session waits any longer. While it has
-/// answers it asks whether the server is at work for whoever waits long (``LinkWatch``).
+/// A peer can be dead without TCP noticing, because a proxy in between still acknowledges packets. A session alone
+/// notices only when a statement has used up its whole timeout. Statements are therefore grouped into sessions by how
+/// long they may take. The control session's statements are trivial and frequent: when one of them times out, all other
+/// sessions are abandoned too. While the server answers them, the control session asks the server whether it is working
+/// for the sessions that have waited long (``LinkWatch``).
 package struct DatabaseSessions: Sendable {
-    /// Options without session settings; the password file, if any, is read on every connect.
+    /// Connection options without session settings; the password file, if any, is read on every connect.
     package let base: PostgresOptions
-    /// Which database stages may work on.
+    /// The database that stages may work on.
     package var place = InstallationCheck.anywhere
     /// The sessions that are open now.
     package let open = OpenSessions()
-    /// How long a trivial statement's answer may take: the lease, cancellations, foreign channels.
+    /// The response timeout of trivial statements: lease, cancellations, foreign channels.
     package var trivialPatience = Duration.seconds(10)
-    /// After how long the control session asks whether the server is at work for a session that waits.
+    /// How long a session waits before the control session asks whether the server works for it.
     package var linkPatience = LinkWatch.patience
 
     private static let namePrefix = "fanfare "
 
-    /// Says how to connect.
+    /// Creates the connection settings.
     package init(base: PostgresOptions, place: InstallationCheck = .anywhere) {
         (self.base, self.place) = (base, place)
     }
 
-    /// Whose session some of these options are for.
+    /// Returns the name of the stage that the options belong to.
     package static func stage(of options: PostgresOptions) -> String {
         String(options.applicationName.dropFirst(namePrefix.count))
     }
 
-    /// Makes sure that a session leads where we may work.
+    /// Verifies that a session leads to the database that this daemon may work on.
     ///
     /// - Parameters:
     ///   - connection: the session.
-    ///   - logger: told where ids skip ahead, and where an old primary takes writes too.
-    /// - Throws: ``PostgresError`` with the code `wrongDatabase`, saying what to mend; what the server says.
+    ///   - logger: receives a line if ids skip ahead, or if an old primary also accepts writes.
+    /// - Throws: ``PostgresError`` with the code `wrongDatabase` and a hint; errors of the server.
     package func verify(_ connection: PostgresConnection, logger: Logger) throws(PostgresError) {
         if let split = base.timelines?.news() {
             logger.error(
@@ -52,24 +53,25 @@ package struct DatabaseSessions: Sendable {
         )
     }
 
-    /// For the statements of the queues: prepared, generic plans, index nested loops.
+    /// Options for statements on the queues: prepared statements, generic plans, index nested loops.
     package func queue(_ stage: String) -> PostgresOptions { options(stage, .queue, Self.patience) }
 
-    /// Like ``queue(_:)``, for statements of which none takes long: they go by keys, and for a bounded number of batches.
+    /// Like ``queue(_:)``, for short statements: they use keys and touch a bounded number of batches.
     package func promptQueue(_ stage: String) -> PostgresOptions {
         options(stage, Self.prompt(.queue), Self.promptPatience)
     }
 
-    /// Like ``queue(_:)``, for the planner: a commit does not wait for the disk, which a push would wait for twice.
+    /// Like ``queue(_:)``, for the planner: a commit does not wait for the WAL flush, which would delay each push twice.
     ///
-    /// Safe, since the log is written in order: whatever outcome is on the disk, the plan and the claim before it are too.
-    /// A server that crashes forgets at most plans and claims of deliveries that are not recorded, which W bounds; they are made
-    /// again, with the same ids at the provider. Who needs more says so: ``FlushCommit``.
+    /// This is safe because WAL is written in order: if an outcome is on disk, so are the plan and the claim before it.
+    /// A server crash loses at most plans and claims of deliveries without a recorded outcome, which the in-flight
+    /// budget bounds. They are repeated with the same ids at the provider. A transaction that needs more uses
+    /// ``FlushCommit``.
     package func planning(_ stage: String) -> PostgresOptions {
         options(stage, Self.probed(Self.unflushed(.queue)), Self.patience)
     }
 
-    /// Like ``queue(_:)``, for who waits in a transaction for what another session is asked.
+    /// Like ``queue(_:)``, for a transaction that stays open while another session runs an author's query.
     package func asking(_ stage: String) -> PostgresOptions {
         let settings = SessionSettings.queue
             .setting("statement_timeout", to: "10s")
@@ -77,23 +79,23 @@ package struct DatabaseSessions: Sendable {
         return options(stage, settings, Self.promptPatience)
     }
 
-    /// Like ``promptQueue(_:)``, for claiming: commits wait for the disk as little as those of ``planning(_:)``.
+    /// Like ``promptQueue(_:)``, for claims: as with ``planning(_:)``, commits do not wait for the WAL flush.
     package func unflushedPromptQueue(_ stage: String) -> PostgresOptions {
         options(stage, Self.unflushed(Self.prompt(.queue)), Self.promptPatience)
     }
 
-    /// For slices of large audiences: the normal planner.
+    /// Options for slices of large audiences: PostgreSQL's default planner settings.
     package func slices(_ stage: String) -> PostgresOptions { options(stage, .slices, Self.patience) }
 
-    /// For `badge_sql`, which is timed apart (``BadgeReader/patience``) and must not hold up pushes.
+    /// Options for `badge_sql`, which has its own timeout (``BadgeReader/patience``) and must not delay pushes.
     package func badges() -> PostgresOptions { queries("badges") }
 
-    /// For queries that authors of rules wrote, each of which is timed.
+    /// Options for queries in rules, each of which has its own timeout.
     package func queries(_ name: String) -> PostgresOptions { options(name, .slices, trivialPatience) }
 
-    /// For campaigns' queries, each of which is timed by its own: what a database sets for its users counts, but for time-outs.
+    /// Options for campaigns' queries: settings of the database and its roles apply, except for timeouts.
     ///
-    /// - Parameter patience: what a query may take, in microseconds.
+    /// - Parameter patience: the query's timeout, in microseconds.
     /// - Returns: the options.
     package func campaignQueries(within patience: Int64) -> PostgresOptions {
         let settings = SessionSettings.plain
@@ -102,17 +104,17 @@ package struct DatabaseSessions: Sendable {
         return options("campaign-query", settings, .microseconds(patience) + trivialPatience)
     }
 
-    /// For what campaigns' queries give: a transaction that waits for them in between.
+    /// Options for storing the rows of a campaign's query: the transaction idles while the query runs.
     package func storing(_ stage: String) -> PostgresOptions {
         options(stage, SessionSettings.slices.setting("idle_in_transaction_session_timeout", to: "1min"), Self.patience)
     }
 
-    /// For foreign channels and the lease: statements that take no time, on sessions that hold locks.
+    /// Options for foreign channels and the lease: trivial statements on sessions that hold locks.
     package func control(_ stage: String) -> PostgresOptions {
         options(stage, Self.probed(.slices).setting("statement_timeout", to: "9s"), trivialPatience)
     }
 
-    /// Above the settings' `statement_timeout`, 30 s.
+    /// Longer than the settings' `statement_timeout` of 30 s.
     private static let patience = Duration.seconds(35)
     private static let promptPatience = Duration.seconds(13)
 
@@ -120,8 +122,8 @@ package struct DatabaseSessions: Sendable {
         settings.setting("statement_timeout", to: "12s")
     }
 
-    /// For sessions that hold locks: the server probes a silent peer after 10 s, not after hours, since a host without power
-    /// must not keep its own.
+    /// Adds keepalives for sessions that hold locks: the server probes a silent peer after 10 s instead of hours, so
+    /// that a host that lost power does not keep its locks.
     private static func probed(_ settings: SessionSettings) -> SessionSettings {
         settings
             .setting("tcp_keepalives_idle", to: "10")

@@ -5,18 +5,18 @@ package import FanfareStore
 internal import Logging
 package import PostgresClient
 
-/// Keeps this daemon's prune fuses the same as the database's, which all daemons share.
+/// Synchronizes this daemon's prune fuses with the database, which all daemons share.
 package struct FuseSync {
     private let context: StageContext
 
-    /// Keeps a daemon's fuses.
+    /// Creates the synchronization.
     ///
-    /// - Parameter context: whose.
+    /// - Parameter context: the context that holds the fuses.
     package init(context: StageContext) {
         self.context = context
     }
 
-    /// Stores the fuses that blew here, then takes over what is stored.
+    /// Stores the fuses that blew here, then applies the stored ones and logs changes.
     package func synchronize(on connection: PostgresConnection) throws(PostgresError) {
         for (key, strength) in context.fuses.unstored {
             _ = try connection.runReturningCount(BlowFuse(key: key, strength: strength))
@@ -34,7 +34,7 @@ package struct FuseSync {
         }
     }
 
-    /// Judges the answers that all daemons got together.
+    /// Updates the fuses from the answers to all daemons, then synchronizes.
     package func judge(on connection: PostgresConnection) throws(PostgresError) {
         context.fuses.observe(try connection.answers(of: nil))
         try synchronize(on: connection)
@@ -46,11 +46,11 @@ package struct FuseSync {
 }
 
 extension PostgresConnection {
-    /// What all daemons were answered lately, by whom.
+    /// Returns the recent answers to all daemons.
     ///
-    /// - Parameter apps: about whose devices; nil for all.
-    /// - Returns: the sums by provider.
-    /// - Throws: what the server says.
+    /// - Parameter apps: the apps to include; nil for all.
+    /// - Returns: the sums by provider, app and environment.
+    /// - Throws: errors of the server.
     package func answers(of apps: Set<String>?) throws(PostgresError) -> [AnswerSource: PruneCounts] {
         var sums: [AnswerSource: PruneCounts] = [:]
         for row in try run(RecentAnswers(apps: apps)) { sums[row.source] = row.counts }

@@ -1,9 +1,10 @@
 package import FanfareStore
 internal import Threading
 
-/// The gates as this daemon last saw them, and how often that changed.
+/// The gates as this daemon last read them, with a version number that grows with each change.
 ///
-/// It tells whose batches to claim, and which are to be given back; whether a batch may be claimed the claim itself looks.
+/// The snapshot selects the gates to claim behind and the batches to give back. Whether a batch may be claimed is
+/// decided by the claim statement itself.
 package final class GateSnapshot: Sendable {
     private struct State {
         var version = 0
@@ -17,33 +18,33 @@ package final class GateSnapshot: Sendable {
 
     package init() {}
 
-    /// Grows whenever a gate came, went, opened or closed.
+    /// A number that grows whenever a gate is added, removed, opened or closed.
     package var version: Int { state.withLock { $0.version } }
 
-    /// Those that batches may be claimed behind, but for those that nothing waits behind.
+    /// The open gates that have batches waiting behind them.
     package var open: [Gate] { state.withLock { $0.open } }
 
-    /// Those behind which everything ends.
+    /// The gates that are aborting: their batches are ended.
     package var aborting: [Gate] { state.withLock { $0.aborting } }
 
-    /// Whether one of those that are open has a rate.
+    /// Whether an open gate has a rate.
     package var arePaced: Bool { state.withLock { $0.arePaced } }
 
-    /// Whether none is known.
+    /// Whether no gate is known.
     package var isEmpty: Bool { state.withLock { $0.gates.isEmpty } }
 
-    /// Whether a batch behind a gate is not to be sent; one that is not known is closed.
+    /// Returns whether batches behind a gate must not be sent; an unknown gate counts as closed.
     ///
-    /// - Parameter gate: its id; 0 for none, which is always open.
-    /// - Returns: true if it is to be given back.
+    /// - Parameter gate: the gate's id; 0 for no gate, which is always open.
+    /// - Returns: true if such a batch must be given back.
     package func isClosed(_ gate: Int32) -> Bool {
         gate != 0 && state.withLock { $0.gates[gate]?.isOpen != true }
     }
 
-    /// Takes over what the database says.
+    /// Replaces the gates with those read from the database.
     ///
-    /// - Parameter gates: those that are not done.
-    /// - Returns: whether anything is different.
+    /// - Parameter gates: the gates that are not done.
+    /// - Returns: whether anything changed.
     package func replace(_ gates: [Gate]) -> Bool {
         state.withLock { state in
             let fresh = Dictionary(gates.map { ($0.id, $0) }) { first, _ in first }

@@ -1,29 +1,29 @@
 package import FanfareCore
 internal import Threading
 
-/// Who shares a half of W: one app's use of one provider.
+/// An app and provider, which share the in-flight budget with other apps and providers.
 package struct ProviderKey: Hashable, Sendable {
     package let app: String
     package let provider: String
 
-    /// Names an app's provider.
+    /// Creates a key.
     package init(app: String, provider: String) {
         (self.app, self.provider) = (app, provider)
     }
 }
 
-/// Who holds a part of W.
+/// A holder of slots in the in-flight budget: one lane of an app's provider.
 package struct BudgetShare: Hashable, Sendable {
     package let key: ProviderKey
     package let lane: Lane
 
-    /// Names a lane of an app's provider.
+    /// Creates a share.
     package init(key: ProviderKey, lane: Lane) {
         (self.key, self.lane) = (key, lane)
     }
 }
 
-/// W, and who waits for a part of it.
+/// The in-flight budget and the waiters for free slots.
 package final class InFlightBudget: Sendable {
     private let budget: Locked<UnrecordedBudget<ProviderKey>>
     private let waiting = Locked<[String: @Sendable () -> Void]>([:])
@@ -32,17 +32,17 @@ package final class InFlightBudget: Sendable {
         budget = Locked(UnrecordedBudget(capacity: capacity))
     }
 
-    /// Takes up to `wanted` slots.
+    /// Takes up to `wanted` slots and returns how many were granted.
     package func acquire(_ wanted: Int, for key: ProviderKey, lane: Lane) -> Int {
         budget.withLock { $0.acquire(wanted, for: key, lane: lane) }
     }
 
     /// Takes slots for a whole batch, or none.
     ///
-    /// A batch that is larger than all its provider may have takes what there is as soon as nothing else of that provider
-    /// holds any: it could never go otherwise.
+    /// A batch larger than its provider's limit takes all slots that are free as soon as its provider holds no others;
+    /// otherwise it could never be sent.
     ///
-    /// - Returns: how many were taken; nil if the batch has to wait.
+    /// - Returns: the number of slots taken; nil if the batch has to wait.
     package func acquireWhole(_ count: Int, for share: BudgetShare) -> Int? {
         budget.withLock { budget in
             let taken = budget.acquire(count, for: share.key, lane: share.lane)
@@ -56,12 +56,12 @@ package final class InFlightBudget: Sendable {
         }
     }
 
-    /// Says whether a provider has work in a lane.
+    /// Records whether a provider has work in a lane.
     package func setWork(_ hasWork: Bool, for key: ProviderKey, lane: Lane) {
         budget.withLock { $0.setWork(hasWork, for: key, lane: lane) }
     }
 
-    /// Gives slots back and wakes who waits for some.
+    /// Releases slots and wakes all waiters.
     package func release(_ slots: [BudgetShare: Int]) {
         guard !slots.isEmpty else { return }
         budget.withLock { budget in
@@ -77,12 +77,12 @@ package final class InFlightBudget: Sendable {
     /// Runs a closure at the next release.
     ///
     /// - Parameters:
-    ///   - waiter: who waits; looks again and again, and has one closure at a time, the last.
-    ///   - wake: what wakes it.
+    ///   - waiter: the name of the waiter; a later closure for the same name replaces the earlier one.
+    ///   - wake: the closure.
     package func whenReleased(for waiter: String, _ wake: @escaping @Sendable () -> Void) {
         waiting.withLock { $0[waiter] = wake }
     }
 
-    /// Half of W: a quarter of it answered makes a checkpoint due.
+    /// Half of the budget; when a quarter of this number is answered, a checkpoint is due.
     package var checkpointShare: Int { budget.withLock { $0.capacity / 2 } }
 }

@@ -2,20 +2,23 @@ package import FanfareProviders
 package import FanfareStore
 package import PostgresClient
 
-/// Which database a daemon may work on: looked at in every session when it begins, and by the control session as long as it
-/// lasts, since an address can come to lead to a copy, and a database can be restored or upgraded under a running daemon.
+/// The database that a daemon may work on.
+///
+/// Every session is checked when it opens, and the control session repeatedly: an address can start to lead to a copy,
+/// and a database can be restored or upgraded under a running daemon.
 package enum InstallationCheck {
-    /// Any, as for single stages in tests.
+    /// Any database, for tests of single stages.
     case anywhere
-    /// The one that the installation of this name adopted; nil if it has none.
+    /// A database adopted by the installation of this name; nil for one without a name.
     case installation(String?)
 
-    /// Looks where a session leads, and has ids skip ahead if its server is no longer the one that gave the last.
+    /// Verifies the database of a session, and advances the id sequences if the server is on a new timeline.
     ///
-    /// A server that takes no writes passes: it says so itself, and where to connect instead (``PostgresError/isReadOnly``).
+    /// A server that accepts no writes passes: its own error says so and where to connect
+    /// (``PostgresError/isReadOnly``).
     ///
     /// - Returns: whether ids skipped ahead.
-    /// - Throws: ``PostgresError`` with the code `wrongDatabase`; what the server says.
+    /// - Throws: ``PostgresError`` with the code `wrongDatabase`; errors of the server.
     package func verify(_ connection: PostgresConnection) throws(PostgresError) -> Bool {
         guard case .installation(let name) = self else { return false }
         let installation = try Self.read(on: connection)
@@ -32,7 +35,7 @@ package enum InstallationCheck {
         do throws(PostgresError) {
             if let installation = try connection.run(ReadInstallation()).first { return installation }
         } catch {
-            // No table or no schema: it may be in the middle of being restored.
+            // Without the table or the schema, the database may be in the middle of a restore.
             guard error.sqlState == "42P01" || error.sqlState == "3F000" else { throw error }
         }
         throw PostgresError(
@@ -44,10 +47,10 @@ package enum InstallationCheck {
 }
 
 extension Installation {
-    /// Refuses a database that is not the one this daemon was made for.
+    /// Throws if the daemon must not work on this database.
     ///
-    /// - Parameter expected: the configuration's `installation`; nil checks no name.
-    /// - Throws: what the database says.
+    /// - Parameter expected: the configuration's `installation`; nil for a database adopted without a name.
+    /// - Throws: ``DaemonError`` with the reason.
     package func check(name expected: String?) throws(DaemonError) {
         if isReplica {
             throw DaemonError(.configuration, "this database is a replica", hint: "Connect to its primary.")

@@ -3,7 +3,7 @@ package import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// The daemon's lease, as all stages see it.
+/// The daemon's lease, shared by all stages.
 package final class LeaseState: Sendable {
     private struct State {
         var owner: Int32?
@@ -18,16 +18,16 @@ package final class LeaseState: Sendable {
 
     private let state = Locked(State())
 
-    /// The current owner number; nil while there is no lease.
+    /// The current owner number; nil without a lease.
     package var owner: Int32? { state.withLock { $0.owner } }
 
-    /// The time by the database's clock, in microseconds since 1970.
+    /// The database's current time, in microseconds since 1970.
     package var databaseNow: Microseconds { state.withLock { $0.databaseClock.now(steady: Clocks.steady) } }
 
-    /// The last time that the database's clock was set while this daemon was at work.
+    /// The last step of the database's clock since this daemon started; nil if there was none.
     package var clockStep: DatabaseClock.Step? { state.withLock { $0.databaseClock.lastStep } }
 
-    /// Until when (steady clock) batches of an owner are ours to send; in the past if they are not.
+    /// Returns until when (steady clock) this daemon may submit an owner's batches; a past time if it may not.
     package func submitsUntil(owner: Int32) -> Microseconds {
         state.withLock { state in
             guard state.owner == owner || state.owner == nil else { return 0 }
@@ -35,7 +35,9 @@ package final class LeaseState: Sendable {
         }
     }
 
-    /// Until when they may be sent as far as cancellations are known; comes again where only those must be looked at.
+    /// Returns until when an owner's batches may be submitted with the cancellations known now.
+    ///
+    /// Reading the cancellations again extends it, up to ``submitsUntil(owner:)``.
     package func startsUntil(owner: Int32) -> Microseconds {
         state.withLock { state in
             guard state.owner == owner || state.owner == nil else { return 0 }
@@ -43,12 +45,12 @@ package final class LeaseState: Sendable {
         }
     }
 
-    /// The cancellations were looked at.
+    /// Records that the cancellations were read.
     package func cancelsRead(startedAt: Microseconds) {
         state.withLock { $0.guardian.cancelsRead(startedAt: startedAt) }
     }
 
-    /// A control connection was made: a new owner, a new guard.
+    /// Starts a lease under a new owner number, after a control connection was opened.
     package func begin(owner: Int32, startedAt: Microseconds, databaseNow: Microseconds) {
         let answered = Clocks.steady
         state.withLock { state in
@@ -58,25 +60,26 @@ package final class LeaseState: Sendable {
         }
     }
 
-    /// The lease was renewed.
+    /// Records a renewal of the lease.
     package func renewed(startedAt: Microseconds, databaseNow: Microseconds) {
         let answered = Clocks.steady
         state.withLock { $0.granted(startedAt: startedAt, databaseNow: databaseNow, answered: answered) }
     }
 
-    /// A statement said when it claimed batches: the database's clock may have been set since the lease was renewed, and what is
-    /// claimed must not go by the old time.
+    /// Updates the database's time from the time at which batches were claimed.
+    ///
+    /// The database's clock may have stepped since the last renewal, and the claimed batches must not use the old time.
     ///
     /// - Parameters:
-    ///   - batches: what was claimed.
-    ///   - asked: our steady clock right before.
+    ///   - batches: the claimed batches.
+    ///   - asked: the steady time right before the claim statement.
     package func claimed(_ batches: [ClaimedBatch], asked: Microseconds) {
         guard let databaseNow = batches.first?.claimedAt.microseconds else { return }
         let answered = Clocks.steady
         state.withLock { $0.databaseClock.read(databaseNow, asked: asked, answered: answered) }
     }
 
-    /// The control connection was lost: nothing more is claimed, and nothing submitted from a second later.
+    /// Ends the lease after the control connection was lost: claims stop at once, submissions within one second.
     package func lost() {
         state.withLock { state in
             state.owner = nil

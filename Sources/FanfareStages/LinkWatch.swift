@@ -1,21 +1,23 @@
 internal import PostgresClient
 
-/// Tells a long statement from a dead link: who waits for an answer while the server is not at work for it waits in vain.
+/// Tells a long statement from a dead connection: a session whose backend is idle on the server waits for a lost answer.
 package struct LinkWatch {
-    /// After how long somebody is asked about.
+    /// How long a session waits before the server is asked about it.
     package static let patience = Duration.seconds(5)
 
     private var suspects: Set<OpenSessions.Waiting> = []
 
-    /// Suspects nobody yet.
+    /// Creates a watch without suspects.
     package init() {}
 
-    /// Takes a look in.
+    /// Returns the sessions that wait for an answer that will not come.
+    ///
+    /// A session is reported at the second check in a row, because after the first one its answer may be on the way.
     ///
     /// - Parameters:
-    ///   - waiting: who has waited long.
-    ///   - atWork: for whom the server is at work.
-    /// - Returns: who waits in vain. Not at the first look: the answer may be on its way.
+    ///   - waiting: the sessions that have waited long.
+    ///   - atWork: the process ids of the backends that are active on the server.
+    /// - Returns: the sessions to abandon.
     package mutating func check(_ waiting: [OpenSessions.Waiting], atWork: Set<Int32>) -> [OpenSessions.Waiting] {
         let idle = waiting.filter { !atWork.contains($0.backendPID) }
         defer { suspects = Set(idle) }

@@ -2,12 +2,12 @@ package import FanfareLogging
 package import Logging
 
 extension Logger.Metadata {
-    /// What a log line about one event says.
+    /// Returns the log metadata of a line about one event.
     ///
     /// - Parameters:
-    ///   - eventID: the event.
+    ///   - eventID: the event's id.
     ///   - traceID: the id of its trace; nil if it has none.
-    ///   - more: what it says beside; wins over these.
+    ///   - more: further metadata; overrides the keys of the event.
     /// - Returns: the metadata of the line.
     package static func about(
         _ eventID: Int64,

@@ -1,9 +1,9 @@
 package import PostgresClient
 internal import Threading
 
-/// The sessions that stages have open, so that one of them can find out for all that the database is silent.
+/// The open sessions of all stages, so that one stage can abandon the others' when the database does not respond.
 package final class OpenSessions: Sendable {
-    /// One that has waited for an answer for some time.
+    /// A session that has been waiting for an answer.
     package struct Waiting: Hashable, Sendable {
         package let backendPID: Int32
         package let since: ContinuousClock.Instant
@@ -17,20 +17,20 @@ package final class OpenSessions: Sendable {
 
     private let entries = Locked<[ObjectIdentifier: Entry]>([:])
 
-    /// A session has a connection, in place of the one before.
+    /// Registers a session's new connection, in place of the previous one.
     package func opened(_ session: Session, _ connection: PostgresConnection) {
         let id = ObjectIdentifier(session)
         let entry = Entry(stage: session.stage, backendPID: connection.backendPID, watch: connection.watch)
         entries.withLock { $0[id] = entry }
     }
 
-    /// A session has none.
+    /// Removes a session without a connection.
     package func closed(_ session: Session) {
         let id = ObjectIdentifier(session)
         entries.withLock { $0[id] = nil }
     }
 
-    /// Who waits for an answer, and has for some time.
+    /// Returns the sessions that have waited for an answer for at least the given time.
     package func waiting(longerThan patience: Duration) -> [Waiting] {
         let now = ContinuousClock.now
         return entries.withLock { Array($0.values) }.compactMap { entry in
@@ -39,7 +39,7 @@ package final class OpenSessions: Sendable {
         }
     }
 
-    /// Gives a connection up, if it still waits for the same answer.
+    /// Abandons a session's connection if it still waits for the same answer.
     package func abandon(_ waiting: Waiting) {
         let entries = entries.withLock { Array($0.values) }
         for entry in entries
@@ -48,11 +48,13 @@ package final class OpenSessions: Sendable {
         }
     }
 
-    /// Gives all connections up without asking the server: who waits for an answer stops waiting, who does not finds it out
-    /// with the next statement, and each opens another one.
+    /// Abandons all connections without asking the server.
+    ///
+    /// A session that waits for an answer fails at once, any other with its next statement. Each then opens a new
+    /// connection.
     ///
     /// - Parameter spared: the stage whose sessions are left alone, if any.
-    /// - Returns: how many there were.
+    /// - Returns: the number of abandoned connections.
     @discardableResult
     package func abandonAll(sparing spared: String? = nil) -> Int {
         let open = entries.withLock { entries in

@@ -4,35 +4,35 @@ package import FanfareMetrics
 package import FanfareStore
 internal import Threading
 
-/// What the pipeline did since it began: counted by swift-metrics, and shown by `fanfare status`.
+/// The pipeline's counters since the daemon started, for swift-metrics and `fanfare status`.
 package final class PipelineCounters: Sendable {
     /// The counts at one moment.
     package struct Snapshot: Sendable {
-        /// Without those that no event had.
+        /// Events by fate number, without fates that no event had.
         package var eventsByFate: [Int32: Int64] = [:]
         package var batchesClosed: Int64 = 0
-        /// Requests that were answered or lost; what is in flight is not known yet.
+        /// Requests that were answered or lost, without those in flight.
         package var requests: Int64 = 0
         package var devicesPruned: Int64 = 0
     }
 
-    /// What counters are made by.
+    /// The factory of the counters.
     package let metrics: any MetricsFactory
     private let registry: MetricsRegistry
     private let batches: Counter
-    /// By the number of the fate.
+    /// The counters of events by fate number.
     private let events: Locked<[Int32: Counter]>
 
-    /// Makes counters; at zero, where nobody has counted there before.
+    /// Creates the counters, starting from the values that `metrics` already has.
     ///
-    /// - Parameter metrics: what they are made by. One that cannot be read, as it sends its counts elsewhere, gets a registry
-    ///   beside it. Daemons that share one show what they did together.
+    /// - Parameter metrics: the metrics backend. If its values cannot be read back, a registry is used beside it.
+    ///   Daemons that share one backend report their sums.
     package init(_ metrics: any MetricsFactory = MetricsRegistry()) {
         registry = metrics as? MetricsRegistry ?? MetricsRegistry()
         let isReadable = metrics is MetricsRegistry
         self.metrics = isReadable ? metrics : MultiplexMetricsHandler(factories: [registry, metrics])
         batches = Counter(.batchesClosed, self.metrics)
-        // All from the start: a rate begins with the second value.
+        // All series start at zero, because a rate needs two values.
         let fates = EventFate.allCases.filter { $0 != .waiting }.map { Int32($0.rawValue) }
         events = Locked(
             Dictionary(uniqueKeysWithValues: fates.map { [metrics = self.metrics] in ($0, .events($0, metrics)) })
@@ -55,12 +55,12 @@ package final class PipelineCounters: Sendable {
 
     private func sum(_ metric: PipelineMetric) -> Int64 { registry.counter(metric.rawValue)?.sum() ?? 0 }
 
-    /// Counts events that left the outbox, by the numbers of their fates.
+    /// Counts events that left the outbox, by fate number.
     package func ended(_ fates: [Int32: Int64]) {
         guard !fates.isEmpty else { return }
         events.withLock { [metrics] events in
             for (fate, count) in fates {
-                // A newer version's statements may know others.
+                // The SQL functions of a newer schema may return further fates.
                 let counter = events[fate] ?? .events(fate, metrics)
                 events[fate] = counter
                 counter.increment(by: count)
@@ -68,20 +68,22 @@ package final class PipelineCounters: Sendable {
         }
     }
 
-    /// Counts batches that were moved into the log.
+    /// Counts batches that were moved to the log.
     package func closed(_ count: Int64) { batches.increment(by: count) }
 
-    /// How long accepted pushes took; shown by this process alone where its counts are sent elsewhere.
+    /// Returns the latency series of a target and lane.
+    ///
+    /// It is always in this process's own registry, also if the other metrics are sent elsewhere.
     package func acceptances(of target: Target, _ lane: Lane) -> HistogramSeries {
         let labels = [("app", target.app), ("provider", target.provider), ("lane", lane.name)]
         let metric = PipelineMetric.emitToAccepted
         return registry.durations(metric.rawValue, labels, bounds: metric.bounds)
     }
 
-    /// How long accepted pushes took until now, by app, provider and lane.
+    /// The latencies of accepted pushes so far, by app, provider and lane.
     package var acceptances: [MetricSeries] { registry.timer(PipelineMetric.emitToAccepted.rawValue)?.series ?? [] }
 
-    /// The counter of requests to a target; to be looked up once and kept.
+    /// Returns the counter of requests to a target; callers keep it instead of looking it up again.
     package func requests(to target: Target) -> Counter {
         let labels = [("app", target.app), ("provider", target.provider), ("environment", target.environment)]
         return Counter(.requests, metrics, by: labels)
@@ -89,7 +91,7 @@ package final class PipelineCounters: Sendable {
 }
 
 extension Counter {
-    /// Makes a counter of the pipeline.
+    /// Creates a counter of a pipeline metric.
     package convenience init(
         _ metric: PipelineMetric,
         _ metrics: any MetricsFactory,
@@ -104,7 +106,7 @@ extension Counter {
 }
 
 extension EventFate {
-    /// What a fate is called; the number itself where only a newer version knows it.
+    /// Returns the name of a fate; the number itself for fates of newer versions.
     package static func name(of number: Int32) -> String {
         Int16(exactly: number).flatMap(EventFate.init)?.name ?? "\(number)"
     }

@@ -1,6 +1,6 @@
 package import FanfareMetrics
 
-/// What the pipeline measures: what swift-metrics is given.
+/// The metrics of the pipeline.
 package enum PipelineMetric: String, CaseIterable {
     case events = "fanfare.events"
     case pushes = "fanfare.pushes"
@@ -13,7 +13,7 @@ package enum PipelineMetric: String, CaseIterable {
     case devicesDisabled = "fanfare.devices.disabled"
     case auditFindings = "fanfare.audit.findings"
 
-    /// For a registry, and for who reads about it.
+    /// The description of the metric, for the registry and for documentation.
     package var description: MetricDescription {
         MetricDescription(rawValue, help: help, bounds: bounds, kind: kind, labels: labels)
     }
@@ -57,7 +57,7 @@ package enum PipelineMetric: String, CaseIterable {
         }
     }
 
-    /// The upper bounds of a histogram's buckets, in seconds; nil for what is none.
+    /// The upper bounds of a histogram's buckets, in seconds; nil for other metrics.
     package var bounds: [Double]? {
         switch self {
         case .emitToAccepted:

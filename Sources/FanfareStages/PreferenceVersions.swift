@@ -1,22 +1,22 @@
 internal import Threading
 
-/// In which apps users said what they want since this daemon began, and how often that was seen.
+/// Per app, a version number that grows when users change their preferences.
 ///
-/// For batches that are prepared already: what was said before is seen when their tokens are read.
+/// It covers batches that are already prepared. Earlier changes are seen when the tokens of a batch are read.
 package final class PreferenceVersions: Sendable {
     private let versions = Locked<[String: Int]>([:])
 
     package init() {}
 
-    /// Grows whenever a user of an app said something.
+    /// Returns an app's version, which grows whenever one of its users changes a preference.
     package func version(of app: String) -> Int { versions.withLock { $0[app] ?? 0 } }
 
-    /// Grows whenever a user of any app said something.
+    /// The sum of all apps' versions.
     package var version: Int { versions.withLock { $0.values.reduce(0, +) } }
 
-    /// Takes over what the database says.
+    /// Records changed preferences.
     ///
-    /// - Parameter apps: those in which somebody said something since the last look.
+    /// - Parameter apps: the apps with changes since the last query.
     package func said(in apps: [String]) {
         guard !apps.isEmpty else { return }
         versions.withLock { versions in

@@ -1,16 +1,16 @@
 package import FanfareCore
 package import FanfareStore
 
-/// How many devices may be disabled on newly counted evidence: by each provider's answers, and by those of all.
+/// How many devices may be disabled on new evidence, limited per provider and over all providers.
 package struct PruneAllowances {
     private var ofProvider: [AnswerSource: PruneAllowance] = [:]
     private var ofAll: [FuseKey: PruneAllowance] = [:]
 
-    /// What the fuses' arithmetic allows.
+    /// Computes the allowances with the fuses' rules.
     ///
     /// - Parameters:
-    ///   - sums: what all daemons were answered, with `fresh`.
-    ///   - fresh: the evidence it is about.
+    ///   - sums: the answers to all daemons, including `fresh`.
+    ///   - fresh: the new evidence.
     package init(sums: [AnswerSource: PruneCounts], fresh: [AnswerSource: PruneCounts]) {
         for (source, counts) in fresh {
             ofProvider[source] = sums[source].map { PruneFuse.allowance(in: $0, for: counts) }
@@ -21,7 +21,7 @@ package struct PruneAllowances {
         }
     }
 
-    /// Takes one device's share, if there is any.
+    /// Takes one device's share of the allowances; returns false if either is used up.
     package mutating func take(_ strength: PruneEvidence.Strength, from source: AnswerSource) -> Bool {
         guard ofProvider[source]?.allows(strength) == true, ofAll[source.key]?.allows(strength) == true else {
             return false

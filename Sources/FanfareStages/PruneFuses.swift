@@ -5,21 +5,21 @@ internal import Threading
 
 /// The prune fuses as this daemon knows them.
 ///
-/// One that blows here stops this daemon at once; the database makes it stop the others, and outlives us all
-/// (``FuseSync``).
+/// A fuse that blows here stops pruning in this daemon at once. Through the database it stops the other daemons and
+/// survives restarts (``FuseSync``).
 package final class PruneFuses: Sendable {
     private struct Known {
-        /// Judges the answers of all providers together.
+        /// The fuse over the answers of all providers.
         var all = PruneFuse()
-        /// Judge each provider's: many good answers of one must not hide that another calls every token dead.
+        /// One fuse per provider: many good answers of one provider must not hide that another reports every token as invalid.
         var byProvider: [String: PruneFuse] = [:]
-        /// Whether the database has it that the fuse is blown.
+        /// Whether the blown fuse is stored in the database.
         var isStored = false
-        /// Whether the log has it.
+        /// Whether the blown fuse was logged.
         var isAnnounced = false
         var closedAt: Timestamp?
 
-        /// Which evidence there was too much of; nil while devices may be disabled.
+        /// The kind of evidence that blew the fuse; nil while devices may be disabled.
         var blownBy: PruneEvidence.Strength? {
             for fuse in [all] + byProvider.values {
                 if case .blown(let strength, _) = fuse.state { return strength }
@@ -30,7 +30,7 @@ package final class PruneFuses: Sendable {
 
     private let known = Locked<[FuseKey: Known]>([:])
 
-    /// Counts a provider's answers to this daemon, before what they say is done.
+    /// Counts a provider's answers to this daemon; called before devices are disabled on them.
     package func record(_ counts: PruneCounts, from provider: String, of key: FuseKey) {
         let now = Clocks.steady
         known.withLock { known in
@@ -39,7 +39,7 @@ package final class PruneFuses: Sendable {
         }
     }
 
-    /// Judges what all daemons were answered: each provider's answers, and those of all providers together.
+    /// Judges the answers to all daemons, per provider and over all providers.
     package func observe(_ sums: [AnswerSource: PruneCounts]) {
         let now = Clocks.steady
         known.withLock { known in
@@ -51,19 +51,19 @@ package final class PruneFuses: Sendable {
         }
     }
 
-    /// Whether devices may be disabled.
+    /// Returns whether devices may be disabled.
     package func allowsPruning(of key: FuseKey) -> Bool {
         known.withLock { $0[key]?.blownBy == nil }
     }
 
-    /// The fuses that are blown.
+    /// The blown fuses, sorted.
     package var blown: [FuseKey] {
         known.withLock { known in known.filter { $0.value.blownBy != nil }.keys.sorted() }
     }
 
-    // MARK: The database's
+    // MARK: Stored fuses
 
-    /// The fuses that blew here and are not known to be stored, and by which evidence.
+    /// The fuses that blew here and are not known to be stored, with the kind of evidence.
     package var unstored: [(key: FuseKey, by: PruneEvidence.Strength)] {
         known.withLock { known in
             known.compactMap { key, known in
@@ -73,14 +73,14 @@ package final class PruneFuses: Sendable {
         }
     }
 
-    /// Notes that the database has a blown fuse.
+    /// Records that a blown fuse is stored.
     package func stored(_ key: FuseKey) {
         known.withLock { $0[key]?.isStored = true }
     }
 
-    /// Takes over what the database has: who was closed counts anew, who is blown is blown here too.
+    /// Applies the stored fuses: a fuse that an operator closed counts anew, a blown one is blown here too.
     ///
-    /// - Returns: which fuses are now known to be blown, and to be closed, that were not before.
+    /// - Returns: the fuses that were not known before to be blown, and to be closed.
     package func take(_ fuses: [StoredFuse]) -> (blown: [FuseKey], closed: [FuseKey]) {
         let now = Clocks.steady
         return known.withLock { known in

@@ -1,35 +1,36 @@
 package import FanfareCore
 internal import Threading
 
-/// When each stage's loop last came round, so that one that hangs is noticed.
+/// The time of each stage loop's last turn, to detect loops that hang.
 ///
-/// A loop beats at every turn, also when it has nothing to do or its database is away. Whoever ends rests.
+/// A loop beats at every turn, also when it is idle or the database is unreachable. A loop that ends is removed.
 package final class Pulses: Sendable {
-    /// After so long without a beat a loop hangs: no statement, connect or drain is allowed to take as long.
+    /// The time without a beat after which a loop counts as hanging; no statement, connect or drain may take that long.
     package static let patience = 2 * Micros.minute
 
     private let beats = Locked<[String: Microseconds]>([:])
     private let now: @Sendable () -> Microseconds
 
-    /// Makes pulses of nobody.
+    /// Creates an empty set.
     ///
-    /// - Parameter now: a clock that stands still while the machine sleeps, or all loops would seem to hang after that.
+    /// - Parameter now: a clock that stops while the machine sleeps; otherwise all loops would seem to hang after a
+    ///   suspend.
     package init(now: @escaping @Sendable () -> Microseconds = { KernelClock.monotonic.microseconds }) {
         self.now = now
     }
 
-    /// A loop came round.
+    /// Records a loop's turn.
     package func beat(_ name: String) {
         let now = now()
         beats.withLock { $0[name] = now }
     }
 
-    /// A loop has ended and is not expected to come round.
+    /// Removes a loop that has ended.
     package func rest(_ name: String) {
         beats.withLock { $0[name] = nil }
     }
 
-    /// The loops that hang, by name.
+    /// The names of the loops that hang, sorted.
     package var hanging: [String] {
         let end = now() - Self.patience
         return beats.withLock { beats in beats.filter { $0.value < end }.keys.sorted() }

@@ -1,19 +1,19 @@
 internal import Threading
 
-/// The apps that have quiet hours, as this daemon last saw them.
+/// The apps that have quiet hours, as this daemon last read them.
 ///
-/// It tells only for whose pushes these are looked at; when they are, and for whom, the look itself says.
+/// The set only selects the apps whose pushes need the check. The hours and the users are read by the check itself.
 package final class QuietApps: Sendable {
     private let apps = Locked<Set<String>>([])
 
     package init() {}
 
-    /// Their names; mostly none.
+    /// The names of the apps; usually none.
     package var current: Set<String> { apps.withLock { $0 } }
 
-    /// Takes over what the database says.
+    /// Replaces the apps with those read from the database.
     ///
-    /// - Parameter names: all there are.
+    /// - Parameter names: all apps with quiet hours.
     package func replace(_ names: [String]) {
         apps.withLock { $0 = Set(names) }
     }

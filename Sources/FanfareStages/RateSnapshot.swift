@@ -2,9 +2,9 @@ package import FanfareCore
 package import FanfareStore
 internal import Threading
 
-/// The rates of apps and providers as this daemon last saw them, and how often that changed.
+/// The rates of apps and providers as this daemon last read them, with a version number that grows with each change.
 ///
-/// It tells what is to be claimed by rates; how fast they are the claim itself looks.
+/// The snapshot selects the batches to claim under a rate. The speed is applied by the claim statement itself.
 package final class RateSnapshot: Sendable {
     private struct State {
         var version = 0
@@ -15,16 +15,16 @@ package final class RateSnapshot: Sendable {
 
     package init() {}
 
-    /// Grows whenever one came or went.
+    /// A number that grows whenever the set of rates changes.
     package var version: Int { state.withLock { $0.version } }
 
-    /// All of them.
+    /// All rates.
     package var current: AppRates { state.withLock { $0.rates } }
 
-    /// Takes over what the database says.
+    /// Replaces the rates with those read from the database.
     ///
-    /// - Parameter rates: all there are.
-    /// - Returns: whether anything is different.
+    /// - Parameter rates: all rates.
+    /// - Returns: whether anything changed.
     package func replace(_ rates: [AppRate]) -> Bool {
         state.withLock { state in
             let fresh = AppRates(rates)
@@ -44,15 +44,15 @@ package struct AppRates: Equatable, Sendable {
         byApp = Dictionary(grouping: rates, by: \.app)
     }
 
-    /// Whether there are none.
+    /// Whether there are no rates.
     package var isEmpty: Bool { byApp.isEmpty }
 
-    /// The rates that a target's batches in a lane are claimed by.
+    /// Returns the rates that apply to a target's batches in a lane.
     ///
     /// - Parameters:
     ///   - target: the target.
-    ///   - lane: the lane; the transactional one goes by none.
-    /// - Returns: their ids in order; mostly none.
+    ///   - lane: the lane; the transactional lane has no rates.
+    /// - Returns: the ids of the rates, sorted; usually none.
     package func of(_ target: Target, in lane: Lane) -> [Int32] {
         guard lane != .transactional, let rates = byApp[target.app] else { return [] }
         return rates.filter { $0.provider == nil || $0.provider == target.provider }.map(\.id).sorted()

@@ -7,30 +7,30 @@ internal import Logging
 package import PostgresClient
 internal import Threading
 
-/// A rule version in the form that planning and sending need.
+/// A compiled rule version, as the planner and senders use it.
 package struct LoadedRule: Sendable {
     package let id: Int32
     package let ruleID: Int32
     package let version: Int32
     package let compiled: CompiledRule
-    /// Whether it only gathers events, for the rule that was written.
+    /// Whether it is an internal version that gathers events into digests for a written rule.
     package let isGatherer: Bool
 
-    /// A version as it was read.
+    /// Creates a loaded version.
     package init(id: Int32, ruleID: Int32, version: Int32, compiled: CompiledRule, isGatherer: Bool = false) {
         (self.id, self.ruleID, self.version, self.compiled) = (id, ruleID, version, compiled)
         self.isGatherer = isGatherer
     }
 
-    /// The detail of a delivery that it cannot make a push for.
+    /// Returns the detail of a delivery whose push could not be built.
     ///
-    /// - Parameter problem: what is wrong, without data.
-    /// - Returns: which rule it is, and the problem.
+    /// - Parameter problem: the problem, without data of the event.
+    /// - Returns: the rule's name and version, and the problem.
     package func refusal(because problem: String) -> String {
         "rule \(compiled.definition.name), version \(version): \(problem)"
     }
 
-    /// Logs that an event's message could not be made; of many such events a few.
+    /// Logs that an event's message could not be rendered; the number of such lines is limited.
     package func tellRefusal(
         of event: EventRow,
         to target: Target,
@@ -57,21 +57,21 @@ package struct LoadedRule: Sendable {
     }
 }
 
-/// The rule versions that were met lately, compiled.
+/// The compiled rule versions in recent use.
 ///
-/// A version never changes, so nothing is reloaded while it is in use; what nobody asks for any more, such as a retired
-/// version, is forgotten.
+/// A version never changes, so it is not reloaded while it is in use. Versions that are no longer requested, such as
+/// retired ones, are dropped.
 package final class RuleCache: Sendable {
     private let rules = Locked(Generations<LoadedRule>(span: 10 * Micros.minute))
 
-    /// Gives rule versions, reading those that are new.
+    /// Returns rule versions, reading those that are not cached.
     ///
     /// - Parameters:
-    ///   - ids: which.
-    ///   - connection: to read from.
+    ///   - ids: the ids of the versions.
+    ///   - connection: the connection to read with.
     ///   - now: steady time.
-    /// - Returns: by id; one that no longer compiles (it was checked by a newer daemon) is missing.
-    /// - Throws: what the database says.
+    /// - Returns: the versions by id, without those that do not compile (a newer daemon checked them).
+    /// - Throws: errors of the server.
     package func load(
         _ ids: Set<Int32>,
         from connection: PostgresConnection,
@@ -96,7 +96,7 @@ package final class RuleCache: Sendable {
         return found
     }
 
-    /// How many versions it holds.
+    /// The number of cached versions.
     package var count: Int { rules.withLock { $0.count } }
 
     private static func compile(_ definition: String) -> CompiledRule? {
@@ -106,31 +106,33 @@ package final class RuleCache: Sendable {
     }
 }
 
-/// Values that are forgotten once nobody has asked for them for one to two spans of time.
+/// A cache that drops values after one to two spans without a request.
 ///
-/// Two dictionaries take turns: what is asked for moves to the young one, and what is left in the old one at the end of a
-/// span goes.
+/// There are two generations. A requested value moves to the young one; at the end of a span the old one is dropped and
+/// the young one becomes the old one.
 package struct Generations<Value: Sendable>: Sendable {
     private let span: Microseconds
     private var young: [Int32: Value] = [:]
     private var old: [Int32: Value] = [:]
     private var turnsAt: Microseconds?
 
-    /// - Parameter span: how long a generation lasts.
+    /// Creates an empty cache.
+    ///
+    /// - Parameter span: the length of a generation.
     package init(span: Microseconds) { self.span = span }
 
-    /// How many values it holds.
+    /// The number of cached values.
     package var count: Int { young.count + old.count }
 
-    /// The values that are known.
+    /// Returns the cached values of some ids.
     ///
     /// - Parameters:
-    ///   - ids: of which.
-    ///   - now: a time that never goes back.
-    /// - Returns: by id.
+    ///   - ids: the ids.
+    ///   - now: a monotonic time.
+    /// - Returns: the values by id.
     package mutating func values(of ids: Set<Int32>, at now: Microseconds) -> [Int32: Value] {
         if now >= turnsAt ?? now {
-            // After a long rest both are too old.
+            // After more than a span without requests, both generations are expired.
             old = now < (turnsAt ?? now) + span ? young : [:]
             young = [:]
             turnsAt = now + span
@@ -148,7 +150,7 @@ package struct Generations<Value: Sendable>: Sendable {
         return found
     }
 
-    /// Remembers a value; nil is none.
+    /// Caches a value; nil is ignored.
     package mutating func keep(_ value: Value?, as id: Int32) {
         if let value { young[id] = value }
     }

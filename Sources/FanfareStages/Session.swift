@@ -5,35 +5,35 @@ internal import Logging
 package import PostgresClient
 internal import Threading
 
-/// A stage's session with the database: opened when it is wanted, opened again after it was lost.
+/// A stage's database session, opened on first use and reopened after a loss.
 ///
-/// Used by one thread.
+/// An instance is used by one thread.
 package final class Session {
     private let options: PostgresOptions
     private let stop: StopSignal
     private let logger: Logger
     private let database: DatabaseSessions
     private let outage: DatabaseOutage
-    /// Whose it is.
+    /// The name of the stage.
     package let stage: String
     private var backoff = ReconnectBackoff()
     private var connection: PostgresConnection?
-    /// Grows with every new connection: session locks and prepared statements go with the old one.
+    /// A number that grows with every new connection, because session locks and prepared statements end with the old one.
     package private(set) var generation = 0
-    /// Whether the last attempt failed because the database did not answer in time.
+    /// Whether the last attempt failed because the database did not respond in time.
     package private(set) var isUnanswered = false
-    /// Whether the last attempt failed because this is no database for us to work on.
+    /// Whether the last attempt failed because the daemon must not work on the database.
     package private(set) var isRefused = false
-    /// Whether something was done over the open connection.
+    /// Whether work succeeded on the open connection.
     private var hasWorked = false
     private let stopped = Bell()
 
-    /// Makes a session that is not open yet.
+    /// Creates a session that is not open yet.
     ///
     /// - Parameters:
-    ///   - options: how it is opened.
-    ///   - context: whose stage's it is.
-    ///   - stop: ends its waits.
+    ///   - options: the connection options.
+    ///   - context: the stage's context.
+    ///   - stop: the signal that ends the session's waits.
     package init(_ options: PostgresOptions, of context: StageContext, stop: StopSignal) {
         self.options = options
         self.stop = stop
@@ -49,13 +49,13 @@ package final class Session {
         outage.left(stage)
     }
 
-    /// Runs one piece of work; connects first where needed.
+    /// Runs one piece of work, after connecting if necessary.
     ///
     /// - Parameters:
-    ///   - opened: called on every new connection before the work.
-    ///   - work: what to do. An error of it is logged, or told to all sessions' ``DatabaseOutage``, and returned as nil; a
-    ///     connection that is lost, or that leads to a server that takes no writes, is opened anew next time.
-    /// - Returns: what `work` returned, or nil after an error or when told to stop; the caller just tries again.
+    ///   - opened: called with every new connection before the work.
+    ///   - work: the work. Its errors are logged or reported to the shared ``DatabaseOutage``. A connection that is
+    ///     lost or leads to a server that accepts no writes is closed, and the next attempt opens a new one.
+    /// - Returns: the result of `work`; nil after an error or a stop. Callers simply try again.
     package func attempt<Result>(
         opened: (PostgresConnection) throws(PostgresError) -> Void = { _ in },
         _ work: (PostgresConnection) throws(PostgresError) -> Result
@@ -100,18 +100,18 @@ package final class Session {
     }
 
     private func noteFailure(_ error: PostgresError, hadWorked: Bool) {
-        // After a failover a standby answers like the primary that it was, and would for ever.
+        // A former primary that became a standby keeps answering on its connections.
         if connection?.isClosed ?? true || error.isConnectionLost || error.isReadOnly || isRefused { close() }
         guard !stop.isStopped else { return }
         let wait = backoff.next(random: Clocks.unitRandom)
         if error.isOutage && !error.isReadOnly && !isRefused && hadWorked {
-            // It may have been lost long ago, and the database be well since: the next connection will tell.
+            // The connection may have been lost long ago and the database be healthy: the next connect shows it.
             logger.info("database session lost; reconnecting", metadata: metadata(error, retryIn: wait))
         } else if error.isOutage {
             outage.failed(stage, with: error, retryIn: wait)
             logger.debug("database statement failed", metadata: metadata(error, retryIn: wait))
         } else {
-            // The database said it, so it is there.
+            // The error came from the server, so the database is reachable.
             outage.works(stage)
             logger.warning("database statement failed", metadata: metadata(error, retryIn: wait))
         }

@@ -1,19 +1,19 @@
 internal import FanfareCore
 internal import Threading
 
-/// One stage of the pipeline: a loop on a thread of its own, since it blocks in libpq or libcurl.
+/// One stage of the pipeline: a loop on its own thread, because it blocks in libpq or libcurl.
 package protocol Stage: Sendable {
-    /// Names the thread and the log lines.
+    /// The name of the thread, also used in log lines.
     var name: String { get }
 
     /// Works until ``stop()``; called once, on the stage's own thread.
     func run()
 
-    /// Makes ``run()`` return soon, with what it holds handed on; from any thread, more than once.
+    /// Makes ``run()`` return soon, after handing on what it holds; may be called from any thread, and repeatedly.
     func stop()
 }
 
-/// A flag that says stop, and whom to wake when it does.
+/// A stop flag with closures that run when it is raised.
 package final class StopSignal: Sendable {
     private struct State {
         var isStopped = false
@@ -22,13 +22,13 @@ package final class StopSignal: Sendable {
 
     private let state = Locked(State())
 
-    /// Not raised yet.
+    /// Creates a signal that is not raised.
     package init() {}
 
     /// Whether ``stop()`` was called.
     package var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Runs a closure when the signal comes, at once if it has.
+    /// Runs a closure when the signal is raised, at once if it already is.
     package func whenStopped(_ waker: @escaping @Sendable () -> Void) {
         let isStopped = state.withLock { state in
             if !state.isStopped { state.wakers.append(waker) }
@@ -37,7 +37,7 @@ package final class StopSignal: Sendable {
         if isStopped { waker() }
     }
 
-    /// Raises the signal; again is harmless.
+    /// Raises the signal; further calls do nothing.
     package func stop() {
         let wakers = state.withLock { state in
             state.isStopped = true
@@ -48,22 +48,22 @@ package final class StopSignal: Sendable {
     }
 }
 
-/// A bell that one thread sleeps on; rung from any thread, rings are not counted.
+/// A wake-up signal for one sleeping thread; any thread may ring it, and several rings before a wake count as one.
 package final class Bell: Sendable {
     private let mailbox = Mailbox<Bool>()
 
-    /// Silent yet.
+    /// Creates a bell that has not rung.
     package init() {}
 
-    /// Ends the sleep, or the next one.
+    /// Ends the current sleep, or the next one.
     package func ring() {
         mailbox.put(true)
     }
 
     /// Sleeps until the bell rings.
     ///
-    /// - Parameter timeout: how long at most.
-    /// - Returns: whether it rang.
+    /// - Parameter timeout: the longest time to sleep.
+    /// - Returns: whether the bell rang.
     @discardableResult
     package func wait(timeout: Duration) -> Bool {
         !(mailbox.take(timeout: timeout) ?? []).isEmpty

@@ -2,9 +2,7 @@ package import Logging
 internal import PostgresClient
 package import Threading
 
-/// What all stages share.
-///
-/// Values, and a few objects that lock themselves.
+/// The state that all stages share: values, and objects with their own locks.
 package struct StageContext: Sendable {
     package let logger: Logger
     private let inForce: Locked<StageSettings>
@@ -26,9 +24,9 @@ package struct StageContext: Sendable {
     package let status = DaemonState()
     package let pulses = Pulses()
     package let frequentLines = FrequentLines()
-    /// W, shared by all senders.
+    /// The in-flight budget, shared by all senders.
     package let budget: InFlightBudget
-    /// As much again for what is marked as attempted before it is sent.
+    /// A second budget of the same size, for deliveries that are marked as attempted before they are sent.
     package let windows: InFlightBudget
 
     package init(logger: Logger, settings: StageSettings, database: DatabaseSessions, counters: PipelineCounters) {
@@ -43,21 +41,21 @@ package struct StageContext: Sendable {
         windows = InFlightBudget(capacity: settings.unrecorded)
     }
 
-    /// The settings to go by now; a reload may change them between two looks.
+    /// The current settings; a reload may change them between two reads.
     package var settings: StageSettings { inForce.withLock { $0 } }
 
-    /// Takes over what may change while the stages run.
+    /// Applies the settings that may change while the stages run.
     package func apply(_ fresh: StageSettings) {
         inForce.withLock { $0.takeLive(from: fresh) }
     }
 
-    /// Says to both who ask rules' queries that events may wait for one.
+    /// Wakes both query planners, because events may wait for a query.
     package func ringForQueries() {
         bells.queries.ring()
         bells.slowQueries.ring()
     }
 
-    /// Lets others work for a moment, on a stage's own thread.
+    /// Sleeps on the stage's own thread to let others work.
     package func linger(_ duration: Duration) {
         Bell().wait(timeout: duration)
     }
@@ -65,18 +63,18 @@ package struct StageContext: Sendable {
 
 /// The bells by which a stage tells the next one that there may be work.
 package struct StageBells: Sendable {
-    /// What the planner's session does not hear by itself.
+    /// For changes that the planner's session does not get by LISTEN.
     package let plan = WakeSignal()
     package let slice = Bell()
     package let claim = Bell()
     package let control = Bell()
     package let maintain = Bell()
-    /// Runs wait for their campaigns' queries to be read.
+    /// Runs wait for their campaigns' queries.
     package let read = Bell()
     /// Events were moved to the quarantine.
     package let quarantine = Bell()
     /// Events wait for their rule's query.
     package let queries = Bell()
-    /// The same, of rules whose query is slow.
+    /// Events wait for the query of a rule whose query is slow.
     package let slowQueries = Bell()
 }

@@ -1,18 +1,18 @@
 package import FanfareConfiguration
 
-/// What one daemon of all does.
+/// A task that only one daemon of an installation does at a time.
 package enum LeaderRole: String, CaseIterable, Sendable {
-    /// Hears foreign NOTIFY channels.
+    /// Listens on foreign NOTIFY channels.
     case channels
-    /// Keeps the house: rules, retention, audit.
+    /// Checks rules, applies retention and audits.
     case maintenance
 }
 
-/// The settings the stages go by.
+/// The settings of the stages.
 package struct StageSettings: Sendable {
     package var batchSize: Int
     package var sessions = WorkSessions(connections: WorkSessions.least)
-    /// W.
+    /// The in-flight budget.
     package var unrecorded = 4096
     package var maximumAttempts: UInt8 = 10
     package var keyRetentionSeconds: Int64 = 7 * 86_400
@@ -22,16 +22,16 @@ package struct StageSettings: Sendable {
     package var daemonName = ""
     package var version = ""
     package var deliveryLogging = Configuration.Log.Deliveries.failures
-    /// What `apps.<name>.events` says, by app; apps without the key are not in it.
+    /// The value of `apps.<name>.events` by app, without apps that do not set it.
     package var events: [String: [String]] = [:]
 
-    /// The defaults, as for single stages in tests.
+    /// Creates default settings, for tests of single stages.
     package init(batchSize: Int = 1000) { self.batchSize = batchSize }
 
-    /// What one daemon of all does, and this one would: the names that ``DaemonState/lead(_:_:)`` gets.
+    /// The leader roles that this daemon competes for, as passed to ``DaemonState/lead(_:_:)``.
     package var roles: [LeaderRole] { listen.isEmpty ? [.maintenance] : [.channels, .maintenance] }
 
-    /// Takes over what stages read anew each time; the rest is built into them when they start.
+    /// Applies the settings that stages read each time; the others are fixed when the stages start.
     package mutating func takeLive(from fresh: StageSettings) {
         maximumAttempts = fresh.maximumAttempts
         keyRetentionSeconds = fresh.keyRetentionSeconds

@@ -4,9 +4,9 @@ package import FanfareStore
 package import Logging
 
 extension Target {
-    /// What a log line about everything that goes to the target says.
+    /// Returns the log metadata of a line about a target.
     ///
-    /// - Parameter more: what it says beside; wins over the target's own keys.
+    /// - Parameter more: further metadata; overrides the keys of the target.
     /// - Returns: the metadata of the line.
     package func metadata(_ more: KeyValuePairs<LogKey, Logger.MetadataValue> = [:]) -> Logger.Metadata {
         let own = Logger.Metadata([.app: "\(app)", .provider: "\(provider)", .environment: "\(environment)"])

@@ -2,21 +2,23 @@ package import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// The targets there are, by id.
+/// The known targets, by id.
 package final class TargetDirectory: Sendable {
     private let targets = Locked<[Int16: Target]>([:])
 
-    /// All targets known.
+    /// All known targets.
     package var all: [Int16: Target] { targets.withLock { $0 } }
 
-    /// Takes in what the database has.
+    /// Replaces the targets with those read from the database.
     package func replace(_ all: [Target]) {
         targets.withLock { targets in
             targets = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
         }
     }
 
-    /// The target of the same app and provider in the other environment; nil for audiences that a provider manages.
+    /// Returns the id of the same app and provider's target in the other environment.
+    ///
+    /// Nil if there is none, as for audiences that a provider manages.
     package func otherEnvironment(of target: Target) -> Int16? {
         targets.withLock { targets in
             targets.values.first {

@@ -6,23 +6,23 @@ package import Logging
 package import PostgresClient
 internal import Threading
 
-/// What this daemon counted of what only daemons know, on its way into `fanfare.traffic`: fates of events, and how long pushes took.
+/// This daemon's counts for `fanfare.traffic` that only daemons know: fates of events and latencies of pushes.
 ///
-/// The counters are the metrics' own, so that nothing is counted twice on the way of a push. A daemon that is killed takes with it what
-/// it counted since it last wrote; a session that is lost in the middle may have it written twice.
+/// It reads the metrics' own counters, so that no push is counted twice. A daemon that is killed loses the counts since
+/// its last write. If the session is lost during a write, the counts may be written twice.
 package final class TrafficTally: Sendable {
-    /// How long it is between two times.
+    /// The time between two writes.
     package static let interval = 10 * Micros.second
 
-    /// What is counted together.
+    /// The key of one count.
     struct Place: Hashable {
         let kind: TrafficKind
-        /// Nil where it is of no target.
+        /// The app and provider; nil for counts without a target.
         var target: Target?
         var lane: Int16 = 0
         let code: Int16
 
-        /// Where pushes went.
+        /// The app and provider that pushes went to.
         struct Target: Hashable {
             let app: String
             let provider: String
@@ -30,25 +30,26 @@ package final class TrafficTally: Sendable {
     }
 
     private let counters: PipelineCounters
-    /// What of the counters is written, or was there before us.
+    /// The part of the counters that is written, or was there before this instance.
     private let written: Locked<[Place: Int64]>
 
-    /// Begins with what is counted from now on.
+    /// Creates a tally that writes what is counted from now on.
     ///
-    /// - Parameter counters: those that it reads.
+    /// - Parameter counters: the counters to read.
     package init(_ counters: PipelineCounters) {
         self.counters = counters
         written = Locked(counters.traffic)
     }
 
-    /// Writes what came since the last time; nothing where nothing did.
+    /// Writes the counts since the last write; does nothing if there are none.
     ///
-    /// What the server refuses is tried again the next time: charts with a gap are no reason to lose a lease.
+    /// Counts that the server rejects are written the next time: a gap in a chart must not cost the session and with it
+    /// the lease.
     ///
     /// - Parameters:
-    ///   - connection: outside a transaction.
-    ///   - logger: told of what the server refuses.
-    /// - Throws: if the connection is lost.
+    ///   - connection: a connection outside a transaction.
+    ///   - logger: receives the server's errors.
+    /// - Throws: ``PostgresError`` if the connection is lost.
     package func write(on connection: PostgresConnection, logger: Logger) throws(PostgresError) {
         let now = counters.traffic
         let before = written.withLock { $0 }
@@ -81,7 +82,7 @@ extension AddTraffic.Count {
 }
 
 extension PipelineCounters {
-    /// Fates of events and times of pushes, as `fanfare.traffic` counts them.
+    /// The fates of events and latencies of pushes, as `fanfare.traffic` counts them.
     var traffic: [TrafficTally.Place: Int64] {
         var counts: [TrafficTally.Place: Int64] = [:]
         for (fate, count) in snapshot.eventsByFate {

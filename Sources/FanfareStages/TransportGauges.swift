@@ -2,9 +2,10 @@ package import CoreMetrics
 package import FanfareCore
 package import FanfareStore
 
-/// One sender's part of what is told of its target's connections; all senders of a target have theirs in the same series.
+/// One sender's share of its target's connection gauges; all senders of a target add to the same series.
 ///
-/// For one thread. Looked at four times a second at most: what it asks a transport for costs a look at each connection.
+/// An instance is used by one thread. It is updated at most four times a second, because the transport has to visit
+/// each of its connections for the values.
 package struct TransportGauges {
     private static let interval = Micros.second / 4
 
@@ -16,7 +17,7 @@ package struct TransportGauges {
     private var parts: [Part]
     private var checkedAt: Microseconds?
 
-    /// Finds the series of a target.
+    /// Creates the gauges of a target.
     package init(of target: Target, _ metrics: any MetricsFactory) {
         let place = [("app", target.app), ("provider", target.provider), ("environment", target.environment)]
         let connections = ["open", "opening", "draining"].map { state in
@@ -27,19 +28,19 @@ package struct TransportGauges {
         }
     }
 
-    /// Whether it is time to look again.
+    /// Returns whether an update is due.
     ///
     /// - Parameter now: steady time.
-    /// - Returns: true four times a second at most.
+    /// - Returns: true at most four times a second.
     package mutating func isDue(at now: Microseconds) -> Bool {
         if let checkedAt, now - checkedAt < Self.interval { return false }
         checkedAt = now
         return true
     }
 
-    /// Changes its part of each series.
+    /// Updates this sender's share of each series.
     ///
-    /// - Parameter values: connections that are open, being opened and draining, and requests in flight.
+    /// - Parameter values: connections that are open, opening and draining, and requests in flight.
     package mutating func tell(_ values: [Int]) {
         for (index, value) in zip(parts.indices, values) where value != parts[index].value {
             let more = value - parts[index].value
@@ -52,6 +53,6 @@ package struct TransportGauges {
         }
     }
 
-    /// Takes its part out of each series: the transport is closed.
+    /// Removes this sender's share from each series when its transport closes.
     package mutating func withdraw() { tell(parts.map { _ in 0 }) }
 }
