@@ -1,27 +1,27 @@
 package import FanfareCore
 internal import FanfareProviders
 
-/// The few that a campaign goes to first, before all others: a sample by hash, another one at each run.
+/// The canary of a campaign: a small part of the audience that is sent first, sampled by a hash that differs with each run.
 package struct CampaignCanary: Equatable, Sendable {
-    /// Who goes first.
+    /// The size of the canary.
     package enum Size: Equatable, Sendable {
         /// A share of the audience, above 0 and up to 50 %.
         case share(Percentage)
-        /// About so many devices, 1 to 1,000,000.
+        /// An approximate number of devices, 1 to 1,000,000.
         case devices(Int)
     }
 
     static let keys = ["share", "devices", "wait", "max_failed"]
-    /// What ``wait`` is where it is not given.
+    /// The default of ``wait``.
     package static let standardWait = "10m"
     private static let counts = 1...1_000_000
     private static let longestWait = TimeSpan(seconds: 7 * 86_400)
 
-    /// Who goes first.
+    /// The size of the canary.
     package let size: Size
-    /// How long after their first answers these are looked at; nil for ``standardWait``.
+    /// How long after the first answers the canary is evaluated; nil for ``standardWait``.
     package let wait: String?
-    /// Which share of the answers may be failures; nil for 2 %.
+    /// The highest share of failures among the answers; nil for 2 %.
     package let maxFailed: Percentage?
 
     init(_ reader: RuleObject) throws(RuleProblem) {
@@ -72,7 +72,7 @@ package struct CampaignCanary: Equatable, Sendable {
         }
     }
 
-    /// As it is written.
+    /// The canary as JSON, without defaults.
     var json: JSONValue {
         var object = JSONObject()
         switch size {

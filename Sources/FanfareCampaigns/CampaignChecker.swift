@@ -4,18 +4,18 @@ internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
-/// Judges campaigns that came through SQL, and puts the good ones into force.
+/// Checks campaigns that were written through SQL and activates the valid ones.
 ///
-/// A bad one is refused with its reason, what was in force before stays, and nobody else is stopped.
+/// An invalid one is rejected with the reason. Its previous version stays active, and other campaigns are not affected.
 struct CampaignChecker {
     let logger: Logger
 
-    /// Judges what waits.
+    /// Checks all pending drafts.
     ///
     /// - Parameters:
-    ///   - connection: outside a transaction.
-    ///   - now: the database's time: a schedule is due after it.
-    /// - Throws: what the database says.
+    ///   - connection: a connection outside a transaction.
+    ///   - now: the database's time; the schedule's next time is after it.
+    /// - Throws: errors of the server.
     func check(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         for draft in try connection.run(CampaignDrafts()) {
             try settle(draft, on: connection, at: now)

@@ -2,7 +2,7 @@ internal import FanfareCore
 internal import FanfareProviders
 
 extension CampaignDefinition {
-    /// The keys that a campaign has beside those of its rule, as a Markdown list for the documentation.
+    /// The keys of a campaign that a rule does not have, as a Markdown list for the documentation.
     package static var reference: String { described.map(\.reference).joined(separator: "\n") }
 
     private static let described: [RuleKey] = [

@@ -1,42 +1,42 @@
 package import FanfareCore
 package import FanfareProviders
 
-/// A campaign as its author wrote it, read and checked: a schedule, and the rule by which its events go.
+/// A parsed and checked campaign: its schedule, and the rule for its events.
 ///
-/// Its jsonpaths, its time zone and its days of the calendar are checked by PostgreSQL.
+/// PostgreSQL checks the jsonpaths, the time zone and the calendar dates.
 package struct CampaignDefinition: Sendable {
-    /// What a campaign has beside what its rule has.
+    /// The keys that a rule does not have.
     private static let ownKeys = ["schedule", "payload", "rate", "canary", "audience_sql", "payload_sql"]
-    /// The longest query, in bytes.
+    /// The maximum length of a query, in bytes.
     static let queryLimit = 16 * 1024
     private static let keys =
         ["name", "app"] + ownKeys
         + ["to", "message", "locales", "collapse", "ttl", "lane", "delivery", "badge_sql"]
         + ["category", "quiet_hours", "caps", "variants", "holdout"]
 
-    /// Unique within the app.
+    /// The name, unique within the app.
     package let name: String
-    /// The app whose devices it reaches.
+    /// The app whose devices the campaign reaches.
     package let app: String
-    /// When it is due; nil if it is only started manually.
+    /// The schedule; nil if the campaign is only started manually.
     package let schedule: CampaignSchedule?
-    /// What its events carry beside `campaign` and `scheduled_at`.
+    /// The payload of its events, in addition to `campaign` and `scheduled_at`.
     package let payload: JSONObject
-    /// A query that gives whom it reaches, and what its message may say of each; nil where `to` says who.
+    /// A query that returns the users and their template variables; nil if `to` selects the audience.
     package let audienceSQL: String?
-    /// A query that gives the payload of an event in each row; nil where each time it fires is one event.
+    /// A query that returns one event payload per row; nil if each run is one event.
     package let payloadSQL: String?
-    /// How fast it is sent at most; nil for as fast as it goes.
+    /// The maximum rate; nil for no limit.
     package let rate: CampaignRate?
-    /// Who goes first; nil where all go at once.
+    /// The canary; nil if the whole audience is sent at once.
     package let canary: CampaignCanary?
-    /// Whom it reaches with what.
+    /// The rule: audience, message and options.
     package let rule: CompiledRule
 
-    /// Reads and compiles a campaign.
+    /// Parses and compiles a campaign.
     ///
-    /// - Parameter json: the campaign as JSON, or YAML turned into JSON.
-    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    /// - Parameter json: the campaign as JSON, or YAML converted to JSON.
+    /// - Throws: `RuleProblem` with the first problem.
     package init(json: JSONValue) throws(RuleProblem) {
         let reader = try RuleObject(json, path: "")
         try DigestDefinition.refuse(in: reader)
@@ -72,7 +72,7 @@ package struct CampaignDefinition: Sendable {
         rule = try CompiledRule(json: Self.rule(reader.object, name: name, app: app))
     }
 
-    /// Refuses an audience that is not walked slice by slice, for what is decided there.
+    /// Rejects an audience that is not expanded in slices, for options that are applied while slicing.
     private static func checkWalked(_ reader: RuleObject, path: String, reason: String) throws(RuleProblem) {
         let audience = try reader.object("to")?.object
         guard reader.object["audience_sql"] == nil,
@@ -91,7 +91,7 @@ package struct CampaignDefinition: Sendable {
         return sql
     }
 
-    /// What cannot be beside a query; that PostgreSQL can read it, PostgreSQL says.
+    /// Rejects keys that cannot be combined with a query; PostgreSQL checks the SQL itself.
     private static func checkQueries(_ reader: RuleObject, isRecipientTime: Bool) throws(RuleProblem) {
         let hasAudience = reader.object["audience_sql"] != nil
         let hasPayloads = reader.object["payload_sql"] != nil
@@ -123,7 +123,7 @@ package struct CampaignDefinition: Sendable {
         }
     }
 
-    /// The campaign as it would be written, without defaults: what is stored, and compared to see whether it changed.
+    /// The campaign as JSON, without defaults: stored, and compared to detect changes.
     package var json: JSONValue {
         var object = rule.definition.json.objectValue ?? JSONObject()
         object["event"] = nil
@@ -139,12 +139,12 @@ package struct CampaignDefinition: Sendable {
         object["rate"] = rate?.json
         object["canary"] = canary?.json
         if !payload.isEmpty { object["payload"] = .object(payload) }
-        // Where a campaign says nothing, its rule says `bulk`.
+        // `bulk` is the default of campaigns.
         object["lane"] = rule.definition.lane == .bulk ? nil : .string(rule.definition.lane.name)
         return .object(object)
     }
 
-    /// The rule that it becomes: the same as `fanfare.campaign_rule` makes of it.
+    /// Returns the campaign's rule, the same as `fanfare.campaign_rule` returns.
     private static func rule(_ campaign: JSONObject, name: String, app: String) -> JSONValue {
         var rule = campaign
         for key in ownKeys { rule[key] = nil }

@@ -1,30 +1,30 @@
 package import FanfareCore
 internal import FanfareProviders
 
-/// How fast a campaign is sent at most: pushes a second, of all daemons together; from the beginning, or growing to that.
+/// The maximum rate of a campaign: pushes a second of all daemons together, constant or with a ramp.
 package struct CampaignRate: Equatable, Sendable {
-    /// How it grows: evenly, each time that the campaign is fired.
+    /// A linear increase of the rate at the start of each run.
     package struct Ramp: Equatable, Sendable {
         static let keys = ["from", "over"]
 
-        /// Pushes a second at the beginning; fewer than at the end.
+        /// Pushes a second at the start; less than at the end.
         package let from: Int
-        /// How long it takes.
+        /// The duration of the increase.
         package let over: TimeSpan
     }
 
     private static let keys = ["per", "ramp"]
 
-    /// From 1 to 1,000,000.
+    /// Pushes a second, 1 to 1,000,000.
     package let perSecond: Int
-    /// Nil where it is the same from the beginning.
+    /// The ramp; nil if the rate is constant.
     package let ramp: Ramp?
 
-    /// Reads `500/s`, or `{per: 500/s, ramp: {from: 50/s, over: 30m}}`.
+    /// Parses `500/s`, or `{per: 500/s, ramp: {from: 50/s, over: 30m}}`.
     ///
     /// - Parameters:
-    ///   - json: as it was written.
-    ///   - path: where it stands in the campaign.
+    ///   - json: the value.
+    ///   - path: its path in the campaign.
     /// - Throws: `RuleProblem` for anything else.
     package init(_ json: JSONValue, path: String) throws(RuleProblem) {
         guard json.objectValue != nil else {
@@ -44,7 +44,7 @@ package struct CampaignRate: Equatable, Sendable {
         (self.perSecond, self.ramp) = (perSecond, ramp)
     }
 
-    /// As it would be written.
+    /// The rate as JSON.
     package var json: JSONValue {
         guard let ramp else { return .string("\(perSecond)/s") }
         return [
@@ -53,7 +53,7 @@ package struct CampaignRate: Equatable, Sendable {
         ]
     }
 
-    /// `500/s, growing from 50/s over 30m`.
+    /// The rate as text, such as `500/s, growing from 50/s over 30m`.
     package var text: String {
         "\(perSecond)/s" + (ramp.map { ", growing from \($0.from)/s over \($0.over)" } ?? "")
     }

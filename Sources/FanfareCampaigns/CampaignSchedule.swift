@@ -1,41 +1,42 @@
 package import FanfareCore
 
-/// When a campaign is due by itself.
+/// The schedule of a campaign.
 ///
-/// Knows no offsets: that a time zone is one, and when clocks there show a time, only the database says.
+/// It has no UTC offsets: the database checks the time zone and computes when clocks there show a time.
 package struct CampaignSchedule: Equatable, Sendable {
-    /// What makes it due.
+    /// The times at which a campaign is due.
     package enum Times: Equatable, Sendable {
-        /// Once, when clocks in the time zone show this: `2026-12-01T09:00`.
+        /// Once, at a local time in the time zone: `2026-12-01T09:00`.
         case once(String)
-        /// Again and again; as it was written, and read.
+        /// Repeatedly: the cron expression as text and parsed.
         case cron(String, CronExpression)
     }
 
-    /// What becomes of times that were missed while no daemon ran.
+    /// The handling of times that passed while no daemon ran.
     package enum CatchUp: String, CaseIterable, Sendable {
-        /// Each is fired, the oldest first.
+        /// Each missed time is fired, the oldest first.
         case all
-        /// The last of them is.
+        /// Only the latest missed time is fired.
         case latest
-        /// Only what is at most a minute late is.
+        /// A missed time is fired only if it is at most one minute late.
         case none
     }
 
-    /// The time zone where none is given.
+    /// The default time zone.
     package static let utc = "UTC"
-    /// The time zone that stands for each recipient's own.
+    /// The time zone value that means each recipient's own time zone.
     package static let recipient = "recipient"
     static let keys = ["at", "cron", "time_zone", "default_time_zone", "catch_up"]
 
-    /// What makes it due.
+    /// The times at which the campaign is due.
     package let times: Times
-    /// An IANA name, unchecked, or ``recipient``.
+    /// An IANA name, not checked here, or ``recipient``.
     package let timeZone: String
-    /// An IANA name, unchecked: the zone of devices that have none, where each has its own time; nil for the
-    /// app's (`fanfare.put_policy`).
+    /// The time zone of devices that have none, if ``timeZone`` is ``recipient``.
+    ///
+    /// An IANA name, not checked here; nil for the app's default (`fanfare.put_policy`).
     package let defaultTimeZone: String?
-    /// What becomes of what was missed.
+    /// The handling of missed times.
     package let catchUp: CatchUp
 
     init(_ reader: RuleObject) throws(RuleProblem) {
@@ -65,13 +66,13 @@ package struct CampaignSchedule: Equatable, Sendable {
         catchUp = try reader.word("catch_up", CatchUp.self) ?? .latest
     }
 
-    /// The cron expression, if it is one.
+    /// The cron expression; nil for a single time.
     package var expression: CronExpression? {
         if case .cron(_, let expression) = times { return expression }
         return nil
     }
 
-    /// The schedule as it would be written, without defaults.
+    /// The schedule as JSON, without defaults.
     var json: JSONValue {
         var object = JSONObject()
         switch times {
@@ -93,7 +94,7 @@ package struct CampaignSchedule: Equatable, Sendable {
         }
     }
 
-    /// That it is a day of the calendar, the database says.
+    /// Returns a local time of valid form; the database checks that the date exists.
     private static func wallTime(_ text: String, path: String) throws(RuleProblem) -> String {
         let shape = /[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?/
         guard text.wholeMatch(of: shape) != nil else {

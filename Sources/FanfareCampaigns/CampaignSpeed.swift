@@ -1,18 +1,18 @@
 internal import FanfareCore
 internal import FanfareProviders
 
-/// How many pushes a second, as people write it.
+/// Parses rates in pushes a second.
 enum CampaignSpeed {
     private static let range = 1...1_000_000
     private static let hint = "write how many pushes a second, as in 500/s"
 
-    /// Reads `500/s`.
+    /// Parses `500/s`.
     ///
     /// - Parameters:
-    ///   - json: as it was written; nil where it is missing.
-    ///   - path: where it stands in the campaign.
-    /// - Returns: from 1 to 1,000,000.
-    /// - Throws: `RuleProblem` for anything else; of what is by the minute or the hour it says what that is by the second.
+    ///   - json: the value; nil if it is missing.
+    ///   - path: its path in the campaign.
+    /// - Returns: a number from 1 to 1,000,000.
+    /// - Throws: `RuleProblem` for anything else; for a rate per minute or hour it states the rate per second.
     static func read(_ json: JSONValue?, path: String) throws(RuleProblem) -> Int {
         guard let text = json?.stringValue else {
             throw RuleProblem(path: path, reason: json == nil ? "is missing" : "is no rate", hint: hint)
@@ -37,7 +37,7 @@ enum CampaignSpeed {
         return count
     }
 
-    /// A quotient with at most four decimals.
+    /// Returns a quotient with at most four decimals.
     private static func decimal(_ count: Int, by divisor: Int) -> String {
         let rounded = (count * 20_000 + divisor) / (2 * divisor)
         let decimals = String(String(10_000 + rounded % 10_000).dropFirst().reversed().drop { $0 == "0" }.reversed())

@@ -3,21 +3,23 @@ internal import FanfareStore
 package import Logging
 package import PostgresClient
 
-/// Puts campaigns into force, judges canaries, and notes what is done: what one daemon does for all.
+/// The campaign tasks of the leader: activates campaigns, evaluates canaries, finishes runs.
 package struct CampaignUpkeep {
     private let logger: Logger
 
-    /// - Parameter logger: told what came of it.
+    /// Creates the tasks.
+    ///
+    /// - Parameter logger: receives the results.
     package init(logger: Logger) {
         self.logger = logger
     }
 
-    /// Does what there is to do now.
+    /// Runs all tasks once.
     ///
     /// - Parameters:
-    ///   - connection: outside a transaction.
+    ///   - connection: a connection outside a transaction.
     ///   - now: the database's time.
-    /// - Throws: what the database says.
+    /// - Throws: errors of the server.
     package func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         try CampaignChecker(logger: logger).check(on: connection, at: now)
         for verdict in try connection.run(JudgeCanaries(now: now)) { tell(verdict) }

@@ -6,17 +6,17 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Reads the queries of campaigns that were fired, one after the other, and emits their events when all of it is stored.
+/// Runs the queries of fired campaigns one after the other, and emits their events when all rows are stored.
 ///
-/// The rows come over a session for users' queries and go out over one of its own, in one transaction, which begins when the
-/// first rows are there. Both are open only while something is read.
+/// The rows are read on a session for authors' queries and written on the stage's own session, in one transaction that
+/// starts when the first rows have arrived. Both sessions are open only during a query run.
 package final class QueryReader: Stage {
     package let name = "campaign-queries"
-    /// What a query may take until its first rows come, when it has run.
+    /// The time limit of a query from its start until its first rows arrive.
     package static let patience = 5 * Micros.minute
-    /// How long after a failure that may not last the next try comes.
+    /// The delay before a retry after a transient failure.
     private static let pause = 30 * Micros.second
-    /// How long it sleeps unless somebody rings.
+    /// The longest sleep without a ring of the bell.
     private static let sleep = Duration.seconds(30)
 
     private let context: StageContext
@@ -24,12 +24,12 @@ package final class QueryReader: Stage {
     private let patience: Microseconds
     private let stopping = StopSignal()
 
-    /// Makes a reader.
+    /// Creates the stage.
     ///
     /// - Parameters:
-    ///   - context: what all stages share.
-    ///   - running: where it says what it reads.
-    ///   - patience: what a query may take, in microseconds.
+    ///   - context: the state that all stages share.
+    ///   - running: the record of the current query, through which the scheduler can stop it.
+    ///   - patience: the time limit of a query, in microseconds.
     package init(context: StageContext, running: RunningQuery, patience: Microseconds = QueryReader.patience) {
         (self.context, self.running, self.patience) = (context, running, patience)
     }
@@ -45,16 +45,16 @@ package final class QueryReader: Stage {
         while !stopping.isStopped {
             context.pulses.beat(name)
             guard context.bells.read.wait(timeout: Self.sleep), !stopping.isStopped else { continue }
-            // A query may take longer than a loop that hangs.
+            // A query may take longer than the limit after which a loop counts as hanging.
             context.pulses.rest(name)
             while !stopping.isStopped, readNext(into: store) {}
             store.close()
         }
     }
 
-    /// Reads the query of the run that has waited longest.
+    /// Runs the query of the run that has waited longest.
     ///
-    /// - Parameter store: where its rows go.
+    /// - Parameter store: the session that stores the rows.
     /// - Returns: whether there was one.
     private func readNext(into store: Session) -> Bool {
         guard let owner = context.lease.owner,
@@ -77,9 +77,9 @@ package final class QueryReader: Stage {
         return true
     }
 
-    /// Reads and stores all of it.
+    /// Runs a query and stores all its rows.
     ///
-    /// - Returns: how many rows there were.
+    /// - Returns: the number of rows.
     private func read(_ queryRun: QueryRun, owner: Int32, into store: Session) throws(QueryRunError) -> Int64 {
         guard let query = queryRun.query else { throw .row(sqlState: "55000", "the campaign has no query any more") }
         let source: PostgresConnection
@@ -117,7 +117,7 @@ package final class QueryReader: Stage {
         return count
     }
 
-    /// Notes why it was not read, and says so.
+    /// Stores and logs the reason of a failed query run.
     private func settle(_ problem: QueryRunError, _ queryRun: QueryRun, owner: Int32, in store: Session) {
         var metadata = queryRun.metadata
         problem.describe(in: &metadata)

@@ -2,25 +2,25 @@ internal import FanfareLogging
 internal import Logging
 internal import PostgresClient
 
-/// Why a query was not read.
+/// The reasons why a query run failed.
 enum QueryRunError: Error {
-    /// What the query, or its session, ran into.
+    /// An error of the query or its session.
     case query(PostgresError)
-    /// What became of storing its rows.
+    /// An error while its rows were stored.
     case store(PostgresError)
-    /// A row is none that can be; says nothing of what is in it.
+    /// A row that is not valid; the text does not quote the row.
     case row(sqlState: String, String)
-    /// It was aborted meanwhile, or another daemon reads it.
+    /// The run was aborted, or another daemon runs its query.
     case taken
 
-    /// Whether there is nothing to note.
+    /// Whether the run no longer belongs to this daemon, so that there is nothing to store.
     var isTaken: Bool {
         if case .taken = self { true } else { false }
     }
 
-    /// Whether it may be another time: what says nothing about the query itself.
+    /// Whether the error is transient, that is, not caused by the query itself.
     ///
-    /// A query that took too long (57014) would again.
+    /// A query that timed out (57014) counts as permanent, because it would time out again.
     var mayPass: Bool {
         switch self {
         case .query(let error), .store(let error):
@@ -31,7 +31,7 @@ enum QueryRunError: Error {
         }
     }
 
-    /// What people are told, in the database: it may quote what the query reads.
+    /// The text stored in the database for operators; it may quote data that the query read.
     var detail: String {
         switch self {
         case .query(let error) where error.sqlState == "57014":
@@ -42,7 +42,7 @@ enum QueryRunError: Error {
         }
     }
 
-    /// What the log says, which quotes nothing.
+    /// Adds the error to log metadata, without quoting data.
     func describe(in metadata: inout Logger.Metadata) {
         switch self {
         case .query(let error), .store(let error):

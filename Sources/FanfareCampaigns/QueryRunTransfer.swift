@@ -1,20 +1,20 @@
 internal import FanfareStore
 internal import PostgresClient
 
-/// Takes the rows of a query from one session to another.
+/// Copies the rows of a query from one session to another.
 struct QueryRunTransfer {
     let queryRun: QueryRun
     let query: QueryRun.Query
     let owner: Int32
     let rows: QueryRows
 
-    /// Stores all rows, and has them count.
+    /// Stores all rows and completes the query run, in one transaction.
     ///
     /// - Parameters:
-    ///   - first: the rows that were taken already.
-    ///   - connection: outside a transaction.
-    /// - Returns: how many rows there were; nothing is stored where it throws.
-    /// - Throws: why not.
+    ///   - first: the rows that are already fetched.
+    ///   - connection: a connection outside a transaction.
+    /// - Returns: the number of rows; nothing is stored if it throws.
+    /// - Throws: the reason of the failure.
     func store(_ first: [[String?]], on connection: PostgresConnection) throws(QueryRunError) -> Int64 {
         do {
             return try connection.transaction(throwingAny: { connection in
@@ -75,7 +75,7 @@ struct QueryRunTransfer {
         }
     }
 
-    /// What is said of a user, if anything is.
+    /// Returns a user's template variables; nil if there are none.
     private static func variables(_ text: String?) throws(QueryRunError) -> String? {
         guard let text, text != "null" else { return nil }
         guard text.hasPrefix("{") else {

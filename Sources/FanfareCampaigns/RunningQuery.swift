@@ -1,7 +1,7 @@
 internal import PostgresClient
 internal import Threading
 
-/// Which run's query one thread reads, so that another can end it: the query may run for minutes.
+/// The run whose query one thread executes, so that another thread can stop it: a query may run for minutes.
 package final class RunningQuery: Sendable {
     private struct State {
         var run: Int64?
@@ -11,21 +11,21 @@ package final class RunningQuery: Sendable {
 
     private let state = Locked(State())
 
-    /// Nothing is read yet.
+    /// Creates a record without a run.
     package init() {}
 
-    /// The run that is read.
+    /// The current run.
     var run: Int64? { state.withLock { $0.run } }
 
-    /// Whether the one that is read, or was last, was given up.
+    /// Whether the current or last run was given up.
     var isGivenUp: Bool { state.withLock { $0.isGivenUp } }
 
-    /// A run is read from now on.
+    /// Records the start of a run.
     func begin(_ run: Int64) {
         state.withLock { $0 = State(run: run) }
     }
 
-    /// Its query runs on this session.
+    /// Records the session on which the run's query executes.
     func open(_ watch: PostgresWatch) {
         let isGivenUp = state.withLock { state in
             state.watch = watch
@@ -34,7 +34,7 @@ package final class RunningQuery: Sendable {
         if isGivenUp { watch.abandon() }
     }
 
-    /// Nothing is read any more.
+    /// Records the end of the run.
     func end() {
         state.withLock { state in
             state.run = nil
@@ -42,9 +42,9 @@ package final class RunningQuery: Sendable {
         }
     }
 
-    /// Ends the reading of a run, if it is this one that is read; from any thread.
+    /// Stops the query of a run if it is the current one; may be called from any thread.
     ///
-    /// - Parameter run: which; nil for any.
+    /// - Parameter run: the run; nil for any.
     func giveUp(_ run: Int64? = nil) {
         let watch = state.withLock { state -> PostgresWatch? in
             guard let current = state.run, run.map({ $0 == current }) ?? true else { return nil }

@@ -7,16 +7,16 @@ internal import PostgresClient
 internal import Threading
 
 extension Scheduler {
-    /// How often some of what is due is emitted before campaigns are looked at again.
+    /// How many batches of digests are emitted before campaigns are checked again.
     private static let turns = 20
 
-    /// Emits what is due of what rules gathered.
+    /// Emits the digests that are due.
     ///
     /// - Parameters:
-    ///   - connection: outside a transaction.
+    ///   - connection: a connection outside a transaction.
     ///   - now: the database's time.
-    /// - Returns: how long nothing will be due, in microseconds, a second at most.
-    /// - Throws: what the database says.
+    /// - Returns: the time until the next digest is due, in microseconds, at most one second.
+    /// - Throws: errors of the server.
     func emitDigests(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
         for _ in 0..<Self.turns {
             guard let next = try connection.run(NextOpenDigest()).first else { return Self.longestWait }
@@ -25,7 +25,7 @@ extension Scheduler {
             }
             context.pulses.beat(name)
             let left = try connection.run(EmitDigests(now: now))
-            // Another daemon emits what is due, or a planner adds to it.
+            // The due digests are locked: another daemon emits them, or a planner adds to them.
             guard !left.isEmpty else { return Self.shortestWait }
             for open_digests in left { tell(open_digests) }
         }

@@ -6,31 +6,32 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Fires campaigns that are due, and emits what rules gathered until now, on a session and a thread of its own in every daemon, so that nothing else delays it.
+/// Fires due campaigns and emits due digests, on a session and thread of its own in every daemon, so that no other work
+/// delays them.
 ///
-/// Two that work at once do each other no harm: each run is fired by one transaction, which locks its campaign, and what was
-/// gathered leaves by one, which takes it away. Their queries are read by ``QueryReader``.
+/// Schedulers of several daemons work at the same time without conflicts. Each run is fired in one transaction that
+/// locks its campaign, and the transaction that emits a digest deletes it. ``QueryReader`` runs the campaigns' queries.
 package final class Scheduler: Stage {
     package let name = "scheduler"
-    /// How many are fired before the readings are looked at.
+    /// How many runs are fired before the query runs are checked.
     private static let limit = 200
-    /// The longest sleep; what is put into force meanwhile may be due at once.
+    /// The longest sleep; a campaign that is activated in the meantime may be due at once.
     static let longestWait = Micros.second
-    /// The shortest, where what is due may not be fired yet.
+    /// The shortest sleep, used if something is due but cannot be fired yet.
     static let shortestWait = 100 * Micros.millisecond
 
     let context: StageContext
     private let running: RunningQuery
     private let stopping = StopSignal()
     private let bell = Bell()
-    /// When the clock was set before campaigns were last rescheduled, by our steady clock.
+    /// The clock step for which campaigns were last rescheduled, by this host's steady clock.
     private let rescheduledFor = Locked(Microseconds.min)
 
-    /// Makes a scheduler.
+    /// Creates the stage.
     ///
     /// - Parameters:
-    ///   - context: what all stages share.
-    ///   - running: what this daemon's reader reads.
+    ///   - context: the state that all stages share.
+    ///   - running: the current query of this daemon's ``QueryReader``.
     package init(context: StageContext, running: RunningQuery) {
         (self.context, self.running) = (context, running)
     }
@@ -44,7 +45,7 @@ package final class Scheduler: Stage {
         let session = Session(context.database.queue(name), of: context, stop: stopping)
         while !stopping.isStopped {
             context.pulses.beat(name)
-            // Whose clock is the database's only while it is asked.
+            // Without a lease the database's time is not kept up to date.
             guard let owner = context.lease.owner else {
                 bell.wait(timeout: .milliseconds(200))
                 continue
@@ -61,13 +62,13 @@ package final class Scheduler: Stage {
         session.close()
     }
 
-    /// Fires what is due.
+    /// Fires the campaigns that are due.
     ///
     /// - Parameters:
-    ///   - connection: outside a transaction.
+    ///   - connection: a connection outside a transaction.
     ///   - now: the database's time.
-    /// - Returns: how long nothing will be due, in microseconds, a second at most.
-    /// - Throws: what the database says.
+    /// - Returns: the time until the next campaign is due, in microseconds, at most one second.
+    /// - Throws: errors of the server.
     func fire(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
         for _ in 0..<Self.limit {
             guard let fired = try connection.run(FireDue(now: now)).first else {
@@ -80,7 +81,7 @@ package final class Scheduler: Stage {
         return 0
     }
 
-    /// Computes again when each campaign is due next: at the start, and once after each step of the clock.
+    /// Recomputes the next time of each campaign: at the start, and once after each step of the database's clock.
     func reschedule(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         let setAt = context.lease.clockStep?.noticedAt ?? 0
         guard rescheduledFor.withLock({ $0 < setAt }) else { return }
@@ -88,7 +89,7 @@ package final class Scheduler: Stage {
         rescheduledFor.withLock { $0 = setAt }
     }
 
-    /// Has this daemon read what nobody reads, and read no more of what is not its own any more.
+    /// Starts waiting query runs that no daemon owns, and stops the current one if this daemon no longer owns it.
     private func checkQueryRuns(of owner: Int32, on connection: PostgresConnection) throws(PostgresError) {
         let current = running.run
         let queryRuns = try connection.run(QueryRuns(owner: owner))

@@ -50,7 +50,7 @@ extension Installation {
     /// Throws if the daemon must not work on this database.
     ///
     /// - Parameter expected: the configuration's `installation`; nil for a database adopted without a name.
-    /// - Throws: ``DaemonError`` with the reason.
+    /// - Throws: `DaemonError` with the reason.
     package func check(name expected: String?) throws(DaemonError) {
         if isReplica {
             throw DaemonError(.configuration, "this database is a replica", hint: "Connect to its primary.")
