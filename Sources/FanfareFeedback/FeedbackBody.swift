@@ -3,16 +3,16 @@ internal import FanfareLogging
 internal import FanfareStore
 internal import PostgresClient
 
-/// What hooks are told, as text.
+/// Encodes feedback for hooks.
 enum FeedbackBody {
-    /// The longest body of a request, in bytes.
+    /// The maximum body of a request, in bytes.
     static let limit = 256 * 1024
-    /// The longest payload of a notification, in bytes; PostgreSQL takes less than 8,000.
+    /// The maximum payload of a notification, in bytes; PostgreSQL's limit is below 8,000.
     static let notificationLimit = 7_900
 
-    /// One outcome as JSON.
+    /// Encodes one outcome as JSON.
     ///
-    /// Ids are text, as in the HTTP API: they may be larger than JavaScript's numbers.
+    /// Ids are strings, as in the HTTP API, because they may exceed the integers of JavaScript.
     static func json(_ item: FeedbackItem) -> JSONValue {
         var object = JSONObject()
         object["type"] = .string(type(of: item))
@@ -33,7 +33,10 @@ enum FeedbackBody {
         return .object(object)
     }
 
-    /// A device that was registered again since, or whose row was locked, is not disabled: its push failed, no more.
+    /// Returns the type of an item.
+    ///
+    /// If a token was reported gone but its device was registered again or its row was locked, the device is not
+    /// disabled; the item is then `push.failed`.
     private static func type(of item: FeedbackItem) -> String {
         switch item.outcome {
         case "accepted": "push.accepted"
@@ -46,18 +49,18 @@ enum FeedbackBody {
         LogTimestamp(microsecondsSince1970: time.microseconds).description
     }
 
-    /// As many outcomes as fit into the body of a request, from the first on.
+    /// Encodes as many outcomes as fit into the body of a request, starting with the first.
     ///
     /// - Parameters:
-    ///   - items: at least one.
-    ///   - isWhole: whether all of them are to be in it, however long it is, because they were once.
-    /// - Returns: the body (`type`, `timestamp` and `data`, as Standard Webhooks has it) and how many are in it.
+    ///   - items: at least one outcome.
+    ///   - isWhole: whether to include all items regardless of length, for a retry of an earlier request.
+    /// - Returns: the body (`type`, `timestamp` and `data`, as in Standard Webhooks) and the number of items in it.
     static func request(_ items: [FeedbackItem], isWhole: Bool) -> (body: [UInt8], count: Int) {
         var list: [UInt8] = []
         var count = 0
         for item in items {
             let text = Array(json(item).text.utf8)
-            // With room for what stands around them.
+            // 200 bytes are reserved for the envelope.
             guard isWhole || count == 0 || list.count + text.count < limit - 200 else { break }
             if count > 0 { list.append(UInt8(ascii: ",")) }
             list += text
@@ -69,13 +72,13 @@ enum FeedbackBody {
         return (Array(head.utf8) + list + Array("]}}".utf8), count)
     }
 
-    /// The outcomes as payloads of notifications, each `{"items": […]}`.
+    /// Encodes the outcomes as payloads of notifications, each `{"items": […]}`.
     static func notifications(_ items: [FeedbackItem]) -> [String] {
         var payloads: [String] = []
         var list = ""
         for item in items {
             var value = json(item)
-            // Nothing else in it can be that long.
+            // Only the user id can be that long.
             if value.text.utf8.count > notificationLimit - 12, case .object(var object) = value {
                 object["user_id"] = .null
                 value = .object(object)

@@ -4,10 +4,10 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// Tells hooks what became of pushes, on a thread of its own in every daemon; each hook is told by one of them at a time.
+/// Delivers feedback to hooks, on a thread of its own in every daemon; each hook is served by one daemon at a time.
 ///
-/// Its session is open as long as there are hooks, and nothing waits for a hook in a transaction: the database knows up to where
-/// each was told, and a delivery moves that once it is taken.
+/// Its session is open while there are hooks. No transaction stays open during a request: the database stores each
+/// hook's position, and a successful delivery advances it.
 package final class FeedbackDispatcher: Stage {
     package let name = "feedback"
     private let context: StageContext
@@ -15,19 +15,19 @@ package final class FeedbackDispatcher: Stage {
     private let bell = Bell()
     private let hooks: Locked<[FeedbackHook]>
 
-    /// Makes the stage.
+    /// Creates the stage.
     ///
     /// - Parameters:
-    ///   - context: what all stages share.
-    ///   - hooks: whom to tell; ``apply(_:)`` changes them.
+    ///   - context: the state that all stages share.
+    ///   - hooks: the hooks; ``apply(_:)`` replaces them.
     package init(context: StageContext, hooks: [FeedbackHook]) {
         self.context = context
         self.hooks = Locked(hooks)
     }
 
-    /// Goes by other hooks from now on.
+    /// Replaces the hooks.
     ///
-    /// - Parameter fresh: all there are; one that is as it was goes on.
+    /// - Parameter fresh: all hooks; unchanged ones continue without interruption.
     package func apply(_ fresh: [FeedbackHook]) {
         hooks.withLock { $0 = fresh }
         bell.ring()
@@ -60,7 +60,7 @@ package final class FeedbackDispatcher: Stage {
             bell.wait(timeout: .microseconds(wait ?? 0))
         }
         queue.stop()
-        // So that another daemon need not wait for the end of the lease.
+        // Releases the hooks, so that another daemon need not wait until the lease expires.
         if let owner = context.lease.owner, queue.hasHooks {
             _ = session.attempt { connection throws(PostgresError) in
                 try connection.run(ReleaseFeedbackHooks(owner: owner, keeping: []))

@@ -6,39 +6,39 @@ internal import HTTP2Client
 internal import PushCrypto
 package import PushTransport
 
-/// One hook, with all that telling it needs.
+/// A feedback hook with its address and secrets.
 package struct FeedbackHook: Equatable, Sendable {
-    /// How it is told.
+    /// How feedback is delivered.
     package enum Way: Equatable, Sendable {
         case post(Receiver)
-        /// On a NOTIFY channel, to who listens at that moment.
+        /// By NOTIFY on a channel, to the sessions that listen at that moment.
         case notify(channel: String)
     }
 
-    /// Where requests go, and what they are signed with.
+    /// The address of requests and the secrets that sign them.
     package struct Receiver: Equatable, Sendable {
         package let url: HTTPSURL
-        /// One or two; each request bears the signatures of all.
+        /// One or two secrets; each request carries a signature for each.
         package let secrets: [WebhookSecret]
         let destinations: DestinationPolicy
         let caFile: String?
-        /// SHA-256 of that file: another one under the same name is another receiver.
+        /// The SHA-256 digest of the CA file: if its content changes, the receiver counts as a different one.
         let caDigest: [UInt8]?
     }
 
     package let name: String
     package let way: Way
-    /// The outcomes that it is told, as codes.
+    /// The outcome codes that the hook receives.
     package let codes: [Int16]
     package let app: String?
 
-    /// Reads the files that a configuration's hooks name.
+    /// Creates the hooks of a configuration, reading the files that it names.
     ///
     /// - Parameters:
     ///   - configured: the hooks by name.
-    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
-    /// - Returns: the hooks, by name.
-    /// - Throws: `DaemonError` for a secret or a CA file that is of no use.
+    ///   - environment: the process environment, for `CREDENTIALS_DIRECTORY`.
+    /// - Returns: the hooks, sorted by name.
+    /// - Throws: `DaemonError` for a secret or CA file that is not usable.
     package static func read(
         _ configured: [String: Configuration.Feedback],
         environment: [String: String]
@@ -110,7 +110,7 @@ package struct FeedbackHook: Equatable, Sendable {
 }
 
 extension FeedbackHook.Receiver {
-    /// How its transport behaves: one request at a time.
+    /// The transport options: one connection and one request at a time.
     var options: MultiOriginOptions {
         var options = MultiOriginOptions(destinations: destinations)
         options.transport.caFile = caFile

@@ -6,47 +6,47 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// What a daemon's hooks are told, and what came of it; used by the dispatcher's thread alone.
+/// The positions, deliveries and answers of a daemon's hooks; used only by the dispatcher's thread.
 final class FeedbackQueue {
-    /// The pause between deliveries to a hook that is told of everything; what comes meanwhile goes in one.
+    /// The pause between deliveries to a hook; outcomes that arrive in the meantime are sent together.
     private static let pause = Micros.second
 
-    /// A delivery that was given to a sender.
+    /// A delivery that was passed to a sender.
     private struct UnderWay {
         let delivery: FeedbackDelivery
         let until: FeedbackPlace
         let lost: Int64
-        /// How often it failed before.
+        /// The number of failures before this attempt.
         let failures: Int
-        /// Whether there was more than fits.
+        /// Whether more outcomes follow than fit into the delivery.
         let hasMore: Bool
-        /// What came of it, as long as that is not written down.
+        /// The answer, until it is stored in the database.
         var answer: FeedbackAnswer?
     }
 
     private let logger: Logger
     private let bell: Bell
     private var senders: [String: FeedbackSender] = [:]
-    /// Senders that were told to stop.
+    /// Senders that are stopping.
     private var leaving: [FeedbackSender] = []
     private var underWay: [String: UnderWay] = [:]
-    /// By steady time.
+    /// The earliest time of the next delivery by hook, in steady time.
     private var notBefore: [String: Microseconds] = [:]
-    /// What the database said of a hook in the last turn.
+    /// The database error of each hook in the last turn.
     private var troubled: [String: String] = [:]
-    /// Whose hooks of which names were kept last.
+    /// The owner number and hook names of the last release of other hooks.
     private var kept: (owner: Int32, names: [String])?
 
-    /// Whether this daemon may have hooks in the database.
+    /// Whether this daemon may own hooks in the database.
     var hasHooks: Bool { kept.map { !$0.names.isEmpty } ?? false }
 
     init(logger: Logger, bell: Bell) {
         (self.logger, self.bell) = (logger, bell)
     }
 
-    /// Dismisses the senders of hooks that are gone or go elsewhere.
+    /// Stops the senders of hooks that were removed or have a new address.
     ///
-    /// What was under way there is sent again, by the same id.
+    /// Their unanswered deliveries are sent again with the same id.
     func keep(_ hooks: [FeedbackHook]) {
         for (name, sender) in senders {
             let way = hooks.first { $0.name == name }?.way
@@ -58,21 +58,21 @@ final class FeedbackQueue {
         leaving.removeAll(where: \.hasLeft)
     }
 
-    /// Ends all senders and waits for them.
+    /// Stops all senders and waits for their threads.
     func stop() {
         for sender in senders.values { sender.stop() }
         for sender in leaving + senders.values { sender.join() }
         (senders, leaving, underWay) = ([:], [], [:])
     }
 
-    /// Writes down answers, and tells what there is to tell.
+    /// Stores answers and starts deliveries.
     ///
     /// - Parameters:
-    ///   - hooks: all there are.
-    ///   - owner: this daemon's number.
-    ///   - connection: outside a transaction.
-    /// - Returns: after how many microseconds there may be more to do, unless the bell rings.
-    /// - Throws: what the database says, but of one hook alone: that is told, and the others go on.
+    ///   - hooks: all hooks.
+    ///   - owner: this daemon's owner number.
+    ///   - connection: a connection outside a transaction.
+    /// - Returns: the time in microseconds until there may be more to do, unless the bell rings first.
+    /// - Throws: errors of the server, except those of a single hook: these are logged, and the other hooks continue.
     func takeTurn(
         _ hooks: [FeedbackHook],
         as owner: Int32,
@@ -92,7 +92,7 @@ final class FeedbackQueue {
                 wait = min(wait, try check(after: hook, row, as: owner, on: connection))
                 troubled[hook.name] = nil
             } catch {
-                // Of one hook alone, which is to hold up no other.
+                // An error of one hook must not stop the others.
                 guard !error.isOutage, !connection.isClosed else { throw error }
                 note(error, of: hook.name)
             }
@@ -100,7 +100,7 @@ final class FeedbackQueue {
         return max(wait, 0)
     }
 
-    /// What the database says again and again is told once.
+    /// Logs a hook's database error; a repeated error is logged once.
     private func note(_ error: PostgresError, of hook: String) {
         notBefore[hook] = Clocks.steady + Self.pause
         guard troubled.updateValue("\(error)", forKey: hook) != "\(error)" else { return }
@@ -125,7 +125,8 @@ final class FeedbackQueue {
             }
             return 0
         }
-        // Only who tells it says what it wants: daemons with different configurations would contradict each other.
+        // Only the daemon that owns the hook stores its settings: daemons with different configurations would overwrite
+        // each other.
         if row.codes != hook.codes || row.app != hook.app || row.isUnseen {
             _ = try connection.run(PutFeedbackHook(hook: hook.name, codes: hook.codes, app: hook.app))
             return 0
@@ -136,7 +137,7 @@ final class FeedbackQueue {
         return try tell(hook, row, as: owner, on: connection)
     }
 
-    /// Makes a hook known; from then on outcomes are noted for it.
+    /// Registers a hook; it receives the outcomes that are numbered from then on.
     private func introduce(_ hook: FeedbackHook, on connection: PostgresConnection) throws(PostgresError)
         -> Microseconds
     {
@@ -144,7 +145,7 @@ final class FeedbackQueue {
         return 0
     }
 
-    // MARK: Telling
+    // MARK: Delivery
 
     private func tell(
         _ hook: FeedbackHook,
@@ -175,7 +176,7 @@ final class FeedbackQueue {
                     note(success: hook.name, after: failures)
                 }
             } catch {
-                // PostgreSQL's queue of notifications may be full, which it says at the commit.
+                // The NOTIFY queue may be full; PostgreSQL reports that at commit.
                 guard !error.isOutage, !connection.isClosed else { throw error }
                 try note(
                     refusal: "\(error)",
@@ -223,7 +224,7 @@ final class FeedbackQueue {
         guard var work = underWay[name], let answer = work.answer ?? senders[name]?.takeAnswer() else {
             return Self.pause
         }
-        // Kept until it is written down.
+        // The answer is kept until it is stored.
         work.answer = answer
         underWay[name] = work
         switch answer {

@@ -7,30 +7,30 @@ internal import PushCrypto
 internal import PushTransport
 internal import Threading
 
-/// What is to be posted.
+/// A request body with its id.
 struct FeedbackParcel: Sendable {
-    /// The same as often as it is sent.
+    /// The webhook id, the same for every attempt.
     let id: String
     let body: [UInt8]
 }
 
-/// What came of it.
+/// The result of a request.
 enum FeedbackAnswer: Equatable, Sendable {
     case taken
-    /// 410: the receiver wants nothing more.
+    /// Status 410: the receiver wants no more feedback.
     case ended
-    /// Safe to log, and how long the receiver asked to be left alone, in microseconds.
+    /// A failure: a text that is safe to log, and the receiver's `Retry-After` in microseconds.
     case refused(String, retryAfter: Microseconds?)
 }
 
-/// Posts to one receiver, one request at a time, on a thread of its own: one that does not answer holds up nobody.
+/// Posts to one receiver, one request at a time, on its own thread, so that a slow receiver does not delay other hooks.
 final class FeedbackSender: Sendable {
-    /// How long an answer may take.
+    /// The timeout of a request.
     static let deadline = Duration.seconds(15)
-    /// How long a connection is kept for the next request.
+    /// How long an idle connection is kept open.
     private static let idle = Duration.seconds(10)
 
-    /// Whom it posts to; compared to see whether another one is needed.
+    /// The receiver; compared with the configuration to see whether the sender has to be replaced.
     let receiver: FeedbackHook.Receiver
     private let parcels = Mailbox<FeedbackParcel>()
     private let answers = Mailbox<FeedbackAnswer>()
@@ -40,8 +40,8 @@ final class FeedbackSender: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - receiver: whom it posts to.
-    ///   - name: the hook's, for the thread.
+    ///   - receiver: the receiver of the requests.
+    ///   - name: the hook's name, for the thread.
     ///   - bell: rung when there is an answer.
     init(to receiver: FeedbackHook.Receiver, name: String, bell: Bell) {
         self.receiver = receiver
@@ -60,15 +60,13 @@ final class FeedbackSender: Sendable {
         }
     }
 
-    /// Posts something; the one before must have been answered.
+    /// Posts a parcel; the previous one must have been answered.
     func send(_ parcel: FeedbackParcel) { parcels.put(parcel) }
 
-    /// The answer to what was sent, once; nil as long as there is none.
+    /// Returns the answer to the current parcel once; nil while there is none.
     func takeAnswer() -> FeedbackAnswer? { answers.take(timeout: .zero)?.first }
 
-    /// Ends the thread soon; what is in flight is not answered.
-    ///
-    /// It may have been taken all the same.
+    /// Stops the thread soon, without an answer to a request in flight, which the receiver may still have accepted.
     func stop() {
         stopping.stop()
         parcels.close()
@@ -96,7 +94,7 @@ final class FeedbackSender: Sendable {
             let open = try client ?? MultiOriginClient(options: receiver.options)
             client = open
             var answers: [PushAnswer] = []
-            // A connection that the other side closed meanwhile is given up before something is sent over it.
+            // Drops a connection that the peer has closed in the meantime.
             open.poll(timeout: .zero, into: &answers)
             let request = try request(parcel, to: receiver)
             guard open.submit([request]) == 1 else { return .refused("no connection is free", retryAfter: nil) }
@@ -109,7 +107,7 @@ final class FeedbackSender: Sendable {
 
     private static func request(_ parcel: FeedbackParcel, to receiver: FeedbackHook.Receiver) throws -> PushRequest {
         let signature = try WebhookSignature()
-        // Of this try: receivers refuse what was signed long ago.
+        // The time of this attempt, because receivers reject old signatures.
         let timestamp = String(Clocks.wall / Micros.second)
         let signed = try receiver.secrets.map { secret in
             try signature.value(id: Array(parcel.id.utf8), timestamp: timestamp, body: parcel.body, secret: secret)
@@ -137,7 +135,7 @@ final class FeedbackSender: Sendable {
         case 200...299: return .taken
         case 410: return .ended
         default:
-            // What a receiver says of itself may hold anything.
+            // The body is not logged, because it may contain anything.
             let wait = RetryAfter.wait(answer.header("retry-after"), now: Clocks.wall)
             return .refused("it answered \(answer.status)", retryAfter: wait)
         }

@@ -1,23 +1,23 @@
 internal import FanfareStore
 
-/// What was read for a hook, and how far that goes.
+/// The rows read for a hook, and the position after them.
 struct FeedbackSlice {
     private(set) var items: [FeedbackItem] = []
-    /// Where it ends.
+    /// The position after the slice.
     private(set) var end: FeedbackPlace
-    /// Whether there may be more right behind it.
+    /// Whether more outcomes may follow the slice.
     private(set) var hasMore: Bool
     private var lostNumbers: [Int64] = []
 
-    /// How many batches of it the log has no more.
+    /// The number of batches in the slice whose log rows were already deleted.
     var lost: Int64 { Int64(lostNumbers.count { $0 <= end.number }) }
 
-    /// Takes rows apart.
+    /// Creates a slice from rows.
     ///
     /// - Parameters:
-    ///   - rows: in order.
-    ///   - place: where it ends if there are none.
-    ///   - isFixed: whether it ends there whatever there is.
+    ///   - rows: the rows, in order.
+    ///   - place: the position if there are no rows.
+    ///   - isFixed: whether the slice ends at `place` regardless of the rows.
     init(_ rows: [FeedbackRow], before place: FeedbackPlace, isFixed: Bool) {
         end = place
         var numbers: Set<Int64> = []
@@ -35,13 +35,13 @@ struct FeedbackSlice {
         }
         let isCut = rows.count >= ReadFeedback.limit
         hasMore = isCut || numbers.count >= ReadFeedback.batches
-        // Of a batch that was not cut all was read.
+        // Without a cut the last batch was read completely.
         if !isCut && !isFixed { end = FeedbackPlace(number: end.number) }
     }
 
-    /// Leaves out what does not fit.
+    /// Removes the items that do not fit into a request.
     ///
-    /// - Parameter count: how many items do.
+    /// - Parameter count: the number of items to keep.
     mutating func cut(to count: Int) {
         guard count < items.count else { return }
         items.removeLast(items.count - count)

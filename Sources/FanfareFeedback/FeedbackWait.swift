@@ -1,17 +1,20 @@
 package import FanfareCore
 
-/// How long a hook that failed is left alone.
+/// The backoff of a hook that failed.
 package enum FeedbackWait {
-    /// The longest that is waited unless the receiver asks for more.
+    /// The longest backoff, unless the receiver asks for more.
     package static let longest = 5 * Micros.minute
 
-    /// The wait after so many failures in a row: a second, doubled with each, up to five minutes, the upper half of it random.
+    /// Returns the wait after consecutive failures.
+    ///
+    /// The ceiling is one second, doubled with each failure, up to five minutes; the wait is random in the upper half.
+    /// `Retry-After` is a floor.
     ///
     /// - Parameters:
-    ///   - failures: how many, this one included.
-    ///   - retryAfter: what the receiver asked for.
-    ///   - random: evenly distributed in 0..<1.
-    /// - Returns: microseconds.
+    ///   - failures: the number of consecutive failures, including this one.
+    ///   - retryAfter: the receiver's `Retry-After`, in microseconds.
+    ///   - random: a number evenly distributed in 0..<1.
+    /// - Returns: the wait in microseconds.
     package static func wait(after failures: Int, retryAfter: Microseconds?, random: Double) -> Microseconds {
         let ceiling = min(Micros.second << Int64(min(max(failures - 1, 0), 20)), longest)
         return max(Microseconds(Double(ceiling) * (0.5 + random / 2)), retryAfter ?? 0)
