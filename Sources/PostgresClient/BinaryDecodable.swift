@@ -1,9 +1,9 @@
 /// A value that can be read from PostgreSQL's binary form.
 protocol BinaryDecodable {
-    /// In words, for the message when something else came.
+    /// The expected type in words, for error messages.
     static var expected: String { get }
     static func accepts(_ type: PostgresType) -> Bool
-    /// Reads the value; nil if the bytes cannot be one.
+    /// Decodes the value; nil if the bytes are not a valid value.
     init?(binary: UnsafeRawBufferPointer, type: PostgresType)
 }
 
@@ -92,7 +92,7 @@ extension String: BinaryDecodable {
     init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
         var text = unsafe binary
         if type == .jsonb {
-            // jsonb_send puts a version number, always 1, before the text.
+            // jsonb_send writes a version byte, always 1, before the text.
             guard unsafe binary.first == 1 else { return nil }
             unsafe text = UnsafeRawBufferPointer(rebasing: binary[1...])
         }
@@ -108,14 +108,14 @@ extension [UInt8]: BinaryDecodable {
     init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(binary) }
 }
 
-/// Reads the elements of an array's binary form one after another; see `ArrayHeader` for the form.
+/// Iterates over the elements of an array in binary form; see `ArrayHeader` for the format.
 @safe
 struct ArrayReader {
     let type: PostgresType
     let count: Int
     private var rest: UnsafeRawBufferPointer
 
-    /// Reads the head; nil if the bytes are no array or one with several dimensions.
+    /// Reads the array header; nil if the bytes are not an array or the array has several dimensions.
     init?(binary: UnsafeRawBufferPointer) {
         guard binary.count >= 12 else { return nil }
         let dimensions = unsafe Int32(bigEndian: binary.loadUnaligned(as: Int32.self))
@@ -126,7 +126,8 @@ struct ArrayReader {
             guard binary.count >= 20 else { return nil }
             count = Int(unsafe Int32(bigEndian: binary.loadUnaligned(fromByteOffset: 12, as: Int32.self)))
             unsafe rest = UnsafeRawBufferPointer(rebasing: binary[20...])
-            // Each element has at least its length: a wrong count is found before memory is reserved for it.
+            // Each element takes at least the 4 bytes of its length, so a wrong count is rejected before memory is
+            // reserved.
             guard unsafe count >= 0 && rest.count / 4 >= count else { return nil }
         } else {
             guard dimensions == 0 else { return nil }

@@ -1,8 +1,8 @@
-/// A value with a binary form, as a parameter or as an element of one.
+/// A value with a binary form, usable as a parameter or as an array element.
 protocol BinaryEncodable {
     static var type: PostgresType { get }
     static var arrayType: PostgresType { get }
-    /// Bytes of the binary form.
+    /// The size of the binary form in bytes.
     var binarySize: Int { get }
     /// Writes `binarySize` bytes at the start of `target`.
     func encode(into target: UnsafeMutableRawBufferPointer)

@@ -1,9 +1,9 @@
-/// Lends an array of C strings, null where a value is nil.
+/// Passes an array of C strings to `body`; nil becomes a null pointer.
 ///
 /// - Parameters:
-///   - strings: must not contain U+0000, where C would end them.
-///   - body: gets the array, valid during the call only.
-/// - Returns: what `body` returns.
+///   - strings: must not contain U+0000, which would end the C string early.
+///   - body: receives the array, which is valid during the call only.
+/// - Returns: the result of `body`.
 func withCStrings<Result>(
     _ strings: [String?],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
@@ -25,7 +25,7 @@ func withCStrings<Result>(
                 )
                 used = end + 1
             }
-            // One more than asked for, so that there is an address even for an empty list.
+            // One element more than requested, so that an empty list has an address too.
             unsafe pointers.initializeElement(at: strings.count, to: nil)
             guard let start = pointers.baseAddress else { preconditionFailure("an allocation without an address") }
             return unsafe body(UnsafePointer(start))
@@ -34,14 +34,14 @@ func withCStrings<Result>(
 }
 
 extension String {
-    /// The most bytes of a text of an error or a notice.
+    /// The maximum size of an error or notice text, in bytes.
     ///
-    /// SQL that others wrote says what is in it, and it is stored, shown and sent on.
+    /// SQL written by users can determine the text, and the text is stored, displayed and forwarded.
     static let serverTextLimit = 2048
 
-    /// A text of an error or a notice, cut at a character's end where it is longer than ``serverTextLimit``.
+    /// Copies an error or notice text and truncates it to ``serverTextLimit`` at a character boundary.
     ///
-    /// - Parameter start: what libpq owns, ended by a NUL.
+    /// - Parameter start: a NUL-terminated string owned by libpq.
     init(serverText start: UnsafePointer<CChar>) {
         var length = 0
         while length <= Self.serverTextLimit, unsafe start[length] != 0 { length += 1 }
@@ -50,7 +50,7 @@ extension String {
             return
         }
         var bytes = unsafe UnsafeRawBufferPointer(start: start, count: Self.serverTextLimit).map { $0 }
-        // Bytes that go on with a character, and then the one that begins it.
+        // Removes the continuation bytes of the last character, then its first byte.
         while let last = bytes.last, last & 0xC0 == 0x80 { bytes.removeLast() }
         if let last = bytes.last, last & 0x80 != 0 { bytes.removeLast() }
         self = String(decoding: bytes, as: UTF8.self) + "…"

@@ -110,13 +110,13 @@ private func writeElement<Element: BinaryEncodable>(_ value: Element, to rest: i
     unsafe rest = UnsafeMutableRawBufferPointer(rebasing: rest[(4 + size)...])
 }
 
-/// The head of an array's binary form.
+/// The header of an array's binary form.
 enum ArrayHeader {
     static func size(count: Int) -> Int { count == 0 ? 12 : 20 }
 
-    /// Writes the head.
+    /// Writes the header.
     ///
-    /// - Returns: what is left of `target`.
+    /// - Returns: the rest of `target`.
     static func write(
         _ type: PostgresType,
         count: Int,

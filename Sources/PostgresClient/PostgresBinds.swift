@@ -1,4 +1,4 @@
-/// The parameters of one statement in PostgreSQL's binary form, in one buffer that a connection uses again and again.
+/// The parameters of one statement in PostgreSQL's binary form, in a buffer that a connection reuses.
 ///
 /// Every value carries its SQL type, so the server infers nothing. Appending allocates only while the buffer grows.
 @safe
@@ -7,7 +7,7 @@ public struct PostgresBinds: ~Copyable {
     private(set) var used = 0
     private(set) var parameters: [Parameter] = []
 
-    /// Where one parameter lies in the buffer.
+    /// The position of one parameter in the buffer.
     struct Parameter {
         let type: PostgresType
         let offset: Int
@@ -15,10 +15,10 @@ public struct PostgresBinds: ~Copyable {
         var length: Int
     }
 
-    /// What a buffer is cut back to after an unusually large statement.
+    /// The size to which the buffer shrinks after an unusually large statement, in bytes.
     private static let kept = 1 << 20
 
-    /// Makes an empty list.
+    /// Creates an empty list.
     public init() {
         unsafe buffer = .allocate(byteCount: 4096, alignment: 8)
     }
@@ -27,7 +27,7 @@ public struct PostgresBinds: ~Copyable {
         unsafe buffer.deallocate()
     }
 
-    /// Forgets all parameters but keeps the memory.
+    /// Removes all parameters but keeps the memory.
     mutating func removeAll() {
         used = 0
         parameters.removeAll(keepingCapacity: true)
@@ -104,7 +104,7 @@ extension PostgresBinds {
 
     /// Appends a `text`; for jsonb write `$n::jsonb` in the statement.
     ///
-    /// - Parameter value: the parameter; nil is NULL. The server refuses one that holds U+0000.
+    /// - Parameter value: the parameter; nil is NULL. The server rejects a string that contains U+0000.
     public mutating func append(_ value: String?) { appendScalar(value) }
 
     /// Appends a `bytea`.

@@ -1,13 +1,13 @@
 internal import CPostgres
 
-/// The one place where something is sent to the server and its answer is awaited and checked.
+/// The only code that sends commands to the server, waits for the answers and checks them.
 extension PostgresConnection {
     /// Sends one command and collects its answer.
     ///
     /// - Parameters:
     ///   - statement: the prepared statement's name, for errors.
     ///   - send: calls one of libpq's `PQsend…` functions and returns its status.
-    /// - Returns: the last result; of several statements the others are dropped.
+    /// - Returns: the last result; those of earlier statements are dropped.
     /// - Throws: the first error of the answer; `connectionLost`, `cancelled`.
     func exchange(
         statement: String? = nil,
@@ -29,7 +29,7 @@ extension PostgresConnection {
     ///
     /// - Parameters:
     ///   - statements: their names, for errors.
-    ///   - send: calls `PQsendQueryPrepared` for each and returns 1 if both were taken.
+    ///   - send: calls `PQsendQueryPrepared` for each and returns 1 if libpq accepted both.
     /// - Returns: both results.
     /// - Throws: the first error of the answers, after which the second statement was not run; `connectionLost`,
     ///   `cancelled`.
@@ -40,7 +40,7 @@ extension PostgresConnection {
         let handle = try unsafe requireHandleToAsk()
         guard unsafe PQenterPipelineMode(handle) == 1, unsafe send(handle) == 1, unsafe PQpipelineSync(handle) == 1
         else {
-            // What libpq has queued cannot be taken back.
+            // Commands that libpq has queued cannot be withdrawn.
             let failure = unsafe refusal(handle, statement: statements.0)
             close()
             throw failure
@@ -52,7 +52,7 @@ extension PostgresConnection {
         let first = try unsafe collect(handle, statement: statements.0, deadline)
         let second = try unsafe collect(handle, statement: statements.1, deadline)
         try unsafe awaitResult(handle, deadline)
-        // The end of the pipeline; what it says was said before.
+        // The result that ends the pipeline; an error in it was reported before.
         if let end = unsafe PQgetResult(handle) { _ = unsafe PostgresResult(owning: end) }
         let isOver = unsafe PQexitPipelineMode(handle) == 1
         if let failure = first.failure ?? second.failure { throw unsafe asLost(failure, handle) }
@@ -64,7 +64,7 @@ extension PostgresConnection {
         return PostgresResultPair(first: one, second: two)
     }
 
-    /// The handle, unless nothing more is to be sent.
+    /// Returns the handle, unless further statements are refused.
     private func requireHandleToAsk() throws(PostgresError) -> OpaquePointer {
         guard !watch.isRefusing else {
             throw PostgresError(.cancelled, message: "cancelled before the statement was sent")
@@ -76,13 +76,13 @@ extension PostgresConnection {
         return try unsafe requireHandle()
     }
 
-    /// What came for one command.
+    /// The results of one command.
     private struct Answer: ~Copyable {
         var last: PostgresResult?
         var failure: PostgresError?
     }
 
-    /// Collects what comes for one command; of several results the last.
+    /// Collects the results of one command and keeps the last.
     private func collect(
         _ handle: OpaquePointer,
         statement: String?,
@@ -97,7 +97,7 @@ extension PostgresConnection {
             case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
                 answer.last = consume result
             case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
-                // libpq would give this result again and again.
+                // libpq would return this result again and again.
                 close()
                 throw PostgresError(.protocolMismatch, message: "COPY is not supported", statement: statement)
             default:
@@ -106,20 +106,21 @@ extension PostgresConnection {
         }
     }
 
-    /// A session that was ended answers with an error first; only after it libpq sees the end of the stream.
+    /// Turns the error into `connectionLost` if the connection is broken: a server that ends a session sends an error
+    /// first.
     private func asLost(_ failure: PostgresError, _ handle: OpaquePointer) -> PostgresError {
         unsafe PQstatus(handle) == CONNECTION_BAD ? failure.asConnectionLost : failure
     }
 
     private func flush(_ handle: OpaquePointer, _ deadline: ContinuousClock.Instant?) throws(PostgresError) {
         while unsafe PQflush(handle) == 1 {
-            // The server may have to send before it can take more.
+            // The server may have to send data before it can receive more.
             try unsafe wait(handle, writing: true, deadline)
             guard unsafe PQconsumeInput(handle) == 1 else { return }
         }
     }
 
-    /// Waits until `PQgetResult` does not block; on a broken connection too, since it then tells what was wrong.
+    /// Waits until `PQgetResult` does not block; also on a broken connection, where it then returns the error.
     private func awaitResult(_ handle: OpaquePointer, _ deadline: ContinuousClock.Instant?) throws(PostgresError) {
         while unsafe PQisBusy(handle) == 1 {
             try unsafe wait(handle, writing: false, deadline)
@@ -152,7 +153,7 @@ extension PostgresConnection {
     private func error(of result: borrowing PostgresResult, statement: String?) -> PostgresError {
         let sqlState = result.errorField(.sqlState)
         var error = PostgresError(
-            // Without an SQLSTATE libpq itself complains; if the connection broke, the caller says so.
+            // An error without an SQLSTATE comes from libpq itself; if the connection broke, the caller says so.
             sqlState == nil ? .protocolMismatch : sqlState == "57014" ? .cancelled : .server,
             sqlState: sqlState,
             message: result.errorField(.message) ?? result.errorMessage.singleLine,
@@ -166,7 +167,7 @@ extension PostgresConnection {
         return error
     }
 
-    /// The error for a command that libpq did not send or to which it has no answer.
+    /// Returns the error for a command that libpq did not send or for which it has no answer.
     private func refusal(_ handle: OpaquePointer, statement: String?) -> PostgresError {
         guard unsafe PQstatus(handle) != CONNECTION_BAD else { return unsafe lost(handle) }
         let message = unsafe String(serverText: PQerrorMessage(handle)).singleLine

@@ -2,29 +2,30 @@ internal import CPostgres
 public import Threading
 
 extension PostgresConnection {
-    /// Starts listening; takes effect when the statement's transaction commits.
+    /// Starts listening on a channel; takes effect when the statement's transaction commits.
     ///
-    /// - Parameter channel: its name, exact case.
-    /// - Throws: what the server says; it refuses names over 63 bytes.
+    /// - Parameter channel: its name, case-sensitive.
+    /// - Throws: the server's error; it rejects names over 63 bytes.
     public func listen(to channel: String) throws(PostgresError) {
         try execute("LISTEN " + quoteIdentifier(channel))
     }
 
-    /// Stops listening to every channel.
+    /// Stops listening on every channel.
     ///
-    /// - Throws: what the server says.
+    /// - Throws: the server's error.
     public func unlisten() throws(PostgresError) {
         try execute("UNLISTEN *")
     }
 
     /// Waits for notifications.
     ///
-    /// Those that came during other statements are kept and returned first. An end of the connection is noticed here.
+    /// Notifications that arrived during other statements are kept and returned first. A lost connection is noticed
+    /// here.
     ///
     /// - Parameters:
-    ///   - timeout: how long to sleep at most; zero to only look, nil for no limit.
-    ///   - wake: ends the sleep when raised, and is taken down.
-    /// - Returns: what came, in order; empty after the time-out or a wake.
+    ///   - timeout: the maximum wait; zero to poll, nil for no limit.
+    ///   - wake: ends the wait when raised, and is lowered.
+    /// - Returns: the notifications, in order; empty after the timeout or a wake.
     /// - Throws: `connectionLost`; `cancelled` if the connection was abandoned.
     public func notifications(
         timeout: Duration? = nil,
@@ -52,13 +53,13 @@ extension PostgresConnection {
         }
     }
 
-    /// Notifies itself, to find out whether notifications come: through a connection pool they do not.
+    /// Notifies its own session, to find out whether notifications arrive: through a connection pooler they do not.
     ///
     /// - Parameters:
-    ///   - channel: one that this session listens to, and no other.
-    ///   - patience: how long to wait. A server that answers sends a session's own with the answer.
-    /// - Returns: whether the notification came back, and what else came until then.
-    /// - Throws: what the server says, such as that its queue of notifications is full; `connectionLost`.
+    ///   - channel: one that this session listens on, and no other session.
+    ///   - patience: how long to wait. A server delivers a session's own notification with the answer.
+    /// - Returns: whether the notification came back, and which others arrived until then.
+    /// - Throws: the server's error, such as that its notification queue is full; `connectionLost`.
     public func echo(
         on channel: String,
         within patience: Duration

@@ -3,18 +3,19 @@ internal import Glibc
 public import Threading
 
 extension PostgresConnection {
-    /// Connects, authenticates and pins the session's settings.
+    /// Connects, authenticates and sets the session's settings.
     ///
-    /// Of several servers the first that the URL's `target_session_attrs` takes; with ``PostgresOptions/timelines`` the one on
-    /// the highest timeline.
+    /// Of several servers it uses the first one that matches the URL's `target_session_attrs`; with
+    /// ``PostgresOptions/timelines``, the one on the highest timeline.
     ///
     /// - Parameters:
-    ///   - options: where and how.
-    ///   - stop: ends the attempt when raised, and is taken down.
+    ///   - options: where and how to connect.
+    ///   - stop: ends the attempt when raised, and is lowered.
     /// - Returns: a session for the calling thread.
-    /// - Throws: `invalidOptions` for a URL that cannot be read or used, or lacks the password that the server wants;
-    ///   `connectionFailed`, with the server's SQLSTATE if it answered; `cancelled` when stopped; `server` if it refuses one
-    ///   of the settings; `wrongDatabase` if ``PostgresOptions/timelines`` says so; what the options' password throws.
+    /// - Throws: `invalidOptions` for a URL that cannot be parsed or used, or that lacks the password the server wants;
+    ///   `connectionFailed`, with the server's SQLSTATE if it answered; `cancelled` when stopped; `server` if it
+    ///   rejects one of the settings; `wrongDatabase` if ``PostgresOptions/timelines`` requires it; the error of the
+    ///   options' `password`.
     public static func open(
         _ options: PostgresOptions,
         stop: WakeSignal? = nil
@@ -23,7 +24,7 @@ extension PostgresConnection {
         return try openNewest(options, timelines, stop: stop)
     }
 
-    /// Opens a session with the first server that libpq takes.
+    /// Opens a session with the first server that libpq accepts.
     static func connect(_ options: PostgresOptions, stop: WakeSignal?) throws(PostgresError) -> PostgresConnection {
         try checkSyntax(of: options.url)
         let pairs = try options.keywords()
@@ -53,7 +54,7 @@ extension PostgresConnection {
     /// Drives libpq's non-blocking connect to its end.
     private func finishConnecting(stop: WakeSignal?) throws(PostgresError) {
         let handle = try unsafe requireHandle()
-        // libpq does not tell the SQLSTATE of a refused connect, except in its most talkative message.
+        // libpq reports the SQLSTATE of a refused connect only in its most verbose message.
         _ = unsafe PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         defer { _ = unsafe PQsetErrorVerbosity(handle, PQERRORS_DEFAULT) }
         guard unsafe PQstatus(handle) != CONNECTION_BAD else { throw unsafe connectFailure(handle) }
@@ -62,7 +63,7 @@ extension PostgresConnection {
         // The protocol of PQconnectPoll: before the first call, act as if it had asked to write.
         var progress = PGRES_POLLING_WRITING
         while progress != PGRES_POLLING_OK {
-            // One wait for each address: whatever its outcome, the step after it leaves this state or the address.
+            // Each address gets one wait: after it, the connect either leaves this state or moves to the next address.
             let isOpening = unsafe PQstatus(handle) == CONNECTION_STARTED
             let wait = SocketWait(
                 socket: unsafe PQsocket(handle),
@@ -77,7 +78,7 @@ extension PostgresConnection {
                 throw PostgresError(.cancelled, message: "connecting was stopped")
             case .timedOut where isOpening && ContinuousClock.now < deadline:
                 silent.append(unsafe place(handle))
-                // libpq leaves an address after an error only: its socket's connect ends in one now.
+                // libpq moves to the next address only after an error: the shutdown makes the pending connect fail now.
                 unsafe shutdown(PQsocket(handle), Int32(SHUT_RDWR))
             case .timedOut:
                 throw unsafe silence(handle)
@@ -95,7 +96,7 @@ extension PostgresConnection {
         )
     }
 
-    /// Sets all settings in one round trip and sees who answers.
+    /// Applies all settings in one round trip and reads which server process answers.
     private func pinSettings() throws(PostgresError) {
         let pairs = options.session.pairs + options.session.newerPairs
         let calls = pairs.indices.map { index in
@@ -115,7 +116,7 @@ extension PostgresConnection {
         settled()
     }
 
-    /// Asks for columns and, in the same round trip, for the timeline where that is of interest.
+    /// Queries the columns and, in the same round trip, the timeline if the options ask for it.
     private func askTimeline(_ columns: [String], binds: [String]) throws(PostgresError) -> [String?] {
         let plain = "SELECT " + columns.joined(separator: ", ")
         if let timelines = options.timelines, !timelines.isRefused {
@@ -123,7 +124,7 @@ extension PostgresConnection {
                 let sql = ([plain] + PostgresTimeline.columns).joined(separator: ", ")
                 return try query(sql, binds: binds).rows.first ?? []
             } catch {
-                // Revoked, or not there, as some services have it.
+                // The privilege is revoked, or the function does not exist, as with some managed services.
                 guard ["42501", "42883", "0A000", "55000"].contains(error.sqlState) else { throw error }
                 timelines.refused()
             }
@@ -131,7 +132,7 @@ extension PostgresConnection {
         return try query(plain, binds: binds).rows.first ?? []
     }
 
-    /// Refuses a malformed URL without quoting it: libpq's message would, password and all.
+    /// Rejects a malformed URL without quoting it, because libpq's message would include the password.
     private static func checkSyntax(of url: String) throws(PostgresError) {
         var message: UnsafeMutablePointer<CChar>?
         let parsed = unsafe PQconninfoParse(url, &message)
@@ -148,7 +149,8 @@ extension PostgresConnection {
         }
     }
 
-    /// Whether a URI's password holds `@` or `/` as they are: libpq takes the rest for a host, and would print it.
+    /// Whether a URI's password contains an unescaped `@` or `/`: libpq then parses the rest as a host and would print
+    /// it.
     private static func hasBarePassword(_ url: String) -> Bool {
         guard let scheme = url.firstMatch(of: /^postgres(ql)?:\/\//) else { return false }
         let location = url[scheme.range.upperBound...].prefix { $0 != "?" }
@@ -156,11 +158,11 @@ extension PostgresConnection {
         return location[..<last].contains { $0 == "@" || $0 == "/" }
     }
 
-    /// Whether libpq found fault with what it was given, and would with each attempt: it says so in words alone.
+    /// Whether libpq rejects the options, so that every attempt would fail; only the message's text tells.
     private static func isMistake(_ message: String) -> Bool {
         let options = /invalid (integer value|port number|\w+ value:)|could not (match \d+|parse network address)/
         let others = /no password supplied|definition of service|root certificate file/
-        // Of several hosts one may be down, and will be back.
+        // One of several hosts may be down and come back.
         let mayPass = /refused|timeout|unreachable|could not translate/
         return !message.contains(mayPass) && (message.contains(options) || message.contains(others))
     }
@@ -171,7 +173,8 @@ extension PostgresConnection {
         return "\(host), port \(port)"
     }
 
-    /// The error of a failed connect, from libpq's verbose message: `…failed: FATAL:  3D000: database … LOCATION: …`.
+    /// Returns the error of a failed connect, from libpq's verbose message: `…failed: FATAL:  3D000: database …
+    /// LOCATION: …`.
     private func connectFailure(_ handle: OpaquePointer, silent: [String] = []) -> PostgresError {
         var message = unsafe String(cString: PQerrorMessage(handle))
         if let password = unsafe PQpass(handle).map({ unsafe String(cString: $0) }), !password.isEmpty {

@@ -4,14 +4,14 @@ internal import CPostgres
 extension PostgresConnection {
     /// Runs two prepared statements, sent together, and decodes the rows of both.
     ///
-    /// For what is read together: outside a transaction they are one, and the second is not run if the first fails.
+    /// Outside a transaction block both form one implicit transaction, and the second is not run if the first fails.
     /// Otherwise as ``run(_:)``.
     ///
     /// - Parameters:
-    ///   - first: what to run first.
-    ///   - second: what to run then.
+    ///   - first: the first statement.
+    ///   - second: the second statement.
     /// - Returns: the rows of both, in order.
-    /// - Throws: what the server or a decoder says.
+    /// - Throws: the error of the server or a decoder.
     public func run<First: PostgresStatement, Second: PostgresStatement>(
         _ first: First,
         _ second: Second
@@ -34,10 +34,10 @@ extension PostgresConnection {
     /// Otherwise as ``transaction(_:)``.
     ///
     /// - Parameters:
-    ///   - statement: what to run first.
-    ///   - body: what to do with its rows; must not begin or end a transaction itself.
-    /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws, and what BEGIN, the statement or COMMIT say.
+    ///   - statement: the first statement.
+    ///   - body: receives its rows; must not begin or end a transaction itself.
+    /// - Returns: the result of `body`.
+    /// - Throws: the error of `body`, and those of BEGIN, the statement or COMMIT.
     public func transaction<Statement: PostgresStatement, Result>(
         beginningWith statement: Statement,
         _ body: (PostgresConnection, [Statement.Row]) throws(PostgresError) -> Result
@@ -66,7 +66,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Prepares a statement unless this session has it: not possible between the two.
+    /// Prepares a statement unless this session has it; cannot be done inside the pipeline.
     private func prepare<Statement: PostgresStatement>(_ statement: Statement) throws(PostgresError) -> String {
         binds.removeAll()
         statement.bind(to: &binds)
@@ -88,7 +88,7 @@ struct PostgresResultPair: ~Copyable {
     let second: PostgresResult
 }
 
-/// Begins a transaction.
+/// The BEGIN that opens a transaction.
 private struct Begin: PostgresStatement {
     typealias Row = Void
     static let name = "begin"

@@ -1,6 +1,6 @@
 internal import CPostgres
 
-/// The answer of an ad-hoc query, all in text.
+/// The result of an ad-hoc query, in text form.
 public struct PostgresTable: Sendable {
     /// The columns' names, in order.
     public let columns: [String]
@@ -13,31 +13,31 @@ public struct PostgresTable: Sendable {
 extension PostgresConnection {
     /// Runs SQL by the simple protocol: several statements, one implicit transaction, rows dropped.
     ///
-    /// - Parameter sql: trusted text; nothing can be bound.
-    /// - Throws: the first error; what ran before it in the same string is rolled back, unless the string has
+    /// - Parameter sql: trusted text; parameters are not possible.
+    /// - Throws: the first error; earlier statements of the same string are rolled back, unless the string has
     ///   transaction commands of its own.
     public func execute(_ sql: String) throws(PostgresError) {
         _ = try unsafe exchange { unsafe PQsendQuery($0, sql) }
     }
 
-    /// Runs one ad-hoc statement and gives text back.
+    /// Runs one ad-hoc statement and returns text.
     ///
     /// - Parameters:
     ///   - sql: one statement; the server infers the parameters' types.
     ///   - binds: `$1`, `$2` … in text form; nil is NULL.
     /// - Returns: the rows, all of them in memory.
-    /// - Throws: what the server says.
+    /// - Throws: the server's error.
     public func query(_ sql: String, _ binds: String?...) throws(PostgresError) -> PostgresTable {
         try query(sql, binds: binds)
     }
 
-    /// Runs one ad-hoc statement and gives text back.
+    /// Runs one ad-hoc statement and returns text.
     ///
     /// - Parameters:
     ///   - sql: one statement; the server infers the parameters' types.
     ///   - binds: `$1`, `$2` … in text form; nil is NULL.
     /// - Returns: the rows, all of them in memory.
-    /// - Throws: what the server says.
+    /// - Throws: the server's error.
     public func query(_ sql: String, binds: [String?]) throws(PostgresError) -> PostgresTable {
         if let index = binds.firstIndex(where: { $0?.utf8.contains(0) ?? false }) {
             throw PostgresError(
@@ -60,9 +60,9 @@ extension PostgresConnection {
 
     /// Quotes a name for use in SQL text.
     ///
-    /// - Parameter name: a table, channel, database …
+    /// - Parameter name: the name of a table, channel, database …
     /// - Returns: the name in double quotes.
-    /// - Throws: `connectionLost` after `close()`, `protocolMismatch` for a name that is no valid UTF-8 to the server.
+    /// - Throws: `connectionLost` after `close()`, `protocolMismatch` for a name that is not valid UTF-8 to the server.
     public func quoteIdentifier(_ name: String) throws(PostgresError) -> String {
         let handle = try unsafe requireHandle()
         guard let quoted = unsafe PQescapeIdentifier(handle, name, name.utf8.count) else {

@@ -3,39 +3,39 @@ internal import CPostgres
 extension PostgresConnection {
     /// Runs a prepared statement and decodes its rows.
     ///
-    /// Prepares it first where this session has not. If the session forgot it (`DISCARD ALL`) or the shape of its
-    /// result changed (a migration), it is prepared again and run once more, except inside a transaction, where the
-    /// error ends the transaction and the next one works.
+    /// Prepares it first if this session has not. If the session lost it (`DISCARD ALL`) or the shape of its result
+    /// changed (a migration), it is prepared again and run once more, except inside a transaction, where the error ends
+    /// the transaction and the next one works.
     ///
-    /// - Parameter statement: what to run.
+    /// - Parameter statement: the statement.
     /// - Returns: the decoded rows, in order.
-    /// - Throws: what the server or the decoder says.
+    /// - Throws: the error of the server or the decoder.
     public func run<Statement: PostgresStatement>(
         _ statement: Statement
     ) throws(PostgresError) -> [Statement.Row] {
         try perform(statement).rows(of: Statement.self)
     }
 
-    /// Runs a prepared statement whose rows do not matter.
+    /// Runs a prepared statement and ignores its rows.
     ///
-    /// - Parameter statement: what to run.
-    /// - Throws: what the server says.
+    /// - Parameter statement: the statement.
+    /// - Throws: the server's error.
     public func run<Statement: PostgresStatement>(
         _ statement: Statement
     ) throws(PostgresError) where Statement.Row == Void {
         _ = try perform(statement)
     }
 
-    /// Runs a prepared statement for the number of rows that its last command touched.
+    /// Runs a prepared statement and returns the number of rows that its last command affected.
     ///
-    /// - Parameter statement: what to run; rows it returns are dropped.
-    /// - Returns: rows inserted, updated, deleted or selected.
-    /// - Throws: what the server says.
+    /// - Parameter statement: the statement; the rows it returns are dropped.
+    /// - Returns: the number of rows inserted, updated, deleted or selected.
+    /// - Throws: the server's error.
     public func runReturningCount(_ statement: some PostgresStatement) throws(PostgresError) -> Int {
         try perform(statement).affectedRowCount
     }
 
-    /// Binds, prepares where needed, and executes.
+    /// Binds, prepares if needed, and executes.
     func perform<Statement: PostgresStatement>(_ statement: Statement) throws(PostgresError) -> PostgresResult {
         binds.removeAll()
         statement.bind(to: &binds)
@@ -76,7 +76,7 @@ extension PostgresConnection {
         return name
     }
 
-    /// Whether a transaction block is open, failed ones included.
+    /// Whether a transaction block is open, including a failed one.
     var isInTransaction: Bool {
         guard let handle = try? unsafe requireHandle() else { return false }
         let status = unsafe PQtransactionStatus(handle)
@@ -95,13 +95,13 @@ extension PostgresResult {
 }
 
 extension PostgresError {
-    /// 26000: the session forgot the statement; 0A000 by a plan whose result changed its shape (plancache.c).
+    /// Whether the session lost the statement (26000), or its plan's result changed shape (0A000, plancache.c).
     var isStalePlan: Bool {
         sqlState == "26000" || (sqlState == "0A000" && message == "cached plan must not change result type")
     }
 }
 
-/// What one session has prepared.
+/// The statements that one session has prepared.
 struct PreparedStatements {
     private struct Entry {
         let statement: ObjectIdentifier
@@ -110,12 +110,12 @@ struct PreparedStatements {
     }
 
     private var entries: [String: Entry] = [:]
-    /// How often a statement was prepared again: the new one gets a new name, as the old may still exist.
+    /// How often a statement was prepared again; each time it gets a new name, as the old one may still exist.
     private var generations: [String: Int] = [:]
 
-    /// The name under which the session knows the statement; nil if it must be prepared.
+    /// Returns the name under which the session has the statement; nil if it must be prepared.
     ///
-    /// Traps where two statements share a name or one changes the types of its binds: values would be misread.
+    /// Traps if two statements share a name or one changes the types of its binds, because values would be misread.
     func name<Statement: PostgresStatement>(
         of _: Statement.Type,
         parameters: [PostgresBinds.Parameter]
@@ -152,7 +152,7 @@ struct PreparedStatements {
 }
 
 extension PostgresBinds {
-    /// Lends the parameters in the form libpq takes: values, lengths, formats (all binary), count.
+    /// Passes the parameters in libpq's form: values, lengths, formats (all binary), count.
     func withPointers(
         _ body: (
             UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?, Int32

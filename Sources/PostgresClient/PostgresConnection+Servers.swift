@@ -4,11 +4,11 @@ internal import Threading
 /// One of the servers that a URL names.
 struct PostgresServer: Sendable, Equatable {
     let host: String
-    /// Its `hostaddr`; empty where the host's name is looked up.
+    /// Its `hostaddr`; empty if the host name is resolved.
     let address: String
     let port: String
 
-    /// The servers of libpq's lists, which are as long as each other; one port may hold for all.
+    /// Parses libpq's lists, which have the same length, except that one port may apply to all hosts.
     static func list(hosts: String, addresses: String, ports: String) -> [PostgresServer] {
         func parts(_ list: String) -> [String] {
             list.isEmpty ? [] : list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
@@ -26,14 +26,15 @@ struct PostgresServer: Sendable, Equatable {
 }
 
 extension PostgresConnection {
-    /// Opens a session with the server on the highest timeline of those that take writes.
+    /// Opens a session with the server on the highest timeline among those that accept writes.
     ///
     /// - Parameters:
-    ///   - options: where and how.
-    ///   - timelines: where sessions were before.
+    ///   - options: where and how to connect.
+    ///   - timelines: the timelines of earlier sessions.
     ///   - stop: ends the attempt.
     /// - Returns: a session.
-    /// - Throws: as ``open(_:stop:)``; `wrongDatabase` if all servers that answer are on lower timelines than one before.
+    /// - Throws: as ``open(_:stop:)``; `wrongDatabase` if all servers that answer are on lower timelines than an
+    ///   earlier session.
     static func openNewest(
         _ options: PostgresOptions,
         _ timelines: PostgresTimelines,
@@ -64,7 +65,7 @@ extension PostgresConnection {
         return newest
     }
 
-    /// A session with one of the servers; nil if there is none to be had, or takes no writes.
+    /// Opens a session with one of the servers; nil if it cannot be reached or accepts no writes.
     private static func session(
         with server: PostgresServer,
         _ options: PostgresOptions,
@@ -78,7 +79,7 @@ extension PostgresConnection {
         }
     }
 
-    /// The servers that URL, environment and service file name beside the one that this session is with.
+    /// The servers named by the URL, environment and service file, except the one of this session.
     private var otherServers: [PostgresServer] {
         guard let handle = try? unsafe requireHandle(), let settings = unsafe PQconninfo(handle) else { return [] }
         defer { unsafe PQconninfoFree(settings) }

@@ -1,11 +1,11 @@
 extension PostgresConnection {
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
     ///
-    /// Not nestable. If the connection is lost during COMMIT, whether it took effect is unknown.
+    /// Cannot be nested. If the connection is lost during COMMIT, whether it took effect is unknown.
     ///
-    /// - Parameter body: what to do; must not begin or end a transaction itself.
-    /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws, and what BEGIN or COMMIT say; 25P02 if `body` swallowed a statement's error, since
+    /// - Parameter body: must not begin or end a transaction itself.
+    /// - Returns: the result of `body`.
+    /// - Throws: the error of `body`, and those of BEGIN or COMMIT; 25P02 if `body` ignored a statement's error, since
     ///   everything was then rolled back.
     public func transaction<Result>(
         _ body: (PostgresConnection) throws(PostgresError) -> Result
@@ -24,9 +24,9 @@ extension PostgresConnection {
 
     /// Like ``transaction(_:)``, for a body that throws errors of several types.
     ///
-    /// - Parameter body: what to do; must not begin or end a transaction itself.
-    /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws, and `PostgresError` from BEGIN or COMMIT.
+    /// - Parameter body: must not begin or end a transaction itself.
+    /// - Returns: the result of `body`.
+    /// - Throws: the error of `body`, and `PostgresError` from BEGIN or COMMIT.
     public func transaction<Result>(throwingAny body: (PostgresConnection) throws -> Result) throws -> Result {
         try begin()
         let result: Result
@@ -57,7 +57,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Rolls back; a connection that cannot even do that is closed, which does it too.
+    /// Rolls back, or closes the connection if ROLLBACK fails, which has the same effect.
     func rollback() {
         guard isInTransaction else { return }
         do {

@@ -1,42 +1,43 @@
 internal import CPostgres
 internal import Threading
 
-/// A session of PostgreSQL, owned by one thread, which it blocks.
+/// A PostgreSQL session, owned by one thread, which it blocks.
 ///
-/// Not Sendable: whoever opens it keeps it. Other threads reach it through ``watch`` and a ``WakeSignal`` only.
-/// Closed by ``close()`` or with its last reference. Once an error says `isConnectionLost`, open another one.
+/// Not Sendable: it stays on the thread that opened it. Other threads reach it only through ``watch`` and a
+/// ``WakeSignal``. It is closed by ``close()`` or with its last reference. After an error with `isConnectionLost`, open
+/// another one.
 @safe
 public final class PostgresConnection {
     private var handle: OpaquePointer?
     private let notices = NoticeSink()
-    /// Raised by the watch, looked at by every wait.
+    /// Raised by the watch and checked by every wait.
     let abandonment = WakeSignal()
     let options: PostgresOptions
-    /// How long an answer may take: while the session is set up the connect's limit, then that of the options.
+    /// The response timeout: the connect timeout during session setup, then ``PostgresOptions/responseTimeout``.
     private(set) var answerLimit: Duration?
     var prepared = PreparedStatements()
-    /// Memory for parameters, kept between statements.
+    /// The parameter buffer, reused between statements.
     var binds = PostgresBinds()
 
-    /// Watches this connection, and gives it up, from other threads.
+    /// Watches this connection, and can abandon it, from other threads.
     public let watch: PostgresWatch
-    /// Process id of the server's side of the session, as `pg_stat_activity` shows it.
+    /// The process id of the server's backend, as in `pg_stat_activity`.
     public internal(set) var backendPID: Int32 = 0
-    /// Whether a pooler such as PgBouncer stands in between: the process that answers is not the one that greeted.
+    /// Whether a pooler such as PgBouncer is in between: the answering backend is not the one of the connect.
     ///
-    /// LISTEN, session locks and pinned settings do not work through a transaction pool.
+    /// LISTEN, session locks and session settings do not work through a transaction pool.
     public internal(set) var isPooled = false
-    /// Where writes go; nil for a standby, behind a pool, where the server does not tell, and without
-    /// ``PostgresOptions/timelines``.
+    /// The server and timeline to which writes go; nil for a standby, behind a pooler, if the server does not report
+    /// it, and without ``PostgresOptions/timelines``.
     var timeline: PostgresTimeline?
 
-    /// Takes over a connection that is being made.
+    /// Takes ownership of a connection in progress.
     init(owning handle: OpaquePointer, options: PostgresOptions) {
         unsafe self.handle = unsafe handle
         self.options = options
         answerLimit = options.connectTimeout
         watch = PostgresWatch(abandonment: abandonment)
-        // The sink lives as long as this object, and PQfinish runs before it goes. libpq's own receiver prints.
+        // The sink lives as long as this object, and PQfinish runs before its release. libpq's default receiver prints.
         _ = unsafe PQsetNoticeReceiver(handle, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
     }
 
@@ -44,14 +45,14 @@ public final class PostgresConnection {
         close()
     }
 
-    /// Ends the session; statements afterwards throw `connectionLost`.
+    /// Ends the session; later statements throw `connectionLost`.
     public func close() {
         guard let open = unsafe handle else { return }
         unsafe PQfinish(open)
         unsafe handle = nil
     }
 
-    /// Gets the messages that are no errors; nil drops them.
+    /// The handler of messages that are not errors; nil drops them.
     ///
     /// Called on this connection's thread, in the middle of a call: it must not use the connection.
     public var noticeHandler: ((PostgresNotice) -> Void)? {
@@ -71,7 +72,7 @@ public final class PostgresConnection {
         return unsafe PQstatus(handle) == CONNECTION_BAD
     }
 
-    /// The handle for one C call.
+    /// Returns the handle for one C call.
     ///
     /// - Throws: `connectionLost` after `close()`.
     func requireHandle() throws(PostgresError) -> OpaquePointer {
@@ -81,26 +82,26 @@ public final class PostgresConnection {
         return unsafe handle
     }
 
-    /// Makes the connection ready for use once it is authenticated.
+    /// Prepares the connection for use after authentication.
     func established() throws(PostgresError) {
         let handle = try unsafe requireHandle()
-        // All waiting is done by `SocketWait`, which also minds signals and deadlines.
+        // `SocketWait` does all waiting, because it also watches signals and deadlines.
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw unsafe lost(handle) }
     }
 
-    /// The session is set up: from now on statements have their own limit.
+    /// Marks the end of session setup: from now on statements have their own timeout.
     func settled() {
         answerLimit = options.responseTimeout
     }
 
-    /// Lets later statements take longer until the connection counts as lost, where there is a limit at all.
+    /// Raises the response timeout of later statements, if there is one.
     ///
-    /// - Parameter limit: for an answer; a lower one than before changes nothing.
+    /// - Parameter limit: the new timeout; one below the current timeout changes nothing.
     public func allowAnswers(within limit: Duration) {
         answerLimit = answerLimit.map { max($0, limit) }
     }
 
-    /// The error for a connection that libpq reports broken.
+    /// Returns the error for a connection that libpq reports as broken.
     func lost(_ handle: OpaquePointer) -> PostgresError {
         let message = unsafe String(serverText: PQerrorMessage(handle)).singleLine
         return PostgresError(.connectionLost, message: message.isEmpty ? "the connection is broken" : message)
@@ -125,7 +126,7 @@ private func receiveNotice(_ context: UnsafeMutableRawPointer?, _ result: Opaque
 }
 
 extension String {
-    /// libpq's messages span lines; errors and logs want one.
+    /// The text on one line: libpq's messages span lines, errors and logs do not.
     var singleLine: String {
         split(whereSeparator: { $0.isNewline || $0 == "\t" }).joined(separator: " ")
     }

@@ -1,54 +1,59 @@
 /// Where and how to connect.
 public struct PostgresOptions: Sendable {
-    /// What libpq takes: `postgres://user@host:port/database?option=value`, or `key=value` words.
+    /// The connection string, as libpq accepts it: `postgres://user@host:port/database?option=value`, or `key=value`
+    /// words.
     ///
-    /// May hold a password; it appears in no error.
+    /// May contain a password; it appears in no error.
     public var url: String
-    /// Asked at each connect for the password, which is used instead of one in the URL, `PGPASSWORD` or libpq's own file.
+    /// Called at each connect for the password, which takes precedence over the URL, `PGPASSWORD` and libpq's password
+    /// file.
     ///
-    /// What it throws is why the connect failed.
+    /// If it throws, the connect fails with its error.
     public var password: (@Sendable () throws(PostgresError) -> String)?
-    /// Shown in `pg_stat_activity`, unless the URL sets another.
+    /// The name in `pg_stat_activity`, unless the URL sets another.
     public var applicationName: String
-    /// For all addresses together, from name to authenticated; looking up a host name is not interrupted by it.
+    /// The time limit for all addresses together, from name to authenticated; it does not interrupt a host name lookup.
     public var connectTimeout: Duration
-    /// How long one address may take to accept the connection; then the next one is tried, of the same name or of the next
-    /// host in the URL.
+    /// How long one address may take to accept the connection before the next one is tried, of the same name or of the
+    /// next host in the URL.
     ///
-    /// A server that accepts and then says nothing has all of `connectTimeout`: no other is tried after it.
+    /// A server that accepts and then sends nothing has all of `connectTimeout`: no other is tried after it.
     public var addressTimeout: Duration
-    /// TCP keepalives at 10 s of silence, three probes 3 s apart; without them a cut link stays unnoticed for ever.
-    public var keepalives: Bool
-    /// How long sent data may stay unacknowledged before the link counts as cut; nil leaves it to the kernel.
-    public var tcpUserTimeout: Duration?
-    /// How long a statement's answer may take before the connection counts as lost.
+    /// Whether TCP keepalives are sent: after 10 s of silence, three probes 3 s apart.
     ///
-    /// The connection is then closed; the server may still finish the statement.
-    /// The only way to find a silent peer whose kernel, or a proxy before it, still acknowledges. Above every
-    /// `statement_timeout`, or what is only slow is taken for dead. Nil: no limit.
+    /// Without them a dead link is never noticed.
+    public var keepalives: Bool
+    /// How long sent data may stay unacknowledged before the link counts as dead; nil for the kernel's default.
+    public var tcpUserTimeout: Duration?
+    /// How long a statement may run without an answer before the connection counts as lost; nil for no limit.
+    ///
+    /// The connection is then closed; the server may still finish the statement. Nothing else detects a silent peer
+    /// whose kernel, or a proxy before it, still acknowledges. Must exceed every `statement_timeout`, or a slow
+    /// statement is mistaken for a dead server.
     public var responseTimeout: Duration?
-    /// Settings pinned after connecting.
+    /// The settings that each session applies after connecting.
     public var session: SessionSettings
     /// Keeps sessions from an old primary; shared by the options of all sessions of a program.
     ///
-    /// Of several servers those beside the first that takes writes are looked at too, one after the other: 0.5 s for one that
-    /// does not accept, 2 s for one that says nothing. That no other takes writes holds for 10 s. Nil: libpq's choice holds.
+    /// If there are several servers, those beside the first that accepts writes are checked too, one after the other,
+    /// with 0.5 s for a server that does not accept and 2 s for one that sends nothing. The finding that no other
+    /// server accepts writes is reused for 10 s. Nil: libpq's choice stands.
     public var timelines: PostgresTimelines?
-    /// The one server to connect to, of those that the URL names.
+    /// The one server of the URL to connect to.
     private var server: PostgresServer?
 
-    /// Makes options with defaults that suit the daemon.
+    /// Creates options with defaults for the daemon.
     ///
     /// - Parameters:
-    ///   - url: as libpq takes it.
-    ///   - password: asked at each connect for one to use instead of one in the URL.
+    ///   - url: a connection string for libpq.
+    ///   - password: called at each connect for a password to use instead of the URL's.
     ///   - applicationName: for `pg_stat_activity`.
-    ///   - connectTimeout: limit of the whole connect.
-    ///   - addressTimeout: limit for one address to accept it; the default leaves room for three.
+    ///   - connectTimeout: the limit for the whole connect.
+    ///   - addressTimeout: the limit for one address to accept it; the default leaves room for three.
     ///   - keepalives: whether TCP keepalives are sent.
-    ///   - tcpUserTimeout: limit for unacknowledged data.
-    ///   - responseTimeout: limit for an answer; nil for none.
-    ///   - session: settings to pin.
+    ///   - tcpUserTimeout: the limit for unacknowledged data.
+    ///   - responseTimeout: the limit for an answer; nil for none.
+    ///   - session: the settings to apply.
     ///   - timelines: keeps sessions from an old primary.
     public init(
         url: String,
@@ -74,10 +79,10 @@ public struct PostgresOptions: Sendable {
         self.timelines = timelines
     }
 
-    /// libpq's keywords in rising precedence: what comes after the URL overrides it.
+    /// Returns libpq's keywords in rising precedence: those after the URL override it.
     ///
     /// - Returns: names and values, for one connect.
-    /// - Throws: why there is no password.
+    /// - Throws: the error of `password`.
     func keywords() throws(PostgresError) -> [(String, String)] {
         var pairs = [("fallback_application_name", applicationName)]
         if keepalives {
@@ -95,7 +100,7 @@ public struct PostgresOptions: Sendable {
         return pairs
     }
 
-    /// For a look at one of the URL's servers, which may be down.
+    /// Returns options for a check of one of the URL's servers, which may be down.
     func looking(at server: PostgresServer) -> PostgresOptions {
         var copy = self
         copy.server = server

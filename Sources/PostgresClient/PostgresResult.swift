@@ -1,6 +1,6 @@
 internal import CPostgres
 
-/// A `PGresult` with exactly one owner; `PQclear` runs once, when it goes away.
+/// A `PGresult` with exactly one owner; `PQclear` runs once, when it is released.
 @safe
 struct PostgresResult: ~Copyable {
     private let pointer: OpaquePointer
@@ -19,13 +19,13 @@ struct PostgresResult: ~Copyable {
 
     var status: ExecStatusType { unsafe PQresultStatus(pointer) }
 
-    /// Rows that INSERT, UPDATE, DELETE, MERGE or SELECT touched; 0 for other commands.
+    /// The rows that INSERT, UPDATE, DELETE, MERGE or SELECT affected; 0 for other commands.
     var affectedRowCount: Int { unsafe Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
-    /// What the command was, as `SELECT 1` or `ROLLBACK`.
+    /// The command's tag, such as `SELECT 1` or `ROLLBACK`.
     var commandTag: String { unsafe String(cString: PQcmdStatus(pointer)) }
 
-    /// Row `index` for a decoder; usable only while the result is borrowed.
+    /// Returns row `index` for a decoder; usable only while the result is borrowed.
     borrowing func row(_ index: Int) -> PostgresRow {
         unsafe PostgresRow(result: pointer, index: Int32(index))
     }
@@ -34,22 +34,22 @@ struct PostgresResult: ~Copyable {
         unsafe PQfname(pointer, Int32(column)).map { unsafe String(cString: $0) } ?? ""
     }
 
-    /// A value of a result in text form; nil for NULL.
+    /// Returns a value in text form; nil for NULL.
     func text(row: Int, column: Int) -> String? {
         guard unsafe PQgetisnull(pointer, Int32(row), Int32(column)) == 0 else { return nil }
         return unsafe String(cString: PQgetvalue(pointer, Int32(row), Int32(column)))
     }
 
-    /// A field of an error, such as its SQLSTATE; cut where it is long.
+    /// Returns a field of an error, such as its SQLSTATE, truncated if it is long.
     func errorField(_ field: DiagnosticField) -> String? {
         unsafe PQresultErrorField(pointer, Int32(field.rawValue)).map { unsafe String(serverText: $0) }
     }
 
-    /// libpq's own account of the failure, for those that are not from the server.
+    /// libpq's own error message, for errors that do not come from the server.
     var errorMessage: String { unsafe String(serverText: PQresultErrorMessage(pointer)) }
 }
 
-/// Fields of errors and notices; the values are the protocol's (postgres_ext.h, `PG_DIAG_…`).
+/// The fields of errors and notices, with the protocol's values (postgres_ext.h, `PG_DIAG_…`).
 enum DiagnosticField: UInt8 {
     case severity = 0x56  // V, never translated
     case sqlState = 0x43  // C

@@ -1,5 +1,5 @@
 extension PostgresRow {
-    /// Reads an array without NULLs in it; nil if the array is NULL.
+    /// Reads an array without NULL elements; nil if the array is NULL.
     private func array<Value: BinaryDecodable>(_ column: Int, of _: Value.Type) throws(PostgresError) -> [Value]? {
         try unsafe read(column, expected: "\(Value.expected)[] without NULLs", accepts: acceptsArray(of: Value.self)) {
             bytes,
@@ -17,7 +17,7 @@ extension PostgresRow {
         }
     }
 
-    /// Reads an array that may hold NULLs; nil if the array is NULL.
+    /// Reads an array that may have NULL elements; nil if the array is NULL.
     private func sparseArray<Value: BinaryDecodable>(
         _ column: Int,
         of _: Value.Type

@@ -1,24 +1,24 @@
 internal import CPostgres
 
-/// One row of a result in binary form, lent to ``PostgresStatement/decode(_:)``.
+/// One row of a result in binary form, passed to ``PostgresStatement/decode(_:)``.
 ///
-/// It cannot be copied, so it cannot outlive the result it points into. Getters take the column's position from 0;
-/// those with `orNil` allow NULL. A wrong type, position or NULL throws `protocolMismatch` and names the column.
+/// It cannot be copied, so it cannot outlive its result. Getters take the column's position from 0; those with `orNil`
+/// allow NULL. A wrong type, position or NULL throws `protocolMismatch` and names the column.
 @safe
 public struct PostgresRow: ~Copyable {
     private let result: OpaquePointer
     private let index: Int32
 
-    /// Points into `result`, which is in binary form and which the caller keeps alive.
+    /// Creates a row of `result`, which is in binary form and which the caller keeps alive.
     init(result: OpaquePointer, index: Int32) {
         unsafe self.result = unsafe result
         self.index = index
     }
 
-    /// Number of columns.
+    /// The number of columns.
     public var columnCount: Int { unsafe Int(PQnfields(result)) }
 
-    /// The bytes of a column that passed `accepts`, read by `read`; nil for NULL.
+    /// Reads the bytes of a column whose type passes `accepts` with `read`; nil for NULL.
     func read<Value>(
         _ column: Int,
         expected: @autoclosure () -> String,
@@ -34,7 +34,7 @@ public struct PostgresRow: ~Copyable {
             throw mismatch(column, "type \(type.rawValue) came where \(expected()) was expected")
         }
         let length = unsafe Int(PQgetlength(result, index, position))
-        // NULL has length 0 as well; asking only then saves a call for nearly every value.
+        // NULL has length 0 as well; checking only then saves a call for nearly every value.
         if unsafe length == 0 && PQgetisnull(result, index, position) == 1 { return nil }
         let bytes = unsafe UnsafeRawBufferPointer(start: PQgetvalue(result, index, position), count: length)
         guard let value = unsafe read(bytes, type) else {
@@ -67,9 +67,9 @@ extension PostgresRow {
     ///
     /// - Parameters:
     ///   - column: its position.
-    ///   - body: gets the bytes, valid during the call only.
-    /// - Returns: what `body` returns; nil for NULL, without calling it.
-    /// - Throws: `protocolMismatch` if the column is no `bytea`.
+    ///   - body: receives the bytes, which are valid during the call only.
+    /// - Returns: the result of `body`; nil for NULL, without calling it.
+    /// - Throws: `protocolMismatch` if the column is not a `bytea`.
     public func withBytes<Result>(_ column: Int, _ body: (RawSpan) -> Result) throws(PostgresError) -> Result? {
         try unsafe read(column, expected: "bytea", accepts: [UInt8].accepts) { bytes, _ in
             unsafe body(bytes.bytes)

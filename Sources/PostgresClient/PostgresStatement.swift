@@ -1,22 +1,22 @@
-/// One SQL statement as a value: its binds are the properties, its text and name are fixed.
+/// One SQL statement as a value: its properties are the binds, its text and name are constant.
 ///
-/// Prepared under `name` in each session at first use. Binds only, no interpolation. Ask for jsonb by `$1::jsonb` over
-/// a bound string: the parameter's type is the one that ``PostgresBinds`` was given.
+/// Each session prepares it under `name` at first use. Values are bound, never interpolated. For jsonb, bind a string
+/// and write `$1::jsonb`: the parameter's type is the one of the value given to ``PostgresBinds``.
 public protocol PostgresStatement: Sendable {
-    /// What one row becomes; `Void` for statements whose rows do not matter.
+    /// The value of one row; `Void` for statements without rows of interest.
     associatedtype Row
 
-    /// Unique among all statements of the program.
+    /// The statement's name, unique among all statements of the program.
     static var name: String { get }
     /// One SQL command.
     static var sql: String { get }
 
-    /// Appends `$1`, `$2` … in order, of the same types every time.
+    /// Appends `$1`, `$2` … in order, with the same types every time.
     ///
-    /// - Parameter binds: takes the values.
+    /// - Parameter binds: receives the values.
     func bind(to binds: inout PostgresBinds)
 
-    /// Reads one row.
+    /// Decodes one row.
     ///
     /// - Parameter row: valid during the call only.
     /// - Returns: the row's value.
@@ -27,7 +27,7 @@ public protocol PostgresStatement: Sendable {
 extension PostgresStatement {
     /// Binds nothing.
     ///
-    /// - Parameter binds: left as it is.
+    /// - Parameter binds: left unchanged.
     public func bind(to binds: inout PostgresBinds) {}
 }
 

@@ -96,15 +96,15 @@ public final class PostgresTimelines: Sendable {
 
 /// The server and timeline that a session writes to.
 struct PostgresTimeline: Sendable, Equatable, CustomStringConvertible {
-    /// Host and port, as libpq calls them.
+    /// Host and port, as libpq reports them.
     let place: String
-    /// The same for all servers that come from one.
+    /// The system identifier, equal for all servers of one replication family.
     let system: String
     let number: UInt32
-    /// Tells two servers apart from two addresses of one.
+    /// The server's start time, which distinguishes two servers from two addresses of one server.
     let startedAt: String
 
-    /// What ``init(place:columns:)`` reads.
+    /// The columns that ``init(place:columns:)`` reads.
     static let columns = [
         "(SELECT c.system_identifier FROM pg_catalog.pg_control_system() AS c)",
         "CASE WHEN NOT pg_catalog.pg_is_in_recovery() "
@@ -112,7 +112,7 @@ struct PostgresTimeline: Sendable, Equatable, CustomStringConvertible {
         "pg_catalog.pg_postmaster_start_time()",
     ]
 
-    /// Reads what the server says of itself; nil for a standby, which takes no writes.
+    /// Reads the server's identity; nil for a standby, which accepts no writes.
     init?(place: String, columns: some Collection<String?>) {
         let texts = columns.compactMap(\.self)
         // The name of a WAL file begins with the timeline.
@@ -121,7 +121,7 @@ struct PostgresTimeline: Sendable, Equatable, CustomStringConvertible {
         (system, startedAt) = (texts[0], texts[2])
     }
 
-    /// Whether the other is another server of the same system.
+    /// Whether `other` is another server of the same system.
     func isBeside(_ other: PostgresTimeline) -> Bool { system == other.system && startedAt != other.startedAt }
 
     var description: String { "\(place) is on timeline \(number)" }
@@ -129,9 +129,9 @@ struct PostgresTimeline: Sendable, Equatable, CustomStringConvertible {
 
 /// Two or more servers that accept writes for the same database, as when an old primary starts again after a failover.
 public struct PostgresSplit: Sendable, Equatable, CustomStringConvertible {
-    /// Which servers, on which timelines.
+    /// The servers and their timelines.
     public let description: String
-    /// Says which server to stop, and how to rebuild it.
+    /// Names the server to stop, and how to rebuild it.
     public let advice: String
 
     /// Describes the servers; nil if `others` is empty.

@@ -1,4 +1,4 @@
-/// A type's number in `pg_type`; these never change between server versions (catalog/pg_type.dat).
+/// A type's OID in `pg_type`; these never change between server versions (catalog/pg_type.dat).
 struct PostgresType: RawRepresentable, Hashable {
     let rawValue: UInt32
 

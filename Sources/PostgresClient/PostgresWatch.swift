@@ -1,6 +1,6 @@
 internal import Threading
 
-/// Watches a connection, and gives it up, from any thread.
+/// Watches a connection, and can abandon it, from any thread.
 ///
 /// It may outlive the connection; it then does nothing.
 public final class PostgresWatch: Sendable {
@@ -12,9 +12,9 @@ public final class PostgresWatch: Sendable {
         self.abandonment = abandonment
     }
 
-    /// Since when the connection waits for the answer to what it sent last; nil while it waits for none.
+    /// When the connection began to wait for its last command's answer; nil while it waits for none.
     ///
-    /// That the server is at work for so long is one reason, that the link is dead another: this side cannot tell.
+    /// A long wait means that the server is busy or that the link is dead: this side cannot tell which.
     public var waitingSince: ContinuousClock.Instant? { askedAt.withLock { $0 } }
 
     func asked() {
@@ -26,17 +26,17 @@ public final class PostgresWatch: Sendable {
         askedAt.withLock { $0 = nil }
     }
 
-    /// Whether nothing more is sent.
+    /// Whether further statements are refused.
     var isRefusing: Bool { refuses.withLock { $0 } }
 
-    /// Has later statements refused with `cancelled`, unsent; what is in flight goes on.
+    /// Makes later statements fail with `cancelled`, unsent; the one in flight continues.
     ///
-    /// Not undone: a transaction that is open ends with the connection.
+    /// Cannot be undone: an open transaction ends with the connection.
     func refuse() {
         refuses.withLock { $0 = true }
     }
 
-    /// Gives the connection up without asking the server: a blocked call throws `cancelled` at once, later ones too.
+    /// Abandons the connection without asking the server: a blocked call throws `cancelled` at once, later ones too.
     ///
     /// Whether a statement in flight took effect is unknown.
     public func abandon() {

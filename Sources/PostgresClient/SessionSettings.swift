@@ -1,21 +1,21 @@
-/// Settings that a session pins right after it connected, whatever the server, database or role sets by default.
+/// The settings that a session applies right after connecting, in place of the defaults of server, database and role.
 public struct SessionSettings: Sendable {
     /// Names and values in the order they are set.
     public private(set) var pairs: [(name: String, value: String)]
     /// Names and values of settings that older servers do not have; they are not set there.
     public private(set) var newerPairs: [(name: String, value: String)]
 
-    /// Makes settings from scratch.
+    /// Creates settings from scratch.
     ///
     /// - Parameters:
-    ///   - pairs: names and values, as `SET` takes them; the server refuses unknown names at connect.
+    ///   - pairs: names and values, as `SET` takes them; the server rejects unknown names at connect.
     ///   - newerPairs: names and values that are set at connect if the server knows the name.
     public init(_ pairs: [(name: String, value: String)], whereKnown newerPairs: [(name: String, value: String)] = []) {
         self.pairs = pairs
         self.newerPairs = newerPairs
     }
 
-    /// These settings with one added or replaced.
+    /// Returns these settings with one added or replaced.
     ///
     /// - Parameters:
     ///   - name: the setting.
@@ -30,9 +30,9 @@ public struct SessionSettings: Sendable {
 }
 
 extension SessionSettings {
-    /// For commands and tests: what a database may have changed is put back, nothing else.
+    /// For commands and tests: resets the settings that a database may have changed, and no others.
     ///
-    /// `search_path` ends in `pg_temp`, so that nobody's temporary table hides one of ours.
+    /// `search_path` ends in `pg_temp`, so that a temporary table cannot hide a table of Fanfare.
     public static let plain = SessionSettings(
         [
             ("default_transaction_isolation", "read committed"),
@@ -54,10 +54,10 @@ extension SessionSettings {
         whereKnown: [("transaction_timeout", "0")]
     )
 
-    /// For slices of large audiences: the normal planner, bounded times.
+    /// For slices of large audiences: the normal planner, with timeouts.
     ///
-    /// `lock_timeout` stays well below `statement_timeout`, so that waiting for a lock (55P03, try again) is never
-    /// taken for a statement that is too slow (57014).
+    /// `lock_timeout` stays well below `statement_timeout`, so that waiting for a lock (55P03, retry) is never mistaken
+    /// for a statement that is too slow (57014).
     public static let slices =
         plain
         .setting("statement_timeout", to: "30s")
@@ -66,7 +66,7 @@ extension SessionSettings {
         .setting("jit", to: "off")
         .setting("max_parallel_workers_per_gather", to: "0")
 
-    /// Plans made once and held to index nested loops.
+    /// Generic plans, restricted to index nested loops.
     ///
     /// Statistics of queue tables are always wrong, and nested loops are all that statements on them ever need.
     public static let nestedLoops = SessionSettings([
@@ -76,6 +76,6 @@ extension SessionSettings {
         ("enable_mergejoin", "off"),
     ])
 
-    /// For the statements of the queue: prepared once, planned once, held to index nested loops.
+    /// For the queue's statements: prepared once, planned once, restricted to index nested loops.
     public static let queue = nestedLoops.pairs.reduce(slices) { $0.setting($1.name, to: $1.value) }
 }

@@ -1,37 +1,37 @@
 internal import Glibc
 internal import Threading
 
-/// One sleep of a connection's thread in poll(2).
+/// One wait of a connection's thread in poll(2).
 struct SocketWait {
     enum Outcome {
-        /// The socket is ready, or broken: libpq will tell.
+        /// The socket is ready, or broken: libpq will tell which.
         case ready
-        /// The caller's signal was up; it has been taken down.
+        /// The caller's signal was raised; it has been lowered.
         case woken
-        /// The connection was given up by ``PostgresWatch/abandon()``.
+        /// The connection was abandoned by ``PostgresWatch/abandon()``.
         case abandoned
         case timedOut
     }
 
     let socket: Int32
-    /// The connection's own signal, left up so that every later wait ends too.
+    /// The connection's own signal, left raised so that every later wait ends too.
     let abandon: WakeSignal
     var wake: WakeSignal?
     /// Nil: no limit.
     var deadline: ContinuousClock.Instant?
 
-    /// Sleeps until the socket can be read (or written), a signal, or the deadline.
+    /// Waits until the socket is readable (or writable), a signal is raised, or the deadline has passed.
     ///
     /// - Parameters:
-    ///   - writing: whether room to send ends the sleep.
-    ///   - reading: whether data, or the end of the stream, ends the sleep.
-    /// - Returns: what ended it.
+    ///   - writing: whether writability ends the wait.
+    ///   - reading: whether data, or the end of the stream, ends the wait.
+    /// - Returns: the reason.
     func callAsFunction(writing: Bool = false, reading: Bool = true) -> Outcome {
         let events = Int16((reading ? POLLIN : 0) | (writing ? POLLOUT : 0))
         var descriptors: InlineArray<3, pollfd> = [
             pollfd(fd: socket, events: events, revents: 0),
             pollfd(fd: abandon.descriptor, events: Int16(POLLIN), revents: 0),
-            // A negative descriptor is skipped by poll.
+            // poll skips a negative descriptor.
             pollfd(fd: wake?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         ]
         while true {
@@ -40,7 +40,7 @@ struct SocketWait {
                 unsafe poll(buffer.baseAddress, nfds_t(buffer.count), remainingMilliseconds())
             }
             if ready < 0 {
-                // Interrupted, or the kernel is out of memory; nothing is known of the descriptors then.
+                // Interrupted, or the kernel is out of memory; the state of the descriptors is unknown then.
                 if errno != EINTR { usleep(10_000) }
                 if let deadline, deadline <= .now { return .timedOut }
                 continue
@@ -55,7 +55,7 @@ struct SocketWait {
         }
     }
 
-    /// Until the deadline, rounded up so that the wait does not spin through its last millisecond; -1 for ever.
+    /// The time until the deadline, rounded up so that the wait does not spin in its last millisecond; -1 for no limit.
     private func remainingMilliseconds() -> Int32 {
         guard let deadline else { return -1 }
         let (seconds, attoseconds) = (deadline - .now).components

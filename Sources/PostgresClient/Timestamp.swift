@@ -1,18 +1,18 @@
-/// A point in time as PostgreSQL's `timestamptz` holds it: microseconds, no zone.
+/// A point in time, as in PostgreSQL's `timestamptz`: microseconds, no zone.
 public struct Timestamp: Sendable, Hashable, Comparable {
     /// Microseconds since 1970-01-01 00:00 UTC.
     public var microseconds: Int64
 
-    /// Makes a timestamp.
+    /// Creates a timestamp.
     ///
     /// - Parameter microseconds: since 1970-01-01 00:00 UTC.
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
-    /// Later than every other, `infinity` in SQL.
+    /// The timestamp later than all others, `infinity` in SQL.
     public static let infinity = Timestamp(microseconds: .max)
-    /// Earlier than every other, `-infinity` in SQL.
+    /// The timestamp earlier than all others, `-infinity` in SQL.
     public static let minusInfinity = Timestamp(microseconds: .min)
 
     /// Whether the left point comes before the right one.
@@ -27,10 +27,10 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 }
 
 extension Timestamp {
-    /// 2000-01-01 00:00 UTC, from which PostgreSQL counts, in microseconds since 1970.
+    /// PostgreSQL's epoch, 2000-01-01 00:00 UTC, in microseconds since 1970.
     private static let serverEpoch: Int64 = 946_684_800_000_000
 
-    /// Microseconds since 2000, the binary form; the infinities are the extremes in both, and saturate.
+    /// Microseconds since 2000, the binary form; the infinities are the extremes in both, and other values saturate.
     var serverMicroseconds: Int64 {
         guard self != .infinity && self != .minusInfinity else { return microseconds }
         let (shifted, overflow) = microseconds.subtractingReportingOverflow(Self.serverEpoch)

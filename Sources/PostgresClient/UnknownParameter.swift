@@ -2,29 +2,28 @@ internal import CPostgres
 
 /// A parameter of a connection URL that libpq does not know.
 ///
-/// Poolers, ORMs and hosting providers add parameters of their own, or of a newer libpq. Errors show only the name,
-/// because the value may be secret.
+/// Poolers, ORMs, hosting providers and newer versions of libpq add parameters. Errors show only the name, because the
+/// value may be secret.
 struct UnknownParameter: Equatable {
     let name: String
 
-    /// Reads it from libpq's message about a URL; nil if the message is another one, or if the name may be part of a
-    /// password.
+    /// Parses libpq's message about a URL; nil if the message is another one, or if the name may be part of a password.
     ///
     /// - Parameters:
-    ///   - message: libpq's, untranslated.
-    ///   - url: what libpq parsed: `postgres://…?name=value`, or `name=value` words.
+    ///   - message: libpq's message, untranslated.
+    ///   - url: the URL that libpq parsed: `postgres://…?name=value`, or `name=value` words.
     init?(in message: String, about url: String) {
         let words = /invalid (URI query parameter: |connection option )"([A-Za-z_]{1,63})"\s*/
         guard let name = message.wholeMatch(of: words)?.2 else { return nil }
         let isURI = url.starts(with: /postgres(ql)?:\/\//)
         let parameters = isURI ? url.drop { $0 != "?" } : url[...]
-        // The rest of an unencoded or unquoted password may look like a parameter. If an unencoded one contains `?`, the
-        // parameters seem to begin there, and an `@` follows.
+        // The rest of an unencoded or unquoted password may look like a parameter. If an unencoded password contains
+        // `?`, the parameters seem to begin there, and an `@` follows.
         guard !parameters.contains("password"), !isURI || !parameters.contains("@") else { return nil }
         self.name = String(name)
     }
 
-    /// The error that names the parameter and says what to do.
+    /// The error that names the parameter and the fix.
     var error: PostgresError {
         PostgresError(
             .invalidOptions,

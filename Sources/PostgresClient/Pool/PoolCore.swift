@@ -1,31 +1,31 @@
 internal import Threading
 
-/// What a pool's threads share: tells the state machine what happened, and carries out what it answers.
+/// The state shared by a pool's threads: passes events to the state machine and performs the actions it returns.
 ///
-/// Lives until its last thread has ended, also when nobody has the pool any more.
+/// Lives until its last thread has ended, even if the pool itself has been released.
 final class PoolCore: Sendable {
-    /// What the lock guards.
+    /// The values that the lock guards.
     struct State: Sendable {
         var machine: PoolStateMachine
         var sessions: [PoolStateMachine.SessionID: PoolSession] = [:]
-        /// Callers that wait, and those whose work is waiting for its session's thread.
+        /// Jobs of callers that wait for a session, and jobs that are queued for their session's thread.
         var jobs: [PoolStateMachine.RequestID: PoolJob] = [:]
-        /// Why no session could be opened last; nil after one was.
+        /// The error of the last failed attempt to open a session; nil after a success.
         var lastFailure: PostgresError?
-        /// Those that wait for the pool's end.
+        /// The callers that wait for the pool to close.
         var closers: [CheckedContinuation<Void, Never>] = []
-        /// Threads of sessions that may still run.
+        /// Session threads that may still be running.
         var threads: [WorkerThread] = []
         var timer: PoolTimer?
-        /// For when the timer sleeps; nil: until it is nudged.
+        /// When the timer will wake; nil means that it sleeps until it is nudged.
         var timerWakesAt: PoolStateMachine.Instant?
     }
 
-    /// What is done after the lock was left, since it runs code that is not the pool's.
+    /// Work that runs after the lock is released, because it calls code outside the pool.
     struct Aftermath: Sendable {
         var ended: [(job: PoolJob, error: PostgresError)] = []
         var closers: [CheckedContinuation<Void, Never>] = []
-        /// Sessions for which there was no thread.
+        /// Sessions for which no thread could be started.
         var unopened: [PoolStateMachine.SessionID] = []
     }
 
@@ -48,7 +48,7 @@ final class PoolCore: Sendable {
         state = Locked(State(machine: PoolStateMachine(limits)))
     }
 
-    /// How many sessions and callers there are.
+    /// The current numbers of sessions and callers.
     var counts: PostgresPoolCounts {
         state.withLock { state in
             PostgresPoolCounts(
@@ -59,7 +59,7 @@ final class PoolCore: Sendable {
         }
     }
 
-    /// Tells the state machine something, and carries out its answer.
+    /// Passes an event to the state machine and performs the actions it returns.
     private func handle(_ event: (inout State, PoolStateMachine.Instant) -> [PoolStateMachine.Action]) {
         let aftermath = state.withLock { state in
             var aftermath = Aftermath()
@@ -101,7 +101,7 @@ final class PoolCore: Sendable {
         if let thread {
             state.threads.append(thread)
         } else {
-            // Not told from in here: the state machine's answer is still being carried out.
+            // Reported later: the state machine's actions are still being performed here.
             aftermath.unopened.append(id)
         }
     }
@@ -127,7 +127,7 @@ final class PoolCore: Sendable {
         }
     }
 
-    /// Nudges the timer if something is due before it wakes; starts it at first.
+    /// Nudges the timer if something is due before it wakes, and starts it on first use.
     private func wakeTimer(_ state: inout State) {
         guard let due = state.machine.nextDeadline else { return }
         if let timer = state.timer {
@@ -140,9 +140,9 @@ final class PoolCore: Sendable {
         }
     }
 
-    /// Does what is due.
+    /// Performs the actions that are due.
     ///
-    /// - Returns: how long nothing is due; nil for until something happens.
+    /// - Returns: the time until the next action is due; nil if none is.
     private func tick() -> Duration? {
         handle { state, now in state.machine.tick(at: now) }
         return state.withLock { state in
@@ -152,9 +152,9 @@ final class PoolCore: Sendable {
     }
 }
 
-/// What happens.
+/// Events that the pool's callers and session threads report.
 extension PoolCore {
-    /// A caller asks for a session; its job is ended with or without.
+    /// Requests a session for a job; the job ends whether or not it gets one.
     func submit(_ job: PoolJob) {
         var isCancelled = false
         handle { state, now in
@@ -168,7 +168,7 @@ extension PoolCore {
         if isCancelled { job.end(.failure(.cancelledWait)) }
     }
 
-    /// A caller's task was cancelled, perhaps before it asked or after its end.
+    /// Cancels a job whose task was cancelled, possibly before it asked for a session or after it ended.
     func cancel(_ job: PoolJob) {
         handle { state, now in
             let request = job.standing.withLock { standing in
@@ -214,7 +214,7 @@ extension PoolCore {
 
     /// Begins to close the pool.
     ///
-    /// - Parameter closer: told when it is closed; nil for nobody.
+    /// - Parameter closer: resumed when the pool is closed; nil if no caller waits.
     func close(_ closer: CheckedContinuation<Void, Never>?) {
         handle { state, now in
             if let closer { state.closers.append(closer) }
@@ -222,12 +222,12 @@ extension PoolCore {
         }
     }
 
-    /// Has the timer look at the clock, which went on.
+    /// Makes the timer check the clock again after a jump.
     func clockMoved() {
         state.withLock { $0.timer?.nudge() }
     }
 
-    /// The threads of a closed pool that end or have ended; not those whose work does not return.
+    /// Returns the threads of a closed pool that are ending or have ended, without those whose work does not return.
     func endingThreads() -> [WorkerThread] {
         state.withLock { state in
             let stuck = state.sessions.count

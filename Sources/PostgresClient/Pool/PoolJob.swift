@@ -1,21 +1,21 @@
 internal import Threading
 
-/// One caller's work, from the call to its end.
+/// The work of one caller, from the call to its end.
 final class PoolJob: Sendable {
-    /// What is known of the caller; guarded by the lock, which is taken inside the pool's.
+    /// The state of the caller, guarded by a lock that is taken inside the pool's lock.
     struct Standing: Sendable {
-        /// Its id at the state machine, once it has asked.
+        /// The request id in the state machine, once the caller has asked for a session.
         var request: PoolStateMachine.RequestID?
-        /// Whether its task was cancelled.
+        /// Whether the caller's task was cancelled.
         var isCancelled = false
     }
 
     let standing = Locked(Standing())
-    /// How long it waits for a session; nil for ever.
+    /// How long the caller waits for a session; nil for no limit.
     let acquireTimeout: Duration?
-    /// Does the work on a session's thread, and keeps its outcome.
+    /// Runs the work on a session's thread and keeps its result.
     let perform: @Sendable (PostgresConnection) -> Void
-    /// Where the caller waits.
+    /// The continuation on which the caller waits.
     private let caller = Locked<CheckedContinuation<Result<Void, PostgresError>, Never>?>(nil)
 
     init(acquireTimeout: Duration?, _ perform: @escaping @Sendable (PostgresConnection) -> Void) {
@@ -23,14 +23,14 @@ final class PoolJob: Sendable {
         self.perform = perform
     }
 
-    /// The caller begins to wait.
+    /// Stores the continuation of the waiting caller.
     func await(by continuation: CheckedContinuation<Result<Void, PostgresError>, Never>) {
         caller.withLock { $0 = continuation }
     }
 
-    /// Lets the caller go on; only the first time counts.
+    /// Resumes the caller; only the first call has an effect.
     ///
-    /// - Parameter result: success if the work was done, whatever its outcome.
+    /// - Parameter result: success if the work ran, even if the work itself failed.
     func end(_ result: Result<Void, PostgresError>) {
         let continuation = caller.withLock { caller in
             defer { caller = nil }

@@ -1,15 +1,15 @@
 internal import Threading
 
-/// One session of a pool: a connection on a thread of its own, which waits for work.
+/// One session of a pool: a connection on its own thread, which waits for work.
 final class PoolSession: Sendable {
-    /// What other threads may do to an open session.
+    /// The operations on an open session that other threads may use.
     private struct Reach: Sendable {
         let watch: PostgresWatch
         let canceller: PostgresCanceller?
     }
 
     let id: PoolStateMachine.SessionID
-    /// Work to be done; closed when the session is to end.
+    /// Jobs to run; closed when the session is to end.
     let work = Mailbox<PoolJob>()
     private let stop = WakeSignal()
     private let reach = Locked<Reach?>(nil)
@@ -18,9 +18,9 @@ final class PoolSession: Sendable {
         self.id = id
     }
 
-    /// Opens a connection and works until there is no more to do; the whole life of the session's thread.
+    /// Opens a connection and runs jobs until the mailbox closes; the whole life of the session's thread.
     ///
-    /// - Parameter core: gives work, and is told what becomes of it.
+    /// - Parameter core: supplies jobs and receives the session's events.
     func live(in core: PoolCore) {
         let connection: PostgresConnection
         do throws(PostgresError) {
@@ -39,36 +39,36 @@ final class PoolSession: Sendable {
     }
 
     private func serve(_ job: PoolJob, on connection: PostgresConnection, _ core: PoolCore) {
-        // The one moment at which it is certain that nothing of the work has been sent.
+        // Only at this point is it certain that no part of the work has been sent.
         guard connection.isStillThere() else {
             core.foundStale(id, job)
             return
         }
         job.perform(connection)
         let (isUsable, hadTransaction) = connection.tidyUp()
-        // Given back first: a caller that goes on at once finds it free.
+        // The session is returned before the job ends, so that a caller that continues at once finds it free.
         core.givenBack(id, isUsable: isUsable)
         job.end(hadTransaction ? .failure(.openTransaction) : .success(()))
     }
 
-    /// Stops the attempt to open it.
+    /// Stops the attempt to open the session.
     func stopOpening() {
         stop.wake()
     }
 
-    /// Lets nothing more be sent, and asks the server to end what it runs.
+    /// Refuses further statements and asks the server to cancel the running one.
     ///
-    /// Does not block; without a thread to ask on, the session is cut off.
+    /// Does not block. If no thread can be started for the cancel request, the connection is abandoned.
     func interrupt() {
         guard let reach = reach.withLock({ $0 }) else { return }
         reach.watch.refuse()
         guard let canceller = reach.canceller else { return reach.watch.abandon() }
-        // Ends by itself: nobody waits for it, and it needs nothing of the pool.
+        // The thread ends by itself: no code waits for it, and it uses nothing of the pool.
         let asking = WorkerThread.startIfPossible(name: "cancel") { canceller.cancel() }
         if asking == nil { reach.watch.abandon() }
     }
 
-    /// Cuts the session off: a blocked call ends at once.
+    /// Abandons the connection, so that a blocked call ends at once.
     func abandon() {
         guard let reach = reach.withLock({ $0 }) else { return }
         reach.watch.abandon()

@@ -1,11 +1,11 @@
-/// What callers do.
+/// Events that callers cause.
 extension PoolStateMachine {
-    /// A caller wants a session.
+    /// Handles a caller's request for a session.
     ///
     /// - Parameters:
-    ///   - deadline: when it stops waiting; nil for never.
+    ///   - deadline: when the caller stops waiting; nil for never.
     ///   - now: the time.
-    /// - Returns: the caller's id, and what to do: it gets a session at once, waits, or is refused.
+    /// - Returns: the caller's id, and the actions to perform: the caller gets a session at once, waits, or is refused.
     mutating func request(until deadline: Instant?, at now: Instant) -> (id: RequestID, actions: [Action]) {
         let id = newRequest()
         guard isOpen else { return (id, [.refuse(id, .closed)]) }
@@ -15,25 +15,25 @@ extension PoolStateMachine {
         return (id, actions)
     }
 
-    /// A caller no longer wants what it asked for.
+    /// Handles the cancellation of a request.
     ///
     /// - Parameters:
-    ///   - request: the caller; it may have all it wanted already.
+    ///   - request: the request, which may have been fully served already.
     ///   - now: the time.
-    /// - Returns: what to do: if its work is running already, the session is interrupted and not used again.
+    /// - Returns: the actions to perform; if the work is running, its session is interrupted and not used again.
     mutating func cancel(_ request: RequestID, at now: Instant) -> [Action] {
         if waiting.remove(request) { return [.refuse(request, .cancelled)] }
         guard let session = leases[request] else { return [] }
         return interrupt(session, at: now)
     }
 
-    /// A caller is done with its session.
+    /// Handles a caller's return of its session.
     ///
     /// - Parameters:
     ///   - session: the session.
     ///   - isUsable: whether another caller may have it.
     ///   - now: the time.
-    /// - Returns: what to do.
+    /// - Returns: the actions to perform.
     mutating func givenBack(_ session: SessionID, isUsable: Bool, at now: Instant) -> [Action] {
         let (openedAt, lease) = endLease(of: session)
         var isInterrupted = true
@@ -47,12 +47,13 @@ extension PoolStateMachine {
         return serve(at: now)
     }
 
-    /// A session turned out to be gone before anything of the caller's work was begun: the caller waits in its old place.
+    /// Handles a session that was found closed before the caller's work began; the caller regains its place in the
+    /// queue.
     ///
     /// - Parameters:
     ///   - session: the session.
     ///   - now: the time.
-    /// - Returns: what to do.
+    /// - Returns: the actions to perform.
     mutating func foundStale(_ session: SessionID, at now: Instant) -> [Action] {
         let (_, lease) = endLease(of: session)
         sessions[session] = .ending
@@ -63,7 +64,7 @@ extension PoolStateMachine {
         return [.end(session)] + serve(at: now)
     }
 
-    /// Gives sessions to those that wait, and opens more where there are too few.
+    /// Assigns sessions to waiting callers, and opens more if there are too few.
     mutating func serve(at now: Instant) -> [Action] {
         var actions: [Action] = []
         while let session = idle.last, let (request, deadline) = waiting.removeFirst() {
@@ -77,7 +78,7 @@ extension PoolStateMachine {
         var opening = openingCount
         while opening < waiting.count, sessions.count < options.connections {
             if let retryAt {
-                // While the server is away, one attempt at a time.
+                // While the server is unreachable, only one attempt runs at a time.
                 guard opening == 0 else { break }
                 guard retryAt <= now else {
                     mind(retryAt)
@@ -92,7 +93,7 @@ extension PoolStateMachine {
         return actions
     }
 
-    /// Puts a session where it waits for a caller.
+    /// Makes a session idle, ready for the next caller.
     mutating func rest(_ session: SessionID, openedAt: Instant, at now: Instant) {
         sessions[session] = .idle(openedAt: openedAt, since: now)
         idle.append(session)
@@ -100,7 +101,7 @@ extension PoolStateMachine {
         mind(options.maximumLifetime.map { openedAt + $0 })
     }
 
-    /// Begins to end a lease before its time.
+    /// Begins to end a lease early.
     mutating func interrupt(_ session: SessionID, at now: Instant) -> [Action] {
         guard case .leased(let openedAt, var lease) = sessions[session], case .none = lease.interruption else {
             return []

@@ -1,16 +1,16 @@
-/// What becomes of sessions, and of the pool.
+/// Events of sessions, of the clock and of the pool itself.
 extension PoolStateMachine {
-    /// After one failure; doubled by each further one.
+    /// The delay after one failure; each further failure doubles it.
     private static let firstRetry = Duration.milliseconds(100)
-    /// So long at most: a server that is back is found within a second.
+    /// The maximum delay: a server that is back is found within a second.
     private static let longestRetry = Duration.seconds(1)
 
-    /// A session is open.
+    /// Handles a session that was opened.
     ///
     /// - Parameters:
     ///   - session: the session.
     ///   - now: the time.
-    /// - Returns: what to do.
+    /// - Returns: the actions to perform.
     mutating func opened(_ session: SessionID, at now: Instant) -> [Action] {
         guard case .opening = sessions[session] else { preconditionFailure("nobody opens \(session)") }
         failures = 0
@@ -23,16 +23,16 @@ extension PoolStateMachine {
         return serve(at: now)
     }
 
-    /// A session could not be opened.
+    /// Handles a failed attempt to open a session.
     ///
-    /// While other sessions work, or other attempts are under way, nobody is told: those that wait may still get one.
-    /// Otherwise all that wait are told, so that nobody has to wait for a failure of his own. Who comes later waits for the
-    /// next attempt, at most a second.
+    /// While other sessions work or other attempts are in progress, no caller is refused, because it may still get a
+    /// session. Otherwise all waiting callers are refused at once, so that each does not wait for a failed attempt of
+    /// its own. Later callers wait for the next attempt, at most a second.
     ///
     /// - Parameters:
     ///   - session: the session.
     ///   - now: the time.
-    /// - Returns: what to do.
+    /// - Returns: the actions to perform.
     mutating func openingFailed(_ session: SessionID, at now: Instant) -> [Action] {
         guard case .opening = sessions[session] else { preconditionFailure("nobody opens \(session)") }
         sessions[session] = nil
@@ -49,25 +49,25 @@ extension PoolStateMachine {
         return serve(at: now)
     }
 
-    /// A session that was to end has ended.
+    /// Handles the end of a session that was told to end.
     ///
     /// - Parameters:
     ///   - session: the session.
     ///   - now: the time.
-    /// - Returns: what to do.
+    /// - Returns: the actions to perform.
     mutating func ended(_ session: SessionID, at now: Instant) -> [Action] {
         guard case .ending = sessions[session] else { preconditionFailure("nobody ends \(session)") }
         sessions[session] = nil
         return isOpen ? serve(at: now) : closedIfOver()
     }
 
-    /// Time has passed.
+    /// Handles the passage of time.
     ///
     /// - Parameter now: the time.
-    /// - Returns: what is due.
+    /// - Returns: the actions that are due.
     mutating func tick(at now: Instant) -> [Action] {
         var actions = waiting.removeExpired(at: now).map { request in
-            // With nothing to wait for but a server that is away, that is the better answer.
+            // If the server is unreachable and no session is live, `unreachable` explains more than `timedOut`.
             Action.refuse(request, failures > 0 && !hasLiveSession ? .unreachable : .timedOut)
         }
         actions += endAged(at: now)
@@ -76,7 +76,7 @@ extension PoolStateMachine {
             if giveUpAt <= now { phase = .closed }
         }
         actions += abandonOverdue(at: now)
-        // Only now: who closes must not find that something was still to be done.
+        // Cleared only now, so that a caller of close never finds pending actions.
         if isClosed, earliestDue != nil {
             earliestDue = nil
             return actions + [.closed]
@@ -86,14 +86,15 @@ extension PoolStateMachine {
         return actions
     }
 
-    /// The pool is to close: who waits is refused, idle sessions end, leases may end by themselves for a while.
+    /// Begins to close the pool: waiting callers are refused, idle sessions end, and leases may end by themselves for a
+    /// while.
     ///
     /// - Parameter now: the time.
-    /// - Returns: what to do; nothing if it closes already.
+    /// - Returns: the actions to perform; none if the pool is closing already.
     mutating func close(at now: Instant) -> [Action] {
         guard isOpen else { return [] }
         let interruptAt = now + options.closeTimeout
-        // As long as it takes to cancel, to abandon, and to notice that.
+        // Enough time to cancel, to abandon, and to notice the abandonment.
         phase = .closing(interruptAt: interruptAt, giveUpAt: interruptAt + options.cancelTimeout * 2)
         mind(interruptAt)
         var actions: [Action] = waiting.removeAll().map { .refuse($0, .closed) }
@@ -115,7 +116,7 @@ extension PoolStateMachine {
         return [.closed]
     }
 
-    /// Ends idle sessions that were not used for long, or are old.
+    /// Ends idle sessions that have been unused for long or are old.
     private mutating func endAged(at now: Instant) -> [Action] {
         let aged = idle.filter { end(ofIdle: $0).map { $0 <= now } ?? false }
         for session in aged { sessions[session] = .ending }
@@ -123,14 +124,14 @@ extension PoolStateMachine {
         return aged.map { .end($0) }
     }
 
-    /// When an idle session is to end; nil for never.
+    /// Returns when an idle session is to end; nil for never.
     private func end(ofIdle session: SessionID) -> Instant? {
         guard case .idle(let openedAt, let since) = sessions[session] else { return nil }
         return [options.idleLifetime.map { since + $0 }, options.maximumLifetime.map { openedAt + $0 }]
             .compactMap(\.self).min()
     }
 
-    /// Cuts off what did not end although the server was asked to end it; when the pool gives up, whatever has not ended.
+    /// Abandons leases that did not end after the cancel request and, when the pool gives up, all leases that are left.
     private mutating func abandonOverdue(at now: Instant) -> [Action] {
         var actions: [Action] = []
         for session in leases.values {
@@ -144,7 +145,7 @@ extension PoolStateMachine {
         return actions
     }
 
-    /// The next time at which something is due.
+    /// Returns the next time at which something is due.
     private func earliest() -> Instant? {
         var due = idle.map { end(ofIdle: $0) }
         due.append(waiting.earliestDeadline)

@@ -1,106 +1,109 @@
-/// Decides who gets which session of a pool, when sessions are opened and when they end.
+/// Decides which caller gets which session of a pool, and when sessions are opened and closed.
 ///
-/// Knows no clock, thread or connection: it is told what happened and when, and answers what is to be done. The times it
-/// is given may be slightly out of order. An event that cannot be, such as a session given back that nobody has, traps.
+/// Uses no clock, thread or connection: it receives events with their times and returns the actions to perform. The
+/// times may be slightly out of order. An impossible event, such as the return of a session that is not leased, traps.
 struct PoolStateMachine: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// One caller that wants a session; rises in the order of coming.
+    /// The request of one caller; ids rise in the order of arrival.
     struct RequestID: Hashable, Comparable, Sendable {
         let number: Int
 
         static func < (left: Self, right: Self) -> Bool { left.number < right.number }
     }
 
-    /// One session, from the decision to open it to its end; never used twice.
+    /// The id of one session, from the decision to open it to its end; never reused.
     struct SessionID: Hashable, Sendable {
         let number: Int
     }
 
-    /// What is to be done, in this order.
+    /// An action to perform, in the order returned.
     enum Action: Hashable, Sendable {
         /// Open a session; `opened` or `openingFailed` follows.
         case open(SessionID)
-        /// Stop opening it; `opened` or `openingFailed` follows all the same.
+        /// Stop the attempt to open it; `opened` or `openingFailed` still follows.
         case stopOpening(SessionID)
-        /// Let the caller's work run on the session; `givenBack` or `foundStale` follows.
+        /// Run the caller's work on the session; `givenBack` or `foundStale` follows.
         case lease(SessionID, RequestID)
         /// Close the session; `ended` follows.
         case end(SessionID)
-        /// Cancel on the server what runs on the session, and let nothing more be sent; it is given back all the same.
+        /// Cancel the session's statement on the server and refuse further ones; `givenBack` still follows.
         case interrupt(SessionID)
-        /// Cut the session off; it is given back all the same.
+        /// Abandon the session's connection; `givenBack` still follows.
         case abandon(SessionID)
         /// Tell the caller that it gets no session.
         case refuse(RequestID, Refusal)
-        /// Tell those that close the pool that it is over.
+        /// Tell the callers that close the pool that it is closed.
         case closed
     }
 
     /// Why a caller gets no session.
     enum Refusal: Hashable, Sendable {
-        /// It no longer wants one.
+        /// The caller cancelled its request.
         case cancelled
-        /// Its time is over.
+        /// The caller's deadline has passed.
         case timedOut
         /// There is no session and none could be opened.
         case unreachable
-        /// The pool closes or is closed.
+        /// The pool is closing or closed.
         case closed
     }
 
     /// A caller's hold on a session.
     struct Lease: Sendable {
         let request: RequestID
-        /// When the caller would have stopped waiting: it may have to wait again.
+        /// When the caller would have stopped waiting, in case it has to wait again.
         let deadline: Instant?
         var interruption = Interruption.none
     }
 
-    /// Whether a lease is being ended before its time.
+    /// The progress of ending a lease early.
     ///
     /// `none`, then `asked`, then `abandoned`.
     enum Interruption: Sendable {
         case none
-        /// The server was asked to end it, and has until then.
+        /// The server was asked to cancel, and has until this time.
         case asked(abandonAt: Instant)
         case abandoned
     }
 
-    /// Where a session is in its life.
+    /// The state of a session.
     enum Session: Sendable {
         /// Can transition to: idle; ending, if the pool closes; gone, if it failed.
         case opening
         /// Can transition to: leased; ending, by age or if the pool closes.
         case idle(openedAt: Instant, since: Instant)
-        /// Can transition to: idle; ending, if it is of no more use.
+        /// Can transition to: idle; ending, if it cannot be used again.
         case leased(openedAt: Instant, Lease)
-        /// Can transition to: gone. Counts until then, since the server may still have it.
+        /// Can transition to: gone. Counted until then, since the server may still have the session.
         case ending
     }
 
-    /// Where the pool is in its life.
+    /// The state of the pool.
     enum Phase: Sendable {
         /// Can transition to: closing, closed.
         case open
-        /// Leases may end by themselves until the first time, and are waited for until the second. Can transition to: closed.
+        /// Leases may end by themselves until the first time; the pool waits for them until the second. Can transition
+        /// to: closed.
         case closing(interruptAt: Instant, giveUpAt: Instant)
-        /// Refuses everybody; what was given up may still end.
+        /// Refuses all callers; leases that were given up may still end.
         case closed
     }
 
     let options: PostgresPoolOptions
     var phase = Phase.open
     var sessions: [SessionID: Session] = [:]
-    /// Those that are idle, the one used last at the end: it is used next, and the others grow old.
+    /// The idle sessions, the most recently used last: it is used next, and the others age.
     var idle: [SessionID] = []
     var leases: [RequestID: SessionID] = [:]
     var waiting = PoolWaitingLine()
-    /// Failed attempts to open a session since the last that did not, those at the same time counted once.
+    /// Consecutive failed attempts to open a session; attempts in progress at the same time count once.
     var failures = 0
-    /// Not before then another attempt, after a failure.
+    /// The earliest time of the next attempt, after a failure.
     var retryAt: Instant?
-    /// Nothing is due before, and perhaps nothing then, where it has ceased to be due; nil: nothing at all.
+    /// The earliest time at which something may be due; nil if nothing is.
+    ///
+    /// May be early, if its reason has ceased.
     var earliestDue: Instant?
     private var lastRequest = 0
     private var lastSession = 0
@@ -110,7 +113,7 @@ struct PoolStateMachine: Sendable {
         self.options = options
     }
 
-    /// When to call ``tick(at:)`` next; nil until another event.
+    /// When to call ``tick(at:)`` next; nil means not before another event.
     var nextDeadline: Instant? { earliestDue }
 
     /// Whether the pool has closed.
@@ -122,7 +125,7 @@ struct PoolStateMachine: Sendable {
         sessions.values.count { if case .opening = $0 { true } else { false } }
     }
 
-    /// Whether some session works, or is thought to.
+    /// Whether some session works, or is believed to.
     var hasLiveSession: Bool { !idle.isEmpty || !leases.isEmpty }
 
     mutating func newRequest() -> RequestID {
@@ -135,7 +138,7 @@ struct PoolStateMachine: Sendable {
         return SessionID(number: lastSession)
     }
 
-    /// Has ``tick(at:)`` called at that time at the latest.
+    /// Makes ``nextDeadline`` no later than `instant`.
     mutating func mind(_ instant: Instant?) {
         guard let instant else { return }
         earliestDue = earliestDue.map { min($0, instant) } ?? instant

@@ -1,6 +1,6 @@
 internal import Threading
 
-/// Calls a pool when something is due, from a thread of its own.
+/// Calls a pool when something is due, on its own thread.
 final class PoolTimer: Sendable {
     private let nudges: Mailbox<Void>
     /// Ends after ``stop()``.
@@ -8,12 +8,12 @@ final class PoolTimer: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Parameter tick: does what is due, and says how long to sleep then; nil for until the next nudge.
-    /// - Returns: nil if the system has no thread to give.
+    /// - Parameter tick: performs what is due and returns how long to sleep; nil means until the next nudge.
+    /// - Returns: nil if the system cannot start a thread.
     static func startIfPossible(_ tick: @escaping @Sendable () -> Duration?) -> PoolTimer? {
         let nudges = Mailbox<Void>()
         let thread = WorkerThread.startIfPossible(name: "pool timer") {
-            // A millisecond more, so that rounding never makes it too early.
+            // One millisecond is added, so that rounding never wakes the thread too early.
             while nudges.take(timeout: tick().map { max($0, .zero) + .milliseconds(1) }) != nil {}
         }
         return thread.map { PoolTimer(nudges, $0) }
@@ -24,7 +24,7 @@ final class PoolTimer: Sendable {
         self.thread = thread
     }
 
-    /// Has it look again: something is due earlier, or the clock went on.
+    /// Wakes the thread early, because something is due earlier or the clock jumped.
     func nudge() {
         nudges.put(())
     }

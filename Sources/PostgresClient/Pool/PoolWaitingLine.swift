@@ -1,23 +1,23 @@
-/// The callers that wait for a session, in the order in which they came.
+/// The callers that wait for a session, in the order of arrival.
 ///
-/// Who leaves out of turn leaves a gap, so that leaving costs nothing; gaps are cleared when they are many.
+/// A caller that leaves out of turn leaves a gap, which makes leaving cheap; gaps are removed once they are many.
 struct PoolWaitingLine: Sendable {
     private var order: ArraySlice<PoolStateMachine.RequestID> = []
     private var deadlines: [PoolStateMachine.RequestID: ContinuousClock.Instant?] = [:]
 
-    /// How many wait.
+    /// The number of waiting callers.
     var count: Int { deadlines.count }
 
-    /// Whether nobody waits.
+    /// Whether no caller waits.
     var isEmpty: Bool { deadlines.isEmpty }
 
-    /// The earliest moment at which one of them stops waiting; looks at each.
+    /// The earliest deadline of a waiting caller; scans all of them.
     var earliestDeadline: ContinuousClock.Instant? { deadlines.values.lazy.compactMap(\.self).min() }
 
-    /// Puts a caller in its place: behind all that came before it, also where it had left the line and is back.
+    /// Inserts a caller behind all earlier ones, also if it left the queue and returns.
     ///
     /// - Parameters:
-    ///   - request: the caller; ids rise in the order of coming.
+    ///   - request: the caller; ids rise in the order of arrival.
     ///   - deadline: when it stops waiting; nil for never.
     mutating func insert(_ request: PoolStateMachine.RequestID, until deadline: ContinuousClock.Instant?) {
         deadlines[request] = .some(deadline)
@@ -28,9 +28,9 @@ struct PoolWaitingLine: Sendable {
         }
     }
 
-    /// Takes out whoever has waited longest.
+    /// Removes the caller that has waited longest.
     ///
-    /// - Returns: the caller and when it would have stopped waiting; nil if nobody waits.
+    /// - Returns: the caller and its deadline; nil if the queue is empty.
     mutating func removeFirst() -> (request: PoolStateMachine.RequestID, deadline: ContinuousClock.Instant?)? {
         while let request = order.popFirst() {
             if let deadline = deadlines.removeValue(forKey: request) { return (request, deadline) }
@@ -38,17 +38,17 @@ struct PoolWaitingLine: Sendable {
         return nil
     }
 
-    /// Takes a caller out, wherever it stands.
+    /// Removes a caller at any position.
     ///
     /// - Parameter request: the caller.
-    /// - Returns: whether it stood in line.
+    /// - Returns: whether it was in the queue.
     mutating func remove(_ request: PoolStateMachine.RequestID) -> Bool {
         guard deadlines.removeValue(forKey: request) != nil else { return false }
         if order.count > 2 * deadlines.count + 32 { order = order.filter { deadlines[$0] != nil }[...] }
         return true
     }
 
-    /// Takes out all whose deadline has come.
+    /// Removes all callers whose deadline has passed.
     ///
     /// - Parameter now: the time.
     /// - Returns: the callers, in order.
@@ -57,7 +57,7 @@ struct PoolWaitingLine: Sendable {
         return expired.filter { remove($0) }
     }
 
-    /// Takes out everybody.
+    /// Removes all callers.
     ///
     /// - Returns: the callers, in order.
     mutating func removeAll() -> [PoolStateMachine.RequestID] {

@@ -1,6 +1,6 @@
 internal import CPostgres
 
-/// Asks the server to end what a session runs, from any thread.
+/// Asks the server to cancel a session's statement, from any thread.
 @safe
 public final class PostgresCanceller: @unchecked Sendable {
     // Sendable: the pointer never changes, and libpq lets any thread use what it points to.
@@ -14,12 +14,13 @@ public final class PostgresCanceller: @unchecked Sendable {
         unsafe PQfreeCancel(pointer)
     }
 
-    /// Asks, over a connection of its own, and blocks until the server has passed it on or cannot be reached.
+    /// Sends a cancel request over its own connection and blocks until the server has taken it or cannot be reached.
     ///
-    /// The statement may have ended meanwhile, and then the next one of the session may be hit. libpq before version 17 asks in
-    /// plain text also where the session has TLS: who reads it can cancel that session's statements, and nothing else.
+    /// The statement may have ended meanwhile; the request may then cancel the session's next statement. Before version
+    /// 17, libpq sends the request in plain text even if the session uses TLS: an eavesdropper can then cancel that
+    /// session's statements, and do nothing else.
     public func cancel() {
-        // What it says is of no use: whether the statement ends shows on its own connection.
+        // The result is not used: the statement's own connection shows whether it was cancelled.
         _ = unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in
             unsafe PQcancel(pointer, message.baseAddress, Int32(message.count))
         }

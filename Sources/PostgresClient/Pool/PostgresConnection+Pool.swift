@@ -1,18 +1,18 @@
 internal import CPostgres
 
-/// What a pool asks of its connections, between the works of two callers.
+/// The checks of a pool on its connections, between the work of two callers.
 extension PostgresConnection {
-    /// What reaches the server beside this connection; nil if it is closed.
+    /// Returns a canceller for this session; nil if the connection is closed.
     public func canceller() -> PostgresCanceller? {
         guard let handle = try? unsafe requireHandle(), let pointer = unsafe PQgetCancel(handle) else { return nil }
         return unsafe PostgresCanceller(owning: pointer)
     }
 
-    /// Whether the server has not ended the session, as far as has been heard on this side; sends nothing.
+    /// Whether the server has not ended the session, as far as this side has received; sends nothing.
     ///
-    /// Notifications that came are dropped.
+    /// Notifications that have arrived are dropped.
     func isStillThere() -> Bool {
-        // A session that is ended while it is idle says so in what libpq takes for a notice.
+        // When the server ends an idle session, libpq reports its message as a notice.
         var hasEnded = false
         noticeHandler = { notice in
             if ["FATAL", "PANIC"].contains(notice.severity) { hasEnded = true }
@@ -26,7 +26,7 @@ extension PostgresConnection {
         }
     }
 
-    /// Makes the session fit for the next caller: a transaction that was left open is rolled back.
+    /// Prepares the session for the next caller: rolls back a transaction that was left open.
     ///
     /// - Returns: whether the session can be used again, and whether there was such a transaction.
     func tidyUp() -> (isUsable: Bool, hadTransaction: Bool) {

@@ -1,39 +1,41 @@
 internal import Threading
 
-/// A few sessions of PostgreSQL for many concurrent callers.
+/// A pool of PostgreSQL sessions for many concurrent callers.
 ///
-/// Each session is a ``PostgresConnection`` on a thread of its own, opened when it is first needed. A caller hands over
-/// work, suspends, and goes on with its result: no code holds a session across an `await`, and Swift's few threads
-/// never block. Who finds all sessions at work waits in line; the line is served in the order of coming.
+/// Each session is a ``PostgresConnection`` on its own thread, opened when it is first needed. A caller hands over
+/// work, suspends, and resumes with its result: no code holds a session across an `await`, and the few threads of
+/// Swift's concurrency pool never block. If all sessions are busy, callers wait in a queue, first come, first served.
 ///
-/// The work is run at most once. A session that the server ended while it was idle, as in a restart, is replaced before the
-/// work begins, since only then it is certain that nothing of it was sent. If the connection is lost later,
-/// the error says so, and what was in flight may or may not have taken effect; whether to repeat it the caller knows.
+/// The work runs at most once. A session that the server ended while it was idle, as in a restart, is replaced before
+/// the work begins, because only then is it certain that no part of the work was sent. If the connection is lost later,
+/// the error says so, and statements in flight may or may not have taken effect; the caller decides whether to repeat
+/// them.
 ///
-/// Sessions are shared. What work leaves behind in one (settings by SET, LISTEN, session locks, temporary tables, its
-/// search path) the next caller finds: use SET LOCAL in a transaction, or close the connection before returning, and the
-/// pool opens another one. A transaction that is left open is rolled back, and the caller told; a handler of notices is forgotten.
+/// Sessions are shared. The next caller inherits the session state that work leaves behind (SET, LISTEN, session locks,
+/// temporary tables, search path): use SET LOCAL in a transaction, or close the connection before returning, and the
+/// pool opens another one. A transaction that is left open is rolled back, and the caller gets an error; a notice
+/// handler is removed.
 ///
-/// While the server is away, all that wait are told why as soon as an attempt has failed. Further attempts come at growing
-/// intervals of up to a second, for whoever asks then.
+/// While the server is unreachable, all waiting callers get the error of an attempt as soon as it has failed. Later
+/// callers trigger further attempts, at growing intervals of up to a second.
 public final class PostgresPool: Sendable {
     private let core: PoolCore
 
-    /// Makes a pool; nothing is connected yet.
+    /// Creates a pool; no connection is opened yet.
     ///
     /// - Parameters:
     ///   - options: where and how to connect.
-    ///   - limits: how many sessions there are, and how long everybody waits.
+    ///   - limits: the number of sessions, and the timeouts.
     public convenience init(_ options: PostgresOptions, limits: PostgresPoolOptions = PostgresPoolOptions()) {
         self.init(options, limits: limits, now: { .now }, onChange: {})
     }
 
-    /// Makes a pool whose time is somebody else's: tests need not wait.
+    /// Creates a pool with an injected clock, so that tests need not wait.
     ///
     /// - Parameters:
     ///   - options: where and how to connect.
-    ///   - limits: how many sessions there are, and how long everybody waits.
-    ///   - now: the time; ``clockMoved()`` says that it jumped.
+    ///   - limits: the number of sessions, and the timeouts.
+    ///   - now: returns the time; ``clockMoved()`` reports a jump.
     ///   - onChange: called after each change of ``counts``, from many threads; must not block.
     init(
         _ options: PostgresOptions,
@@ -45,30 +47,31 @@ public final class PostgresPool: Sendable {
     }
 
     deinit {
-        // Nobody can be waiting: idle sessions and the timer end on their own threads.
+        // No caller can be waiting: idle sessions and the timer end on their own threads.
         core.close(nil)
     }
 
-    /// How busy the pool is.
+    /// The current load of the pool.
     public var counts: PostgresPoolCounts { core.counts }
 
-    /// Runs work on a session, and gives the session back.
+    /// Runs work on a session and returns the session to the pool.
     ///
-    /// If the task is cancelled while it waits, it throws `cancelled` at once, and nothing was sent. While the work runs,
-    /// the server is asked to cancel the statement and no further one is sent; the work sees `cancelled` thrown by the
-    /// connection, with SQLSTATE 57014 if the server confirms: then neither the statement nor its transaction
-    /// took effect. Without SQLSTATE the session was cut off because no confirmation came (``PostgresPoolOptions/cancelTimeout``):
-    /// whether the statement took effect, a COMMIT too, is unknown, and it may still run. A cancelled session is
-    /// never used again. Work that succeeds all the same has its result returned; work that does something else than to use its connection is not interrupted.
+    /// If the task is cancelled while it waits for a session, `cancelled` is thrown at once, and nothing was sent. If
+    /// it is cancelled while the work runs, the server is asked to cancel the statement and no further one is sent; the
+    /// connection throws `cancelled` into the work. With SQLSTATE 57014 the server has confirmed: neither the statement
+    /// nor its transaction took effect. Without an SQLSTATE the connection was abandoned because no confirmation came
+    /// (``PostgresPoolOptions/cancelTimeout``): whether the statement, or a COMMIT, took effect is unknown, and it may
+    /// still be running. A cancelled session is never used again. If the work succeeds anyway, its result is returned;
+    /// work that does anything other than use its connection is not interrupted.
     ///
     /// - Parameters:
-    ///   - acquireTimeout: how long to wait for a session; nil for what the pool's options say. How long the work may take
-    ///     is for `statement_timeout` to limit.
-    ///   - work: what to do; runs on the session's thread, which it may block, without the task's local values. Must not use
-    ///     the connection after it returned, nor wait for this pool.
-    /// - Returns: what `work` returns.
-    /// - Throws: what `work` throws; `cancelled`, `poolTimeout` and `poolClosed` if it was not begun; what opening a session
-    ///   throws if there is none and none can be opened; `transactionLeftOpen`.
+    ///   - acquireTimeout: how long to wait for a session; nil for the default of the pool's options.
+    ///     `statement_timeout` limits the work itself.
+    ///   - work: runs on the session's thread, which it may block, without the task's local values. Must not use the
+    ///     connection after it returned, nor wait for this pool.
+    /// - Returns: the result of `work`.
+    /// - Throws: the error of `work`; `cancelled`, `poolTimeout` and `poolClosed` if the work was not begun; the error
+    ///   of opening a session if there is none and none can be opened; `transactionLeftOpen`.
     public func run<Value: Sendable>(
         acquireTimeout: Duration? = nil,
         _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value
@@ -89,10 +92,10 @@ public final class PostgresPool: Sendable {
     /// Like ``run(acquireTimeout:_:)``, for work that throws errors of several types.
     ///
     /// - Parameters:
-    ///   - acquireTimeout: how long to wait for a session; nil for what the pool's options say.
-    ///   - work: what to do.
-    /// - Returns: what `work` returns.
-    /// - Throws: what `work` throws, and `PostgresError`.
+    ///   - acquireTimeout: how long to wait for a session; nil for the default of the pool's options.
+    ///   - work: the work to run.
+    /// - Returns: the result of `work`.
+    /// - Throws: the error of `work`, and `PostgresError`.
     public func run<Value: Sendable>(
         acquireTimeout: Duration? = nil,
         throwingAny work: @escaping @Sendable (PostgresConnection) throws -> Value
@@ -105,23 +108,23 @@ public final class PostgresPool: Sendable {
         return try Self.value(outcome, ending) { $0 }
     }
 
-    /// Closes the pool: who waits is refused, idle sessions end, work that runs may end by itself for a while.
+    /// Closes the pool: waiting callers are refused, idle sessions end, and running work may finish for a while.
     ///
-    /// After ``PostgresPoolOptions/closeTimeout`` what still runs is cancelled like in a cancelled task. Returns when all sessions and
-    /// their threads have ended, or, if some work does something else than to use its connection, without that one's. A request to
-    /// cancel, which has a connection of its own, may outlive it for as long as a connect takes. Not
-    /// ended by cancellation of the task. May be called again, and at the same time.
+    /// After ``PostgresPoolOptions/closeTimeout`` the remaining work is cancelled as in a cancelled task. Returns when
+    /// all sessions and their threads have ended, except those whose work does anything other than use its connection.
+    /// A cancel request, which has its own connection, may outlive the pool for as long as a connect takes.
+    /// Cancellation of the task does not end the wait. May be called again, and concurrently.
     public func close() async {
         await withCheckedContinuation { core.close($0) }
         for thread in core.endingThreads() { await thread.value() }
     }
 
-    /// Has deadlines looked at again, after the clock given to the initializer has jumped.
+    /// Checks the deadlines again, after the clock given to the initializer has jumped.
     func clockMoved() {
         core.clockMoved()
     }
 
-    /// Has work done by a session's thread, unless that cannot be.
+    /// Runs a job on a session's thread, or throws why no session could be leased.
     private func lease(
         _ acquireTimeout: Duration?,
         _ work: @escaping @Sendable (PostgresConnection) -> Void
@@ -143,7 +146,7 @@ public final class PostgresPool: Sendable {
         _ asFailure: (PostgresError) -> Failure
     ) throws(Failure) -> Value {
         let result = outcome.withLock { $0 }
-        // The work's own error tells more than that of what it left behind.
+        // The work's own error explains more than the error about the state it left behind.
         if case .failure(let error) = result { throw error }
         if case .failure(let error) = ending { throw asFailure(error) }
         guard let result else { preconditionFailure("work ended without an outcome") }
@@ -151,12 +154,12 @@ public final class PostgresPool: Sendable {
     }
 }
 
-/// How busy a pool is, at one moment.
+/// The load of a pool at one moment.
 public struct PostgresPoolCounts: Sendable, Hashable {
-    /// Sessions, those being opened or closed included.
+    /// All sessions, including those being opened or closed.
     public let sessions: Int
-    /// Sessions that callers have.
+    /// Sessions leased to callers.
     public let leased: Int
-    /// Callers that wait.
+    /// Callers that wait for a session.
     public let waiting: Int
 }

@@ -1,27 +1,29 @@
-/// How many sessions a pool has, and how long it and its callers wait.
+/// The size and the timeouts of a pool.
 public struct PostgresPoolOptions: Sendable {
-    /// How many sessions there are at most, those being opened or closed included; at least 1.
+    /// The maximum number of sessions, including those being opened or closed; at least 1.
     public var connections: Int
-    /// How long a caller waits for a session unless it says otherwise; nil for ever.
+    /// How long a caller waits for a session by default; nil for no limit.
     public var acquireTimeout: Duration?
-    /// After which time without use a session is closed; nil for never.
+    /// How long a session may stay unused before it is closed; nil for no limit.
     public var idleLifetime: Duration?
-    /// After which time a session is closed as soon as nobody uses it, so that a server's memory for it, and an old address of
-    /// the server, do not stay for ever; nil for never.
+    /// The age at which a session is closed as soon as it is idle; nil for no limit.
+    ///
+    /// Bounds the memory that the server keeps for a session, and the time for which an old address of the server is
+    /// used.
     public var maximumLifetime: Duration?
-    /// How long ``PostgresPool/close()`` lets work that runs go on before it is cancelled.
+    /// How long ``PostgresPool/close()`` lets running work continue before it is cancelled.
     public var closeTimeout: Duration
-    /// How long the server may take to end what it was asked to cancel; then the session is cut off.
+    /// How long the server may take to cancel a statement before the connection is abandoned.
     public var cancelTimeout: Duration
 
-    /// Makes options with defaults that suit a server of a few hundred requests a second.
+    /// Creates options with defaults for a server of a few hundred requests a second.
     ///
     /// - Parameters:
-    ///   - connections: the limit of sessions.
-    ///   - acquireTimeout: how long to wait for one.
-    ///   - idleLifetime: after which time without use one is closed.
-    ///   - maximumLifetime: after which time one is closed.
-    ///   - closeTimeout: how long closing waits for work.
+    ///   - connections: the maximum number of sessions.
+    ///   - acquireTimeout: how long to wait for a session.
+    ///   - idleLifetime: how long a session may stay unused.
+    ///   - maximumLifetime: the age at which a session is closed.
+    ///   - closeTimeout: how long closing waits for running work.
     ///   - cancelTimeout: how long the server may take to cancel.
     public init(
         connections: Int = 4,
