@@ -1,18 +1,18 @@
 -- Fanfare's database: everything, in schema `fanfare`. Safe to load again on a live database.
 --
--- What is still to do lives in two small queues, outbox and batches. What is done moves, in the statement that
--- finishes it, into two append-only logs, event_log and batch_log, the only partitioned tables. So a user's
--- transaction never meets a partition, a claim never meets history, and a log row is written once.
+-- Pending work is stored in two small queues, outbox and batches. The statement that finishes a row moves it into one
+-- of two append-only logs, event_log and batch_log, which are the only partitioned tables. A user's transaction
+-- therefore never touches a partition, a claim never touches history, and a log row is written once.
 --
--- Load it with `fanfare migrate`, or with psql -f as a role that may create roles and schemas.
+-- Load the file with `fanfare migrate`, or with psql -f as a role that may create roles and schemas.
 --
 --   1  One load at a time
 --   2  Roles and the schema
---   3  Statements that look before they lock
+--  3  Statements that check before they lock
 --   4  The version
 --   5  Upgrades of older databases
 --   6  Ids
---   7  The installation, and where it has been
+--   7  The installation and its timelines
 --   8  Providers
 --   9  Outcomes of deliveries and fates of events
 --  10  Apps, targets, devices, topics
@@ -20,30 +20,31 @@
 --  12  Events: the queue and its log
 --  13  Batches: the queue and its log
 --  14  Counters, daemons, alarms, fuses, lock keys
---  15  Functions: installation and timelines
---  16  Functions: emit and cancel
+-- 15  Functions: installation and timelines
+-- 16  Functions: emit and cancel
 --  17  Functions: names
 --  18  Functions: devices and subscriptions
 --  19  Functions: rules
 --  20  Functions: watched tables
---  21  Functions: SQL that authors of rules wrote
---  22  Functions: time
---  23  Functions: campaigns
---  24  Functions: policies
---  25  Views: queue and log as one
---  26  Functions: why
---  27  Functions: looking things up
+-- 21  Functions: SQL written by rule authors
+-- 22  Functions: time
+-- 23  Functions: campaigns
+-- 24  Functions: policies
+-- 25  Views: queue and log together
+-- 26  Functions: why
+-- 27  Functions: lookups
 --  28  Rights
 --  29  No JIT
 --
--- Parts 6 and up say what a new database has; what an older one lacks is made up for before, in part 5. So who changes
--- something
---   1. writes the table, index, function or view in its part as it shall be, a new column last, as ALTER TABLE puts it;
---   2. says in part 5 what an older database needs besides: a column, a constraint, an index that goes, rows to repair.
---      CREATE ... IF NOT EXISTS adds what is new, and leaves alone what is there; functions and views are replaced.
--- Nothing waits for a lock when there is nothing to do: what would lock before it looks goes through part 3.
--- Daemons of two versions work side by side: a column goes one version after its last reader.
--- A new version has its number in part 4 and in Schema.versions (Swift), and a section of its own at the end of part 5.
+-- Parts 6 and up describe a new database. Part 5 runs before them and adds what an older database lacks. To change
+-- something:
+--   1. Edit the table, index, function or view in its part. Put a new column last, as ALTER TABLE does.
+--   2. Add to part 5 what an older database needs besides: a column, a constraint, an index to drop, rows to repair.
+--      CREATE ... IF NOT EXISTS adds new objects and leaves existing ones alone; functions and views are replaced.
+-- A load that has nothing to do waits for no lock: statements that would lock before they check go through part 3.
+-- Daemons of two versions run side by side, so a column is dropped one version after its last reader.
+-- A new version gets its number in part 4 and in Schema.versions (Swift), and a section of its own at the end of part
+-- 5.
 
 BEGIN READ WRITE;
 
@@ -51,18 +52,18 @@ BEGIN READ WRITE;
 -- 1. One load at a time
 -- ---------------------------------------------------------------------------------------------------------------
 
--- A lock that cannot be had soon is better retried than waited for: everybody behind us would wait too.
+-- If the lock is not available within 3 s, fail and retry later: other sessions queue behind a waiting lock request.
 SET LOCAL lock_timeout = '3s';
 SET LOCAL client_min_messages = warning;
 SET LOCAL search_path = pg_catalog, pg_temp;
--- These replace the settings of the role, the database and the server. If the file is sent as one string, PostgreSQL parses all of it with
--- the session's standard_conforming_strings.
+-- These override the settings of the role, the database and the server. If the file is sent as one string, PostgreSQL
+-- parses all of it with the session's standard_conforming_strings.
 SET LOCAL statement_timeout = 0;
 SET LOCAL standard_conforming_strings = on;
 SET LOCAL plpgsql.extra_errors = 'none';
 SET LOCAL plpgsql.extra_warnings = 'none';
 
--- Two loads at once would race on CREATE ... IF NOT EXISTS. (0x46414e46 is "FANF"; the other keys are in part 14.)
+-- Two concurrent loads would race on CREATE ... IF NOT EXISTS. (0x46414e46 is "FANF"; part 14 lists the other keys.)
 SELECT pg_advisory_xact_lock(1178685254, 0);
 
 DO $$
@@ -73,7 +74,7 @@ BEGIN
     END IF;
     -- Only PostgreSQL 17 and newer have this setting.
     PERFORM set_config(s.name, '0', true) FROM pg_settings AS s WHERE s.name = 'transaction_timeout';
-    -- The file is ASCII up to here, so that a database of any encoding can report this.
+    -- This file is ASCII up to here, so that a database of any encoding can report this error.
     IF current_setting('server_encoding') = 'SQL_ASCII' THEN
         RAISE WARNING 'this database''s encoding is SQL_ASCII: text that is not valid UTF-8 can be stored, and JSON with escapes beyond ASCII is refused'
             USING HINT = 'Create a database with ENCODING ''UTF8''.';
@@ -87,7 +88,7 @@ $$;
 -- ---------------------------------------------------------------------------------------------------------------
 -- 2. Roles and the schema
 -- ---------------------------------------------------------------------------------------------------------------
--- Roles are cluster-wide, so another database may have made them already, or be making them right now.
+-- Roles are cluster-wide: another database may have created them already, or may be creating them now.
 
 DO $$
 DECLARE
@@ -121,8 +122,8 @@ BEGIN
                 NULL;
             END;
         END IF;
-        -- A daemon serves an HTTP request as the role that the request's token allows, so that a mistake there cannot exceed that
-        -- role's rights. And an operator may read what it operates.
+        -- A daemon serves each HTTP request as the role that the request's token allows, so that a bug there cannot
+        -- exceed that role's rights. An operator may also read everything it operates.
         FOREACH role_name IN ARRAY '{fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_operator,fanfare_reader}'::name[]
         LOOP
             IF NOT pg_has_role('fanfare_daemon', role_name, 'MEMBER') THEN
@@ -169,10 +170,10 @@ SET LOCAL ROLE fanfare_owner;
 COMMENT ON SCHEMA fanfare IS 'Push-notification fan-out: events, rules, devices, queues and logs.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 3. Statements that look before they lock
+-- 3. Statements that check before they lock
 -- ---------------------------------------------------------------------------------------------------------------
 
--- CREATE INDEX IF NOT EXISTS locks out writers before it looks whether the index is there.
+-- CREATE INDEX IF NOT EXISTS takes a lock that blocks writers before it checks whether the index exists.
 CREATE OR REPLACE FUNCTION fanfare.create_index(name text, statement text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -182,8 +183,8 @@ BEGIN
 END
 $$;
 
--- ALTER TABLE … ADD COLUMN IF NOT EXISTS locks out readers too. A new database has no such table yet, and needs
--- nothing.
+-- ALTER TABLE … ADD COLUMN IF NOT EXISTS blocks readers too. In a new database the table does not exist yet, and
+-- nothing is done.
 CREATE OR REPLACE FUNCTION fanfare.add_column(relation text, name text, definition text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -197,8 +198,8 @@ BEGIN
 END
 $$;
 
--- PostgreSQL refuses UPDATE and DELETE of a published table without a replica identity, and FOR ALL TABLES publishes Fanfare's tables
--- too. FULL costs nothing below wal_level = logical.
+-- PostgreSQL rejects UPDATE and DELETE on a published table without a replica identity, and FOR ALL TABLES publishes
+-- Fanfare's tables too. FULL costs nothing below wal_level = logical.
 CREATE OR REPLACE FUNCTION fanfare.identify_by_row(relation text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -208,7 +209,8 @@ BEGIN
 END
 $$;
 
--- Replaced only where the text changed, which the comment remembers: replacing a view waits for every open reader.
+-- Replaces the view only if its text changed: replacing a view waits for every open reader. The view's comment stores
+-- the text's hash.
 CREATE OR REPLACE FUNCTION fanfare.create_view(name text, comment text, query text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -227,11 +229,11 @@ $$;
 
 CREATE TABLE IF NOT EXISTS fanfare.schema_version (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    -- The version of this file, and the oldest daemon that can still work with it.
+    -- The version of this file, and the oldest daemon version that works with it.
     version int NOT NULL,
     oldest_daemon int NOT NULL,
     loaded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- SHA-256 of this file, in hex; null if it was sent statement by statement, as by psql -f.
+    -- SHA-256 of this file, in hex; NULL if the file was sent statement by statement, as by psql -f.
     text_hash text
 );
 
@@ -240,7 +242,7 @@ DECLARE
     this_version CONSTANT int := 1;
     oldest_daemon CONSTANT int := 1;
     there int := (SELECT version FROM fanfare.schema_version);
-    -- A program sends the file as one string, so current_query() is the whole file.
+    -- The daemon sends the file as one string, so current_query() is the whole file.
     text_hash CONSTANT text := CASE WHEN current_query() LIKE '-- Fanfare''s database: %'
         THEN encode(sha256(convert_to(current_query(), 'UTF8')), 'hex') END;
 BEGIN
@@ -252,7 +254,7 @@ BEGIN
         RAISE EXCEPTION 'this database has schema version %, which is newer than this file (%)', there, this_version
             USING ERRCODE = '55000', HINT = 'Run the migrate command of the newest Fanfare.';
     END IF;
-    -- What require_daemon raised stays raised.
+    -- Never lower what require_daemon raised.
     INSERT INTO fanfare.schema_version AS v (version, oldest_daemon, text_hash) VALUES (this_version, oldest_daemon, text_hash)
     ON CONFLICT (one) DO UPDATE
         SET version = excluded.version, oldest_daemon = greatest(v.oldest_daemon, excluded.oldest_daemon),
@@ -263,25 +265,26 @@ $$;
 -- ---------------------------------------------------------------------------------------------------------------
 -- 5. Upgrades of older databases
 -- ---------------------------------------------------------------------------------------------------------------
--- They come before the tables, because all that follows (indexes, rows, views, BEGIN ATOMIC functions) names columns
--- that an older database lacks, and can so be written as if there had never been another. A new database has no table
--- yet and passes through. Every statement looks at what is there, not at the version, and locks nothing where its
--- work is done.
+-- Upgrades run before the tables are created, because everything below (indexes, rows, views, BEGIN ATOMIC functions)
+-- refers to columns that an older database lacks. The rest of the file can then ignore older versions. In a new
+-- database no table exists yet, and the upgrades do nothing. Each statement checks what exists rather than the version,
+-- and takes no lock if its work is already done.
 --
--- An index that is replaced goes here, and the new one is made later under the same lock. What fills a table of its own
--- version from older rows would have to come last in the file.
+-- An index to be replaced is dropped here, and the new one is created later under the same lock. A statement that fills
+-- a table introduced by its own version from older rows would have to come last in the file.
 --
 -- Each version has a section of its own. Version 1 is the first.
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 6. Ids
 -- ---------------------------------------------------------------------------------------------------------------
--- They carry their UTC day: days since 2020-01-01 << 32 | sequence. One bigint names a row and its partition.
+-- An id contains its UTC day: days since 2020-01-01 << 32 | sequence. One bigint identifies a row and its partition.
 
 CREATE SEQUENCE IF NOT EXISTS fanfare.event_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
 CREATE SEQUENCE IF NOT EXISTS fanfare.batch_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
 
--- BEGIN ATOMIC: string-bodied SQL functions in column defaults are inlined and resolved in the caller's search_path.
+-- BEGIN ATOMIC, because a string-bodied SQL function in a column default is inlined and resolved in the caller's
+-- search_path.
 CREATE OR REPLACE FUNCTION fanfare.new_event_id() RETURNS bigint LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')::bigint << 32
@@ -298,23 +301,24 @@ CREATE OR REPLACE FUNCTION fanfare.ring_day(id bigint) RETURNS smallint LANGUAGE
 BEGIN ATOMIC
     SELECT ((id >> 32) % 32)::smallint;
 END;
-COMMENT ON FUNCTION fanfare.ring_day IS
-    'The partition of an event''s or a batch''s log row: the day of its id modulo 32.';
+COMMENT ON FUNCTION fanfare.ring_day IS 'The partition of an event''s or a batch''s log row: the day of its id modulo 32.';
 
--- The sequence says what came first where clocks do not: they are set. It begins anew after 4 billion events, so that it can only
--- order what is at most 2 billion events apart.
+-- Compares sequence numbers, because clocks can be set back. The sequence wraps around after 4 billion events, so the
+-- order is correct only for events at most 2 billion apart.
 CREATE OR REPLACE FUNCTION fanfare.is_emitted_after(event_id bigint, number bigint) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT ((event_id & 4294967295) - number) & 4294967295 < 2147483648;
 END;
-COMMENT ON FUNCTION fanfare.is_emitted_after IS 'Whether an event was emitted after a number was taken from the sequence of events; null for no number.';
+COMMENT ON FUNCTION fanfare.is_emitted_after IS
+    'Whether an event was emitted after a number was taken from the event sequence; NULL if the number is NULL.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 7. The installation, and where it has been
+-- 7. The installation and its timelines
 -- ---------------------------------------------------------------------------------------------------------------
 
--- Whose database this is. A copy (staging, a restore) must not push to real users: a daemon compares all three.
+-- The identity of this database. A copy (staging, a restore) must not push to real users, so each daemon compares all
+-- three values.
 CREATE TABLE IF NOT EXISTS fanfare.installation (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     name text,
@@ -323,8 +327,9 @@ CREATE TABLE IF NOT EXISTS fanfare.installation (
     adopted_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- The servers, and their timelines, that this database has been on. After a failover to a standby that lacked the last
--- transactions, or a restore to a point in time, the sequences would give ids again that events of the lost ones had.
+-- The servers and timelines that this database has been on. After a failover to a standby that lacked the last
+-- transactions, or after a point-in-time restore, the sequences would hand out ids again that events of the lost
+-- transactions had.
 CREATE TABLE IF NOT EXISTS fanfare.timelines (
     system_identifier bigint NOT NULL,
     timeline bigint NOT NULL,
@@ -336,27 +341,30 @@ CREATE TABLE IF NOT EXISTS fanfare.timelines (
 -- 8. Providers
 -- ---------------------------------------------------------------------------------------------------------------
 
--- What devices can be of, and what a device of each must bring. Who adds one adds a row, and its outcomes in part 9.
+-- The supported providers, and what a device of each must have. Adding a provider adds a row here and its outcomes in
+-- part 9.
 CREATE TABLE IF NOT EXISTS fanfare.providers (
     name text PRIMARY KEY,
-    -- What people call it.
+    -- The provider's name in messages.
     label text NOT NULL,
-    -- Whether a token may turn out to belong to the other environment, which it must find a target in.
+    -- Whether a token can turn out to belong to the other environment, which therefore needs a target.
     both_environments boolean NOT NULL,
-    -- Whether tokens in another case are the same tokens; they are kept in lower case.
+    -- Whether tokens are case-insensitive; they are then stored in lower case.
     folds_case boolean NOT NULL,
-    -- What tokens the provider can have issued look like: a regular expression. Lengths are the provider's business.
+    -- A regular expression for tokens that the provider can have issued. It does not limit lengths: providers may
+    -- change these.
     token_shape text NOT NULL,
     token_error text NOT NULL,
     token_hint text NOT NULL,
-    -- Whether a device has a key to encrypt for, devices.p256dh.
+    -- Whether a device has an encryption key, devices.p256dh.
     has_p256dh boolean NOT NULL,
-    -- What devices.auth looks like, which each device must have; NULL where none has it.
+    -- A regular expression for devices.auth, which each device must then have; NULL if devices of the provider have
+    -- none.
     auth_shape text,
     auth_error text,
     auth_hint text,
-    -- The oldest daemon that can send to it, by its schema version; none of those before may run once any app has had a device, or
-    -- a rule that names it.
+    -- The oldest daemon that can send to the provider, as a schema version. Once any app has a device of the provider,
+    -- or a rule names the provider, older daemons may not run.
     oldest_daemon int NOT NULL DEFAULT 1,
     CONSTRAINT providers_auth CHECK (num_nonnulls(auth_shape, auth_error, auth_hint) IN (0, 3)),
     CONSTRAINT providers_p256dh CHECK (NOT has_p256dh OR auth_shape IS NOT NULL)
@@ -372,15 +380,15 @@ VALUES
     ('fcm', 'FCM', false, false, '^[A-Za-z0-9:_.~%=-]+$',
         'this is no FCM registration token', 'Pass the token exactly as the Firebase SDK gives it.',
         false, NULL, NULL, NULL, 1),
-    -- Of the keys as much as shows without arithmetic: that the point lies on the curve does not. In base64 16 bytes
-    -- are 22 characters; padding and both alphabets are taken, as the daemon takes them.
+    -- Checks the keys as far as possible without arithmetic: not whether the point lies on the curve. 16 bytes are 22
+    -- characters in base64; padding and both alphabets are accepted, as in the daemon.
     ('webpush', 'Web Push', false, false, '^https://[^[:space:]]+$',
         'a Web Push token is the subscription''s endpoint, an https URL',
         'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.',
         true, '^[A-Za-z0-9+/_-]{22}(==)?$',
         'auth is no authentication secret: it must be 16 bytes in base64url',
         'Pass keys.auth exactly as subscription.toJSON() gives it.', 1),
-    -- A secret is 24 to 64 bytes in standard base64, as Standard Webhooks writes them.
+    -- A secret is 24 to 64 bytes in standard base64, as in Standard Webhooks.
     ('webhook', 'a webhook', false, false, '^https://[^[:space:]]+$',
         'a webhook''s token is the https URL that is posted to', 'Pass the URL as token, and the signing secret as auth.',
         false, '^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?'
@@ -398,13 +406,13 @@ ON CONFLICT (name) DO UPDATE
 -- 9. Outcomes of deliveries and fates of events
 -- ---------------------------------------------------------------------------------------------------------------
 
--- An outcome is one byte for each delivery. The ranges are the meaning; codes are never reused.
+-- An outcome is one byte per delivery. Ranges of codes have a meaning, and codes are never reused.
 CREATE TABLE IF NOT EXISTS fanfare.outcome_codes (
     code smallint PRIMARY KEY CHECK (code BETWEEN 0 AND 255),
     outcome text NOT NULL,
     reason text NOT NULL,
     provider text,
-    -- One line, for people.
+    -- A one-line description for operators.
     meaning text NOT NULL DEFAULT ''
 );
 
@@ -562,26 +570,27 @@ CREATE TABLE IF NOT EXISTS fanfare.apps (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE CONSTRAINT apps_name_shape CHECK (name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$'),
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- The types of events that its rules may take (fanfare.is_among); null for any. A daemon's configuration says so.
+    -- The event types that the app's rules may use (fanfare.is_among); NULL for all. Set from the daemon's
+    -- configuration.
     events text[]
 );
 
--- Where a batch goes: which app, which provider, which of its environments.
+-- The destination of a batch: an app, a provider and one of the provider's environments.
 CREATE TABLE IF NOT EXISTS fanfare.targets (
     id smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
-    -- No reference: making one locks both tables. target_id_for looks.
+    -- No foreign key: creating one locks both tables. target_id_for checks instead.
     provider text NOT NULL,
     environment text NOT NULL CONSTRAINT targets_environment CHECK (environment IN ('production', 'sandbox')),
-    -- Which kind of audience, for those that the provider keeps: the key of a rule's `to`. NULL: devices of ours.
-    -- Which topic, condition or channel is no part of it, since there may be one for each event: it is rendered again
-    -- when it is sent to.
+    -- For audiences that the provider keeps, the kind of audience: the key in a rule's `to`. NULL for devices in this
+    -- database. The name of the topic, condition or channel is not part of the target, because it may differ for each
+    -- event; the sender renders it again.
     native_key text CONSTRAINT targets_native CHECK (native_key IS NULL
         OR (native_key, provider) IN (('fcm_topic', 'fcm'), ('fcm_condition', 'fcm'), ('channel', 'apns'))),
     CONSTRAINT targets_key UNIQUE NULLS NOT DISTINCT (app_id, provider, environment, native_key)
 );
 
--- One token under one user. Disabled, never deleted, when a provider says that the token is gone.
+-- One token of one user. Disabled, never deleted, when the provider reports the token as unregistered.
 CREATE TABLE IF NOT EXISTS fanfare.devices (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
@@ -599,22 +608,26 @@ CREATE TABLE IF NOT EXISTS fanfare.devices (
     registered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     disabled_at timestamptz,
     disabled_reason text,
-    -- The rule whose push made the provider call the token bad, which may be the push's fault; null once it took another.
+    -- The rule whose push the provider rejected with a bad-token error, for which the push itself may be to blame; NULL
+    -- after another push was accepted.
     doubted_by int,
-    -- Since when it has been enabled for its user without a break; null for registered_at, which each registration renews.
+    -- When the device was enabled for its user, with no interruption since. NULL means registered_at, which each
+    -- registration renews.
     reachable_since timestamptz,
     CONSTRAINT devices_disabled CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL))
 ) WITH (fillfactor = 90);
 
--- Not partial: "why did this user not get it?" asks about disabled devices above all.
+-- Not a partial index: lookups of why a user got no push mostly look for disabled devices.
 SELECT fanfare.create_index('devices_user', $$CREATE INDEX devices_user ON fanfare.devices (app_id, user_id)$$);
--- Web Push endpoints are long, hence the hash. A row whose token went to another user stays for the logs, but
--- no longer holds the token. Made last: of indexes that cost the same, as all do for a single device of an app, the
--- planner takes the newest, and a plan that looks for tokens by app alone would be kept while thousands are registered.
+-- Web Push endpoints are long, so the index has their hash. A row whose token moved to another user stays for the logs
+-- but no longer holds the token. This index is created last: if indexes have equal cost, as they do while an app has a
+-- single device, the planner uses the newest. Otherwise it would cache a plan that looks tokens up by app alone and
+-- keep it while thousands of devices are registered.
 SELECT fanfare.create_index('devices_token', $$
     CREATE UNIQUE INDEX devices_token ON fanfare.devices (app_id, provider, token_hash)
     WHERE disabled_reason IS DISTINCT FROM 'reassigned'$$);
--- Analyzed with one device of each app it would seem to tell devices apart, and look-ups by token would go by it alone.
+-- If the table is analyzed while each app has one device, the statistics show app_id as unique, and token lookups would
+-- use app_id alone.
 DO $$
 BEGIN
     IF EXISTS (
@@ -631,7 +644,7 @@ CREATE TABLE IF NOT EXISTS fanfare.topics (
     name text NOT NULL UNIQUE CONSTRAINT topics_name_shape CHECK (name ~ '^[a-zA-Z0-9_.~%-]+$' AND length(name) <= 900)
 );
 
--- The primary key is the keyset that planning walks along.
+-- Planning walks the primary key as a keyset.
 CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
     topic_id int NOT NULL REFERENCES fanfare.topics,
     device_id bigint NOT NULL REFERENCES fanfare.devices ON DELETE CASCADE,
@@ -640,14 +653,14 @@ CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
 SELECT fanfare.create_index('subscriptions_device', $$
     CREATE INDEX subscriptions_device ON fanfare.subscriptions (device_id)$$);
 
--- How far files of devices have been imported, for the next try at one of them: a month long. By the app's name: who imports may read no
--- other table.
+-- The progress of device imports from files, kept for a month so that a later attempt can resume. Stores the app's
+-- name, because the role that imports can read no other table.
 CREATE TABLE IF NOT EXISTS fanfare.imports (
     app text NOT NULL,
-    -- Of the file and of how it is read.
+    -- Hashes the file and the options that it is read with.
     fingerprint bytea NOT NULL,
     file text NOT NULL,
-    -- The next byte, and its line.
+    -- The next byte offset and its line number.
     place bigint NOT NULL,
     line bigint NOT NULL,
     counts jsonb NOT NULL,
@@ -657,8 +670,8 @@ CREATE TABLE IF NOT EXISTS fanfare.imports (
     PRIMARY KEY (app, fingerprint)
 );
 
--- What users want nothing of: a category that rules name, or `*` for all categories. Only of users who said something. Claims read it
--- and lock nothing, so that nobody's transaction is in their way.
+-- Opt-outs of users: a category that rules name, or `*` for all categories. Has rows only for users who made a choice.
+-- Claims read it without locks, so they never block a user's transaction.
 CREATE TABLE IF NOT EXISTS fanfare.preferences (
     app_id smallint NOT NULL REFERENCES fanfare.apps,
     user_id text NOT NULL CONSTRAINT preferences_user_length CHECK (octet_length(user_id) BETWEEN 1 AND 2048),
@@ -666,7 +679,7 @@ CREATE TABLE IF NOT EXISTS fanfare.preferences (
         CONSTRAINT preferences_category_shape CHECK (category = '*' OR category ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$'),
     opted_out boolean NOT NULL DEFAULT false,
     snoozed_until timestamptz CONSTRAINT preferences_snoozed CHECK (isfinite(snoozed_until)),
-    -- Who said it: daemons look for what was said since their last look.
+    -- The transaction that wrote the row; daemons read the rows written since their last query.
     xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
     PRIMARY KEY (app_id, user_id, category)
 );
@@ -675,17 +688,17 @@ SELECT fanfare.create_index('preferences_xid', $$CREATE INDEX preferences_xid ON
 -- ---------------------------------------------------------------------------------------------------------------
 -- 11. Rules
 -- ---------------------------------------------------------------------------------------------------------------
--- A version is immutable: an edit makes a new one. Queues and logs name the version they went by.
+-- A version is immutable: an edit creates a new one. Queues and logs refer to the version that was used.
 
 CREATE TABLE IF NOT EXISTS fanfare.rules (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
     name text NOT NULL,
-    -- From YAML? Only such rules are disabled by `rules apply --prune`.
+    -- Whether the rule came from a YAML file. `rules apply --prune` disables only such rules.
     from_file boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     dropped_at timestamptz,
-    -- Taken from the sequence of events: what follows was emitted later, whatever clocks say.
+    -- Taken from the event sequence: events with a higher number were emitted later, whatever the clocks say.
     event_number bigint NOT NULL DEFAULT nextval('fanfare.event_sequence')
 );
 SELECT fanfare.create_index('rules_name', $$
@@ -695,7 +708,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     rule_id int NOT NULL REFERENCES fanfare.rules,
     version int NOT NULL,
-    -- json, not jsonb: number literals stay as they were written.
+    -- json, not jsonb, so that number literals keep their spelling.
     definition json NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     state text NOT NULL DEFAULT 'unchecked'
@@ -703,8 +716,8 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     reason text CONSTRAINT rule_versions_reason_length CHECK (octet_length(reason) <= 8192),
     checked_at timestamptz,
     retired_at timestamptz,
-    -- What planning needs of the definition, filled in by the daemon that checked it; the event type and the rule's
-    -- age by whoever stored it.
+    -- What planning needs of the definition. The daemon that checks a version fills it in, except for the event type
+    -- and the rule's creation time and number, which are set when the version is stored.
     app_id smallint,
     event_type text,
     rule_created_at timestamptz,
@@ -719,9 +732,9 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     ttl interval,
     supersede boolean NOT NULL DEFAULT false,
     enabled boolean NOT NULL DEFAULT true,
-    -- Where the requests of a rule go whose audience the provider keeps; NULL where each device says it.
+    -- The target for a rule whose audience the provider keeps; NULL if each device has its own target.
     native_target_id smallint,
-    -- The gate that its batches wait behind; 0 for none.
+    -- The gate of its batches; 0 for none.
     gate_id int NOT NULL DEFAULT 0,
     UNIQUE (rule_id, version),
     CONSTRAINT rule_versions_reason CHECK ((state = 'refused') = (reason IS NOT NULL)),
@@ -734,33 +747,34 @@ SELECT fanfare.create_index('rule_versions_in_force', $$
 SELECT fanfare.create_index('rule_versions_unchecked', $$
     CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
 
--- A campaign is a schedule and a rule of its own, `campaign/<name>`, for events of type `campaign.<app>.<name>`.
+-- A campaign is a schedule with its own rule, `campaign/<name>`, for events of type `campaign.<app>.<name>`.
 CREATE TABLE IF NOT EXISTS fanfare.campaigns (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
     name text NOT NULL,
-    -- Of what was put last.
+    -- The version of the latest put_campaign.
     version int NOT NULL,
-    -- What was put last, until a daemon has taken it; stays with the reason where it was refused. json, not jsonb: number literals stay as they were written.
+    -- The latest put_campaign until a daemon accepts it; kept with the reason if it was rejected. json, not jsonb, so
+    -- that number literals keep their spelling.
     draft json,
-    -- What is in force, and its rule; NULL until a daemon has taken the first.
+    -- The definition in force and its rule; NULL until a daemon has accepted the first one.
     definition json,
     rule_id int REFERENCES fanfare.rules,
     state text NOT NULL DEFAULT 'unchecked'
         CONSTRAINT campaigns_state CHECK (state IN ('unchecked', 'active', 'paused', 'refused', 'ended')),
     -- Why the newest version is not in force.
     reason text CONSTRAINT campaigns_reason_length CHECK (octet_length(reason) <= 8192),
-    -- The schedule in force: the lists of a cron expression, or one wall time, in a time zone; none of them where it is only
-    -- started manually. `recipient` is each device's own; the other zone is that of devices without one, NULL for
-    -- the app's (policies).
+    -- The schedule in force: the lists of a cron expression, or one wall time, in a time zone. All NULL if the campaign
+    -- is started manually only. The zone `recipient` means each device's own. default_time_zone is for devices without
+    -- one; NULL means the app's (policies).
     cron_fields jsonb,
     run_at timestamp,
     time_zone text,
     default_time_zone text,
     catch_up text NOT NULL DEFAULT 'latest' CONSTRAINT campaigns_catch_up CHECK (catch_up IN ('all', 'latest', 'none')),
-    -- NULL where nothing more comes by itself.
+    -- NULL if no run is scheduled.
     next_at timestamptz,
-    -- From YAML? Only such campaigns are dropped by `campaigns apply --prune`.
+    -- Whether the campaign came from a YAML file. `campaigns apply --prune` drops only such campaigns.
     from_file boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     dropped_at timestamptz,
@@ -773,41 +787,44 @@ SELECT fanfare.create_index('campaigns_due', $$
 SELECT fanfare.create_index('campaigns_drafts', $$
     CREATE INDEX campaigns_drafts ON fanfare.campaigns (id) WHERE draft IS NOT NULL AND reason IS NULL AND dropped_at IS NULL$$);
 
--- One time that a campaign was due, or was started. Its row and its event come in one transaction: whoever dies, each time
--- fires once.
+-- One time that a campaign was due or was started. The run and its event are inserted in one transaction, so each
+-- scheduled time fires once even if a daemon crashes.
 CREATE TABLE IF NOT EXISTS fanfare.runs (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     campaign_id int NOT NULL REFERENCES fanfare.campaigns,
-    -- By recipients' time 15 hours before clocks in UTC show the wall time: an hour before they do in the first zone.
+    -- In recipients' time: 15 hours before UTC clocks show the wall time, which is one hour before the first zone
+    -- reaches it.
     scheduled_at timestamptz NOT NULL,
     wall timestamp,
     event_id bigint,
-    -- The gate that all it sends waits behind, or the few that go first; NULL where it has no event, or many. With a canary all others wait
-    -- behind the second one, which is held until the verdict.
+    -- The gate of all its deliveries, or of the canary's; NULL if the run has no event, or many. With a canary, all
+    -- other deliveries are behind held_gate_id, which is held until the verdict.
     gate_id int,
     held_gate_id int,
-    -- Who goes first: a share of the audience, or about so many devices. So long after their first answers these are looked at, of
-    -- which so large a share may be failures.
+    -- The canary: a share of the audience, or approximately this many devices. canary_wait after its first responses
+    -- the canary is judged; canary_max_failed is the share of failures allowed.
     canary_share real,
     canary_devices int,
     canary_wait interval,
     canary_max_failed real,
     verdict text CONSTRAINT runs_verdict CHECK (verdict IN ('passed', 'failed')),
-    -- Deliveries that plans of it made that are at their end.
+    -- The number of deliveries made by its plans that have ended.
     planned bigint NOT NULL DEFAULT 0,
-    -- skipped: it was missed, and the last of several that were. reading: its campaign has a query, which a daemon reads, or will.
+    -- skipped: the last of one or more times that were missed. querying: the campaign has a query, which a daemon is
+    -- running or will run.
     state text NOT NULL CONSTRAINT runs_state CHECK (state IN ('skipped', 'querying', 'running', 'aborting', 'done', 'aborted', 'failed')),
     detail text CONSTRAINT runs_detail_length CHECK (octet_length(detail) <= 8192),
     fired_at timestamptz,
     ended_at timestamptz,
-    -- What it was started with, until there is an event that says it.
+    -- The payload that the run was started with, until its event exists.
     payload jsonb,
-    -- Which daemon reads, and when another try is due. Whoever is not among instances does not read any more.
+    -- The daemon that runs the query, and when the next attempt is due. An owner that is not among instances no longer
+    -- runs it.
     owner int,
     read_at timestamptz,
-    -- The transaction that emitted its events, where payload_sql made them.
+    -- The transaction that emitted the events of a payload_sql.
     emitted_xid xid8,
-    -- For whom it is tried, and nobody else. Its event has its id from the beginning.
+    -- The only recipients of a test run. The event id of a test run is set from the beginning.
     test_users text[],
     UNIQUE (campaign_id, scheduled_at),
     CONSTRAINT runs_canary CHECK ((held_gate_id IS NULL) = (canary_share IS NULL AND canary_devices IS NULL)),
@@ -821,11 +838,11 @@ SELECT fanfare.create_index('runs_running', $$
 SELECT fanfare.create_index('runs_querying', $$
     CREATE INDEX runs_querying ON fanfare.runs (fired_at) WHERE state = 'querying'$$);
 
--- Whom a campaign's audience_sql gave for an event, and what it says of each. Planned in the order of the key; gone when the
--- run is over.
+-- The users that a campaign's audience_sql returned for an event, with their variables. Planned in key order; deleted
+-- when the run is over.
 CREATE TABLE IF NOT EXISTS fanfare.audiences (
     event_id bigint NOT NULL,
-    -- bucket(audience_seed(event_id), user_id): in this order whoever is anybody comes at any time.
+    -- bucket(audience_seed(event_id), user_id): an order that is independent of the user ids.
     bucket bigint NOT NULL,
     user_id text NOT NULL,
     variables jsonb,
@@ -837,16 +854,16 @@ CREATE TABLE IF NOT EXISTS fanfare.audiences (
 -- 12. Events: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
 
--- Anything else than W3C Trace Context allows gives NULL, never an error: what happened in an application must not be lost for a
--- header that somebody sent to it. No expression that could become part of the default, whose setting up every event would pay for
--- (4 µs); and not one pattern, which takes longer than all of these.
+-- Returns NULL, never an error, for input that W3C Trace Context does not allow: an event must not be lost because of a
+-- header that the application received. Written in PL/pgSQL because an SQL expression would be inlined into the column
+-- default, and its setup would cost each event 4 µs. Separate tests are faster than a single pattern.
 CREATE OR REPLACE FUNCTION fanfare.trace_context(traceparent text) RETURNS bytea
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     digits text := replace(substr(traceparent, 1, 55), '-', '');
 BEGIN
     IF traceparent LIKE '__-________________________________-________________-__%' AND traceparent NOT LIKE 'ff%'
-        -- Only versions to come have more behind it.
+        -- Only future versions have trailing fields.
         AND (length(traceparent) = 55 OR substr(traceparent, 56, 1) = '-' AND traceparent NOT LIKE '00%')
         AND length(digits) = 52 AND digits ~ '^[0-9a-f]*$'
         AND substr(digits, 3, 32) <> '00000000000000000000000000000000' AND substr(digits, 35, 16) <> '0000000000000000'
@@ -856,9 +873,10 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.trace_context IS 'A W3C traceparent as it is stored: 16 bytes of trace id, 8 of parent id, one of flags; null for what is none.';
+COMMENT ON FUNCTION fanfare.trace_context IS
+    'A W3C traceparent as stored: 16 bytes of trace id, 8 of parent id, one of flags; NULL if the text is not a valid traceparent.';
 
--- Rows are inserted by emit and deleted by the planner, never updated: an update between a planning round's snapshot
+-- emit inserts rows and the planner deletes them; rows are never updated. An update between a planning round's snapshot
 -- and its lock would hide the row from the round's floor.
 CREATE TABLE IF NOT EXISTS fanfare.outbox (
     xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -868,14 +886,16 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox (
     key text,
     ttl interval,
     payload jsonb NOT NULL,
-    -- Which event it is once more, and for whom only: rules of one app, devices of one user. NULL for what was emitted, and for all.
+    -- For a replay: the original event and the restriction to rules of one app or devices of one user. NULL for an
+    -- emitted event or for no restriction.
     replay_of bigint,
     only_app smallint,
     only_user text,
-    -- Of which trace it is a part; mostly NULL. A setting, since triggers take no parameters; one that was
-    -- of a transaction leaves '' to the next.
+    -- The trace that the event belongs to; usually NULL. Read from a setting, because triggers take no parameters.
+    -- After a transaction that set it, the setting is '' in the session.
     trace bytea DEFAULT fanfare.trace_context(nullif(current_setting('fanfare.traceparent', true), '')),
-    -- Whether Fanfare emitted it itself, and so may use the types that are its own (fanfare.is_reserved). Emitters cannot say so.
+    -- Whether Fanfare emitted the event itself, which lets it use the reserved types (fanfare.is_reserved). Emitters
+    -- cannot set it.
     own boolean NOT NULL DEFAULT pg_has_role('fanfare_daemon', 'MEMBER'),
     PRIMARY KEY (xid, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
@@ -900,9 +920,9 @@ BEGIN
 END
 $$;
 
--- Events that make a set fail, or may: those that planning took too long with, and payloads that stand out beside
--- them. One session plans them one by one, so that the culprit stops nobody. A daemon of any version plans what it
--- finds here.
+-- Events that make a set fail, or may: events whose planning took too long, and payloads that stand out beside them.
+-- One session plans them one at a time, so that a bad event delays no other. Daemons of any version plan the rows in
+-- this table.
 CREATE TABLE IF NOT EXISTS fanfare.quarantine (
     xid xid8 NOT NULL,
     id bigint NOT NULL,
@@ -947,41 +967,43 @@ CREATE TABLE IF NOT EXISTS fanfare.event_log (
     PRIMARY KEY (day, id),
     CONSTRAINT event_log_day CHECK (day = ((id >> 32) % 32))
 ) PARTITION BY LIST (day);
--- For who follows the logs. Ids do not serve: an event may wait for days before it is planned, and a row goes to any page that has room.
+-- For clients that follow the log. Ids cannot serve as their cursor, because an event may wait for days before it is
+-- planned; nor can row positions, because a row goes to any page that has room.
 SELECT fanfare.create_index('event_log_planned', $$CREATE INDEX event_log_planned ON fanfare.event_log (planned_at)$$);
 
--- Where the expansion of a large audience stands. One row per (event, rule version) that did not fit its first slice.
+-- The progress of expanding a large audience: one row per (event, rule version) that did not fit into its first slice.
 CREATE TABLE IF NOT EXISTS fanfare.plans (
     event_id bigint NOT NULL,
     rule_version int NOT NULL,
     app_id smallint NOT NULL,
     lane smallint NOT NULL,
-    -- The condition's clauses, topics by id: [{"all": [1, 2], "none": [3]}, …]; one empty clause means everyone.
+    -- The condition's clauses, with topics by id: [{"all": [1, 2], "none": [3]}, …]; one empty clause means everyone.
     clauses jsonb NOT NULL,
-    -- Devices up to this id are planned; the plan ends at the newest device there was when it began, so that a token
-    -- registered again meanwhile is not pushed twice.
+    -- Devices up to this id are planned. The plan ends at the device that was newest when the plan began, so that a
+    -- token registered again meanwhile is not pushed twice.
     cursor bigint NOT NULL DEFAULT 0,
     last_device bigint NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- The gate that its batches wait behind; 0 for none.
+    -- The gate of its batches; 0 for none.
     gate_id int NOT NULL DEFAULT 0,
-    -- What clocks show where a device is when its push is due, and where a device is of which nobody knows; NULL: all at once.
+    -- The wall time at which a push is due in each device's zone, and the zone of devices without one; NULL: all at
+    -- once.
     wall timestamp,
     time_zone text,
-    -- Deliveries so far, of what has a gate.
+    -- The number of deliveries so far, if the plan has a gate.
     planned bigint NOT NULL DEFAULT 0,
-    -- With a canary: the gate of all whose bucket (part 23) is not below this, 2^32 being everyone.
+    -- With a canary: the gate for every bucket (part 23) that is not below `canary`, where 2^32 means everyone.
     held_gate_id int NOT NULL DEFAULT 0,
     canary bigint NOT NULL DEFAULT 0,
-    -- Where the canary is a number of devices, the plan walks its audience twice: first it counts. NULL once it has.
+    -- If the canary is a number of devices, the plan walks its audience twice and counts first. NULL after the count.
     canary_devices int,
     counted bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (event_id, rule_version)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
--- In whose order plans of a lane take turns; nothing in it changes, so that an advance writes to no index.
+-- The order in which the plans of a lane take turns. None of its columns change, so an advance writes to no index.
 SELECT fanfare.create_index('plans_turn', $$CREATE INDEX plans_turn ON fanfare.plans (lane, event_id, rule_version)$$);
 
--- Events whose rule's users_sql is still to be asked whom they are for: one row per (event, rule version), gone in the transaction
+-- Events whose rule's users_sql has not been run yet: one row per (event, rule version), deleted in the transaction
 -- that queues the deliveries.
 CREATE TABLE IF NOT EXISTS fanfare.audience_queries (
     event_id bigint NOT NULL,
@@ -992,11 +1014,11 @@ CREATE TABLE IF NOT EXISTS fanfare.audience_queries (
     tries smallint NOT NULL DEFAULT 0,
     PRIMARY KEY (event_id, rule_version)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
--- Rules take turns, and so do the events of one: what has failed comes behind what has not been tried.
+-- Rules take turns, and so do the events of one rule: failed events come after untried ones.
 SELECT fanfare.create_index('audience_queries_turn', $$
     CREATE INDEX audience_queries_turn ON fanfare.audience_queries (rule_version, not_before, event_id)$$);
 
--- A cancellation is a fact that planners and owners of batches read; it touches no queue row.
+-- A cancellation is a row that planners and owners of batches read; it updates no queue row.
 CREATE TABLE IF NOT EXISTS fanfare.cancels (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
@@ -1004,9 +1026,10 @@ CREATE TABLE IF NOT EXISTS fanfare.cancels (
     type text,
     key text,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Of a key: whether an event under it was known and not finished, and may have another after it.
+    -- For a key: whether an event with the key was known and unfinished, in which case a later event may use the key
+    -- again.
     stopped boolean NOT NULL DEFAULT false,
-    -- From the sequence of events: what was emitted before has a lower one.
+    -- From the event sequence: events emitted earlier have lower numbers.
     event_number bigint NOT NULL DEFAULT nextval('fanfare.event_sequence'),
     CONSTRAINT cancels_what CHECK (num_nonnulls(event_id, type) = 1 AND (type IS NULL) = (key IS NULL))
 );
@@ -1026,16 +1049,17 @@ CREATE TABLE IF NOT EXISTS fanfare.collapse_latest (
 SELECT fanfare.create_index('collapse_latest_created', $$
     CREATE INDEX collapse_latest_created ON fanfare.collapse_latest (created_at)$$);
 
--- What rules with `digest` or `debounce` gathered: one row per (rule, rendered `by`), which leaves as one event when it is due. The rule is
--- the one beside the written one, `gather/<name>`. No reference, as in rates.
+-- Events gathered by rules with `digest` or `debounce`: one row per (rule, rendered `by`), sent as one event when due.
+-- The rule is the internal `gather/<name>` that exists beside the author's rule. No foreign key, for the same reason as
+-- in rates.
 CREATE TABLE IF NOT EXISTS fanfare.open_digests (
     rule_id int NOT NULL,
     key text NOT NULL,
     began_at timestamptz NOT NULL,
     due_at timestamptz NOT NULL,
-    -- No event puts it off beyond this; NULL where none puts it off at all.
+    -- The latest due time that further events can postpone to; NULL if events do not postpone it.
     last_at timestamptz,
-    -- All of its events, of which the newest are named, newest first.
+    -- The count includes all events; event_ids has the newest, newest first.
     count bigint NOT NULL,
     event_ids bigint[] NOT NULL CONSTRAINT open_digests_named CHECK (cardinality(event_ids) BETWEEN 1 AND 100),
     PRIMARY KEY (rule_id, key)
@@ -1046,9 +1070,9 @@ SELECT fanfare.create_index('open_digests_due', $$CREATE INDEX open_digests_due 
 -- 13. Batches: the queue and its log
 -- ---------------------------------------------------------------------------------------------------------------
 
--- Up to 1000 deliveries of one rule version and one target. A broadcast's batch names its event once; the deliveries of small
--- events that were planned together have their events beside them. An event has a single delivery, with device 0, where the
--- provider manages the audience.
+-- Up to 1000 deliveries of one rule version and one target. A broadcast's batch stores its event once; a batch of small
+-- events planned together stores an event per delivery. If the provider manages the audience, an event has a single
+-- delivery, with device 0.
 CREATE TABLE IF NOT EXISTS fanfare.batches (
     id bigint PRIMARY KEY DEFAULT fanfare.new_batch_id(),
     parent_id bigint,
@@ -1061,76 +1085,78 @@ CREATE TABLE IF NOT EXISTS fanfare.batches (
     target_id smallint NOT NULL,
     lane smallint NOT NULL,
     attempt smallint NOT NULL DEFAULT 1,
-    -- What was tried before for these deliveries, packed (RetryHistory); some answers mean something else the second time.
+    -- The earlier attempts of these deliveries, packed (RetryHistory); some responses mean something else the second
+    -- time.
     history int NOT NULL DEFAULT 0,
     device_ids bigint[] NOT NULL,
     event_ids bigint[],
-    -- One byte per delivery, same order; empty until the first checkpoint. Written by the owner only.
+    -- One byte per delivery, in the same order; empty until the first checkpoint. Only the owner writes it.
     outcomes bytea NOT NULL DEFAULT '',
-    -- Whether it waits for the budget of retries: a queue of its own in each lane, or it would wait behind all first
-    -- attempts that were planned before, and they behind it.
+    -- Whether the batch uses the retry budget. Retries are a separate queue in each lane, so that they do not wait
+    -- behind all first attempts planned earlier, nor first attempts behind them.
     is_retry boolean NOT NULL DEFAULT false,
-    -- Which gate it waits behind; 0 for none. No reference: each batch would look at a row that operators update.
+    -- The gate of the batch; 0 for none. No foreign key: inserting a batch would lock a row that operators update.
     gate_id int NOT NULL DEFAULT 0,
-    -- Whence its deliveries' ttl runs; NULL for their events' created_at.
+    -- The start of its deliveries' ttl; NULL for their events' created_at.
     due_at timestamptz,
     CONSTRAINT batches_owned CHECK ((owner IS NULL) = (lease_token IS NULL)),
     CONSTRAINT batches_events CHECK ((event_id IS NULL) <> (event_ids IS NULL)),
-    -- unnest pads unequal arrays with nulls: one short array would fail the close of a whole set.
+    -- unnest pads unequal arrays with NULLs, so one short array would make the closing of a whole set of batches fail.
     CONSTRAINT batches_lengths CHECK (cardinality(device_ids) > 0
         AND octet_length(outcomes) IN (0, cardinality(device_ids))
         AND (event_ids IS NULL OR cardinality(event_ids) = cardinality(device_ids)))
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
         toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 2000);
--- The gate comes first: claims skip closed gates, so that batches behind them cost nothing.
+-- The gate is the first column: claims skip closed gates, so batches behind them cost nothing.
 SELECT fanfare.create_index('batches_gate', $$
     CREATE INDEX batches_gate ON fanfare.batches (gate_id, target_id, lane, is_retry, not_before, id)
     WHERE lease_token IS NULL$$);
 SELECT fanfare.create_index('batches_owner', $$
     CREATE INDEX batches_owner ON fanfare.batches (owner) WHERE owner IS NOT NULL$$);
--- For the audit; only batches of retries have a parent.
+-- For the audit; only retry batches have a parent.
 SELECT fanfare.create_index('batches_parent', $$
     CREATE INDEX batches_parent ON fanfare.batches (parent_id) WHERE parent_id IS NOT NULL$$);
--- Of broadcasts, since one may have thousands of batches in the queue.
+-- Broadcasts only, because one may have thousands of batches in the queue.
 SELECT fanfare.create_index('batches_event', $$
     CREATE INDEX batches_event ON fanfare.batches (event_id) WHERE event_id IS NOT NULL$$);
 SELECT fanfare.create_index('batches_devices', $$
     CREATE INDEX batches_devices ON fanfare.batches
     USING gist (int8range(device_ids[1], device_ids[cardinality(device_ids)], '[]')) WHERE event_id IS NOT NULL$$);
 
--- What holds batches back: a batch behind a gate is claimed while that is open and nobody paused it.
+-- What holds batches back. Batches of a gate are claimed while it is open and not paused.
 --
 --   open      its batches are claimed
---   held      nothing is, until somebody opens it
---   aborting  nothing is: daemons give back what they have not sent, and one of them ends what is left as cancelled
---   done      nothing is left that could have a batch behind it
+--   held      no batches are claimed until the gate is opened
+--   aborting  no batches are claimed: daemons return what they have not sent, and one daemon ends the rest as cancelled
+--   done      no batch can be behind the gate any more
 --
--- Being paused is no state: what is paused may be held besides.
+-- Being paused is not a state, because a paused gate may also be held.
 CREATE TABLE IF NOT EXISTS fanfare.gates (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    -- No reference: making one locks rules, and an upgrade would wait for whoever puts one.
+    -- No foreign key: creating one locks rules, and an upgrade would wait for transactions that write rules.
     rule_id int NOT NULL,
-    -- Whose: all that one run of a campaign sends. NULL: all that the rule sends, for as long as there is the rule.
+    -- The run of a campaign whose deliveries wait behind the gate. NULL: all deliveries of the rule, for as long as the
+    -- rule exists.
     run_id bigint,
-    -- Whether it lets the few through that go first.
+    -- Whether it is the gate of a canary.
     is_canary boolean NOT NULL DEFAULT false,
     state text NOT NULL DEFAULT 'open'
         CONSTRAINT gates_state CHECK (state IN ('open', 'held', 'aborting', 'done')),
     is_paused boolean NOT NULL DEFAULT false,
-    -- Why it is paused or held, for people.
+    -- Why it is paused or held, for operators.
     reason text,
-    -- How fast what waits behind it is claimed, once it is open; NULL for as fast as it is sent.
+    -- The rate at which its batches are claimed while it is open; NULL for no limit.
     rate_id int,
-    -- Where all that waits behind it does, whatever the rule's version says. NULL: where the version says, which may be
-    -- another one each time.
+    -- The lane of all its batches, whatever the rule version says. NULL: the lane of the rule version, which may differ
+    -- between versions.
     lane smallint CONSTRAINT gates_lane CHECK (lane BETWEEN 0 AND 2),
     began_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     ended_at timestamptz,
     CONSTRAINT gates_ended CHECK ((state = 'done') = (ended_at IS NOT NULL))
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
--- Those that are looked at all the time. Done ones are kept for who asks what became of them.
+-- The gates that are read constantly. Gates that are done are kept for later queries about their runs.
 SELECT fanfare.create_index('gates_live', $$CREATE INDEX gates_live ON fanfare.gates (id) WHERE state <> 'done'$$);
 SELECT fanfare.create_index('gates_rule', $$CREATE INDEX gates_rule ON fanfare.gates (rule_id)$$);
 SELECT fanfare.create_index('gates_run', $$
@@ -1138,21 +1164,24 @@ SELECT fanfare.create_index('gates_run', $$
 SELECT fanfare.create_index('gates_of_rule', $$
     CREATE UNIQUE INDEX gates_of_rule ON fanfare.gates (rule_id) WHERE run_id IS NULL$$);
 
--- How many deliveries a second all daemons together claim of what a rate is for. Each claim locks the row, takes no more than has
--- come free, and says until when that is used up: so it is exact, whoever claims, and nobody leads.
+-- How many deliveries per second all daemons together claim of what the rate applies to. Each claim locks the row,
+-- takes at most the capacity that has become free, and stores until when that capacity is used up. The limit is
+-- therefore exact for any number of claiming daemons, without a leader.
 CREATE TABLE IF NOT EXISTS fanfare.rates (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    -- Of one of these: all of an app's pushes, those of one of its providers, or what a rule sends. No references: making one
-    -- locks the other table, and an upgrade would wait for whoever writes there.
+    -- Applies to one of these: all pushes of an app, the pushes of one of its providers, or the deliveries of a rule.
+    -- No foreign keys: creating one locks the other table, and an upgrade would wait for transactions that write to it.
     app_id smallint,
     provider text,
     rule_id int,
     per_second real NOT NULL CONSTRAINT rates_per_second CHECK (per_second BETWEEN 1 AND 1000000),
-    -- One that grows does so from here, for so long, since then (rate_at); NULL since when: it has not begun to.
+    -- For a ramp: the starting rate, the duration and the start (rate_at). ramp_began_at is NULL until the ramp has
+    -- begun.
     ramp_from real,
     ramp_seconds int,
     ramp_began_at timestamptz,
-    -- What was claimed has used up all time until then. In the past: what has come free since, of which a fifth of a second counts.
+    -- The claims so far use up the capacity until this time. If it is in the past, the capacity since then is free, but
+    -- at most a fifth of a second of it counts.
     next_free timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT rates_whose CHECK ((rule_id IS NULL) = (app_id IS NOT NULL) AND (provider IS NULL OR app_id IS NOT NULL)),
     CONSTRAINT rates_ramp CHECK ((ramp_from IS NULL) = (ramp_seconds IS NULL) AND (ramp_began_at IS NULL OR ramp_from IS NOT NULL)
@@ -1160,25 +1189,27 @@ CREATE TABLE IF NOT EXISTS fanfare.rates (
 ) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 200);
 SELECT fanfare.create_index('rates_of_rule', $$
     CREATE UNIQUE INDEX rates_of_rule ON fanfare.rates (rule_id) WHERE rule_id IS NOT NULL$$);
--- Looked at by all that plans and claims: where no app has one it is empty.
+-- Read by all planning and claiming; empty if no app has a rate.
 SELECT fanfare.create_index('rates_of_app', $$
     CREATE UNIQUE INDEX rates_of_app ON fanfare.rates (app_id, provider) NULLS NOT DISTINCT WHERE app_id IS NOT NULL$$);
 
--- What holds for all of an app's pushes, as it was put. A table of its own: a column of apps would be locked out by who registers
--- devices. No reference, as in rates, which has the rates of it.
+-- The policy for all of an app's pushes, as written. A table of its own, because adding a column to apps would wait for
+-- transactions that register devices. No foreign key, for the same reason as in rates, which holds the policy's rates.
 CREATE TABLE IF NOT EXISTS fanfare.policies (
     app_id smallint PRIMARY KEY,
     definition json NOT NULL,
-    -- Of devices that have none; NULL where it does not say.
+    -- For devices that have none; NULL if the policy does not set it.
     time_zone text,
-    -- When devices are not disturbed, by their own clocks, and what becomes of what comes then: hold, drop. NULL for always.
+    -- When devices are not disturbed, by their own clocks, and what happens to pushes then (hold or drop). NULL for no
+    -- quiet hours.
     quiet_from time,
     quiet_until time,
     quiet_mode text
 );
 
--- How many events a user of an app gets at most in any window of a length, of rules that name the cap. Grants bear its bit, so a name
--- keeps its bit for as long as there are others: what was granted before `since` was by another name. No reference, as in rates.
+-- How many events a user of an app gets at most in any window of the given length, from rules that name the cap. Grants
+-- store the cap's bit. A name therefore keeps its bit while unused bits remain, and grants made before `since` belong
+-- to another name. No foreign key, for the same reason as in rates.
 CREATE TABLE IF NOT EXISTS fanfare.caps (
     app_id smallint NOT NULL,
     bit smallint NOT NULL CONSTRAINT caps_bit CHECK (bit BETWEEN 0 AND 15),
@@ -1186,15 +1217,15 @@ CREATE TABLE IF NOT EXISTS fanfare.caps (
     max_count int NOT NULL CONSTRAINT caps_max_count CHECK (max_count BETWEEN 1 AND 100),
     period interval NOT NULL CONSTRAINT caps_period CHECK (period BETWEEN interval '1 minute' AND interval '31 days'),
     since timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- Since when the policy has it no more; NULL while it does.
+    -- When the policy dropped the cap; NULL while it has it.
     retired_at timestamptz,
     PRIMARY KEY (app_id, bit),
     UNIQUE (app_id, name)
 );
 
--- What a user was granted: event, stamp, event, stamp …, oldest first; a stamp is the time in milliseconds since 1970, shifted left by 16,
--- and the bits of the caps that it counts for. One row for all caps, so that several are judged under one lock. Rows of users who
--- were granted something in the last month.
+-- The events granted to a user: event, stamp, event, stamp …, oldest first. A stamp is the time in milliseconds since
+-- 1970, shifted left by 16, plus the bits of the caps that the event counts for. One row for all caps, so that several
+-- caps are checked under one lock. Has rows for users who were granted something in the last month.
 CREATE TABLE IF NOT EXISTS fanfare.cap_grants (
     app_id smallint NOT NULL,
     user_id text NOT NULL,
@@ -1212,14 +1243,14 @@ CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     event_id bigint,
     created_at timestamptz NOT NULL,
     closed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- device_ids is sorted: a device can only be in a batch whose range it is in.
+    -- device_ids is sorted, so a device can only be in a batch whose range includes it.
     first_device bigint NOT NULL,
     last_device bigint NOT NULL,
     rule_version int NOT NULL,
     device_ids bigint[] NOT NULL,
     event_ids bigint[],
     outcomes bytea NOT NULL,
-    -- What a batch of many events is found by: where its events begin and end, which devices it may hold (may_hold).
+    -- How a batch of many events is found: by the range of its events, and by the devices that it may hold (may_hold).
     first_event bigint,
     last_event bigint,
     device_marks bytea,
@@ -1231,13 +1262,13 @@ CREATE TABLE IF NOT EXISTS fanfare.batch_log (
 
 SELECT fanfare.create_index('batch_log_event', $$
     CREATE INDEX batch_log_event ON fanfare.batch_log (event_id) WHERE event_id IS NOT NULL$$);
--- Who got a broadcast, or the lone event of a batch: by the span of the devices, at one entry a batch.
+-- Finds the recipients of a broadcast, or of a batch's only event, by the range of device ids: one entry per batch.
 SELECT fanfare.create_index('batch_log_devices', $$
     CREATE INDEX batch_log_devices ON fanfare.batch_log
     USING gist (int8range(first_device, last_device, '[]')) WHERE event_id IS NOT NULL$$);
--- Events that are planned together are close to each other: a batch of many events is found by the span of their ids,
--- at one entry a batch. An entry for each event (GIN) took 55 bytes of it, and its list was emptied in bursts of
--- megabytes; one for each device cost 5 µs and 110 bytes of WAL.
+-- Events that are planned together have ids close to each other, so a batch of many events is found by the range of
+-- their ids: one entry per batch. A GIN entry per event took 55 bytes, and its pending list was flushed in bursts of
+-- megabytes. An entry per device cost 5 µs and 110 bytes of WAL.
 SELECT fanfare.create_index('batch_log_spans', $$
     CREATE INDEX batch_log_spans ON fanfare.batch_log
     USING gist (int8range(first_event, last_event, '[]'), int8range(first_device, last_device, '[]'))
@@ -1246,7 +1277,7 @@ SELECT fanfare.create_index('batch_log_closed', $$CREATE INDEX batch_log_closed 
 SELECT fanfare.create_index('batch_log_parent', $$
     CREATE INDEX batch_log_parent ON fanfare.batch_log (parent_id) WHERE parent_id IS NOT NULL$$);
 
--- The ring. After the indexes, so that each partition is made with them.
+-- The ring of partitions, created after the indexes so that each partition gets them.
 DO $$
 BEGIN
     FOR day IN 0..31 LOOP
@@ -1258,9 +1289,9 @@ BEGIN
 END
 $$;
 
--- Outcomes stay in their row, compressed: every checkpoint writes them. Marks stay in it as they are: a look-up reads
--- those of all batches. (Not a clause of CREATE TABLE before PostgreSQL 16; and only where it is not so yet, since
--- ALTER TABLE would wait for every open reader.)
+-- outcomes is stored in the row, compressed, because every checkpoint writes it. device_marks is stored in the row
+-- uncompressed, because a lookup reads those of all batches. (Before PostgreSQL 16 CREATE TABLE has no clause for this.
+-- Set only if it differs, because ALTER TABLE would wait for every open reader.)
 DO $$
 DECLARE
     place record;
@@ -1279,8 +1310,8 @@ BEGIN
 END
 $$;
 
--- ANALYZE would look at every element of the arrays: two seconds of a processor for 3,000,000 recipients, again and
--- again while a day's log grows, for statistics that no plan goes by.
+-- Without this, ANALYZE would read every element of the arrays: two seconds of CPU for 3,000,000 recipients, repeatedly
+-- while a day's log grows, for statistics that no plan uses.
 DO $$
 DECLARE
     place record;
@@ -1306,14 +1337,14 @@ $$;
 -- 14. Counters, daemons, alarms, fuses, lock keys
 -- ---------------------------------------------------------------------------------------------------------------
 
--- One row per close and outcome, folded into stats later: an updated counter would bloat under an old snapshot.
+-- One row per close and outcome, added up into stats later: an updated counter would bloat under an old snapshot.
 CREATE TABLE IF NOT EXISTS fanfare.stats_pending (
     at timestamptz NOT NULL DEFAULT clock_timestamp(),
     rule_version int NOT NULL,
     target_id smallint NOT NULL,
     outcome smallint NOT NULL,
     deliveries bigint NOT NULL,
-    -- Behind which gate they waited; 0 for none.
+    -- The gate of the batches; 0 for none.
     gate_id int NOT NULL DEFAULT 0
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 SELECT fanfare.identify_by_row('fanfare.stats_pending');
@@ -1321,7 +1352,7 @@ SELECT fanfare.create_index('stats_pending_at', $$CREATE INDEX stats_pending_at 
 SELECT fanfare.create_index('stats_pending_gate', $$
     CREATE INDEX stats_pending_gate ON fanfare.stats_pending (gate_id) WHERE gate_id <> 0$$);
 
--- Kept for ever.
+-- Kept forever.
 CREATE TABLE IF NOT EXISTS fanfare.stats (
     day date NOT NULL,
     rule_version int NOT NULL,
@@ -1331,7 +1362,7 @@ CREATE TABLE IF NOT EXISTS fanfare.stats (
     PRIMARY KEY (day, rule_version, target_id, outcome)
 );
 
--- The same by gate, for as long as there is the gate.
+-- The same by gate, for as long as the gate exists.
 CREATE TABLE IF NOT EXISTS fanfare.gate_stats (
     gate_id int NOT NULL,
     outcome smallint NOT NULL,
@@ -1339,21 +1370,22 @@ CREATE TABLE IF NOT EXISTS fanfare.gate_stats (
     PRIMARY KEY (gate_id, outcome)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- What the counters above say over time, and what only daemons know: outcomes of deliveries, fates of events, how long pushes took (code is the
--- number of the step). `since` is when a minute begins, after six hours ten minutes, after two days an hour; kept as long as the logs.
+-- The counters above over time, and values that only daemons know: outcomes of deliveries, fates of events, latencies
+-- (code is the number of the step). `since` is the start of a minute, after six hours of ten minutes, after two days of
+-- an hour. Kept as long as the logs.
 CREATE TABLE IF NOT EXISTS fanfare.traffic (
     what text NOT NULL CONSTRAINT traffic_what CHECK (what IN ('outcome', 'fate', 'latency')),
     since timestamptz NOT NULL,
-    -- 0 where it is of no target.
+    -- 0 if the row belongs to no target.
     target_id smallint NOT NULL,
-    -- Of an outcome that of the rule's version; 0 where it is of no lane.
+    -- For an outcome, the lane of the rule version; 0 if the row belongs to no lane.
     lane smallint NOT NULL,
     code smallint NOT NULL,
     count bigint NOT NULL,
     PRIMARY KEY (what, since, target_id, lane, code)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- A new row, and so a new owner number, for every control connection of a daemon.
+-- Each control connection of a daemon inserts a row, and so gets a new owner number.
 CREATE TABLE IF NOT EXISTS fanfare.instances (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL,
@@ -1363,15 +1395,16 @@ CREATE TABLE IF NOT EXISTS fanfare.instances (
     started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     heartbeat_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     lease_until timestamptz NOT NULL,
-    -- What it leads (maintenance, foreign channels, …), and what `fanfare status` shows of it.
+    -- The roles that it leads (maintenance, foreign channels, …), and the data that `fanfare status` shows.
     leads text[] NOT NULL DEFAULT '{}',
     report jsonb NOT NULL DEFAULT '{}',
     -- The newest schema version that it works with.
     schema_version int NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- A daemon of this version or a newer one is never refused, and waits for nobody. For an older one the row is written, not only
--- locked: whichever comes first of it and require_daemon, the other one waits for it and sees it, or fails to serialize.
+-- A daemon of this version or newer is never refused and waits for no lock. For an older daemon the version's row is
+-- updated, not only locked. It then conflicts with require_daemon: whichever transaction is second waits for the first
+-- and sees its result, or fails to serialize.
 CREATE OR REPLACE FUNCTION fanfare.refuse_old_daemon() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1400,47 +1433,48 @@ BEGIN
 END
 $$;
 
--- What an operator should look at. A row stands as long as the condition holds.
+-- Conditions that an operator should look at. A row exists while its condition holds.
 CREATE TABLE IF NOT EXISTS fanfare.alarms (
     name text PRIMARY KEY,
     detail text NOT NULL,
     since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- When somebody last led a task that only one daemon does.
+-- When a role that only one daemon performs last had a leader.
 CREATE TABLE IF NOT EXISTS fanfare.leaders (
     role text PRIMARY KEY,
     led_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- Rule versions whose badge_sql failed when it was last run; the row goes when it works again.
+-- Rule versions whose badge_sql failed in its last run; the row is deleted when it succeeds again.
 CREATE TABLE IF NOT EXISTS fanfare.badge_failures (
     rule_version int PRIMARY KEY,
     error text NOT NULL CONSTRAINT badge_failures_error_length CHECK (octet_length(error) <= 8192),
     since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- Rule versions whose users_sql failed when it was last run; the row goes when it works again.
+-- Rule versions whose users_sql failed in its last run; the row is deleted when it succeeds again.
 CREATE TABLE IF NOT EXISTS fanfare.audience_failures (
     rule_version int PRIMARY KEY,
     error text NOT NULL CONSTRAINT audience_failures_error_length CHECK (octet_length(error) <= 8192),
     since timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- What the leading daemon's audit found, by check: how many of what should not be, 0 where all is well.
+-- The findings of the leading daemon's audit, by check: the number of violations, 0 if there are none.
 CREATE TABLE IF NOT EXISTS fanfare.audits (
     name text PRIMARY KEY,
     found bigint NOT NULL,
     detail text NOT NULL,
-    -- When it turned bad, or well again.
+    -- When the result last changed between good and bad.
     since timestamptz NOT NULL DEFAULT clock_timestamp(),
     checked_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- The prune fuse of an app and environment, the same for all daemons. While it is blown no device is disabled there;
--- the operator who closes it has looked, and what was answered before that no longer counts.
+-- The prune fuse of an app and environment, shared by all daemons. While it is blown, no device is disabled there. When
+-- an operator closes it, responses before that time no longer count.
 CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
-    -- No reference: making one locks apps, and an upgrade would wait for whoever registers a new app's device.
+    -- No foreign key: creating one locks apps, and an upgrade would wait for transactions that register a new app's
+    -- device.
     app_id smallint NOT NULL,
     environment text NOT NULL CONSTRAINT prune_fuses_environment CHECK (environment IN ('production', 'sandbox')),
     blown_at timestamptz,
@@ -1450,8 +1484,8 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
     CONSTRAINT prune_fuses_blown CHECK ((blown_at IS NULL) = (evidence IS NULL))
 );
 
--- What the fuses go by: what providers answered all daemons, and the evidence against tokens in it, in steps of ten
--- seconds, which the closing of a fuse cuts. Of the last minutes only.
+-- The input of the fuses: the responses of providers to all daemons, and the evidence against tokens among them, in
+-- intervals of ten seconds. An interval is cut where a fuse is closed. Has the last minutes only.
 CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
     app_id smallint NOT NULL,
     environment text NOT NULL CONSTRAINT prune_counts_environment CHECK (environment IN ('production', 'sandbox')),
@@ -1463,25 +1497,26 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
     PRIMARY KEY (app_id, environment, provider, since)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
--- Who may ask by HTTP. Of a secret only its SHA-256 is kept: it is 32 random bytes, so that nothing slower is needed.
+-- HTTP API tokens. Only the SHA-256 of a secret is stored: secrets are 32 random bytes, so a slow hash is not needed.
 CREATE TABLE IF NOT EXISTS fanfare.api_tokens (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL CONSTRAINT api_tokens_name CHECK (octet_length(name) BETWEEN 1 AND 200),
     secret_hash bytea NOT NULL CONSTRAINT api_tokens_secret_hash CHECK (octet_length(secret_hash) = 32),
-    -- Roles without `fanfare_` in front.
+    -- Roles without the prefix `fanfare_`.
     scopes text[] NOT NULL CONSTRAINT api_tokens_scopes CHECK (cardinality(scopes) > 0),
-    -- The only app it may touch; NULL for all. By name, since an app is made when it is first used.
+    -- The only app that the token may access; NULL for all. Stored by name, because an app's row is created at its
+    -- first use.
     app text,
-    -- Requests a second; NULL for what the configuration says.
+    -- Requests per second; NULL for the configured default.
     rate int CONSTRAINT api_tokens_rate CHECK (rate > 0),
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     expires_at timestamptz,
     revoked_at timestamptz,
-    -- Written once a minute at most.
+    -- Updated at most once a minute.
     used_at timestamptz
 );
 
--- What cursors of lists are signed with, the same for all daemons.
+-- The key that signs list cursors, shared by all daemons.
 CREATE TABLE IF NOT EXISTS fanfare.api_secret (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     secret bytea NOT NULL
@@ -1489,13 +1524,12 @@ CREATE TABLE IF NOT EXISTS fanfare.api_secret (
 INSERT INTO fanfare.api_secret (secret)
 VALUES (sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'))) ON CONFLICT DO NOTHING;
 
--- Requests that may come twice, with the events that the first one emitted, or the run that it started; in its transaction, so
--- that both exist or neither.
--- As long as keys of events (retention.keys).
+-- Requests with an idempotency key, with the events that the first one emitted or the run that it started. Inserted in
+-- the request's transaction, so that both exist or neither. Kept as long as event keys (retention.keys).
 CREATE TABLE IF NOT EXISTS fanfare.api_requests (
     token_id int NOT NULL,
     key text NOT NULL CONSTRAINT api_requests_key CHECK (octet_length(key) BETWEEN 1 AND 255),
-    -- Of route and body.
+    -- Hashes route and body.
     body_hash bytea NOT NULL,
     event_ids bigint[] NOT NULL,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -1503,81 +1537,82 @@ CREATE TABLE IF NOT EXISTS fanfare.api_requests (
 );
 SELECT fanfare.create_index('api_requests_created', 'CREATE INDEX api_requests_created ON fanfare.api_requests (created_at)');
 
--- Sessions of the console that somebody logged out of, until they would have ended; all daemons look here.
+-- Console sessions that were logged out, until they would have expired; all daemons check this table.
 CREATE TABLE IF NOT EXISTS fanfare.ended_sessions (
     id bigint PRIMARY KEY,
     ends_at timestamptz NOT NULL
 );
 SELECT fanfare.create_index('ended_sessions_ends', 'CREATE INDEX ended_sessions_ends ON fanfare.ended_sessions (ends_at)');
 
--- Who changed what by HTTP, in the transaction of the change. As long as the log (retention.log).
+-- Changes made through the HTTP API, inserted in the transaction of the change. Kept as long as the log
+-- (retention.log).
 CREATE TABLE IF NOT EXISTS fanfare.actions (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- A token's name, and its id.
+    -- The token's name, and its id.
     actor text NOT NULL,
     token_id int,
-    -- As `device.register`, and what it was done to.
+    -- For example `device.register`, and the object that was changed.
     action text NOT NULL,
     target text,
-    -- How many, where it was done to several.
+    -- How many objects, if there were several.
     count bigint,
     request_id text,
-    -- Why, in the words of who did it.
+    -- The reason that the actor gave.
     reason text
 );
 SELECT fanfare.create_index('actions_at', 'CREATE INDEX actions_at ON fanfare.actions USING brin (at)');
--- What was done to a campaign stands on its page.
+-- For the console's campaign page, which lists the actions on the campaign.
 SELECT fanfare.create_index('actions_campaign',
     'CREATE INDEX actions_campaign ON fanfare.actions (target COLLATE "C") WHERE action LIKE ''campaign.%''');
 
--- Whom outcomes are told to, by the name that the daemons' configuration has for it, and which. Read whenever a batch is closed, and
--- written only where that changes, so that it stays one page whoever holds an old snapshot.
+-- The configured feedback hooks, by name, and the outcomes that each one wants. Read whenever a batch is closed, and
+-- written only if the configuration changes, so that the table stays one page even under an old snapshot.
 CREATE TABLE IF NOT EXISTS fanfare.feedback_hooks (
     name text PRIMARY KEY,
     codes smallint[] NOT NULL,
-    -- Of this app's pushes; NULL for all apps.
+    -- Only pushes of this app; NULL for all apps.
     app text
 );
 
--- How far each hook is. One that no daemon knows any more is forgotten after as long as the log is kept.
+-- The progress of each hook. A hook that no daemon has configured any more is deleted after the log's retention.
 CREATE TABLE IF NOT EXISTS fanfare.feedback_cursors (
     name text PRIMARY KEY,
-    -- Up to where it was told: all batches before this number, and so many deliveries of that batch.
+    -- The position delivered so far: all batches before this number, and this many deliveries of that batch.
     number bigint NOT NULL,
     position smallint NOT NULL DEFAULT 0,
-    -- Where what is under way ends; NULL while nothing is. Noted before it is sent, so that it is the same, by the same id, whoever
-    -- sends it once more.
+    -- The end of the delivery in progress; NULL if there is none. Stored before the delivery is sent, so that a
+    -- repeated delivery has the same content and the same id, whichever daemon sends it.
     until_number bigint,
     until_position smallint,
-    -- The id is made of both; a delivery that was taken is never sent again.
+    -- Together these form the id of a delivery; an accepted delivery is never sent again.
     key uuid NOT NULL DEFAULT gen_random_uuid(),
     delivery bigint NOT NULL DEFAULT 1,
-    -- The daemon that tells it, as long as that lives.
+    -- The daemon that delivers to the hook; valid while that daemon is alive.
     owner int,
     failures int NOT NULL DEFAULT 0,
     failing_since timestamptz,
     error text CONSTRAINT feedback_cursors_error_length CHECK (octet_length(error) <= 8192),
     retry_at timestamptz NOT NULL DEFAULT '-infinity',
-    -- Since when it wants nothing more: it answered 410.
+    -- When the hook answered 410 and stopped; NULL if it has not.
     ended_at timestamptz,
     told_at timestamptz,
-    -- Batches that were forgotten before it was told.
+    -- Batches that were deleted before they were delivered.
     lost bigint NOT NULL DEFAULT 0,
-    -- When a daemon last had it in its configuration.
+    -- When a daemon last had the hook in its configuration.
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     CONSTRAINT feedback_cursors_until CHECK ((until_number IS NULL) = (until_position IS NULL))
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
 
--- Batches of the log with outcomes that some hook wants, noted as they are closed: none where there is no hook.
+-- Logged batches with outcomes that some hook wants, inserted when they are closed. Empty if there are no hooks.
 --
--- They are numbered afterwards, by one transaction at a time: a transaction that was open meanwhile numbers nothing, so whoever sees a
--- number sees all below it, in whatever order they were closed. As long as the log.
+-- Numbers are assigned later, by one transaction at a time. A concurrent open transaction assigns no numbers, so a
+-- reader that sees a number sees all lower numbers, in whatever order the batches were closed. Kept as long as the log.
 CREATE SEQUENCE IF NOT EXISTS fanfare.feedback_sequence;
 CREATE TABLE IF NOT EXISTS fanfare.feedback (
     batch_id bigint NOT NULL,
     closed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- NULL until it is given.
+    -- NULL until assigned.
     number bigint
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 SELECT fanfare.identify_by_row('fanfare.feedback');
@@ -1587,14 +1622,14 @@ SELECT fanfare.create_index('feedback_closed', 'CREATE INDEX feedback_closed ON 
 -- Advisory lock keys, class 1178685254 ("FANF"):
 --   0  loading this file
 --   1  held exclusively by a daemon that drains the outbox ("K")
---   2  held shared by every daemon that sleeps ("S")
+--   2  held shared by every sleeping daemon ("S")
 --   3  the leader for foreign channels
 --   4  the leader for maintenance (retention, rule checks, statistics)
---   5  the session that plans quarantine
+--   5  the session that plans the quarantine
 --   6  held by a transaction that puts checked rules into force
 --   7  held by a transaction that numbers feedback
--- Class 1178685255: the key is an instance id, held exclusively by that daemon as long as it lives.
--- One number, a hash of a token's id and an idempotency key: held while the first such request is done.
+-- Class 1178685255: the key is an instance id, held exclusively by that daemon while it is alive.
+-- A single bigint key, a hash of a token's id and an idempotency key: held while the first request with that key runs.
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 15. Functions: installation and timelines
