@@ -4,22 +4,22 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import NIOCore
 
-/// What a request is answered with.
+/// The response to a request.
 struct Answer: Sendable {
     var status: HTTPResponse.Status
     var headers: HTTPFields
     let body: [UInt8]
-    /// What comes bit by bit instead; nil for ``body``.
+    /// The streamed body; nil if ``body`` is the whole one.
     private var stream: (any AnswerStream)?
 
-    /// Answers 200 with JSON.
+    /// Creates a response with status 200 and JSON.
     ///
     /// - Parameter json: the body.
     init(_ json: JSONValue) {
         self.init(.ok, json)
     }
 
-    /// Answers with JSON.
+    /// Creates a response with JSON.
     ///
     /// - Parameters:
     ///   - status: the status.
@@ -28,7 +28,7 @@ struct Answer: Sendable {
         self.init(status, json.encoded, type: "application/json")
     }
 
-    /// Answers with bytes.
+    /// Creates a response with bytes.
     ///
     /// - Parameters:
     ///   - status: the status.
@@ -39,34 +39,34 @@ struct Answer: Sendable {
         headers = [.contentType: type, .cacheControl: "no-store"]
     }
 
-    /// Answers with what comes as it happens.
+    /// Creates a response whose body is streamed.
     ///
-    /// - Parameter stream: writes it.
+    /// - Parameter stream: writes the body.
     init(streaming stream: some AnswerStream) {
         self.init(.ok, [], type: "text/event-stream")
         self.stream = stream
-        // nginx would keep it until a page is full.
+        // Otherwise nginx buffers the stream.
         headers[.accelBuffering] = "no"
     }
 
-    /// The same without its body.
+    /// The same response without its body.
     var head: Answer {
         var answer = Answer(status, [], type: "")
         answer.headers = headers
         return answer
     }
 
-    /// 204.
+    /// A 204 response.
     static var nothing: Answer {
         var answer = Answer(.noContent, [], type: "")
         answer.headers[.contentType] = nil
         return answer
     }
 
-    /// As the server writes it.
+    /// The response in the server library's form.
     var response: Response {
         var headers = headers
-        // What a browser makes of it is not for it to guess.
+        // Keeps browsers from guessing another type.
         headers[.xContentTypeOptions] = "nosniff"
         if let stream {
             let body = ResponseBody { writer in
@@ -84,7 +84,7 @@ struct Answer: Sendable {
 }
 
 extension HTTPField.Name {
-    /// Whether a proxy may wait until it has much of an answer.
+    /// The header that tells a proxy whether to buffer a response.
     fileprivate static var accelBuffering: Self { accel }
 
     private static let accel = HTTPField.Name("X-Accel-Buffering") ?? .server

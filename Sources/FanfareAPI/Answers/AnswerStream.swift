@@ -1,10 +1,10 @@
 internal import HummingbirdCore
 
-/// An answer that comes bit by bit.
+/// A body that is written as its data arrives.
 protocol AnswerStream: Sendable {
-    /// Writes it; the connection is closed when it returns.
+    /// Writes the body; the connection is closed when it returns.
     ///
-    /// - Parameter writer: where to.
-    /// - Throws: what the connection says.
+    /// - Parameter writer: receives the body.
+    /// - Throws: errors of the connection.
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws
 }

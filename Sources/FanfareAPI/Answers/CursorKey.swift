@@ -3,7 +3,7 @@ internal import FanfareTools
 internal import PushCrypto
 internal import Threading
 
-/// Signs the places at which lists go on, so that nobody makes one up, or takes one list's into another.
+/// Signs the positions in lists, so that a client can neither forge one nor use it in another list.
 final class CursorKey: Sendable {
     private let database: ToolDatabase
     private let secret = Locked<[UInt8]?>(nil)
@@ -12,26 +12,26 @@ final class CursorKey: Sendable {
         self.database = database
     }
 
-    /// Writes a place.
+    /// Returns a signed position.
     ///
     /// - Parameters:
-    ///   - numbers: by which the list finds it again.
-    ///   - list: which list it is, its filters included.
+    ///   - numbers: the numbers by which the list finds the position.
+    ///   - list: the list's name, including its filters.
     /// - Returns: text for a query.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    /// - Throws: ``ToolError`` if the database cannot be queried.
     func seal(_ numbers: [Int64], of list: String) async throws -> String {
         let place = numbers.map(String.init).joined(separator: ".")
         return "\(place).\(Base64URL.encode(try await signature(place, list)))"
     }
 
-    /// Reads a place.
+    /// Reads a signed position.
     ///
     /// - Parameters:
-    ///   - text: from a query.
-    ///   - count: of how many numbers.
-    ///   - list: which list is asked for, its filters included.
+    ///   - text: the text from a query.
+    ///   - count: how many numbers the position has.
+    ///   - list: the requested list's name, including its filters.
     /// - Returns: the numbers.
-    /// - Throws: a ``Problem`` if it is not what this list gave.
+    /// - Throws: a ``Problem`` if this list did not return it.
     func open(_ text: String, count: Int, of list: String) async throws -> [Int64] {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.dropLast().compactMap { Int64($0) }

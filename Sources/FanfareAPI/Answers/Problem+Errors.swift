@@ -3,9 +3,9 @@ internal import Foundation
 internal import PostgresClient
 
 extension Problem {
-    /// Says to a client what an error means for it.
+    /// Converts an error to a problem document.
     ///
-    /// - Parameter error: of any kind; what nobody expected is told without its words, which may hold anything.
+    /// - Parameter error: any error; the text of an unexpected one is withheld, because it may hold confidential data.
     init(_ error: any Error) {
         switch error {
         case let problem as Problem: self = problem
@@ -28,7 +28,7 @@ extension Problem {
         }
     }
 
-    /// Classes 22, 23, 42 and P0 are what the functions refuse, in words for whoever asked.
+    /// Passes on the messages of classes 22, 23, 42 and P0, which the schema's functions write for clients.
     private init(database error: PostgresError) {
         switch error.sqlState {
         case "42P01", "3F000", "42883":
@@ -56,10 +56,10 @@ extension Problem {
 
     private static let refusing: Set = ["22", "23", "42", "P0", "55", "54", "0A"]
 
-    /// The database is away, for a while.
+    /// Returns a problem for a database or daemon that is temporarily unavailable.
     ///
-    /// - Parameter detail: what is known of it.
-    /// - Returns: 503, to be tried again in a second.
+    /// - Parameter detail: the known cause.
+    /// - Returns: 503, to be retried after one second.
     static func away(_ detail: String) -> Problem {
         var problem = Problem(.unavailable, detail, hint: notKnown)
         problem.retryAfter = 1
@@ -68,7 +68,7 @@ extension Problem {
 
     private static let notKnown = "It may or may not have been done; try again."
 
-    /// The same of what came before anything was begun.
+    /// The same problem for a request that had not changed anything yet.
     var untouched: Problem {
         var problem = self
         if hint == Self.notKnown { problem.hint = "Nothing was changed; try again." }

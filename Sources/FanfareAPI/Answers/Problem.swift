@@ -3,7 +3,7 @@ internal import HTTPTypes
 
 /// Why a request was not done: a problem document (RFC 9457).
 struct Problem: Error, Sendable {
-    /// What kind of problem it is: stands in its `type` and `code`, and keeps its meaning.
+    /// The kind of a problem: part of its `type` and `code`, with a meaning that never changes.
     enum Code: String, CaseIterable, Sendable {
         case malformed
         case unauthorized
@@ -63,16 +63,16 @@ struct Problem: Error, Sendable {
     let detail: String
     /// How to fix it; empty if there is nothing to add.
     var hint = ""
-    /// The database's own code, where it is that which refused.
+    /// The SQLSTATE, if the database refused the request.
     var sqlState: String?
-    /// Where in the body, as a JSON pointer.
+    /// The JSON pointer to the place in the body.
     var pointer: String?
-    /// When to try again, in seconds.
+    /// When to retry, in seconds.
     var retryAfter: Int?
-    /// What else the answer's head says.
+    /// Further headers of the response.
     var headers = HTTPFields()
 
-    /// Describes a problem.
+    /// Creates a problem.
     ///
     /// - Parameters:
     ///   - code: its kind.
@@ -82,9 +82,9 @@ struct Problem: Error, Sendable {
         (self.code, self.detail, self.hint) = (code, detail, hint)
     }
 
-    /// The answer that tells it.
+    /// Returns the response that reports the problem.
     ///
-    /// - Parameter requestID: by which log lines are found.
+    /// - Parameter requestID: the id in the log lines of the request.
     /// - Returns: `application/problem+json`.
     func answer(requestID: String) -> Answer {
         var members: [(String, JSONValue)] = [

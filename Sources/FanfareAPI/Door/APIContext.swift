@@ -3,13 +3,13 @@ internal import FanfareTools
 internal import PostgresClient
 internal import Threading
 
-/// What the routes share: the daemon beside which they answer, and the database.
+/// The objects that all routes share: the daemon they report on, and the database.
 struct APIContext: Sendable {
     let daemon: ListenedDaemon
-    /// Sessions of its own: what is asked here never waits for what is sent, nor the reverse.
+    /// The API's own sessions, so that requests never wait for sending, nor sending for requests.
     let database: ToolDatabase
-    /// A session more for whether somebody may ask at all, and whether the database is there: it waits behind nothing that is asked,
-    /// and a server that is frozen is noticed at once.
+    /// One more session, for token checks and readiness: it waits for no other query, and a frozen server is noticed at
+    /// once.
     let gate: ToolDatabase
     let readiness: ReadinessCheck
     let figures: DaemonFigures
@@ -18,29 +18,31 @@ struct APIContext: Sendable {
     let cursors: CursorKey
     let connections: ConnectionTable
     let streams = StreamSlots()
-    /// What the console's pages share.
+    /// The cached queries of the console's pages.
     let queries = ConsoleQueries()
-    /// What proxies have in front of every path: begins with a slash, ends without; empty for nothing.
+    /// The path prefix that proxies add: it begins with a slash and ends without one; empty for none.
     let basePath: String
-    /// Whether only this host can connect.
+    /// Whether the listener accepts connections from this host only.
     let isLoopback: Bool
-    /// Whether what is said goes over TLS.
+    /// Whether the listener uses TLS.
     let isSecure: Bool
 
-    /// How long a statement may take.
+    /// The statement timeout.
     static let statementTimeout = "5s"
-    /// How long who asks waits for a session, and for the database to say whether he may; told soon, a client that tries again finds another
-    /// daemon, or the database back.
+    /// How long a request waits for a session, and for the database to check its token.
+    ///
+    /// A quick 503 lets a client that retries reach another daemon, or the same one once its database is back.
     static let patience = Duration.milliseconds(900)
 
-    /// Puts it together; nothing is connected yet.
+    /// Builds the context without connecting.
     ///
     /// - Parameters:
-    ///   - daemon: beside whom.
-    ///   - address: where it answers.
-    ///   - connections: how many there may be.
-    ///   - times: when files are looked at again, and what time it is.
-    /// - Throws: ``ToolError`` for a password file that cannot be read, and keys of phones' tokens that cannot be used.
+    ///   - daemon: the daemon that the API reports on.
+    ///   - address: the address of the listener.
+    ///   - connections: the connection limit.
+    ///   - times: the file check interval and the clock.
+    /// - Throws: ``ToolError`` for a password file that cannot be read, and for keys of phone tokens that cannot be
+    ///   used.
     init(
         _ daemon: ListenedDaemon,
         at address: ListenAddress,
@@ -62,7 +64,8 @@ struct APIContext: Sendable {
                 ToolDatabase.talkative,
             ],
             timelines: daemon.timelines,
-            // A server that is frozen keeps its word about no time-out of its own. Explaining, which may take longer, says so.
+            // A frozen server does not enforce its own statement timeout. `explain`, which may take longer, sets
+            // another limit.
             responseTimeout: .seconds(6)
         )
         gate = try ToolDatabase(
@@ -88,7 +91,7 @@ struct APIContext: Sendable {
         (isLoopback, isSecure) = (address.isLoopback, configuration.api.certificateFile != nil)
     }
 
-    /// Ends the sessions.
+    /// Closes the sessions.
     func close() async {
         await tail.close()
         await gate.close()

@@ -7,56 +7,56 @@ internal import Threading
 /// One request, as its route sees it.
 struct Call: Sendable {
     let context: APIContext
-    /// The database, on behalf of the request's token; of a route that asks for none, as the daemon.
+    /// The database, acting for the request's token; for a route without a token, acting for the daemon.
     let database: ToolDatabase
-    /// Whose phone asks, who may touch what is his only; nil for who has a token of Fanfare's own.
+    /// The user of a phone token, who may read and change only their own data; nil for one of Fanfare's own tokens.
     let phone: PhoneUser?
-    /// The id of Fanfare's own token; nil for a phone's, and for none.
+    /// The id of Fanfare's own token; nil for a phone token and for a request without one.
     let tokenID: Int32?
-    /// On which connection it came; nil for none.
+    /// The connection of the request; nil for none.
     let channel: (any Channel)?
-    /// By which log lines are found.
+    /// The id in the log lines of the request.
     let requestID: String
-    /// What stands in the place of the path's names.
+    /// The values of the names in the route's path.
     var names: [String: String]
-    /// The query, decoded; of a name that comes twice the last counts.
+    /// The decoded query; the last value of a repeated name counts.
     var query: [String: String]
     let headers: HTTPFields
-    /// As it came; empty where there is none.
+    /// The body as received; empty if there is none.
     var body: [UInt8]
     /// The path as it was sent.
     var path: String
     /// The host that the request names.
     let authority: String?
 
-    /// The trace that the request is a part of; nil for none, and for whatever is no `traceparent`.
+    /// The trace that the request belongs to; nil if there is no valid `traceparent`.
     var trace: TraceContext? {
         HTTPField.Name("traceparent").flatMap { headers[$0] }.flatMap { TraceContext(traceparent: $0) }
     }
 
-    /// A part of the path.
+    /// Returns the text of a name in the path.
     ///
-    /// - Parameter name: as the route has it in braces.
-    /// - Returns: its text.
+    /// - Parameter name: the name, which the route has in braces.
+    /// - Returns: the decoded text.
     func name(_ name: String) -> String {
         guard let text = names[name] else { preconditionFailure("the route has no {\(name)}") }
         return text
     }
 
-    /// A part of the path that is a number.
+    /// Returns the id that a name in the path stands for.
     ///
-    /// - Parameter name: as the route has it in braces.
+    /// - Parameter name: the name, which the route has in braces.
     /// - Returns: the id.
-    /// - Throws: 404: nothing has another id.
+    /// - Throws: a ``Problem`` with status 404 if the text is not a positive number, because every id is one.
     func id(_ name: String) throws -> Int64 {
         guard let id = Int64(self.name(name)), id > 0 else { throw Problem(.absent, "{\(name)} in the path is no id") }
         return id
     }
 
-    /// A truth value of the query.
+    /// Returns a boolean of the query.
     ///
-    /// - Parameter name: which.
-    /// - Returns: nil if it is not there.
+    /// - Parameter name: its name.
+    /// - Returns: nil if it is missing.
     /// - Throws: a ``Problem`` if it is neither `true` nor `false`.
     func flag(_ name: String) throws -> Bool? {
         guard let text = query[name] else { return nil }
@@ -64,11 +64,11 @@ struct Call: Sendable {
         return flag
     }
 
-    /// Does something, and answers with what came of it, and as `notes` with what the server had to say where it had.
+    /// Runs `work` and adds the server's notices to its answer as `notes`, if there are any.
     ///
-    /// An app that is new may be one that is misspelt; who reads its answer should learn that.
+    /// A new app may be a misspelt one, and the notices tell the client so.
     ///
-    /// - Parameter work: gets the database; what it returns is an object.
+    /// - Parameter work: gets the database and returns an object.
     /// - Returns: the object with the notes.
     /// - Throws: what `work` throws.
     func noted(_ work: (ToolDatabase) async throws -> JSONValue) async throws -> JSONValue {
@@ -80,15 +80,15 @@ struct Call: Sendable {
         return .object(object)
     }
 
-    /// The members of the body.
+    /// Returns a reader of the members of the body.
     ///
-    /// - Parameter orEmpty: whether a body that is not there is an empty object.
-    /// - Returns: what reads them.
-    /// - Throws: a ``Problem`` if it is no JSON object.
+    /// - Parameter orEmpty: whether a missing body counts as an empty object.
+    /// - Returns: the reader.
+    /// - Throws: a ``Problem`` if the body is not a JSON object.
     func fields(orEmpty: Bool = false) throws -> Fields {
         if orEmpty, body.isEmpty { return try Fields(.object(JSONObject())) }
         let type = (headers[.contentType] ?? "").prefix { $0 != ";" }.lowercased()
-        // A page of another origin can send no other type without being asked first.
+        // A page of another origin can send this type only after a preflight request.
         guard type.hasSuffix("json"), type.hasPrefix("application/") else {
             throw Problem(
                 .unsupportedType,

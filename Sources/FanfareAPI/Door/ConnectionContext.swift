@@ -1,7 +1,7 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// On which connection a request came.
+/// The connection that a request arrived on.
 struct ConnectionContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel

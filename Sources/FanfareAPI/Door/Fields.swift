@@ -1,17 +1,17 @@
 internal import FanfareCore
 
-/// Reads the members of a JSON object that came, and refuses what nobody asked for.
+/// Reads the members of a JSON object from a request, and refuses unknown ones.
 struct Fields {
     private var rest: [String: JSONValue]
-    /// Where the object stands in the body, as a JSON pointer.
+    /// The JSON pointer to the object in the body.
     private let pointer: String
 
-    /// Begins with an object.
+    /// Creates a reader of an object.
     ///
     /// - Parameters:
-    ///   - value: what came.
-    ///   - pointer: where it stands in the body.
-    /// - Throws: a ``Problem`` if it is no object.
+    ///   - value: the received value.
+    ///   - pointer: the JSON pointer to it in the body.
+    /// - Throws: a ``Problem`` if it is not an object.
     init(_ value: JSONValue, at pointer: String = "") throws {
         guard let object = value.objectValue else {
             throw Self.refusal("is \(value.kindName), not an object", at: pointer)
@@ -20,33 +20,33 @@ struct Fields {
         self.pointer = pointer
     }
 
-    /// Text that may be missing or null.
+    /// Returns a string, or nil if it is missing or null.
     mutating func text(orNil key: String) throws -> String? {
         guard let value = take(key) else { return nil }
         guard let text = value.stringValue else { throw wrong(key, value, "a string") }
-        // PostgreSQL has none, and says so in words that nobody understands.
+        // PostgreSQL's text has no U+0000, and its own error message does not say so clearly.
         guard !text.contains("\0") else { throw Self.refusal("holds U+0000", at: place(key)) }
         return text
     }
 
-    /// Text.
+    /// Returns a string.
     mutating func text(_ key: String) throws -> String {
         try required(key, text(orNil: key))
     }
 
-    /// A truth value that may be missing.
+    /// Returns a boolean, or nil if it is missing or null.
     mutating func bool(orNil key: String) throws -> Bool? {
         guard let value = take(key) else { return nil }
         guard let bool = value.boolValue else { throw wrong(key, value, "a boolean") }
         return bool
     }
 
-    /// A truth value.
+    /// Returns a boolean.
     mutating func bool(_ key: String) throws -> Bool {
         try required(key, bool(orNil: key))
     }
 
-    /// An object that may be missing.
+    /// Returns an object that the database can store, or nil if it is missing or null.
     mutating func object(orNil key: String) throws -> JSONObject? {
         guard let value = take(key) else { return nil }
         guard let object = value.objectValue else { throw wrong(key, value, "an object") }
@@ -56,14 +56,14 @@ struct Fields {
         return object
     }
 
-    /// A list.
+    /// Returns an array.
     mutating func list(_ key: String) throws -> [JSONValue] {
         let value = try required(key, take(key))
         guard let list = value.arrayValue else { throw wrong(key, value, "an array") }
         return list
     }
 
-    /// A list of strings, that may be missing.
+    /// Returns an array of strings, or nil if it is missing.
     mutating func texts(orNil key: String) throws -> [String]? {
         guard rest[key] != nil else { return nil }
         return try list(key).enumerated().map { index, item in
@@ -72,7 +72,7 @@ struct Fields {
         }
     }
 
-    /// Ids, as text or numbers.
+    /// Returns ids, given as strings or numbers.
     mutating func ids(_ key: String) throws -> [Int64] {
         try list(key).enumerated().map { index, value in
             guard let id = Int64(value.stringValue ?? value.text), id > 0 else {
@@ -82,7 +82,7 @@ struct Fields {
         }
     }
 
-    /// A duration, as `90s` or `4h`, that may be missing.
+    /// Returns a duration such as `90s` or `4h`, or nil if it is missing or null.
     mutating func span(orNil key: String) throws -> TimeSpan? {
         guard let text = try text(orNil: key) else { return nil }
         guard let span = TimeSpan(text) else {
@@ -91,9 +91,10 @@ struct Fields {
         return span
     }
 
-    /// A time of RFC 3339, or a duration as `90s` or `4h`, that may be missing; PostgreSQL reads `tomorrow`, which nobody should send.
+    /// Returns an RFC 3339 time or a duration such as `90s` or `4h`, or nil if it is missing or null.
     ///
-    /// Whether there is such a day is for the database to say.
+    /// PostgreSQL would also accept words such as `tomorrow`, which are refused here. The database checks whether the
+    /// day exists.
     mutating func time(orNil key: String) throws -> String? {
         guard let text = try text(orNil: key) else { return nil }
         let isTime = text.wholeMatch(of: /\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)/) != nil
@@ -107,12 +108,12 @@ struct Fields {
         return text
     }
 
-    /// A time or a duration; see ``time(orNil:)``.
+    /// Returns a time or a duration; see ``time(orNil:)``.
     mutating func time(_ key: String) throws -> String {
         try required(key, time(orNil: key))
     }
 
-    /// Refuses members that were not read.
+    /// Throws if a member was not read.
     func end() throws {
         guard let key = rest.keys.min() else { return }
         throw Self.refusal("unknown property", at: place(key))
@@ -136,7 +137,7 @@ struct Fields {
         "\(pointer)/\(key.replacing("~", with: "~0").replacing("/", with: "~1"))"
     }
 
-    /// Says what is wrong at a place of the body.
+    /// Describes what is wrong at a place of the body.
     static func refusal(_ reason: String, at pointer: String, hint: String = "") -> Problem {
         var problem = Problem(.refused, pointer.isEmpty ? "the body \(reason)" : "\(pointer): \(reason)", hint: hint)
         problem.pointer = pointer

@@ -10,17 +10,17 @@ internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
 
-/// Takes every request: finds its route, reads the body within its limit, and tells what went wrong.
+/// Responds to every request: finds its route, checks the token, reads the body up to the limit, and reports errors.
 struct FrontDoor: HTTPResponder {
     typealias Context = ConnectionContext
 
-    /// What a body may have.
+    /// The largest body, in bytes.
     static let bodyLimit = 1 << 20
 
     let context: APIContext
     let routes: RouteTable
 
-    /// Puts it together.
+    /// Creates a responder for the routes.
     init(_ context: APIContext, routes: RouteTable) {
         (self.context, self.routes) = (context, routes)
     }
@@ -42,7 +42,7 @@ struct FrontDoor: HTTPResponder {
 
     private func answer(to request: Request, _ channel: any Channel, _ requestID: String) async throws -> Answer {
         try checkHost(request)
-        // Of what needs no token, such as health, the head alone can be asked for, as monitors do.
+        // Monitors send HEAD to paths without a token, such as health.
         let isHead = request.method == .head
         switch routes.match(isHead ? .get : request.method, path(of: request)) {
         case .unknown:
@@ -59,7 +59,8 @@ struct FrontDoor: HTTPResponder {
         case .otherMethods(let methods): throw Self.otherMethods(methods)
         case .found(let route, _) where isHead && route.scope != nil: throw Self.otherMethods([route.method])
         case .found(let route, let names):
-            // Whose it is comes before what it says: nobody unknown has his body read.
+            // The token is checked before the body is read, so that unauthenticated clients cannot make the server read
+            // one.
             let asker = try await asker(for: route, names, request)
             if asker != nil { context.connections.trust(channel) }
             var call = call(to: request, (asker, route.scope), channel, names, requestID)
@@ -69,14 +70,14 @@ struct FrontDoor: HTTPResponder {
         }
     }
 
-    /// The path behind the base path, which a proxy leaves on or takes off.
+    /// Returns the path without the base path, which some proxies forward and others strip.
     private func path(of request: Request) -> String {
         let (path, base) = (request.uri.path, context.basePath)
         guard !base.isEmpty, path == base || path.hasPrefix(base + "/") else { return path }
         return path == base ? "/" : String(path.dropFirst(base.count))
     }
 
-    /// A request with who makes it.
+    /// Combines a request with its token.
     private func call(
         to request: Request,
         _ asker: (Asker?, scope: TokenScope?)?,
@@ -108,7 +109,8 @@ struct FrontDoor: HTTPResponder {
         return problem
     }
 
-    /// A page whose name was made to lead to loopback (DNS rebinding) still says its own name.
+    /// Refuses other host names on loopback, since a page whose name resolves to loopback (DNS rebinding) sends its own
+    /// name.
     private func checkHost(_ request: Request) throws {
         guard context.isLoopback, let authority = request.head.authority else { return }
         let hasPort = authority.contains(":") && !authority.hasSuffix("]")
@@ -136,10 +138,10 @@ struct FrontDoor: HTTPResponder {
         }
     }
 
-    /// Reads what a query or a form says.
+    /// Decodes a query or a form.
     ///
     /// - Parameter text: `application/x-www-form-urlencoded`.
-    /// - Returns: by name; of one that comes twice the last counts.
+    /// - Returns: the values by name; the last value of a repeated name counts.
     static func fields(in text: String) -> [String: String] {
         var query: [String: String] = [:]
         for pair in text.split(separator: "&") {
@@ -150,9 +152,9 @@ struct FrontDoor: HTTPResponder {
         return query
     }
 
-    /// Reads the body of a request that the route allows.
+    /// Reads the body of a request up to the route's limit.
     ///
-    /// Of a form without a session it reads ``Route/strangersBody`` at most.
+    /// Without a session, at most ``Route/strangersBody`` bytes of a form are read.
     private func body(of request: Request, for route: Route, _ call: Call) async throws -> [UInt8] {
         var limit = Self.bodyLimit
         if route.scope == nil {
@@ -165,7 +167,7 @@ struct FrontDoor: HTTPResponder {
             "the body has more than \(limit) bytes",
             hint: "Split it into several requests."
         )
-        // Before any of it is read.
+        // Checked before any of the body is read.
         if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit { throw problem }
         call.channel?.triggerUserOutboundEvent(ConnectionWatch.BodyIsWanted(), promise: nil)
         do {
@@ -175,7 +177,7 @@ struct FrontDoor: HTTPResponder {
         } catch is CancellationError {
             throw Problem.away("the daemon is shutting down")
         } catch {
-            // The client broke it off, or its chunks are none.
+            // The client disconnected, or its chunked encoding is invalid.
             throw Problem(.malformed, "the body is incomplete", hint: "Send it again.")
         }
     }
@@ -190,7 +192,7 @@ struct FrontDoor: HTTPResponder {
         )
     }
 
-    /// Not a secret, and not guessed by accident.
+    /// Returns an id that is not secret, but too long to be guessed by accident.
     private static func newRequestID() -> String {
         let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
@@ -198,7 +200,7 @@ struct FrontDoor: HTTPResponder {
 }
 
 extension HTTPField.Name {
-    /// By which a request is found in the log.
+    /// The header with the id that the log has for a request.
     static var requestID: Self { xRequestID }
 
     private static let xRequestID = HTTPField.Name("x-request-id") ?? .server

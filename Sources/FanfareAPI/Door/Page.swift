@@ -1,10 +1,10 @@
 internal import FanfareCore
 
-/// Which part of a list is asked for: `limit` and `after`.
+/// The requested part of a list: `limit` and `after`.
 struct Page: Sendable {
-    /// How many at most.
+    /// The largest number of rows.
     let limit: Int64
-    /// Behind which place; nil for the beginning.
+    /// The position to continue after; nil for the beginning.
     let after: [Int64]?
     private let list: String
     private let cursors: CursorKey
@@ -12,10 +12,10 @@ struct Page: Sendable {
     /// Reads the query.
     ///
     /// - Parameters:
-    ///   - call: the request; its path and its other filters say which list it is.
-    ///   - numbers: how many say where the list goes on.
-    ///   - filters: the names of the filters there are.
-    /// - Throws: a ``Problem``.
+    ///   - call: the request; its path and its other filters identify the list.
+    ///   - numbers: how many numbers a position has.
+    ///   - filters: the names of the list's filters.
+    /// - Throws: a ``Problem`` for an unknown filter, an invalid limit or an invalid position.
     init(_ call: Call, numbers: Int, filters: [String] = []) async throws {
         let unknown = call.query.keys.filter { !(filters + ["limit", "after"]).contains($0) }.min()
         if let unknown {
@@ -38,14 +38,14 @@ struct Page: Sendable {
             }
     }
 
-    /// Answers with a part of the list.
+    /// Answers with one page of the list.
     ///
     /// - Parameters:
-    ///   - rows: one more than ``limit`` where there are further ones.
-    ///   - place: by which numbers the list goes on behind a row.
-    ///   - json: a row as JSON.
-    /// - Returns: `data` and `next`; no total, which nobody could count.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    ///   - rows: one more than ``limit`` if the list goes on.
+    ///   - place: returns the position of a row.
+    ///   - json: returns a row as JSON.
+    /// - Returns: `data` and `next`; there is no total, which would need a full count.
+    /// - Throws: ``ToolError`` if the database cannot be queried.
     func answer<Row>(
         _ rows: [Row],
         place: (Row) -> [Int64],
@@ -59,13 +59,13 @@ struct Page: Sendable {
         return Answer(["data": .array(shown.map(json)), "next": next])
     }
 
-    /// Answers with a part of a list that is looked for so much at a time.
+    /// Answers with one page of a list that is searched in bounded steps.
     ///
     /// - Parameters:
-    ///   - rows: what was found; nothing, where the search ended before it found something.
-    ///   - place: by which numbers the list goes on; nil where it does not.
+    ///   - rows: the rows found; possibly none, if the step ended before the first match.
+    ///   - place: the position to continue from; nil at the end.
     /// - Returns: `data` and `next`.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    /// - Throws: ``ToolError`` if the database cannot be queried.
     func answer(_ rows: [JSONValue], next place: [Int64]?) async throws -> Answer {
         var next = JSONValue.null
         if let place { next = .string(try await cursors.seal(place, of: list)) }

@@ -1,29 +1,29 @@
 internal import FanfareCore
 internal import HTTPTypes
 
-/// One thing that can be asked.
+/// One method of one path.
 struct Route: Sendable {
     let method: HTTPRequest.Method
-    /// As in the OpenAPI document: `/v1/events/{id}`.
+    /// The path as in the OpenAPI document: `/v1/events/{id}`.
     let path: String
-    /// What a token must allow; nil where anybody may ask.
+    /// The scope that a token needs; nil if no token is needed.
     let scope: TokenScope?
-    /// Whether a phone may ask with a token of its app's backend, about its own user: what ``handle`` then sees to.
+    /// Whether phone tokens of an app's backend are accepted; ``handle`` then limits the request to the token's user.
     let isForPhones: Bool
-    /// How many bytes of a form are read when the request has no session.
+    /// How many bytes of a form are read if the request has no session.
     let strangersBody: Int
-    /// Does it.
+    /// Handles a request.
     let handle: @Sendable (Call) async throws -> Answer
 
-    /// Describes a route.
+    /// Creates a route.
     ///
     /// - Parameters:
     ///   - method: its method.
-    ///   - path: with names in braces for what differs.
-    ///   - scope: what a token must allow; nil for nothing.
-    ///   - isForPhones: whether a phone may ask, about its own user.
-    ///   - strangersBody: how many bytes of a form are read without a session.
-    ///   - handle: does it.
+    ///   - path: the path, with names in braces for its variable segments.
+    ///   - scope: the scope that a token needs; nil if no token is needed.
+    ///   - isForPhones: whether phone tokens are accepted.
+    ///   - strangersBody: how many bytes of a form are read if the request has no session.
+    ///   - handle: handles a request.
     init(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -36,6 +36,6 @@ struct Route: Sendable {
         (self.isForPhones, self.strangersBody) = (isForPhones, strangersBody)
     }
 
-    /// Where clients' changes come with a body.
+    /// Whether requests of this method have a body.
     var takesBody: Bool { [.post, .put, .patch].contains(method) }
 }

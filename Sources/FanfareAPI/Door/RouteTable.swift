@@ -3,10 +3,10 @@ internal import HTTPTypes
 
 /// Finds the route of a request.
 struct RouteTable: Sendable {
-    /// What a request's target leads to.
+    /// The result of a search.
     enum Match: Sendable {
         case found(Route, names: [String: String])
-        /// The path is known, and these are its methods.
+        /// The path is known, but only for these methods.
         case otherMethods([HTTPRequest.Method])
         case unknown
     }
@@ -17,10 +17,10 @@ struct RouteTable: Sendable {
     }
 
     let routes: [Route]
-    /// By the number of segments.
+    /// The routes by their number of segments.
     private let entries: [Int: [Entry]]
 
-    /// Takes routes; of two that fit a path the one that names more of it counts.
+    /// Creates a table of routes; if two match a path, the one with fewer names in braces wins.
     init(_ routes: [Route]) {
         self.routes = routes
         let all = routes.map { Entry(route: $0, segments: Self.segments(of: $0.path)) }
@@ -28,18 +28,19 @@ struct RouteTable: Sendable {
             .mapValues { $0.sorted { (Self.openness($0), $0.route.path) < (Self.openness($1), $1.route.path) } }
     }
 
-    /// Finds a route.
+    /// Finds the route of a request.
     ///
     /// - Parameters:
-    ///   - method: the request's.
-    ///   - path: its target without the query, as it was sent; segments are decoded one by one, so that no `%2F` makes two of one.
-    /// - Returns: the route, and what stands in the place of its names.
+    ///   - method: the request's method.
+    ///   - path: the target as it was sent, without the query; segments are decoded one by one, so that `%2F` splits
+    ///     none.
+    /// - Returns: the route with the values of its names, or why there is none.
     func match(_ method: HTTPRequest.Method, _ path: String) -> Match {
         let segments = Self.segments(of: path)
         var others: [HTTPRequest.Method] = []
         var path: String?
         for entry in entries[segments.count] ?? [] {
-            // Of a path that is named in full, what else would fit is none of its methods.
+            // If a more specific path matched, the methods of less specific paths do not apply.
             guard path == nil || path == entry.route.path, let names = Self.names(entry.segments, segments)
             else { continue }
             if entry.route.method == method { return .found(entry.route, names: names) }

@@ -2,15 +2,16 @@ public import FanfareConfiguration
 public import FanfareTools
 public import ServiceLifecycle
 
-/// Answers by HTTP for a daemon.
+/// Opens the daemon's HTTP listeners.
 public struct APIListener: DaemonListener {
     private let onListening: @Sendable (ListenAddress) -> Void
     private let onHealthListening: @Sendable (ListenAddress) -> Void
     private let times: ListenerTimes
 
-    /// Makes one.
+    /// Creates a listener with the default timeouts.
     ///
-    /// - Parameter onListening: told where it listens once it does: at which port, where any was to be taken.
+    /// - Parameter onListening: called with the address once the listener is bound, including the port it got for port
+    ///   0.
     public init(onListening: @escaping @Sendable (ListenAddress) -> Void = { _ in }) {
         self.init(times: ListenerTimes(), onListening: onListening)
     }
@@ -23,15 +24,15 @@ public struct APIListener: DaemonListener {
         (self.times, self.onListening, self.onHealthListening) = (times, onListening, onHealthListening)
     }
 
-    /// Looks whether the address can be had, reads certificate and key, and puts together what will answer there.
+    /// Checks that the address can be bound, reads certificate and key, and builds the HTTP service for it.
     ///
     /// - Parameters:
-    ///   - address: where.
-    ///   - daemon: beside whom.
-    ///   - onlyHealth: whether only health and metrics are answered, without TLS, with sessions of its own.
-    /// - Returns: answers while it runs.
-    /// - Throws: ``ToolError``; of kind `unavailable` for an address that is taken, of kind `configuration` for one that cannot be
-    ///   used, and for a certificate, key or password file that cannot, nor the keys of phones' tokens.
+    ///   - address: the address to listen at.
+    ///   - daemon: the daemon that the API reports on.
+    ///   - onlyHealth: whether to serve only health and metrics, without TLS and on database sessions of their own.
+    /// - Returns: the service; it listens while it runs.
+    /// - Throws: ``ToolError``: of kind `unavailable` if the address is in use; of kind `configuration` if the address,
+    ///   a certificate, key or password file, or the keys of an app's phone tokens cannot be used.
     public func open(
         at address: ListenAddress,
         for daemon: ListenedDaemon,

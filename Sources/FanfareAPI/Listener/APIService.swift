@@ -13,12 +13,12 @@ internal import ServiceLifecycle
 /// The HTTP server as one of the daemon's services.
 struct APIService: Service, CustomStringConvertible {
     let address: ListenAddress
-    /// The setting that names it.
+    /// The setting that holds the address.
     let key: String
     let tls: TLSConfiguration?
     let times: ListenerTimes
     let door: FrontDoor
-    /// Told where it listens.
+    /// Called with the bound address.
     let onListening: @Sendable (ListenAddress) -> Void
 
     var description: String { key }
@@ -31,7 +31,7 @@ struct APIService: Service, CustomStringConvertible {
         do {
             let application = try application()
             outcome = .success(
-                // A stream never ends by itself, and the server waits for what was begun.
+                // Shutdown waits for responses in progress, and a stream never ends by itself.
                 try await withGracefulShutdownHandler {
                     try await application.run()
                 } onGracefulShutdown: {
@@ -51,7 +51,7 @@ struct APIService: Service, CustomStringConvertible {
 
     private func application() throws -> some ApplicationProtocol {
         var quiet = door.context.daemon.logger
-        // It writes what clients do wrong, and lines that belong to no contract.
+        // The server logs client errors, and its lines are not part of the log contract.
         quiet.logLevel = .critical
         let http = HTTPServerBuilder.http1(
             configuration: .init(
@@ -90,7 +90,7 @@ struct APIService: Service, CustomStringConvertible {
 
     private func announce(_ channel: any Channel) {
         if case .unix(let path) = address {
-            // Whoever is in the daemon's group; a token is needed all the same.
+            // Members of the daemon's group may connect; requests still need a token.
             try? FileManager.default.setAttributes([.posixPermissions: 0o660], ofItemAtPath: path)
         }
         var place = address

@@ -4,17 +4,17 @@ internal import Foundation
 internal import NIOCore
 internal import NIOPosix
 
-/// Looks whether an address can be listened at, before a daemon begins anything.
+/// Checks that an address can be bound before the daemon starts its stages.
 ///
-/// The server itself binds only when the services run; stages that had begun by then would be cut off by its failure. What somebody else
-/// takes in between still ends the daemon, later.
+/// The server binds only when the services run, and a failure then would cancel stages that have already started. If
+/// another program takes the address between the check and the bind, the daemon still ends.
 enum AddressProbe {
-    /// Binds an address, and lets it go again.
+    /// Binds an address and releases it.
     ///
     /// - Parameters:
-    ///   - address: where.
-    ///   - key: the setting that names it.
-    /// - Throws: ``ToolError``, by whose fault it is.
+    ///   - address: the address to bind.
+    ///   - key: the setting that holds the address.
+    /// - Throws: ``ToolError``, whose kind tells a busy address from one that cannot be used.
     static func check(_ address: ListenAddress, _ key: String = "api.listen") throws(ToolError) {
         do {
             let server = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -31,13 +31,13 @@ enum AddressProbe {
         }
     }
 
-    /// Says what it means that nobody can listen there.
+    /// Converts an error from binding.
     ///
     /// - Parameters:
-    ///   - error: from binding.
-    ///   - address: where.
-    ///   - key: the setting that names it.
-    /// - Returns: what, and how to fix it.
+    ///   - error: the error from binding.
+    ///   - address: the address.
+    ///   - key: the setting that holds the address.
+    /// - Returns: the cause and how to fix it.
     static func error(_ error: any Error, at address: ListenAddress, _ key: String) -> ToolError {
         if let error = error as? ToolError { return error }
         guard let error = error as? IOError else { return refused(address, key, "\(error)") }
@@ -50,7 +50,7 @@ enum AddressProbe {
         }
     }
 
-    /// Whether somebody listens at a socket; one that was left behind is nobody's.
+    /// Whether a process accepts connections at a socket file; a stale file refuses them.
     private static func isAnswered(_ path: String) -> Bool {
         let client = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         guard let channel = try? client.connect(unixDomainSocketPath: path).wait() else { return false }

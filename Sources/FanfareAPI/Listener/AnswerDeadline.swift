@@ -1,17 +1,18 @@
 internal import NIOCore
 
-/// Closes connections whose peer does not read what it is answered, and what a server that drains cannot wait for.
+/// Closes connections whose client stops reading its response, and connections that outlast a shutdown.
 ///
-/// However little it takes now and then: what counts is that what waits becomes less than the socket's limit in time. Until then
-/// nobody writes more. In front of all other handlers, since the farewell of TLS would wait for that peer again.
+/// The pending bytes must fall below the socket's write limit within the timeout; slow partial reads do not extend it.
+/// No response writes more until then. The handler stands first in the pipeline, so that closing skips TLS's
+/// close_notify, which would wait for the same client.
 final class AnswerDeadline: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
-    /// How long what waits to be read may be more than is kept for a connection.
+    /// How long the pending bytes of a connection may exceed its write limit.
     static let answer = TimeAmount.seconds(30)
-    /// The same for a server that drains.
+    /// The same limit while the server shuts down.
     static let farewell = TimeAmount.seconds(2)
-    /// How long a server that drains waits for what was begun; longer than a statement may take.
+    /// How long a shutdown waits for requests in progress; longer than the statement timeout.
     static let drain = TimeAmount.seconds(7)
 
     private let times: ListenerTimes
@@ -19,9 +20,9 @@ final class AnswerDeadline: ChannelInboundHandler {
     private var alarm: Scheduled<Void>?
     private var end: Scheduled<Void>?
 
-    /// Makes one for a connection.
+    /// Creates the handler of one connection.
     ///
-    /// - Parameter times: how long things may take.
+    /// - Parameter times: the timeouts.
     init(_ times: ListenerTimes) {
         self.times = times
     }
@@ -41,7 +42,7 @@ final class AnswerDeadline: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ChannelShouldQuiesceEvent {
             isDraining = true
-            // Who asks on and on is never done.
+            // A client that keeps sending requests would never finish.
             end = close(in: times.drain, context)
             watch(context)
         }
@@ -64,15 +65,15 @@ final class AnswerDeadline: ChannelInboundHandler {
 }
 
 extension AnswerDeadline {
-    /// Puts one in front of what a connection has by then.
+    /// Adds an ``AnswerDeadline`` in front of the handlers that the connection has so far.
     final class Placing: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = NIOAny
 
         private let times: ListenerTimes
 
-        /// Makes one for a connection.
+        /// Creates the handler of one connection.
         ///
-        /// - Parameter times: how long things may take.
+        /// - Parameter times: the timeouts.
         init(_ times: ListenerTimes) {
             self.times = times
         }

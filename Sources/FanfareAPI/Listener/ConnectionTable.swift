@@ -1,14 +1,14 @@
 internal import NIOCore
 internal import Threading
 
-/// The connections that are open.
+/// The open connections.
 ///
-/// One too many ends the one without a token that has asked nothing for longest, so that strangers
-/// cannot keep others out.
+/// When a connection exceeds the limit, the table closes the connection without a token that has been idle longest, so
+/// that unauthenticated clients cannot lock others out.
 final class ConnectionTable: Sendable {
     private struct Entry {
         let channel: any Channel
-        /// The larger, the later it asked last, or was opened.
+        /// Grows with every request and every new connection; the smallest turn has been idle longest.
         var turn: Int
         var hasToken = false
     }
@@ -18,13 +18,13 @@ final class ConnectionTable: Sendable {
         var turn = 0
     }
 
-    /// How many there may be; one more is taken for as long as it takes to end another.
+    /// The connection limit; one more is accepted for as long as it takes to close another.
     let limit: Int
     private let state = Locked(State())
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes a connection up.
+    /// Adds a connection, and closes an idle one if the table is full.
     func open(_ channel: any Channel) {
         let id = ObjectIdentifier(channel)
         let victim = state.withLock { state -> (any Channel)? in
@@ -38,13 +38,13 @@ final class ConnectionTable: Sendable {
         }
         guard let victim else { return }
         victim.eventLoop.execute {
-            // Behind TLS, whose farewell would wait for the peer.
+            // Closing below TLS skips close_notify, which would wait for the peer.
             let context = try? victim.pipeline.syncOperations.context(handlerType: AnswerDeadline.self)
             if let context { context.close(promise: nil) } else { victim.close(promise: nil) }
         }
     }
 
-    /// Notes that a connection asks.
+    /// Records that a request arrived on a connection.
     func use(_ channel: any Channel) {
         state.withLock { state in
             state.turn += 1
@@ -52,12 +52,12 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// Notes that who asks has a token that is known.
+    /// Records that a request on a connection had a valid token.
     func trust(_ channel: any Channel) {
         state.withLock { $0.entries[ObjectIdentifier(channel)]?.hasToken = true }
     }
 
-    /// Forgets a connection that is closed.
+    /// Removes a closed connection.
     func close(_ channel: any Channel) {
         state.withLock { _ = $0.entries.removeValue(forKey: ObjectIdentifier(channel)) }
     }

@@ -2,14 +2,14 @@ internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// Tells the table of a connection what happens on it, and a client that waits for it that its body is wanted.
+/// Reports a connection's activity to the connection table, and answers `Expect: 100-continue` when a body is read.
 final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// The body of the request that is being answered is read now.
+    /// Signals that the route now reads the body of the current request.
     struct BodyIsWanted: Sendable {}
 
     private let table: ConnectionTable
@@ -29,7 +29,7 @@ final class ConnectionWatch: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(let head):
             table.use(context.channel)
             expectsContinue = head.headerFields[.expect]?.lowercased() == "100-continue"
-        // Who has begun to send does not wait.
+        // A client that has started to send the body no longer waits for 100 Continue.
         case .body, .end: expectsContinue = false
         }
         context.fireChannelRead(data)

@@ -1,10 +1,9 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// Refuses HTTP/1.1 requests without a `Host`, or with several (RFC 9112 section 3.2).
+/// Refuses HTTP/1.1 requests without a `Host` or with several (RFC 9112 section 3.2).
 ///
-/// In a target that names a host, as clients send it to
-/// proxies, that host counts.
+/// If the request target is an absolute URI, as clients send it to proxies, its host replaces the `Host` field.
 final class HostRule: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -15,7 +14,7 @@ final class HostRule: ChannelInboundHandler {
         guard !isRefused else { return }
         guard case .head(let head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
         guard let checked = Self.checked(head) else {
-            // As the parser refuses: answered 400 behind what was asked before, and nothing more is read.
+            // Like a parser error: 400 follows the answers to earlier requests, and nothing more is read.
             isRefused = true
             context.fireErrorCaught(HTTPParserError.unknown)
             return
@@ -23,7 +22,7 @@ final class HostRule: ChannelInboundHandler {
         context.fireChannelRead(wrapInboundOut(.head(checked)))
     }
 
-    /// The head as what comes behind reads it; nil for one that is refused.
+    /// Returns the head as later handlers read it, or nil for a request to refuse.
     static func checked(_ head: HTTPRequestHead) -> HTTPRequestHead? {
         let hosts = head.headers["host"]
         let isOld = head.version.major < 1 || head.version == .http1_0
@@ -42,7 +41,7 @@ final class HostRule: ChannelInboundHandler {
 }
 
 extension HostRule {
-    /// Puts one between the parser and what comes behind.
+    /// Adds a ``HostRule`` directly behind the HTTP parser.
     final class Placing: ChannelInboundHandler, RemovableChannelHandler {
         typealias InboundIn = NIOAny
 

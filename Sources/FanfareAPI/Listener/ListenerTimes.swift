@@ -1,19 +1,19 @@
 internal import NIOCore
 internal import Threading
 
-/// How long things may take, and what time it is; tests have it otherwise.
+/// The listener's timeouts, its file check interval and its clock; tests replace them.
 struct ListenerTimes: Sendable {
-    /// How long the head of a request may take, TLS and idling included.
+    /// How long the head of a request may take, including the TLS handshake and idle time.
     var head = RequestDeadline.head
     /// How long a body may take after its head.
     var body = RequestDeadline.body
-    /// How long what waits to be read may be more than is kept for a connection.
+    /// How long the pending bytes of a connection may exceed its write limit.
     var answer = AnswerDeadline.answer
-    /// The same for a server that drains.
+    /// The same limit while the server shuts down.
     var farewell = AnswerDeadline.farewell
-    /// How long a server that drains waits for what was begun.
+    /// How long a shutdown waits for requests in progress.
     var drain = AnswerDeadline.drain
-    /// How often files are looked at that may have changed.
+    /// How often files are checked for changes.
     var reread = Duration.seconds(1)
     /// Seconds since 1970.
     var now: @Sendable () -> Int64 = { Clocks.wallSeconds }

@@ -3,15 +3,15 @@ internal import NIOHTTPTypes
 
 /// Closes connections on which a request does not arrive in time.
 ///
-/// However slowly bytes come: what counts is the whole request, not the next byte. Between requests a connection may idle as long as
-/// a first request may take to begin.
+/// The timeout covers the whole request, so a client that sends slowly gains nothing. Between requests a connection may
+/// idle as long as the head of a request may take.
 final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// How long the head of a request may take, TLS and idling included.
+    /// How long the head of a request may take, including the TLS handshake and idle time.
     static let head = TimeAmount.seconds(30)
     /// How long a body may take after its head.
     static let body = TimeAmount.seconds(10)
@@ -19,12 +19,12 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private let head: TimeAmount
     private let body: TimeAmount
     private var alarm: Scheduled<Void>?
-    /// Whether a request has begun to come and has not ended.
+    /// Whether a request has begun to arrive and has not ended.
     private var isReceiving = false
-    /// How many requests wait for the end of their answer.
+    /// The number of requests whose response has not ended.
     private var unanswered = 0
 
-    /// Makes one for a connection.
+    /// Creates the handler of one connection.
     ///
     /// - Parameters:
     ///   - head: how long the head of a request may take.
@@ -50,7 +50,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: break
         case .end:
             isReceiving = false
-            // One that was refused before it had come is over only now.
+            // A request that was refused before its body arrived ends only here.
             if unanswered == 0 { expect(within: head, context) } else { alarm?.cancel() }
         }
         context.fireChannelRead(data)
@@ -59,7 +59,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) {
             unanswered = max(unanswered - 1, 0)
-            // The rest of what was refused has no more time than if it were read.
+            // The unread rest of a refused request keeps the deadline of its body.
             if !isReceiving, unanswered == 0 { expect(within: head, context) }
         }
         context.write(data, promise: promise)

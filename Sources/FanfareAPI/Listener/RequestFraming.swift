@@ -3,9 +3,9 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
 
-/// Refuses requests of which a proxy in front may hold another part for the body than this server does.
+/// Refuses requests whose body length a proxy in front may read differently from this server.
 ///
-/// What the parser does not know as an encoding it takes for no body, and what follows for the next request (smuggling).
+/// The parser takes an unknown transfer encoding for no body, and the body for the next request (request smuggling).
 final class RequestFraming: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -17,7 +17,7 @@ final class RequestFraming: ChannelInboundHandler, RemovableChannelHandler {
         if case .head(let head) = unwrapInboundIn(data), let encoding = head.headerFields[.transferEncoding],
             encoding.lowercased() != "chunked"
         {
-            // As the parser refuses: answered 400 behind what was asked before, and nothing more is read.
+            // Like a parser error: 400 follows the answers to earlier requests, and nothing more is read.
             isRefused = true
             context.fireErrorCaught(HTTPParserError.unknown)
             return

@@ -2,13 +2,14 @@ internal import FanfareTools
 internal import Foundation
 internal import Threading
 
-/// What is read from files, and read again when one of them is another; what cannot be used changes nothing.
+/// A value read from files and read again after one of them changes; unusable files leave the value as it was.
 ///
-/// Nobody watches: who asks looks, but not more often than every so often. Reading is under a lock: the files are small.
+/// There is no file watcher: reading ``value`` checks the files, at most once per interval. The files are read under
+/// the lock, because they are small.
 final class Reread<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
-        /// Of the files that ``value`` is from, or that could not be used.
+        /// The stamps of the files that ``value`` was read from, or of the last files that could not be used.
         var stamps: [FileStamp]?
         var checkedAt: ContinuousClock.Instant?
     }
@@ -19,14 +20,14 @@ final class Reread<Value: Sendable>: Sendable {
     private let told: @Sendable (ToolError?) -> Void
     private let state: Locked<State>
 
-    /// Reads nothing yet.
+    /// Creates the value without reading the files.
     ///
     /// - Parameters:
     ///   - files: absolute paths.
-    ///   - interval: how often they are looked at.
-    ///   - before: what counts until they could be read.
-    ///   - read: reads them.
-    ///   - told: what came of it, each time they were read: nil where all is well.
+    ///   - interval: the shortest time between two checks of the files.
+    ///   - before: the value until the files could be read.
+    ///   - read: reads the files.
+    ///   - told: called after each read with its error, or nil if it succeeded.
     init(
         _ files: [String],
         every interval: Duration,
@@ -38,7 +39,7 @@ final class Reread<Value: Sendable>: Sendable {
         state = Locked(State(value: before))
     }
 
-    /// What the files say, or said when they last could be used; nil if they never could.
+    /// The value of the last read that succeeded, after checking the files; nil if none did.
     var value: Value? {
         state.withLock { state in
             let now = ContinuousClock.now
@@ -57,12 +58,12 @@ final class Reread<Value: Sendable>: Sendable {
         }
     }
 
-    /// What counts now, whatever the files say.
+    /// The current value, without checking the files.
     var kept: Value? { state.withLock { $0.value } }
 
-    /// Reads at once.
+    /// Reads the files now.
     ///
-    /// - Throws: what is wrong with the files.
+    /// - Throws: the reason why the files cannot be used; the value then stays as it was.
     func readNow() throws(ToolError) {
         let stamps = files.map(FileStamp.init)
         let value = try read()
@@ -70,9 +71,9 @@ final class Reread<Value: Sendable>: Sendable {
     }
 }
 
-/// By which a file is told from what was there before.
+/// The attributes by which a changed file is recognized.
 private struct FileStamp: Equatable, Sendable {
-    /// Behind symbolic links, which container platforms turn to another folder.
+    /// The path with symbolic links resolved; container runtimes replace files by moving a link to another folder.
     let path: String
     let number: Int?
     let size: Int?

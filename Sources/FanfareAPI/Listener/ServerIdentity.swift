@@ -5,19 +5,20 @@ internal import Logging
 internal import NIOCore
 internal import NIOSSL
 
-/// Who the server is by TLS: its certificates, and the private key of the first.
+/// The server's TLS identity: its certificate chain and the private key of the first certificate.
 struct ServerIdentity: Sendable {
     private let chain: [NIOSSLCertificate]
     private let key: NIOSSLPrivateKey
 
-    /// Reads certificate and key, for connections that have those which are in the files when they begin.
+    /// Reads certificate and key, and reloads them for new connections after the files change.
     ///
     /// - Parameters:
-    ///   - settings: name the files.
-    ///   - daemon: has the environment, for `CREDENTIALS_DIRECTORY`, and the log.
-    ///   - interval: how often the files are looked at.
-    /// - Returns: TLS 1.2 or newer; nil where none is configured.
-    /// - Throws: ``ToolError`` of kind `configuration`. Later, what cannot be used is logged, and what was before stays.
+    ///   - settings: the names of the files.
+    ///   - daemon: provides the environment, for `CREDENTIALS_DIRECTORY`, and the log.
+    ///   - interval: how often the files are checked.
+    /// - Returns: a configuration for TLS 1.2 or newer; nil if none is configured.
+    /// - Throws: ``ToolError`` of kind `configuration`. A later reload that fails is logged, and the previous identity
+    ///   stays.
     static func open(
         _ settings: Configuration.API,
         _ daemon: ListenedDaemon,
@@ -37,7 +38,7 @@ struct ServerIdentity: Sendable {
         guard let first = identity.kept else { return nil }
         var tls = first.configuration
         tls.sslContextCallback = { _, promise in
-            // On another thread than the handshake's, which would take errors of reading for its own.
+            // On another thread than the handshake's, because the handshake would take errors of reading for its own.
             promise.completeWithTask {
                 var fresh = NIOSSLContextConfigurationOverride.noChanges
                 if let identity = identity.value {
@@ -65,7 +66,7 @@ struct ServerIdentity: Sendable {
             let chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
             guard !chain.isEmpty else { throw unusable("api.certificate_file", certificateFile) }
             let identity = ServerIdentity(chain: chain, key: try NIOSSLPrivateKey(bytes: keyBytes, format: .pem))
-            // Whether the two belong together is only looked at here.
+            // Only creating a context checks that certificate and key belong together.
             _ = try NIOSSLContext(configuration: identity.configuration)
             return identity
         } catch let error as ToolError {
@@ -85,7 +86,7 @@ struct ServerIdentity: Sendable {
         return tls
     }
 
-    /// Of TLS 1.2, without CBC; those of TLS 1.3 are all there.
+    /// The cipher suites of TLS 1.2, without CBC; TLS 1.3 keeps all of its own.
     private static let ciphers: [NIOTLSCipher] = [
         .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,

@@ -5,24 +5,24 @@ internal import HTTPTypes
 internal import Logging
 internal import Threading
 
-/// The apps whose phones come with tokens of their own, by the configuration in force.
+/// The apps that accept phone tokens, by the current configuration.
 final class PhoneApps: Sendable {
     private let daemon: ListenedDaemon
     private let times: ListenerTimes
     private let apps = Locked<[String: AppPhones]>([:])
 
-    /// Nothing is known yet.
+    /// Creates the table without reading any keys.
     ///
     /// - Parameters:
-    ///   - daemon: has the configuration.
-    ///   - times: when files are looked at again, and what time it is.
+    ///   - daemon: provides the configuration.
+    ///   - times: the file check interval and the clock.
     init(_ daemon: ListenedDaemon, times: ListenerTimes) {
         (self.daemon, self.times) = (daemon, times)
     }
 
-    /// Reads all apps' keys.
+    /// Reads the keys of all apps.
     ///
-    /// - Throws: ``ToolError`` of kind `configuration` for the first that cannot be used.
+    /// - Throws: ``ToolError`` of kind `configuration` for the first file that cannot be used.
     func read() throws(ToolError) {
         for (name, app) in daemon.configuration().apps.sorted(by: { $0.key < $1.key }) {
             guard app.phones.keysFile != nil else { continue }
@@ -30,13 +30,13 @@ final class PhoneApps: Sendable {
         }
     }
 
-    /// Looks whose phone asks, and whether he may ask again already.
+    /// Checks a phone token and the rate limits.
     ///
     /// - Parameters:
-    ///   - text: the bearer's token.
-    ///   - app: which app's it must be.
+    ///   - text: the bearer token.
+    ///   - app: the app that the token must be for.
     /// - Returns: the user.
-    /// - Throws: a ``Problem``.
+    /// - Throws: a ``Problem`` if the token is not accepted or a rate limit is exceeded.
     func user(_ text: String, of app: String) throws -> PhoneUser {
         let configuration = daemon.configuration()
         guard let settings = configuration.apps[app]?.phones, settings.keysFile != nil else {
@@ -53,7 +53,7 @@ final class PhoneApps: Sendable {
         } catch {
             throw Self.refusal("the token \(error.reason)", hint: "Have the app's backend sign another.")
         }
-        // The user's first: one alone must not use up what all have.
+        // The user's limit comes first, so that one user alone cannot use up the app's.
         guard phones.users.take(subject), phones.all.take() else {
             var problem = Problem(.tooMany, "rate limit exceeded", hint: "Wait as Retry-After says.")
             problem.retryAfter = 1
@@ -65,7 +65,7 @@ final class PhoneApps: Sendable {
     private func phones(_ app: String, _ settings: Configuration.Phones) -> AppPhones {
         apps.withLock { apps in
             if let phones = apps[app], phones.settings == settings { return phones }
-            // Where a reload names a file that cannot be read, the keys of before stay in force.
+            // If a reload names a file that cannot be read, the previous keys stay in force.
             let phones = AppPhones(
                 app,
                 settings,
@@ -102,7 +102,7 @@ final class PhoneApps: Sendable {
     }
 }
 
-/// One app's keys and budgets, while its settings are as they are.
+/// The keys and budgets of one app under one version of its settings.
 private final class AppPhones: Sendable {
     let settings: Configuration.Phones
     let keys: Reread<PhoneKeySet>

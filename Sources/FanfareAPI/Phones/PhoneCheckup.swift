@@ -2,14 +2,14 @@ public import FanfareConfiguration
 public import FanfareProviders
 internal import FanfareTools
 
-/// Looks over the keys that phones' tokens are signed with, for `fanfare check`.
+/// Checks the keys that phone tokens are signed with, for `fanfare check`.
 public enum PhoneCheckup {
-    /// Looks.
+    /// Checks the keys of all apps.
     ///
     /// - Parameters:
-    ///   - configuration: checked values.
+    ///   - configuration: validated values.
     ///   - environment: variables of the process.
-    /// - Returns: an item for each app with `jwt`, and for each two that take the same token.
+    /// - Returns: an item for each app with `jwt`, and a warning if there is one but no listener.
     public static func items(_ configuration: Configuration, environment: [String: String]) -> [CheckItem] {
         var items: [CheckItem] = []
         for (app, settings) in configuration.apps.sorted(by: { $0.key < $1.key }).map({ ($0.key, $0.value.phones) }) {

@@ -1,11 +1,11 @@
 internal import Crypto
 
-/// A key that an app's backend signs phones' tokens with.
+/// A key that an app's backend signs phone tokens with.
 ///
-/// The key says by which algorithm it is used, and a token's header only repeats it: whoever makes a token has no say in how it is looked
-/// at.
+/// The key determines the algorithm, and the token's header must name the same one, so that a token cannot choose how
+/// it is verified.
 struct PhoneKey: Sendable {
-    /// How a token is signed; the names of RFC 7518 and 8037.
+    /// The signature algorithms, by their names in RFC 7518 and 8037.
     enum Algorithm: String, Sendable {
         case hs256 = "HS256"
         case es256 = "ES256"
@@ -18,25 +18,25 @@ struct PhoneKey: Sendable {
         case ed25519(Curve25519.Signing.PublicKey)
     }
 
-    /// By which tokens name it; nil for one that is alone.
+    /// The id by which tokens name the key; nil for the only key of a set.
     let id: String?
     let algorithm: Algorithm
     private let material: Material
 
-    /// A secret that both sides have.
+    /// Creates a shared secret.
     ///
     /// - Parameters:
-    ///   - id: by which tokens name it.
+    ///   - id: the id by which tokens name it.
     ///   - secret: 32 bytes or more.
     init(id: String?, secret: [UInt8]) {
         (self.id, algorithm) = (id, .hs256)
         material = .secret(SymmetricKey(data: secret))
     }
 
-    /// A point on P-256; nil if there is no such point.
+    /// Creates a public key on P-256; nil if the coordinates are not on the curve.
     ///
     /// - Parameters:
-    ///   - id: by which tokens name it.
+    ///   - id: the id by which tokens name it.
     ///   - x: 32 bytes.
     ///   - y: 32 bytes.
     init?(id: String?, x: [UInt8], y: [UInt8]) {
@@ -45,10 +45,10 @@ struct PhoneKey: Sendable {
         material = .p256(key)
     }
 
-    /// A point on Ed25519; nil for one that would take signatures which nobody made.
+    /// Creates a public key on Ed25519; nil for a point of small order, which accepts forged signatures.
     ///
     /// - Parameters:
-    ///   - id: by which tokens name it.
+    ///   - id: the id by which tokens name it.
     ///   - bytes: 32 bytes.
     init?(id: String?, ed25519 bytes: [UInt8]) {
         guard !Self.isOfSmallOrder(bytes), let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
@@ -57,12 +57,12 @@ struct PhoneKey: Sendable {
         material = .ed25519(key)
     }
 
-    /// Whether it has signed something.
+    /// Verifies a signature.
     ///
     /// - Parameters:
-    ///   - bytes: what it is said to have signed.
-    ///   - signature: as it came.
-    /// - Returns: whether it has; takes the same time whatever differs.
+    ///   - bytes: the signed bytes.
+    ///   - signature: the signature as received.
+    /// - Returns: whether the signature is this key's; a secret is compared in constant time.
     func hasSigned(_ bytes: [UInt8], _ signature: [UInt8]) -> Bool {
         switch material {
         case .secret(let key):
@@ -75,7 +75,8 @@ struct PhoneKey: Sendable {
         }
     }
 
-    /// The y of every point whose order divides 8, in each way to write it: with one of them as key anybody can sign.
+    /// Whether a key is the y of a point whose order divides 8, in any encoding: with such a key anyone can forge
+    /// signatures.
     private static func isOfSmallOrder(_ bytes: [UInt8]) -> Bool {
         var y = bytes
         y[31] &= 0x7f

@@ -5,8 +5,8 @@ extension PhoneKeySet {
     /// Reads one key.
     ///
     /// - Parameter members: a JSON Web Key.
-    /// - Returns: the key, which is strong and for signing.
-    /// - Throws: what is wrong with it, as what follows “key 1”.
+    /// - Returns: the key, which is strong and meant for signatures.
+    /// - Throws: the reason why it is refused, worded to follow “key 1”.
     static func key(_ members: JSONObject) throws(PhoneKeyError) -> PhoneKey {
         try checkUse(members)
         let id = try text("kid", members)
@@ -78,7 +78,7 @@ extension PhoneKeySet {
         }
     }
 
-    /// A private key here would be one more place to steal it from.
+    /// Refuses private keys: a copy here would be one more that can be stolen.
     private static func checkIsPublic(_ members: JSONObject) throws(PhoneKeyError) {
         guard members["d"] == nil else {
             throw PhoneKeyError("is a private key", mend: "Leave out d: the backend alone needs the private half.")

@@ -1,29 +1,30 @@
 internal import FanfareCore
 internal import PushCrypto
 
-/// The keys of an app, as its JSON Web Key Set (RFC 7517) has them; what is weak or meant for something else is refused as a whole.
+/// The keys in an app's JSON Web Key Set (RFC 7517); a set with a weak key, or one for another use, is refused as a
+/// whole.
 struct PhoneKeySet: Sendable {
-    /// How many there may be; two or three are there while they are changed.
+    /// The most keys of a set; during a key rotation there are two or three.
     static let limit = 32
-    /// The fewest bytes of a secret: as many as HMAC-SHA-256 gives.
+    /// The shortest secret, in bytes: the output length of HMAC-SHA-256.
     static let shortestSecret = 32
 
-    /// In the order of the file; at least one.
+    /// The keys in the order of the file; at least one.
     let keys: [PhoneKey]
 
     /// Finds the key of a token.
     ///
     /// - Parameter id: the token's `kid`; nil if it has none.
-    /// - Returns: nil if there is none, or the token would have to say which.
+    /// - Returns: nil if there is no such key, or if the token has no `kid` and there are several keys.
     func key(_ id: String?) -> PhoneKey? {
         guard let id else { return keys.count == 1 ? keys[0] : nil }
         return keys.first { $0.id == id }
     }
 
-    /// Reads a key set.
+    /// Parses a key set.
     ///
     /// - Parameter bytes: the file.
-    /// - Throws: what is wrong, without a word of the key.
+    /// - Throws: the reason why it is refused, without any key material.
     init(parsing bytes: [UInt8]) throws(PhoneKeyError) {
         let entries = try Self.entries(bytes)
         guard (1...Self.limit).contains(entries.count) else {
@@ -53,10 +54,10 @@ struct PhoneKeySet: Sendable {
         self.keys = keys
     }
 
-    /// Whether a file holds nothing that others must not know; of what cannot be read nobody knows.
+    /// Returns whether a file holds no secrets and no private keys.
     ///
     /// - Parameter bytes: the file.
-    /// - Returns: whether everybody may read it.
+    /// - Returns: whether other users may read it; false if it cannot be parsed.
     static func isPublic(_ bytes: [UInt8]) -> Bool {
         guard let entries = try? entries(bytes) else { return false }
         return entries.allSatisfy { $0["k"] == nil && $0["d"] == nil }
@@ -65,7 +66,7 @@ struct PhoneKeySet: Sendable {
     private static let form = #"It looks like {"keys": [{"kty": "oct", "kid": "1", "k": "…"}]}."#
 
     private static func entries(_ bytes: [UInt8]) throws(PhoneKeyError) -> [JSONValue] {
-        // What the parser says may quote what it read.
+        // The parser's error may quote key material.
         guard let document = try? JSONValue(parsing: bytes) else {
             throw PhoneKeyError("is no JSON", mend: form)
         }
@@ -76,7 +77,7 @@ struct PhoneKeySet: Sendable {
     }
 }
 
-/// Why keys are not taken.
+/// The reason why keys are refused.
 struct PhoneKeyError: Error {
     let reason: String
     /// How to fix it.

@@ -1,16 +1,16 @@
 internal import FanfareConfiguration
 internal import FanfareTools
 
-/// Reads the files that apps' keys are in.
+/// Reads the files with apps' keys.
 enum PhoneKeysFile {
-    /// Reads one.
+    /// Reads the key file of an app.
     ///
     /// - Parameters:
-    ///   - settings: name it.
-    ///   - app: whose it is.
+    ///   - settings: name the file.
+    ///   - app: the app.
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
     /// - Returns: the keys.
-    /// - Throws: ``ToolError`` of kind `configuration`: what is wrong with it, and how to fix it.
+    /// - Throws: ``ToolError`` of kind `configuration`: what is wrong with the file, and how to fix it.
     static func read(
         _ settings: Configuration.Phones,
         app: String,

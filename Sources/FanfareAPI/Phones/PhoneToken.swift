@@ -1,43 +1,43 @@
 internal import FanfareCore
 internal import PushCrypto
 
-/// Looks at tokens that apps' backends sign for phones: JSON Web Tokens (RFC 7519), of which only what is needed is taken.
+/// Verifies the tokens that apps' backends sign for phones: JSON Web Tokens (RFC 7519), limited to the features needed.
 struct PhoneToken: Sendable {
-    /// Why one is refused: a part of a sentence, without a word of the token.
+    /// The reason why a token is refused: a part of a sentence that quotes nothing from the token.
     struct Fault: Error {
         let reason: String
 
         init(_ reason: String) { self.reason = reason }
     }
 
-    /// How far ahead `exp` may be, in seconds: a token that leaks is of use for that long, since none can be revoked.
+    /// How far ahead `exp` may be, in seconds: tokens cannot be revoked, so a leaked one is valid for up to that long.
     static let longestLife: Int64 = 86_400
-    /// How far the clocks of who signs and who looks may differ, in seconds.
+    /// How far the clocks of the signer and the daemon may differ, in seconds.
     static let leeway: Int64 = 60
     /// The longest token, in bytes.
     static let limit = 4096
 
-    /// What `aud` must have.
+    /// The value that `aud` must contain.
     let audience: String
-    /// What `iss` must be; nil for anything.
+    /// The value of `iss`; nil accepts any.
     let issuer: String?
 
-    /// Whether a bearer's token is meant to be one: a token of Fanfare's own has no dots.
+    /// Returns whether a bearer token has the form of a phone token; Fanfare's own tokens have no dots.
     ///
-    /// - Parameter text: of any form.
-    /// - Returns: whether it looks like one.
+    /// - Parameter text: any text.
+    /// - Returns: whether it has three parts.
     static func isMeant(by text: String) -> Bool { text.utf8.count { $0 == UInt8(ascii: ".") } == 2 }
 
-    /// Finds out whose phone comes with a token.
+    /// Verifies a token and returns its user.
     ///
-    /// What it says is read only once it is known who signed it.
+    /// The claims are parsed only after the signature is verified.
     ///
     /// - Parameters:
     ///   - text: the token.
-    ///   - keys: the app's.
+    ///   - keys: the app's keys.
     ///   - now: seconds since 1970.
     /// - Returns: `sub`: 1 to 2048 bytes without U+0000.
-    /// - Throws: why it is refused.
+    /// - Throws: the reason why the token is refused.
     func subject(of text: String, by keys: PhoneKeySet, now: Int64) throws(Fault) -> String {
         guard text.utf8.count <= Self.limit else { throw Fault("is longer than \(Self.limit) bytes") }
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -56,7 +56,8 @@ struct PhoneToken: Sendable {
         return subject
     }
 
-    /// What else a header may say (`jwk`, `jku`, `x5u`, `crit` and so on) would have somebody else choose how to look, and where.
+    /// Finds the key of a token, and refuses other header members (`jwk`, `jku`, `x5u`, `crit` and so on), which would
+    /// let the token choose how it is verified, or with which key.
     private static func key(of header: JSONObject, among keys: PhoneKeySet) throws(Fault) -> PhoneKey {
         for member in header.members where !["alg", "kid", "typ"].contains(member.key) {
             throw Fault("has more in its header than alg, kid and typ")
@@ -114,7 +115,7 @@ struct PhoneToken: Sendable {
         return object
     }
 
-    /// There is one way to write bytes: without padding, in one alphabet, and with no bits left over.
+    /// Decodes base64url in its only canonical form: without padding, in one alphabet, and with no bits left over.
     private static func bytes(_ part: String, _ name: String) throws(Fault) -> [UInt8] {
         guard let bytes = Base64URL.decode(part), Base64URL.encode(bytes) == part else {
             throw Fault("has a \(name) that is no base64url")

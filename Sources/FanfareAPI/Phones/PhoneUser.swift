@@ -4,39 +4,39 @@ internal import FanfareTools
 internal import Foundation
 internal import PushCrypto
 
-/// Whose phone asks: all it may touch is his.
+/// The user of a phone token, who may access only their own data.
 struct PhoneUser: Sendable {
-    /// The user's id, as the token has it.
+    /// The user's id, from the token.
     let id: String
     /// The topics that phones of the app may subscribe to.
     let topics: [String]
 
-    /// How the table of actions tells of him: not by name, since those rows outlive a user who is forgotten.
+    /// The user's name in `fanfare.actions`: a hash, because those rows outlive a user who is forgotten.
     var actor: String {
         "phone of \(sha256(Array(id.utf8)).prefix(8).map { String(format: "%02x", $0) }.joined())"
     }
 
-    /// Whether an id is his.
+    /// Returns whether an id is this user's.
     ///
-    /// Byte for byte: what Unicode holds to be equal is two users to the database.
+    /// Ids are compared byte by byte, because the database treats canonically equivalent Unicode texts as two users.
     ///
-    /// - Parameter other: from a path or a body.
-    /// - Returns: whether it is.
+    /// - Parameter other: an id from a path or a body.
+    /// - Returns: whether the ids are equal.
     func `is`(_ other: String) -> Bool { id.utf8.elementsEqual(other.utf8) }
 
-    /// Refuses what is about somebody else.
+    /// Refuses requests about another user.
     ///
-    /// - Parameter other: whom it is about; nil for nobody in particular.
-    /// - Throws: 403.
+    /// - Parameter other: the user in the request; nil for none.
+    /// - Throws: a ``Problem`` with status 403.
     func check(isAbout other: String?) throws {
         guard let other, !self.is(other) else { return }
         throw Problem(.forbidden, "the token is another user's", hint: "A phone asks about its own user only.")
     }
 
-    /// Refuses topics that are not for phones.
+    /// Refuses topics that phones may not subscribe to.
     ///
     /// - Parameter topic: the topic.
-    /// - Throws: 403.
+    /// - Throws: a ``Problem`` with status 403.
     func check(mayFollow topic: String) throws {
         let isFor = topics.contains { $0 == topic || ($0.hasSuffix("*") && topic.hasPrefix($0.dropLast())) }
         guard isFor else {
@@ -48,11 +48,12 @@ struct PhoneUser: Sendable {
         }
     }
 
-    /// Makes a registration his.
+    /// Returns a registration with this user as its owner.
     ///
-    /// - Parameter registration: as it came.
-    /// - Returns: the same, for him.
-    /// - Throws: 403 for another's, for attributes, which rules choose users by, and for a provider that is no phone's.
+    /// - Parameter registration: the registration as received.
+    /// - Returns: the same registration for this user.
+    /// - Throws: a ``Problem`` with status 403 for another user, for attributes, by which rules select users, and for a
+    ///   provider that phones do not use.
     func claim(_ registration: DeviceRegistration) throws -> DeviceRegistration {
         try check(isAbout: registration.userID)
         let providers: [PushProvider] = [.apns, .fcm, .webpush]

@@ -1,15 +1,16 @@
 internal import PushTransport
 internal import Threading
 
-/// How many requests each user may still make, of those who asked lately.
+/// Rate limits for the users of recent requests.
 ///
-/// Of two generations: when the younger is full it becomes the older, which goes. Who is forgotten so begins with a full budget; that takes as
-/// many other users as a generation holds, each with a token that the app signed.
+/// Users are kept in two generations: when the younger is full, it replaces the older, whose users are forgotten. A
+/// forgotten user starts with a full budget, but that takes as many other users as a generation holds, each with a
+/// token signed by the app.
 final class UserBudgets: Sendable {
     /// How many users a generation holds.
     static let generation = 10_000
 
-    /// How many requests may come at once: what an app does when it starts, as to register and to follow some topics.
+    /// The smallest burst: the requests of an app at its start, such as registering and subscribing to some topics.
     static let burst = 20
 
     private struct Generations {
@@ -20,20 +21,20 @@ final class UserBudgets: Sendable {
     private let rate: Int
     private let generations = Locked(Generations())
 
-    /// Full ones for everybody.
+    /// Creates full budgets for all users.
     ///
     /// - Parameter rate: requests a second of one user.
     init(_ rate: Int) { self.rate = rate }
 
-    /// How many users are remembered; at most two generations.
+    /// The number of users kept; at most two generations.
     var count: Int { generations.withLock { $0.young.count + $0.old.count } }
 
-    /// Takes a request off a user's.
+    /// Takes one request from a user's budget.
     ///
     /// - Parameters:
     ///   - user: the user's id.
     ///   - now: the time.
-    /// - Returns: whether there was one left.
+    /// - Returns: whether one was left.
     func take(_ user: String, now: MonotonicTime = Clocks.steady * 1000) -> Bool {
         let key = Self.key(user)
         return generations.withLock { generations in
@@ -48,7 +49,7 @@ final class UserBudgets: Sendable {
         }
     }
 
-    /// Seeded anew in each process: nobody finds two ids that share a budget.
+    /// Hashes an id with the process's random seed, so that two ids that share a budget cannot be found in advance.
     private static func key(_ user: String) -> UInt64 {
         var hasher = Hasher()
         for byte in user.utf8 { hasher.combine(byte) }

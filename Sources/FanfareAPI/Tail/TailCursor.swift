@@ -1,36 +1,37 @@
 internal import FanfareTools
 
-/// One reader's way through the ring.
+/// The position and filter of one reader of a ring.
 ///
-/// Nothing is kept for him elsewhere: however slow he is, he costs no more memory than others, and holds up nobody.
+/// A reader keeps no lines, so a slow reader costs no extra memory and delays no other reader.
 struct TailCursor: Sendable {
-    /// What comes next for a reader.
+    /// The next step of a reader.
     enum News: Sendable {
-        /// Those of the next lines that pass his filter, perhaps none of them, and their places.
+        /// The lines of the next piece that pass the filter, possibly none, with their positions.
         case lines([(place: TailPlace, entry: TailRing.Entry)])
-        /// What was written between two times, in microseconds since 1970, is not here, or not all of it.
+        /// Lines written between two times, in microseconds since 1970, are missing here, at least in part.
         case gap(after: Int64, until: Int64)
     }
 
     private let filter: LogTail.Filter
-    /// Behind what he is; nil before the ring is there, for whoever waits for what is new.
+    /// The position that the reader has reached; nil before the ring exists, for a reader that started without a
+    /// position.
     private(set) var place: TailPlace?
-    /// What is older is none of his.
+    /// Lines older than this are skipped, in microseconds since 1970.
     private var since: Int64 = 0
 
-    /// Begins.
+    /// Creates a cursor.
     ///
     /// - Parameters:
-    ///   - filter: what he gets; its `since` is not looked at.
-    ///   - place: behind what; nil for what is new when the ring begins.
+    ///   - filter: selects the lines; its `since` is ignored.
+    ///   - place: the position to continue after; nil for lines that arrive after the ring begins.
     init(_ filter: LogTail.Filter, behind place: TailPlace?) {
         (self.filter, self.place) = (filter, place)
     }
 
-    /// Goes on.
+    /// Returns the next lines and advances.
     ///
-    /// - Parameter ring: what there is; may be another than before.
-    /// - Returns: what comes next; nil if nothing has come yet.
+    /// - Parameter ring: the current ring, which may have replaced an earlier one.
+    /// - Returns: the next step; nil if no new line has arrived.
     mutating func next(in ring: TailRing) -> News? {
         let behind = place ?? ring.beginning
         let time = ring.time(of: behind)
@@ -41,7 +42,7 @@ struct TailCursor: Sendable {
         since = max(since, start.since)
         let lines = ring.lines(from: start.number)
         guard !lines.isEmpty else {
-            // Whoever came by time has got all that was there.
+            // A reader that continued by time has received all lines that were here.
             (place, since) = (start.since > 0 ? ring.last : behind, 0)
             return nil
         }

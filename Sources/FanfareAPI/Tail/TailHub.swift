@@ -4,26 +4,27 @@ internal import Foundation
 internal import PostgresClient
 internal import Threading
 
-/// Follows the logs once for all who look, and only while somebody does, or did a moment ago.
+/// Follows the logs once for all readers, while there are any and for ``linger`` after the last.
 ///
-/// What readers of before ask for is read by the same session, once for all of them.
+/// The same session reads older lines once for all readers that ask for them.
 final class TailHub: Sendable {
-    /// How long the logs are followed after the last reader has gone: who comes back finds all of it.
+    /// How long the logs are followed after the last reader has left; a reader that returns within it misses nothing.
     static let linger = Duration.seconds(60)
-    /// How far before the place that somebody asks for the logs are read, in microseconds: others ask for a little more.
+    /// How far before the requested position the logs are read, in microseconds, for readers that ask for a slightly
+    /// earlier one.
     static let margin: Int64 = 60_000_000
-    /// The oldest place behind which the logs are read, in microseconds before now.
+    /// The oldest position from which the logs are read, in microseconds before now.
     static let reach: Int64 = 86_400_000_000
-    /// How often the logs are read on before what comes is new.
+    /// The most reads of older lines before lines count as new.
     static let backReads = 20
     private static let pause = 1.0
 
     private struct State {
         var bells: [Int: AsyncStream<Void>.Continuation] = [:]
         var lastID = 0
-        /// Nil until the logs are followed.
+        /// The recent lines; nil until the logs are followed.
         var ring: TailRing?
-        /// The earliest time behind which somebody wants to go on who came before the ring.
+        /// The earliest time that a reader wants to continue after and that arrived before the ring.
         var wanted: Int64?
         var isStopped = false
         var thread: WorkerThread?
@@ -37,11 +38,11 @@ final class TailHub: Sendable {
         self.database = database
     }
 
-    /// Begins to follow.
+    /// Starts to follow the logs for a reader.
     ///
-    /// - Parameter place: behind what; nil for what is new.
-    /// - Returns: what rings when it is worth to ``look(_:)``, every second or sooner, and ends when the server stops; and the place, if
-    ///   it is known by now. Who looks no more cancels the bell.
+    /// - Parameter place: the position to continue after; nil for new lines.
+    /// - Returns: a bell that rings when ``read(_:)`` may have news, at least every second, and ends when the server
+    ///   stops; and the position, if it is already known. Cancelling the bell ends the reader.
     func follow(behind place: TailPlace?) -> (bell: AsyncStream<Void>, place: TailPlace?) {
         let (bell, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let start = state.withLock { state -> TailPlace? in
@@ -65,15 +66,15 @@ final class TailHub: Sendable {
         return (bell, start)
     }
 
-    /// Looks at what there is.
+    /// Reads from the ring.
     ///
-    /// - Parameter body: looks; short, since others wait.
-    /// - Returns: what it returns; nil before the logs are followed.
+    /// - Parameter body: reads; it holds the lock, so it must be short.
+    /// - Returns: what `body` returns; nil until the logs are followed.
     func read<Value: Sendable>(_ body: (TailRing) -> Value?) -> Value? {
         state.withLock { state in state.ring.flatMap { body($0) } }
     }
 
-    /// Lets all go; nobody can follow any more.
+    /// Ends all streams and accepts no more readers.
     func stop() {
         let bells = state.withLock { state in
             state.isStopped = true
@@ -83,10 +84,10 @@ final class TailHub: Sendable {
         for bell in bells { bell.finish() }
     }
 
-    /// Whether nobody can follow any more.
+    /// Whether the hub accepts no more readers.
     var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Waits until the session is gone.
+    /// Stops, and waits until the session is closed.
     func close() async {
         stop()
         await state.withLock { $0.thread }?.value()
@@ -110,7 +111,7 @@ final class TailHub: Sendable {
                     tail = try begin()
                 }
             } catch {
-                // The ring stays; from where it ends the next session reads on.
+                // The ring stays; the next session continues from its newest line.
                 tail = nil
             }
             for bell in state.withLock({ Array($0.bells.values) }) { bell.yield() }
@@ -118,14 +119,14 @@ final class TailHub: Sendable {
         }
     }
 
-    /// Opens a session, from which time on depends on what is there and who waits.
+    /// Opens a session that starts at the ring's newest line, or else at the earliest position that a reader waits for.
     private func begin() throws -> LogTail {
         let behind = state.withLock { $0.ring?.newest ?? $0.wanted }
         guard let behind, behind > Clocks.wallSeconds * 1_000_000 - Self.reach else { return try begin(since: nil) }
         do {
             return try begin(since: behind - Self.margin)
         } catch let error as ToolError where error.cause?.sqlState == "57014" {
-            // Too much for a statement: whoever waits for it is told that it is missing.
+            // Reading that far back exceeds the statement timeout; the readers are sent a gap.
             return try begin(since: nil)
         }
     }
@@ -147,7 +148,7 @@ final class TailHub: Sendable {
         return tail
     }
 
-    /// Whether to go on; whoever comes later starts another thread.
+    /// Returns whether to keep following; after a false, the next reader starts another thread.
     private func isWanted(_ checkedAt: inout ContinuousClock.Instant) -> Bool {
         let now = ContinuousClock.now
         let (isChecked, isPolling) = state.withLock { [checkedAt] state in

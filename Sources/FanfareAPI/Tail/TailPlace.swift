@@ -1,31 +1,32 @@
-/// Where a reader of the logs is: the id of a server-sent event, which comes back as `Last-Event-ID`.
+/// A reader's position in the logs: the id of a server-sent event, which a client returns as `Last-Event-ID`.
 struct TailPlace: Sendable, Equatable, CustomStringConvertible {
-    /// Which line of those that one daemon has read since it began to follow.
+    /// The number of a line among those that one daemon has read since it started to follow.
     struct Mark: Sendable, Equatable {
         let run: UInt32
         let number: Int
     }
 
-    /// The numbers that lines may have; one more than any of them is still a number.
+    /// The accepted line numbers; the largest plus one still fits.
     private static let numbers = 0...(1 << 53)
 
-    /// When the line was written, in microseconds since 1970 by the database's clock; by it another daemon finds the place, too.
+    /// The time the line was written, in microseconds since 1970 by the database's clock; other daemons find the
+    /// position by it.
     let at: Int64
-    /// Nil for a place by time alone, as somebody may write it.
+    /// The line; nil for a position given by time alone, as a person may write it.
     let mark: Mark?
 
-    /// Names a place.
+    /// Creates a position.
     ///
     /// - Parameters:
     ///   - at: microseconds since 1970.
-    ///   - mark: which line it is; nil for what was written at that time.
+    ///   - mark: the line; nil for a position by time alone.
     init(at: Int64, mark: Mark? = nil) {
         (self.at, self.mark) = (at, mark)
     }
 
-    /// Reads an id; nil for what is none of ours.
+    /// Parses an id; nil if it does not have the form of a position.
     ///
-    /// - Parameter text: as it came.
+    /// - Parameter text: the id as received.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard let at = parts.first.flatMap({ Int64($0) }), at > 0 else { return nil }

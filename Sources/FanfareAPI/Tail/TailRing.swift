@@ -1,9 +1,10 @@
 internal import FanfareCore
 internal import FanfareTools
 
-/// The last lines of the logs, for all who look: each is numbered, so that nobody needs a copy, and none is taken for another.
+/// The most recent log lines, shared by all readers: lines are numbered, so that readers need no copy and cannot
+/// confuse two lines.
 struct TailRing: Sendable {
-    /// A line, and its JSON: written once, however many readers get it.
+    /// A line and its JSON, which is encoded once for all readers.
     struct Entry: Sendable {
         let line: TailLine
         let text: String
@@ -14,7 +15,7 @@ struct TailRing: Sendable {
         }
     }
 
-    /// Lines that were read together, or a part of them.
+    /// Consecutive lines that were read together.
     private struct Piece {
         let first: Int
         let lines: [Entry]
@@ -30,41 +31,42 @@ struct TailRing: Sendable {
         var end: Int { first + lines.count }
     }
 
-    /// How many lines are kept.
+    /// The most lines kept.
     static let limit = 100_000
-    /// About how many bytes of memory they may have.
+    /// The most bytes of memory that lines take, approximately.
     static let weightLimit = 64 << 20
-    /// How many lines a reader gets at once.
+    /// The most lines that a reader gets at once.
     static let pieceLimit = 100
-    /// How much later than others of its time a line may have come to be seen, in microseconds: transactions end after what they write.
+    /// How much later than its timestamp a line may become visible, in microseconds, because a transaction commits
+    /// after it writes.
     static let slack: Int64 = 10_000_000
 
-    /// Tells it from what was followed before or elsewhere.
+    /// Distinguishes this ring from earlier ones and from other daemons' rings.
     let run: UInt32
-    /// Since when all lines are here, in microseconds since 1970.
+    /// The time from which the ring is complete, in microseconds since 1970.
     private(set) var coveredFrom: Int64
-    /// The latest time that a line has.
+    /// The latest timestamp of a line.
     private(set) var newest: Int64
-    /// What the next line is numbered.
+    /// The number of the next line.
     private(set) var end = 1
-    /// Behind which line those begin that are new to whoever came before the ring.
+    /// The number of the last line that is not new to readers that arrived before the ring.
     private var begun = 0
     private var pieces: [Piece] = []
     private var count = 0
     private var weight = 0
 
-    /// Keeps nothing yet.
+    /// Creates an empty ring.
     ///
     /// - Parameters:
-    ///   - run: another for each.
-    ///   - coveredFrom: from which time on all lines will be here, in microseconds since 1970.
+    ///   - run: a number that differs for each ring.
+    ///   - coveredFrom: the time from which the ring will be complete, in microseconds since 1970.
     init(run: UInt32, coveredFrom: Int64) {
         (self.run, self.coveredFrom, newest) = (run, coveredFrom, coveredFrom)
     }
 
-    /// Keeps lines behind those that are there, and forgets the oldest where they are too many.
+    /// Appends lines, and drops the oldest ones beyond the limits.
     ///
-    /// - Parameter lines: in the order in which readers get them.
+    /// - Parameter lines: the lines in the order in which readers get them.
     mutating func append(_ lines: [Entry]) {
         for start in stride(from: 0, to: lines.count, by: Self.pieceLimit) {
             let piece = Piece(Array(lines[start..<min(start + Self.pieceLimit, lines.count)]), first: end)
@@ -81,47 +83,49 @@ struct TailRing: Sendable {
         pieces.removeFirst(forgotten)
     }
 
-    /// The number of the oldest line that is here.
+    /// The number of the oldest line kept.
     var first: Int { pieces.first?.first ?? end }
 
-    /// The place behind all that is here.
+    /// The position after the newest line.
     var last: TailPlace { TailPlace(at: newest, mark: TailPlace.Mark(run: run, number: end - 1)) }
 
-    /// The place before all that is here.
+    /// The position before the oldest line.
     var front: TailPlace { TailPlace(at: coveredFrom, mark: TailPlace.Mark(run: run, number: first - 1)) }
 
-    /// The place of whoever waits for what is new, and came before the ring.
+    /// The position of a reader of new lines that arrived before the ring.
     var beginning: TailPlace { TailPlace(at: newest, mark: TailPlace.Mark(run: run, number: begun)) }
 
-    /// Takes what is here for old.
+    /// Marks all lines so far as not new.
     mutating func begin() { begun = end - 1 }
 
-    /// Finds where a reader goes on behind a place.
+    /// Finds where a reader continues after a position.
     ///
-    /// - Parameter place: where he was.
-    /// - Returns: the number of the line, and the time before which lines are none of his if he is there by time; nil if what was
-    ///   between is not here, or if no line ever had that number.
+    /// - Parameter place: the reader's position.
+    /// - Returns: the number of the next line, and, for a position by time, the time before which lines are skipped;
+    ///   nil if lines in between are missing, or if no line had that number.
     func start(behind place: TailPlace) -> (number: Int, since: Int64)? {
         if let mark = place.mark, mark.run == run {
-            // No arithmetic on the number: clients send it.
+            // Clients send the number, so arithmetic on it comes after the range check.
             return (first - 1..<end).contains(mark.number) ? (mark.number + 1, 0) : nil
         }
         let since = time(of: place) - Self.slack
         return since >= coveredFrom ? (first, since) : nil
     }
 
-    /// When a place is: clients send it, so one later than the newest line counts as that line's.
+    /// Returns the time of a position.
     ///
-    /// - Parameter place: from here or from elsewhere.
+    /// Clients send positions, so one later than the newest line counts as that line's.
+    ///
+    /// - Parameter place: a position of this ring or of another.
     /// - Returns: microseconds since 1970.
     func time(of place: TailPlace) -> Int64 { min(place.at, newest) }
 
-    /// Some lines in their order.
+    /// Returns consecutive lines of one piece.
     ///
-    /// - Parameter number: of the first of them; at least ``first``.
-    /// - Returns: at most ``pieceLimit``; none if that line has not come.
+    /// - Parameter number: the number of the first of them; at least ``first``.
+    /// - Returns: at most ``pieceLimit`` lines; none if that line has not arrived.
     func lines(from number: Int) -> ArraySlice<Entry> {
-        // The last piece that begins at or before it.
+        // Binary search for the last piece that begins at or before the number.
         var (low, high) = (0, pieces.count)
         while low < high {
             let middle = (low + high) / 2

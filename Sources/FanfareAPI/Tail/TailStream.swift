@@ -4,24 +4,24 @@ internal import HummingbirdCore
 internal import NIOCore
 internal import PostgresClient
 
-/// What a reader of the logs is sent: server-sent events.
+/// A stream of log lines for one reader: server-sent events.
 struct TailStream: AnswerStream {
-    /// How long a stream lasts; then the client asks again, behind the last line.
+    /// How long a stream lasts; afterwards the client reconnects and continues after the last line.
     static let lifetime = Duration.seconds(1800)
-    /// How long nothing may come before something is sent, by which a connection that is gone is noticed.
+    /// How long a stream may be silent before a comment is sent, which detects a closed connection.
     static let silence = Duration.seconds(15)
 
     let hub: TailHub
     let filter: LogTail.Filter
-    /// Behind what to go on; nil for now.
+    /// The position to continue after; nil for new lines.
     let after: TailPlace?
-    /// Counts for as long as this lives.
+    /// Counts towards the token's open streams while this value lives.
     let slot: StreamSlot
 
-    /// Writes until the reader goes, his time is over, or the server stops.
+    /// Writes lines until the client disconnects, the lifetime ends or the server stops.
     ///
-    /// - Parameter writer: where to.
-    /// - Throws: what the connection says.
+    /// - Parameter writer: receives the body.
+    /// - Throws: errors of the connection.
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
         let (bell, start) = hub.follow(behind: after)
         var cursor = TailCursor(filter, behind: start)
@@ -37,7 +37,7 @@ struct TailStream: AnswerStream {
             }
             guard ContinuousClock.now < end else { break }
             if ContinuousClock.now - last > Self.silence {
-                // With its place, so that who comes back need not have what the filter left out looked through again.
+                // The position spares a client that reconnects the lines that its filter has already skipped.
                 let place = cursor.place.map { "id: \($0)\n" } ?? ""
                 try await writer.write(ByteBuffer(string: ": nothing came\n\(place)\n"))
                 last = .now

@@ -3,20 +3,20 @@ internal import FanfareStore
 internal import FanfareTools
 internal import HTTPTypes
 
-/// Looks whether a request's token allows what it asks.
+/// Checks whether a request's token allows the request.
 struct Authority: Sendable {
     let tokens: KnownTokens
     let phones: PhoneApps
 
-    /// Looks.
+    /// Returns the caller of a request.
     ///
     /// - Parameters:
-    ///   - scope: what the route asks for.
-    ///   - app: the app that the path names; nil for none.
-    ///   - isForPhones: whether a phone may ask.
-    ///   - headers: of the request.
-    /// - Returns: who asks.
-    /// - Throws: a ``Problem``, and what the database says.
+    ///   - scope: the scope that the route needs.
+    ///   - app: the app in the path; nil for none.
+    ///   - isForPhones: whether the route accepts phone tokens.
+    ///   - headers: the headers of the request.
+    /// - Returns: the caller.
+    /// - Throws: a ``Problem`` if the token is missing, invalid or not sufficient, and errors of the database.
     func asker(
         for scope: TokenScope,
         app: String?,
@@ -32,7 +32,7 @@ struct Authority: Sendable {
         }
         let text = String(words[1])
         guard PhoneToken.isMeant(by: text) else { return .token(try await token(text, for: scope, app: app)) }
-        // Whoever signed it: nothing of it is looked at.
+        // Where phone tokens are not accepted, they are refused without checking the signature.
         guard isForPhones, let app else {
             throw Problem(
                 .forbidden,
@@ -44,7 +44,7 @@ struct Authority: Sendable {
     }
 
     private func token(_ text: String, for scope: TokenScope, app: String?) async throws -> KnownToken {
-        // What is not even of a token's form costs nothing.
+        // Text that does not have the form of a token is refused without a query.
         guard let given = APIToken(parsing: text), let token = try await tokens.find(given) else {
             throw Self.unauthorized("invalid token", hint: "It may have been revoked: see `fanfare tokens list`.")
         }
@@ -81,29 +81,29 @@ struct Authority: Sendable {
     }
 }
 
-/// Who asks.
+/// The caller of a request.
 enum Asker: Sendable {
-    /// Who has a token of Fanfare's own.
+    /// A caller with one of Fanfare's own tokens.
     case token(KnownToken)
-    /// A phone.
+    /// A phone with a token of its app's backend.
     case phone(PhoneUser)
 
-    /// Whose phone it is; nil for none.
+    /// The phone's user; nil for one of Fanfare's own tokens.
     var phone: PhoneUser? {
         if case .phone(let user) = self { user } else { nil }
     }
 
-    /// The id of Fanfare's own token; nil for a phone's.
+    /// The id of Fanfare's own token; nil for a phone token.
     var tokenID: Int32? {
         if case .token(let token) = self { token.row.id } else { nil }
     }
 
-    /// On whose behalf the database is asked.
+    /// Returns the caller that the database acts for.
     ///
     /// - Parameters:
-    ///   - scope: what the route asks for; nil for nothing.
-    ///   - requestID: by which log lines are found.
-    /// - Returns: nil where nothing is asked for.
+    ///   - scope: the scope that the route needs; nil if it needs no token.
+    ///   - requestID: the id in the log lines of the request.
+    /// - Returns: nil if the route needs no token.
     func caller(scope: TokenScope?, _ requestID: String) -> ToolCaller? {
         guard let scope else { return nil }
         return switch self {

@@ -3,18 +3,19 @@ internal import FanfareStore
 internal import FanfareTools
 internal import Threading
 
-/// The tokens that may be asked with, at most half a second old.
+/// The valid tokens, at most half a second old.
 ///
-/// All of them at once: however many are made up, the database is asked twice a second; and not at all while nobody asks.
+/// All tokens are read at once, so that requests with made-up tokens cause a bounded number of queries. Without
+/// requests there are no queries.
 actor KnownTokens {
-    /// How long what was read counts; a token that is revoked is refused after that.
+    /// How long the tokens are used before they are read again; a revoked token is refused after at most that long.
     static let age = Duration.milliseconds(500)
-    /// How soon it is read again for one that is not on it: it may have just been made.
+    /// How soon the tokens are read again for an unknown id, which may be a new token's.
     static let ageForUnknown = Duration.milliseconds(100)
-    /// How often the use of a token is written down.
+    /// How often the use of a token is recorded.
     static let noteInterval = Duration.seconds(60)
 
-    /// How often the database was asked.
+    /// The number of queries run.
     private(set) var reads = 0
     private let database: ToolDatabase
     private let rate: Int
@@ -24,33 +25,33 @@ actor KnownTokens {
     private var used: Set<Int32> = []
     private var notedAt: [Int32: ContinuousClock.Instant] = [:]
 
-    /// Nothing is known yet.
+    /// Creates an empty cache.
     ///
     /// - Parameters:
-    ///   - database: where the tokens are.
-    ///   - rate: requests a second of a token that has no limit of its own.
+    ///   - database: the database with the tokens.
+    ///   - rate: requests a second of a token without a limit of its own.
     init(_ database: ToolDatabase, rate: Int) {
         (self.database, self.rate) = (database, rate)
     }
 
-    /// How many entries it keeps: none for a token that nobody made.
+    /// The number of entries kept; unknown tokens add none.
     var remembered: Int { known.count + used.count + notedAt.count }
 
-    /// Finds the token that somebody asks with.
+    /// Finds the token of a request.
     ///
-    /// - Parameter given: as it came.
-    /// - Returns: nil if there is none, or its secret is another.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    /// - Parameter given: the token as received.
+    /// - Returns: nil if there is none with that id, or the secret differs.
+    /// - Throws: ``ToolError`` if the database cannot be queried.
     func find(_ given: APIToken) async throws -> KnownToken? {
         guard let token = try await find(id: given.id), given.matches(token.row.secretHash) else { return nil }
         return token
     }
 
-    /// Finds a token of which it was shown before that somebody has it.
+    /// Finds a token by id, without a check of the secret, which an earlier request has shown.
     ///
-    /// - Parameter id: the token's.
-    /// - Returns: nil if there is none.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    /// - Parameter id: the token's id.
+    /// - Returns: nil if there is no such token.
+    /// - Throws: ``ToolError`` if the database cannot be queried.
     func find(id: Int32) async throws -> KnownToken? {
         let asked = ContinuousClock.now
         if readAt.map({ asked - $0 > Self.age }) ?? true { try await read() }
@@ -60,9 +61,9 @@ actor KnownTokens {
         return token
     }
 
-    /// Reads what was made before a moment, but not more often than every ``ageForUnknown``.
+    /// Reads tokens created before a moment, at most once every ``ageForUnknown``.
     private func readAgain(since moment: ContinuousClock.Instant) async throws {
-        // One that is under way may have begun before it.
+        // A read in progress may have started before that moment.
         for _ in 0..<2 {
             guard let readAt, readAt < moment else { return }
             try await Task.sleep(until: readAt + Self.ageForUnknown, clock: .continuous)
@@ -70,10 +71,10 @@ actor KnownTokens {
         }
     }
 
-    /// One reads, and all who come meanwhile wait for that.
+    /// Reads the tokens, or waits for a read in progress.
     private func read() async throws {
         if let underWay { return try await underWay.value }
-        // Awaited right below.
+        // Awaited below.
         let task = Task { try await readNow() }
         underWay = task
         defer { underWay = nil }
@@ -86,7 +87,7 @@ actor KnownTokens {
         try await noteUse(at: began)
         var fresh: [Int32: KnownToken] = [:]
         for row in try await database.tokens(onlyValid: true) {
-            // What it has used up of its limit stays used up.
+            // A token keeps what is left of its rate limit.
             let budget = known[row.id].flatMap { $0.row.rate == row.rate ? $0.budget : nil }
             fresh[row.id] = KnownToken(row, budget: budget ?? RequestBudget(row.rate.map(Int.init) ?? rate))
         }
@@ -103,7 +104,7 @@ actor KnownTokens {
     }
 }
 
-/// A token that may be asked with.
+/// A valid token.
 struct KnownToken: Sendable {
     let row: APITokenRow
     let scopes: Set<TokenScope>
@@ -111,7 +112,7 @@ struct KnownToken: Sendable {
 
     init(_ row: APITokenRow, budget: RequestBudget) {
         (self.row, self.budget) = (row, budget)
-        // A newer program's are unknown here, and allow nothing.
+        // Scopes of newer versions are unknown here and allow nothing.
         scopes = Set(row.scopes.compactMap(TokenScope.init))
     }
 }

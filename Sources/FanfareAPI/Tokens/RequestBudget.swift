@@ -1,20 +1,20 @@
 internal import PushTransport
 internal import Threading
 
-/// How many requests somebody may still make.
+/// A rate limit on requests.
 final class RequestBudget: Sendable {
     private let bucket: Locked<TokenBucket>
 
-    /// A full one.
+    /// Creates a full budget.
     ///
-    /// - Parameter rate: requests a second, and as many at once.
+    /// - Parameter rate: requests a second, and the largest burst.
     init(_ rate: Int) {
         bucket = Locked(TokenBucket(burst: rate, interval: 1_000_000_000 / Int64(max(rate, 1)), now: Self.now))
     }
 
-    /// Takes a request off it.
+    /// Takes one request from the budget.
     ///
-    /// - Returns: whether there was one left.
+    /// - Returns: whether one was left.
     func take() -> Bool {
         bucket.withLock { $0.take(now: Self.now) }
     }

@@ -1,10 +1,10 @@
 internal import Threading
 
-/// How many streams each token has open.
+/// The number of open streams of each token.
 final class StreamSlots: Sendable {
-    /// How many a token may have.
+    /// The most streams of a token.
     static let limit = 20
-    /// How many it may have if the next is for a page of the console.
+    /// The most streams of a token if the next one is for a page of the console.
     ///
     /// A page that was left keeps its stream until the next write.
     static let pageLimit = 100
@@ -14,10 +14,10 @@ final class StreamSlots: Sendable {
     /// Opens a stream of a token.
     ///
     /// - Parameters:
-    ///   - token: whose.
-    ///   - limit: how many it may have with this one.
-    /// - Returns: the stream. It counts until it is released.
-    /// - Throws: a ``Problem`` where there are too many.
+    ///   - token: the token's id.
+    ///   - limit: the most streams, including this one.
+    /// - Returns: the stream, which counts until it is released.
+    /// - Throws: a ``Problem`` if there are too many.
     func take(_ token: Int32, upTo limit: Int = StreamSlots.limit) throws -> StreamSlot {
         let isTaken = counts.withLock { counts in
             guard counts[token, default: 0] < limit else { return false }
@@ -44,7 +44,7 @@ final class StreamSlots: Sendable {
     }
 }
 
-/// One stream of a token.
+/// One open stream of a token.
 final class StreamSlot: Sendable {
     private let slots: StreamSlots
     private let token: Int32
