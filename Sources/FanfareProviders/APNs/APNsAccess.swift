@@ -2,9 +2,9 @@ internal import FanfareCore
 internal import PushCrypto
 internal import PushTransport
 
-/// APNs, with a signing key or with a certificate, which the connection itself shows.
+/// Access to APNs with a signing key, or with a certificate that the TLS handshake presents.
 final class APNsAccess: ProviderAccess {
-    /// Nil with a certificate.
+    /// The provider tokens; nil if the app uses a certificate.
     let tokens: ProviderTokens?
 
     init(tokens: ProviderTokens?) {

@@ -1,18 +1,19 @@
 public import FanfareCore
 
 extension APNsAnswer {
-    /// The least wait after 429, and before a push that seemed gone is tried once more.
+    /// The minimum wait after 429, and before the one retry of a push whose device registered after the reported time.
     static let longFloor: Microseconds = Micros.minute
-    /// Apple's timestamps are whole milliseconds, cut off; a registration within the same one is older.
+    /// The precision of Apple's timestamps: they are truncated to milliseconds, so a registration within the same
+    /// millisecond counts as older.
     static let timestampGrain: Microseconds = Micros.millisecond
 
-    /// Judges the answer; total over every status and reason.
+    /// Judges the answer, for every status and reason.
     ///
     /// - Parameter context: the circumstances of the attempt.
     /// - Returns: the byte to record and what follows.
     public func verdict(in context: AttemptContext) -> Verdict {
         if (200...299).contains(status) {
-            // Any 2xx means that the push was taken; sending it again could only duplicate it.
+            // Any 2xx means that APNs accepted the push; a retry could only duplicate it.
             return Verdict(.accepted, .final, isUnrecognized: status != 200)
         }
         guard let reason = error.reason.flatMap(APNsReason.init(text:)) else { return verdictByStatus(in: context) }
@@ -22,7 +23,8 @@ extension APNsAnswer {
         return verdict(onMisplaced: reason, in: context)
     }
 
-    /// A known reason with a status it is not documented for: believed, except as evidence against a token.
+    /// Judges a known reason with a status that Apple does not document for it; it counts, but not as evidence against
+    /// a token.
     private func verdict(onMisplaced reason: APNsReason, in context: AttemptContext) -> Verdict {
         let isAboutToken = reason.meaning == .deadToken || reason.meaning == .unknownToken
         if isAboutToken && status == 410 {
@@ -58,7 +60,8 @@ extension APNsAnswer {
             return badConnection(reason, tried: tried, context)
         case .throttled(let scope):
             let outcome: Outcome = scope == .device ? .retryingDeviceThrottled : .retryingSenderThrottled
-            // Nobody else waits: what other connections sign with the token before is taken (Apple's 20 minutes are a connection's).
+            // Only this delivery waits. APNs still accepts the older token that other connections send: Apple's limit
+            // of 20 minutes applies per connection.
             return Verdict(outcome, .retry(retry(floor: Self.longFloor, context)))
         case .serverFault:
             let outcome: Outcome = reason == .serviceUnavailable ? .retryingUnavailable : .retryingServerError
@@ -71,11 +74,11 @@ extension APNsAnswer {
         case 429:
             let retry = retry(floor: Self.longFloor, context)
             return Verdict(.retryingDeviceThrottled, .retry(retry), isUnrecognized: true)
-        // Apple gives each error a reason: this is the answer of a proxy, or of a wrong endpoint.
+        // Apple sends a reason with every error, so this answer comes from a proxy or a wrong endpoint.
         case 400...499 where error.reason == nil:
             return Verdict(.retryingForeignAnswer, .retry(retry(context)), isUnrecognized: true)
         case 410:
-            // Apple's 410 always speaks of the token, also with a reason that is not known yet.
+            // Apple's 410 always refers to the token, even with a reason that this version does not know.
             let verdict = deadToken(.goneAPNSStatus410, in: context)
             return Verdict(verdict.outcome, verdict.disposition, isUnrecognized: true)
         case 500...599: return Verdict(.retryingStatus5xx, .retry(retry(context)), isUnrecognized: true)
@@ -92,10 +95,11 @@ extension APNsAnswer {
             return Verdict(.retryingOtherEnvironment, .tryOtherEnvironment(otherwise: .apnsBadDeviceToken))
         }
         if let plannedAt = context.plannedAt, context.registeredAt > plannedAt {
-            // The device's own environment may have been asked about the token before this one.
+            // The device may have registered in its own environment after that environment was asked about the old
+            // token.
             return Verdict(.apnsBadDeviceToken, .final)
         }
-        // A registration after the token was read is not what was judged.
+        // A registration made after the token was read was not part of this request.
         let evidence = PruneEvidence(
             strength: .weak,
             registeredUpTo: context.registeredAt,
@@ -106,7 +110,7 @@ extension APNsAnswer {
 
     private func deadToken(_ gone: Outcome, in context: AttemptContext) -> Verdict {
         let said = error.timestampMilliseconds.map { $0.multipliedClamping(by: Micros.millisecond) }
-        // A time still to come would also kill registrations made after this answer.
+        // A timestamp in the future would also prune registrations made after this answer.
         let lastSeenDead = min(said ?? context.answeredAt, context.answeredAt)
         let registeredUpTo = lastSeenDead.addingClamping(Self.timestampGrain)
         if context.registeredAt <= registeredUpTo {
@@ -120,7 +124,8 @@ extension APNsAnswer {
 
     private func configurationError(_ reason: APNsReason, scope: AnswerScope, tried: RetryHistory.Marks) -> Verdict {
         if tried.contains(.otherEnvironment) {
-            // Only a guess led here: a credential that does not serve this environment is no fault and no evidence.
+            // The other environment was only a guess: a credential that does not serve it is neither an error nor
+            // evidence.
             return Verdict(.apnsBadDeviceToken, .final)
         }
         return Verdict(rejection(reason), .pause(scope), replacesConnection: scope == .credential)
@@ -130,7 +135,7 @@ extension APNsAnswer {
         if tried.contains(.otherEnvironment) && reason == .invalidProviderToken {
             return configurationError(reason, scope: .credential, tried: tried)
         }
-        // A connection whose token expired can stay unusable for new ones.
+        // After a connection's token has expired, the connection may reject new tokens too.
         return Verdict(rejection(reason), .renewCredential, replacesConnection: true)
     }
 

@@ -1,19 +1,19 @@
 internal import FanfareCore
 
-/// An answer of APNs, as far as it matters for what follows.
+/// The parts of an APNs response that decide how a delivery continues.
 public struct APNsAnswer: Equatable, Sendable {
     /// The HTTP status.
     public let status: Int
-    /// What the body said.
+    /// The parsed error body.
     public let error: APNsErrorBody
-    /// The value of the field `Retry-After`; APNs documents none, it is honoured if it comes.
+    /// The value of the `Retry-After` field; APNs documents none, but it is honoured if present.
     public let retryAfter: String?
 
-    /// An answer.
+    /// Creates an answer.
     ///
     /// - Parameters:
     ///   - status: the HTTP status.
-    ///   - error: what the body said.
+    ///   - error: the parsed error body.
     ///   - retryAfter: the value of `Retry-After`.
     public init(status: Int, error: APNsErrorBody = APNsErrorBody(), retryAfter: String? = nil) {
         self.status = status
@@ -21,7 +21,7 @@ public struct APNsAnswer: Equatable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// An answer with its body unread; the body of a success is left alone.
+    /// Creates an answer and parses its body, except for a 200.
     ///
     /// - Parameters:
     ///   - status: the HTTP status.

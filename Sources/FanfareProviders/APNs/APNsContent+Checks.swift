@@ -1,7 +1,7 @@
 internal import FanfareCore
 
 extension APNsContent {
-    /// Refuses what APNs would refuse, delay or silently drop, as far as it shows when a rule is saved.
+    /// Rejects what APNs would refuse, delay or silently drop, as far as it can be detected when a rule is saved.
     func check(_ body: ContentNode, part: MessagePart, rule: RuleDefinition) throws(RuleProblem) {
         try checkGivenTwice(rule)
         let type = pushType(for: rule.audience.kind)
@@ -59,7 +59,7 @@ extension APNsContent {
         )
     }
 
-    /// Channels have their own headers (Apple, "Sending broadcast push notification requests to APNs").
+    /// Rejects headers that broadcasts set themselves (Apple, "Sending broadcast push notification requests to APNs").
     private func checkBroadcast() throws(RuleProblem) {
         for name in [APNsHeaders.topic, APNsHeaders.collapseID] {
             guard let header = headers[name] else { continue }

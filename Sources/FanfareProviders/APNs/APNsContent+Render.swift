@@ -33,7 +33,7 @@ extension APNsContent {
         )
     }
 
-    /// A broadcast channel (Apple, "Sending broadcast push notification requests to APNs").
+    /// Renders a push to a broadcast channel (Apple, "Sending broadcast push notification requests to APNs").
     package func render(
         to audience: NativeTarget,
         _ request: ContentRequest
@@ -42,7 +42,7 @@ extension APNsContent {
         let scope = request.scope
         let type = APNsPushType.liveactivity
         let priority = headers[APNsHeaders.priority]?.template.literal ?? type.defaultPriority
-        // Required; 0, deliver now or never, is all that a channel without storage takes.
+        // The header is required, and a channel without storage accepts only 0 (deliver now or never).
         let expiration = try expiration(type, scope) ?? "0"
         let result: [(name: String, value: String)] = [
             (APNsHeaders.channelID, channel), (APNsHeaders.pushType, type.rawValue), (APNsHeaders.priority, priority),
@@ -61,7 +61,7 @@ extension APNsContent {
         )
     }
 
-    /// The event's deadline, or the header's if that is sooner; a header of 0 (never store) stays.
+    /// Returns the earlier of the event's deadline and the rule's header; a header of 0 (never store) is kept.
     private func expiration(_ type: APNsPushType, _ scope: TemplateScope) throws(RenderProblem) -> String? {
         if type.isNeverStored { return type.defaultExpiration }
         let given = try value(APNsHeaders.expiration, headers[APNsHeaders.expiration]?.template, scope)
@@ -70,7 +70,8 @@ extension APNsContent {
         return String(min(seconds, max(deadline, 0)))
     }
 
-    /// When the push ends by its `apns-expiration`; nil where that only repeats the event's deadline.
+    /// Returns the time at which the push expires by its `apns-expiration`; nil if that only repeats the event's
+    /// deadline.
     private func end(_ expiration: String?, _ scope: TemplateScope) -> Microseconds? {
         guard let seconds = expiration.flatMap({ Int64($0) }) else { return nil }
         if seconds == 0 { return scope.context.end(ofLifetime: 0) }
@@ -85,7 +86,7 @@ extension APNsContent {
     ) throws(RenderProblem) -> String? {
         guard let template else { return nil }
         let text = try template.text(in: scope)
-        // What is literal was checked when the rule was saved.
+        // Literal values were checked when the rule was saved.
         if template.literal == nil, let reason = APNsHeaders.fault(in: text, of: name) {
             throw .header(name: name, reason: reason)
         }

@@ -1,13 +1,14 @@
 internal import FanfareCore
 
-/// What a rule sends to APNs for one locale.
+/// The content that a rule sends to APNs for one locale.
 ///
-/// The body is merged as JSON merge patches (RFC 7396): notification, data, the apns block, then the same three of the
-/// locale. A message that has nothing but `apns.payload` passes unchanged, but for nulls: a watch drops a push that has one.
+/// The body is the result of JSON merge patches (RFC 7396), in this order: notification, data, the apns block, then the
+/// same three of the locale. A message with only `apns.payload` passes unchanged except for nulls, because Apple Watch
+/// drops a push that contains a null.
 package struct APNsContent: ProviderContent {
     let headers: APNsHeaders
     let body: BadgedBody
-    /// The push type if neither header nor kind say it.
+    /// The push type if neither a header nor the device kind determines it.
     let inferredPushType: APNsPushType
     package let usesDevice: Bool
 
@@ -15,9 +16,9 @@ package struct APNsContent: ProviderContent {
     ///
     /// - Parameters:
     ///   - parts: the message, and the locale's overlay if there is one.
-    ///   - rule: the rule, for what stands beside the message.
+    ///   - rule: the rule, for its options outside the message.
     /// - Returns: nil if the message has nothing for APNs.
-    /// - Throws: `RuleProblem` if a template is refused, or headers and payload contradict each other.
+    /// - Throws: `RuleProblem` if a template is invalid, or headers and payload contradict each other.
     static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> APNsContent? {
         var headers = APNsHeaders()
         var patches: [ContentNode] = []
@@ -33,7 +34,7 @@ package struct APNsContent: ProviderContent {
         let type = pushType(headers, inferred, for: rule.audience.kind)
         let content = APNsContent(
             headers: headers,
-            // Silent pushes stay silent, and other types have no badge.
+            // Silent pushes must show nothing, and other push types have no badge.
             body: BadgedBody(node, badgeAt: rule.badgeSQL != nil && type == .alert ? [Self.badge] : []),
             inferredPushType: inferred,
             usesDevice: headers.usesDevice || node.usesDevice
@@ -42,20 +43,21 @@ package struct APNsContent: ProviderContent {
         return content
     }
 
-    /// The push type for a kind of token.
+    /// Returns the push type for a kind of token.
     ///
     /// - Parameter kind: the kind.
-    /// - Returns: the header's if given; else the kind's; else what the payload says.
+    /// - Returns: the type in the header; without one, the kind's type; otherwise the type inferred from the payload.
     func pushType(for kind: DeviceKind) -> APNsPushType {
         Self.pushType(headers, inferredPushType, for: kind)
     }
 
-    /// What wakes an app and shows nothing.
+    /// The payload of a background push, which wakes the app and shows nothing.
     private static let wakeUp = ContentNode.object([("aps", .object([("content-available", .literal(1))]))])
 
-    /// Whether it is data for the app and nothing for its user, as FCM takes a message without `notification`.
+    /// Returns whether the message is data for the app only, like an FCM message without `notification`.
     ///
-    /// Unless the rule says otherwise: by an `aps` of its own, or by a push type. The phone would ignore such a push if it were an alert.
+    /// An `aps` of the rule's own, or a push type in a header, takes precedence. The phone would ignore such a push if
+    /// its type were alert.
     private static func isSilent(
         _ body: ContentNode,
         _ parts: [MessagePart],
@@ -75,7 +77,7 @@ package struct APNsContent: ProviderContent {
         return true
     }
 
-    /// Where a badge count is put.
+    /// The place of the badge count.
     private static let badge = BadgedBody.Place(path: ["aps", "badge"])
 
     private static func pushType(
@@ -98,7 +100,7 @@ package struct APNsContent: ProviderContent {
                 alert.append((member.key, node))
                 continue
             }
-            // The service extension fetches the image; FCM's SDK looks for it here.
+            // The app's service extension downloads the image; FCM's SDK expects its URL here.
             if !node.removesMember { aps.append(("mutable-content", .literal(1))) }
             root.append(("fcm_options", .object([("image", node)])))
         }
@@ -123,7 +125,7 @@ package struct APNsContent: ProviderContent {
         return .background
     }
 
-    /// Whether `aps` has anything a user sees or hears.
+    /// Returns whether `aps` has anything that a user sees or hears.
     static func hasVisiblePart(_ aps: ContentNode) -> Bool {
         ["alert", "badge", "sound"].contains { aps[$0] != nil }
     }

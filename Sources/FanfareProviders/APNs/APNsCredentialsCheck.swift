@@ -1,17 +1,17 @@
 internal import FanfareConfiguration
 
-/// Which of an app's keys for APNs go together: a signing key and its ids, or a certificate.
+/// Checks that an app has either all keys of a signing key (file and ids) or a certificate.
 struct APNsCredentialsCheck {
     private static let signingKey = ["key_file", "key_id", "team_id"]
 
-    /// `apps`, the app's name, `apns`.
+    /// The path of the block: `apps`, the app's name, `apns`.
     let section: [String]
-    /// Where that is.
+    /// The place of the block in the configuration.
     let origin: ConfigurationOrigin
 
-    /// Reports what does not go together, and what is missing.
+    /// Reports keys that exclude each other, and missing keys.
     ///
-    /// - Parameter reader: everything that was read.
+    /// - Parameter reader: the configuration that was read.
     func check(_ reader: inout ConfigurationReader) {
         let given = Self.signingKey.filter { reader.settings[section + [$0]] != nil }
         let certificate = reader.settings[section + ["certificate_file"]]
@@ -44,7 +44,7 @@ struct APNsCredentialsCheck {
         reader.report(origin, (section + [name]).joined(separator: "."), reason)
     }
 
-    /// `a`, `b` and `c`.
+    /// Returns the names as "`a`, `b` and `c`".
     private static func list(_ names: [String]) -> String {
         let quoted = names.map { "`\($0)`" }
         guard let last = quoted.last, quoted.count > 1 else { return quoted.joined() }

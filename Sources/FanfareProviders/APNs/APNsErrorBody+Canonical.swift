@@ -1,10 +1,11 @@
 internal import FanfareCore
 
 extension APNsErrorBody {
-    /// Reads the one form APNs itself writes, without spaces or escapes: `{"reason":"Unregistered","timestamp":1789999000123}`.
+    /// Parses the form that APNs itself writes, without spaces or escapes:
+    /// `{"reason":"Unregistered","timestamp":1789999000123}`.
     ///
-    /// Nil for every other form, also valid ones; they are left to the decoder. A broadcast to many dead tokens reads one
-    /// such body per push, in 0.2 µs here and in 10 µs by `JSONDecoder` (measured).
+    /// Returns nil for every other form, including valid JSON, which the decoder then parses. A broadcast to many dead
+    /// tokens parses one such body per push: 0.2 µs here, 10 µs with `JSONDecoder` (measured).
     ///
     /// - Parameter bytes: the body.
     init?(canonical bytes: some Collection<UInt8>) {
@@ -17,7 +18,7 @@ extension APNsErrorBody {
         if rest.skip(",\"timestamp\":") {
             let digits = rest.prefix(while: \.isDigit)
             rest.removeFirst(digits.count)
-            // Up to 18 digits fit; a leading zero is no JSON.
+            // Up to 18 digits fit into Int64; a leading zero is not valid JSON.
             guard (1...18).contains(digits.count), digits.first != UInt8(ascii: "0") else { return nil }
             timestamp = digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
         }
@@ -27,7 +28,7 @@ extension APNsErrorBody {
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes `text` off the front; false, and nothing taken, where something else stands there.
+    /// Removes `text` from the front; returns false and removes nothing if the input starts differently.
     fileprivate mutating func skip(_ text: String) -> Bool {
         let bytes = text.utf8
         guard starts(with: bytes) else { return false }

@@ -3,31 +3,31 @@ import Foundation
 
 /// The JSON of an APNs error body, and of GOAWAY debug data: `{"reason": "…", "timestamp": 1789999000123}`.
 ///
-/// Never fails: an empty body, HTML of some gateway, or garbage gives an error body that says nothing.
+/// Parsing never fails: an empty body, HTML of a gateway, or garbage yields a body without reason and timestamp.
 public struct APNsErrorBody: Equatable, Sendable {
-    /// More than this is not looked at; real bodies have less than 100 bytes.
+    /// The maximum size of a body that is parsed; real bodies have less than 100 bytes.
     public static let maximumBytes = 4096
     /// An unknown reason is cut to this many characters.
     public static let maximumReasonLength = 64
 
-    /// Why, as APNs wrote it; without control characters, so that it can be logged.
+    /// The reason as APNs wrote it, without control characters, so that it can be logged.
     public let reason: String?
-    /// When APNs last saw the token dead, in milliseconds since the Unix epoch.
+    /// The last time at which APNs found the token dead, in milliseconds since the Unix epoch.
     public let timestampMilliseconds: Int64?
 
-    /// An error body of known content.
+    /// Creates an error body with the given content.
     ///
     /// - Parameters:
-    ///   - reason: why.
-    ///   - timestampMilliseconds: when the token was last seen dead.
+    ///   - reason: the reason.
+    ///   - timestampMilliseconds: the last time at which the token was found dead.
     public init(reason: String? = nil, timestampMilliseconds: Int64? = nil) {
         self.reason = reason
         self.timestampMilliseconds = timestampMilliseconds
     }
 
-    /// Reads a body.
+    /// Parses a body.
     ///
-    /// - Parameter bytes: the body or the debug data, complete or cut.
+    /// - Parameter bytes: the body or the debug data, complete or truncated.
     public init(parsing bytes: some Collection<UInt8>) {
         guard !bytes.isEmpty, bytes.count <= Self.maximumBytes else {
             self.init()
@@ -47,7 +47,7 @@ public struct APNsErrorBody: Equatable, Sendable {
         )
     }
 
-    /// Each field on its own: one of an unexpected type does not hide the other.
+    /// Decodes each field separately, so that a field of an unexpected type does not hide the other.
     private struct Fields: Decodable {
         let reason: String?
         let timestamp: Int64?

@@ -1,24 +1,24 @@
 public import FanfareCore
 
-/// What APNs says as it ends a connection: GOAWAY's debug data, which is the JSON of an error body or empty.
+/// The debug data of a GOAWAY frame with which APNs closes a connection: the JSON of an error body, or empty.
 ///
-/// A certificate that it does not take has been seen to be refused in this way alone, without any answer.
+/// APNs has been observed to reject a certificate in this way only, without any response.
 public struct APNsGoodbye: Equatable, Sendable {
-    /// Why, if it is a reason that Apple documents.
+    /// The reason, if Apple documents it.
     public let reason: APNsReason?
 
-    /// Reads GOAWAY's debug data.
+    /// Parses the debug data of a GOAWAY frame.
     ///
-    /// - Parameter bytes: the debug data, complete or cut.
+    /// - Parameter bytes: the debug data, complete or truncated.
     public init(parsing bytes: some Collection<UInt8>) {
         reason = APNsErrorBody(parsing: bytes).reason.flatMap(APNsReason.init(text:))
     }
 
-    /// Judges a request that the connection left unprocessed.
+    /// Judges a request that the connection did not process.
     ///
     /// - Parameter context: the circumstances of the attempt.
-    /// - Returns: what an answer with this reason would mean; nil unless the reason is about the configuration: the connection's
-    ///   end says nothing about its requests then.
+    /// - Returns: the verdict of a response with this reason; nil unless the reason is about the configuration, because
+    ///   other reasons for closing a connection say nothing about its requests.
     public func verdict(in context: AttemptContext) -> Verdict? {
         guard let reason, case .badConfiguration = reason.meaning else { return nil }
         let error = APNsErrorBody(reason: reason.rawValue)

@@ -1,5 +1,5 @@
 extension APNsHeaders {
-    /// The headers that a rule may give.
+    /// The headers that a rule may set.
     static let described: [RuleKey] = [
         RuleKey(
             "message.apns.headers.\(topic)",

@@ -1,13 +1,13 @@
 internal import FanfareCore
 
-/// The headers that a rule gives for APNs.
+/// The headers that a rule sets for APNs.
 struct APNsHeaders: Sendable {
-    /// A value with the place it comes from.
+    /// A header value with its path in the rule.
     struct Value: Sendable {
         let path: String
         let template: TextTemplate
 
-        /// Why a priority does not go with a push that shows nothing; nil if it does.
+        /// Returns why a priority is invalid for a push that shows nothing; nil if it is valid.
         func silentProblem(_ type: APNsPushType) -> RuleProblem? {
             guard MessageChecks.areOn, let priority = template.literal, !type.priorities.contains(priority) else {
                 return nil
@@ -25,7 +25,7 @@ struct APNsHeaders: Sendable {
     static let priority = "apns-priority"
     static let expiration = "apns-expiration"
     static let collapseID = "apns-collapse-id"
-    /// Of broadcasts; what it says comes from `to`.
+    /// The header of broadcasts; its value comes from `to`.
     static let channelID = NativeAudience.channelHeader
     static let known = [topic, pushType, priority, expiration, collapseID]
     private static let ours = ["apns-id", "apns-request-id", channelID, "authorization"]
@@ -35,12 +35,12 @@ struct APNsHeaders: Sendable {
     /// The value of a header, by its lower-case name.
     subscript(name: String) -> Value? { values[name] }
 
-    /// Whether a value names a device or user field.
+    /// Whether a value refers to a device or user field.
     var usesDevice: Bool { values.values.contains { $0.template.usesDevice } }
 
-    /// Takes over the headers of a message, or what a locale changes in them.
+    /// Merges the headers of a message, or a locale's changes to them.
     ///
-    /// - Parameter block: the `headers` object; null removes.
+    /// - Parameter block: the `headers` object; null removes a header.
     /// - Throws: `RuleProblem` if a name or a literal value cannot be sent.
     mutating func merge(_ block: RuleObject) throws(RuleProblem) {
         var seen: Set<String> = []
@@ -91,7 +91,7 @@ struct APNsHeaders: Sendable {
         }
     }
 
-    /// What keeps a value from being sent in a header.
+    /// Returns why a value cannot be sent in a header.
     ///
     /// - Parameters:
     ///   - value: the value.
@@ -103,15 +103,15 @@ struct APNsHeaders: Sendable {
         return name == expiration ? MessageForm.timeError(in: value) : nil
     }
 
-    /// What keeps a part of a value from being sent in a header, whatever stands around it.
+    /// Returns why a literal part makes a value invalid in a header, independent of the rest of the value.
     static func fault(inPart part: String, of name: String) -> String? {
         name == collapseID ? CollapseID.fault(inPart: part) : HeaderText.fault(inPart: part)
     }
 }
 
 extension DeliveryHeader {
-    /// APNs: a UUID that APNs gives back.
+    /// The APNs header with a UUID that APNs returns.
     public static let apnsID = DeliveryHeader("apns-id")
-    /// APNs broadcast: a UUID that APNs gives back.
+    /// The APNs broadcast header with a UUID that APNs returns.
     public static let apnsRequestID = DeliveryHeader("apns-request-id")
 }

@@ -17,11 +17,11 @@ extension Outcome {
     package static var apnsStatusOther: Outcome { Outcome(rawValue: 98) }
     /// APNs 400: collapse id over 64 bytes.
     package static var apnsBadCollapseId: Outcome { Outcome(rawValue: 100) }
-    /// APNs 400: token not valid here; kept for want of evidence or by the pruning breaker.
+    /// APNs 400: token not valid here; the device is kept for lack of evidence, or by the pruning breaker.
     package static var apnsBadDeviceToken: Outcome { Outcome(rawValue: 101) }
-    /// APNs 400: `apns-expiration` is no number.
+    /// APNs 400: `apns-expiration` is not a number.
     package static var apnsBadExpirationDate: Outcome { Outcome(rawValue: 102) }
-    /// APNs 400: `apns-id` is no UUID.
+    /// APNs 400: `apns-id` is not a UUID.
     package static var apnsBadMessageId: Outcome { Outcome(rawValue: 103) }
     /// APNs 400: priority unknown or not allowed for the push type.
     package static var apnsBadPriority: Outcome { Outcome(rawValue: 104) }
@@ -43,17 +43,17 @@ extension Outcome {
     package static var apnsTopicDisallowed: Outcome { Outcome(rawValue: 112) }
     /// APNs 403: client certificate rejected.
     package static var apnsBadCertificate: Outcome { Outcome(rawValue: 113) }
-    /// APNs 403: client certificate of the other environment.
+    /// APNs 403: client certificate for the other environment.
     package static var apnsBadCertificateEnvironment: Outcome { Outcome(rawValue: 114) }
-    /// APNs 403: provider token too old, also after it was renewed.
+    /// APNs 403: provider token too old, even after a renewal.
     package static var apnsExpiredProviderToken: Outcome { Outcome(rawValue: 115) }
     /// APNs 403: action not allowed.
     package static var apnsForbidden: Outcome { Outcome(rawValue: 116) }
-    /// APNs 403: provider token invalid, also after it was renewed.
+    /// APNs 403: provider token invalid, even after a renewal.
     package static var apnsInvalidProviderToken: Outcome { Outcome(rawValue: 117) }
     /// APNs 403: neither certificate nor provider token.
     package static var apnsMissingProviderToken: Outcome { Outcome(rawValue: 118) }
-    /// APNs 403: key not related to the connection's first, also on a connection of its own.
+    /// APNs 403: the key is unrelated to the first key of the connection, even on a new connection.
     package static var apnsUnrelatedKeyIdInToken: Outcome { Outcome(rawValue: 119) }
     /// APNs 403: key not enabled for this environment.
     package static var apnsBadEnvironmentKeyIdInToken: Outcome { Outcome(rawValue: 120) }
@@ -63,7 +63,8 @@ extension Outcome {
     package static var apnsMethodNotAllowed: Outcome { Outcome(rawValue: 122) }
     /// APNs 413: payload over the limit.
     package static var apnsPayloadTooLarge: Outcome { Outcome(rawValue: 123) }
-    /// APNs 410 with evidence older than the registration, twice, or stopped by the prune fuse.
+    /// APNs 410, but the device is kept: the evidence is older than the registration, twice, or the pruning breaker is
+    /// open.
     package static var apnsUnregistered: Outcome { Outcome(rawValue: 124) }
     /// As ``apnsUnregistered``, for an expired token.
     package static var apnsExpiredToken: Outcome { Outcome(rawValue: 125) }
@@ -75,7 +76,7 @@ extension Outcome {
     package static var apnsBadRequestParams: Outcome { Outcome(rawValue: 129) }
     /// APNs broadcast 400: body malformed.
     package static var apnsBadRequestPayload: Outcome { Outcome(rawValue: 130) }
-    /// APNs broadcast 400: as many channels as the app may have.
+    /// APNs broadcast 400: the app has reached its limit of channels.
     package static var apnsCannotCreateChannelConfig: Outcome { Outcome(rawValue: 131) }
     /// APNs broadcast 400: no such channel for this app and environment.
     package static var apnsChannelNotRegistered: Outcome { Outcome(rawValue: 132) }
@@ -90,7 +91,8 @@ extension Outcome {
 }
 
 extension OutcomeBlock {
-    /// What became of pushes to APNs: 64–71 gone; 96–99 rejected by status class, from 100 by reason, 128–143 for broadcast channels.
+    /// The outcomes of pushes to APNs: 64–71 gone; 96–99 rejected by status class, from 100 by reason, 128–143 for
+    /// broadcast channels.
     static let apns = OutcomeBlock(
         codes: [64...71, 96...151],
         rows: [

@@ -1,9 +1,9 @@
 internal import FanfareCore
 internal import PushTransport
 
-/// Asks one environment of APNs whether it takes the credentials.
+/// Tests whether one environment of APNs accepts the credentials.
 struct APNsProbe {
-    /// No device token is anything but a hexadecimal number.
+    /// A path with an invalid device token; real tokens are hexadecimal.
     private static let path = Array("/3/device/fanfare-check".utf8)
 
     let credentials: APNsSettings
@@ -26,7 +26,7 @@ struct APNsProbe {
         )
     }
 
-    /// The probes of both environments.
+    /// Returns a probe for each environment.
     static func all(of app: String, _ apns: APNsSettings, over transports: ProviderTransports) -> [APNsProbe] {
         apns.environments.map { environmentName, endpoint in
             APNsProbe(
@@ -39,10 +39,10 @@ struct APNsProbe {
         }
     }
 
-    /// Asks and judges.
+    /// Sends the request and judges the answer.
     ///
     /// - Parameter files: reads the key or certificate.
-    /// - Returns: what it said.
+    /// - Returns: the finding.
     func item(_ files: CredentialFiles) -> CheckItem {
         probe.item { judge(try ask(files)) }
     }
@@ -63,7 +63,7 @@ struct APNsProbe {
 
     private var what: String { credentials.certificateFile == nil ? "key" : "certificate" }
 
-    /// Judges an answer: a bad device token means that everything before the token was in order.
+    /// Judges an answer: BadDeviceToken means that APNs accepted everything before the token.
     func judge(_ answer: PushAnswer) -> CheckItem {
         guard answer.fate == .answered else { return probe.unanswered(answer.detail) }
         let (status, reason) = (answer.status, APNsErrorBody(parsing: answer.body).reason ?? "no reason")

@@ -2,20 +2,20 @@ internal import PushCrypto
 package import PushTransport
 internal import Threading
 
-/// What a single request to APNs proves its sender by: a certificate in the handshake, or else a token in a field.
+/// The credential of a single request to APNs: a certificate in the TLS handshake, or a token in a header field.
 package struct APNsProof {
-    /// What the handshake shows; nil with a signing key.
+    /// The certificate for the handshake; nil with a signing key.
     package let clientCertificate: ClientCertificate?
-    /// What the request has beside its own fields.
+    /// The header fields that carry the credential.
     package let fields: [HeaderField]
 
-    /// Reads the certificate, or signs a token.
+    /// Loads the certificate, or signs a token.
     ///
     /// - Parameters:
     ///   - apns: the app's credentials.
     ///   - app: its name.
     ///   - files: reads the key or certificate.
-    /// - Throws: for a file that cannot be used, or if OpenSSL cannot sign.
+    /// - Throws: if a file cannot be used, or OpenSSL cannot sign.
     package init(_ apns: APNsSettings, app: String, files: CredentialFiles) throws {
         clientCertificate = try files.clientCertificate(apns, app: app)
         var fields: [HeaderField] = []

@@ -57,7 +57,7 @@ package struct APNsProvider: Provider {
                 teamID: settings.teamID,
                 keyDigest: parts.digests[settings.keyFile]
             )
-            // APNs refuses a key's token that changes within twenty minutes, whatever else about the app has changed.
+            // APNs rejects a token that changes within 20 minutes, so a reload that keeps the key also keeps its token.
             let kept = (before?.pools.first?.access as? APNsAccess)?.tokens.flatMap { $0.issuer == issuer ? $0 : nil }
             let key = try parts.files.signingKey(settings, app: app)
             tokens = kept ?? ProviderTokens(key: key, issuer: issuer)
@@ -103,7 +103,7 @@ package struct APNsProvider: Provider {
         }
     }
 
-    /// A certificate that ends sooner is worth a warning, in seconds.
+    /// The remaining validity below which a certificate gets a warning, in seconds.
     private static let notice: Int64 = 30 * 86_400
 
     private func certificate(_ settings: APNsSettings, _ checkup: CredentialCheckup) -> CheckItem {
@@ -132,7 +132,7 @@ package struct APNsProvider: Provider {
 }
 
 extension APNsSettings {
-    /// Both environments: production first.
+    /// Both environments, production first.
     package var environments: [(name: String, endpoint: Endpoint)] {
         [("production", endpoint), ("sandbox", sandboxEndpoint)]
     }

@@ -1,10 +1,10 @@
 internal import FanfareCore
 
-/// The values of `apns-push-type`, with what follows from each.
+/// The values of `apns-push-type` and their properties.
 enum APNsPushType: String, CaseIterable, Sendable {
     case alert, background, location, voip, complication, fileprovider, mdm, liveactivity, pushtotalk, widgets, controls
 
-    /// What the topic has after the app's own (Apple, "Sending notification requests to APNs").
+    /// The suffix that the topic has after the app's own topic (Apple, "Sending notification requests to APNs").
     var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -19,24 +19,26 @@ enum APNsPushType: String, CaseIterable, Sendable {
         }
     }
 
-    /// The most bytes of a payload to a device.
+    /// The maximum size of a payload to a device, in bytes.
     var payloadLimit: Int { self == .voip ? 5120 : 4096 }
 
-    /// The most bytes of a payload to a broadcast channel (Apple, "Sending broadcast push notification requests to APNs").
+    /// The maximum size of a payload to a broadcast channel, in bytes (Apple, "Sending broadcast push notification
+    /// requests to APNs").
     static let broadcastLimit = 5120
 
-    /// `apns-expiration` where neither rule nor event say one; nil if APNs may store the push for as long as it likes.
+    /// The `apns-expiration` if neither rule nor event sets one; nil if APNs may store the push for as long as it
+    /// likes.
     ///
-    /// A call, or a talker, of some time ago is worse than none: these are delivered now or never.
+    /// A late call or Push to Talk transmission is useless, so these two types are delivered now or never.
     var defaultExpiration: String? { self == .voip || self == .pushtotalk ? "0" : nil }
 
-    /// Whether only 0, deliver now or never, is a right `apns-expiration` (Apple, "Creating a Push to Talk app").
+    /// Whether the only valid `apns-expiration` is 0, deliver now or never (Apple, "Creating a Push to Talk app").
     var isNeverStored: Bool { self == .pushtotalk }
 
-    /// The priority if the rule gives none.
+    /// The priority if the rule sets none.
     var defaultPriority: String { priorities[0] }
 
-    /// The priorities Apple documents for it, the default first.
+    /// The priorities that Apple documents for the type, the default first.
     var priorities: [String] {
         switch self {
         case .background: ["5"]
@@ -48,7 +50,7 @@ enum APNsPushType: String, CaseIterable, Sendable {
 }
 
 extension DeviceKind {
-    /// The push type of tokens of this kind; nil if the payload decides.
+    /// The push type for tokens of this kind; nil if the payload decides.
     var apnsPushType: APNsPushType? {
         switch self {
         case .device: nil

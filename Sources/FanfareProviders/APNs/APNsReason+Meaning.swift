@@ -1,27 +1,27 @@
 public import FanfareCore
 
 extension APNsReason {
-    /// What kind of mistake a reason reports, and so who can mend it.
+    /// The class of error that a reason reports, and so where the fix must be made.
     public enum Meaning: Equatable, Sendable {
-        /// This push is wrong and would be wrong again.
+        /// This push is invalid, and every retry of it would be.
         case badPush
-        /// The configuration is wrong for everything in the scope.
+        /// The configuration is invalid for everything in the scope.
         case badConfiguration(AnswerScope)
-        /// The token is not known in this environment.
+        /// The token is unknown in this environment.
         case unknownToken
         /// The token is dead.
         case deadToken
         /// The provider token must be renewed.
         case staleCredential
-        /// The connection is used up or was used for something else.
+        /// The connection has expired, or served another purpose before.
         case badConnection
-        /// Too much was sent.
+        /// Too many requests in the scope.
         case throttled(AnswerScope)
-        /// APNs has a fault.
+        /// APNs has an internal error.
         case serverFault
     }
 
-    /// What kind of mistake the reason reports.
+    /// The class of error that the reason reports.
     public var meaning: Meaning {
         switch self {
         case .badCollapseId, .badExpirationDate, .badMessageId, .badPriority, .deviceTokenNotForTopic,
@@ -43,12 +43,12 @@ extension APNsReason {
         }
     }
 
-    /// The outcome where a push ends with this reason and its device is kept.
+    /// The outcome of a push that ends with this reason and whose device is kept.
     ///
-    /// Nil for reasons that are always answered by another attempt.
+    /// Nil for reasons that always lead to another attempt.
     public var rejection: Outcome? { Self.rejections[self] }
 
-    /// Outcomes carry Apple's spelling as their reason.
+    /// The rejections by reason; an outcome's `reason` is Apple's spelling.
     private static let rejections: [APNsReason: Outcome] = OutcomeBlock.apns.rows.reduce(into: [:]) { found, row in
         guard row.outcome.kind == .rejected else { return }
         if let reason = APNsReason(rawValue: row.reason) { found[reason] = row.outcome }

@@ -7,11 +7,11 @@ internal import FanfareCore
 public enum APNsReason: String, CaseIterable, Sendable {
     /// 400: collapse id over 64 bytes.
     case badCollapseId = "BadCollapseId"
-    /// 400: not a valid token, or one of the other environment.
+    /// 400: not a valid token, or a token of the other environment.
     case badDeviceToken = "BadDeviceToken"
-    /// 400: `apns-expiration` is no number.
+    /// 400: `apns-expiration` is not a number.
     case badExpirationDate = "BadExpirationDate"
-    /// 400: `apns-id` is no UUID.
+    /// 400: `apns-id` is not a UUID.
     case badMessageId = "BadMessageId"
     /// 400: priority unknown or not allowed for the push type.
     case badPriority = "BadPriority"
@@ -21,7 +21,7 @@ public enum APNsReason: String, CaseIterable, Sendable {
     case deviceTokenNotForTopic = "DeviceTokenNotForTopic"
     /// 400: a header appears twice.
     case duplicateHeaders = "DuplicateHeaders"
-    /// 400: the connection idled too long.
+    /// 400: the connection was idle too long.
     case idleTimeout = "IdleTimeout"
     /// 400: push type unknown or not allowed here.
     case invalidPushType = "InvalidPushType"
@@ -35,7 +35,7 @@ public enum APNsReason: String, CaseIterable, Sendable {
     case topicDisallowed = "TopicDisallowed"
     /// 403: client certificate rejected.
     case badCertificate = "BadCertificate"
-    /// 403: client certificate of the other environment.
+    /// 403: client certificate for the other environment.
     case badCertificateEnvironment = "BadCertificateEnvironment"
     /// 403: provider token older than one hour.
     case expiredProviderToken = "ExpiredProviderToken"
@@ -45,9 +45,9 @@ public enum APNsReason: String, CaseIterable, Sendable {
     case invalidProviderToken = "InvalidProviderToken"
     /// 403: neither certificate nor provider token.
     case missingProviderToken = "MissingProviderToken"
-    /// 403: key not related to the one first used on the connection.
+    /// 403: the key is unrelated to the first key of the connection.
     case unrelatedKeyIdInToken = "UnrelatedKeyIdInToken"
-    /// 403: key not enabled for this environment; also seen as `BadEnvironmentKeyInToken`.
+    /// 403: key not enabled for this environment; also observed as `BadEnvironmentKeyInToken`.
     case badEnvironmentKeyIdInToken = "BadEnvironmentKeyIdInToken"
     /// 404: the path is not `/3/device/…`.
     case badPath = "BadPath"
@@ -61,13 +61,13 @@ public enum APNsReason: String, CaseIterable, Sendable {
     case payloadTooLarge = "PayloadTooLarge"
     /// 429: provider token changed too often on a connection.
     case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
-    /// 429: too many pushes for this device in a row.
+    /// 429: too many consecutive pushes to this device.
     case tooManyRequests = "TooManyRequests"
-    /// 500: server fault.
+    /// 500: internal server error.
     case internalServerError = "InternalServerError"
     /// 503: overloaded.
     case serviceUnavailable = "ServiceUnavailable"
-    /// 503: the server goes down.
+    /// 503: the server is shutting down.
     case shutdown = "Shutdown"
 
     /// Broadcast, 400: the channel id is malformed.
@@ -76,7 +76,7 @@ public enum APNsReason: String, CaseIterable, Sendable {
     case badRequestParams = "BadRequestParams"
     /// Broadcast, 400: body malformed.
     case badRequestPayload = "BadRequestPayload"
-    /// Broadcast, 400: as many channels as the app may have.
+    /// Broadcast, 400: the app has reached its limit of channels.
     case cannotCreateChannelConfig = "CannotCreateChannelConfig"
     /// Broadcast, 400: no such channel for this app and environment.
     case channelNotRegistered = "ChannelNotRegistered"
@@ -89,21 +89,21 @@ public enum APNsReason: String, CaseIterable, Sendable {
     /// Broadcast, 403: the credential is for another topic.
     case topicMismatch = "TopicMismatch"
 
-    /// Spellings seen besides the documented one.
+    /// Undocumented spellings that were observed.
     private static let otherSpellings: [String: APNsReason] = [
         "BadEnvironmentKeyInToken": .badEnvironmentKeyIdInToken,
         "Service Unavailable": .serviceUnavailable,
     ]
 
-    /// Recognises a reason in any spelling that was seen.
+    /// Finds a reason by its documented spelling or one that was observed.
     ///
-    /// - Parameter text: the reason as APNs wrote it; compared exactly.
+    /// - Parameter text: the reason as APNs wrote it, compared exactly.
     public init?(text: String) {
         guard let reason = APNsReason(rawValue: text) ?? Self.otherSpellings[text] else { return nil }
         self = reason
     }
 
-    /// The status APNs documents for it.
+    /// The status that Apple documents for the reason.
     public var status: Int {
         switch self {
         case .badCollapseId, .badDeviceToken, .badExpirationDate, .badMessageId, .badPriority, .badTopic,

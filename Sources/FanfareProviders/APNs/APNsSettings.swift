@@ -1,7 +1,7 @@
 package import FanfareConfiguration
 package import PushTransport
 
-/// Credentials for APNs, and where its two environments are.
+/// An app's APNs credentials and the endpoints of both environments.
 ///
 /// Either a signing key (`teamID`, `keyID`, `keyFile`) or a certificate.
 package struct APNsSettings: ProviderSettings {
@@ -17,11 +17,11 @@ package struct APNsSettings: ProviderSettings {
     package var certificatePasswordFile: String?
     /// Bundle id, the `apns-topic` without a push type's suffix.
     package var topic = ""
-    /// Where devices of the production environment are reached.
+    /// The endpoint for devices of the production environment.
     package var endpoint = Endpoint.apnsProduction
-    /// Where devices of the sandbox environment are reached.
+    /// The endpoint for devices of the sandbox environment.
     package var sandboxEndpoint = Endpoint.apnsSandbox
-    /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+    /// Absolute path of a PEM file with CAs to trust; nil for the system's CAs.
     package var caFile: String?
 
     package static let name = "apns"
@@ -34,14 +34,14 @@ package struct APNsSettings: ProviderSettings {
 }
 
 extension Configuration.App {
-    /// Credentials for APNs; nil if the app does not send there.
+    /// The app's APNs credentials; nil if the app does not use APNs.
     package var apns: APNsSettings? {
         get { self[APNsSettings.self] }
         set { self[APNsSettings.self] = newValue }
     }
 }
 
-/// Which go together is for ``APNsCredentialsCheck`` to say.
+/// ``APNsCredentialsCheck`` checks which keys belong together.
 extension APNsSettings {
     private static let appleID = ConfigurationValueKind<String>.text(
         "10 capital letters and digits",

@@ -1,9 +1,9 @@
 internal import FanfareCore
 
-/// What `apns.payload` may hold (Apple, "Generating a remote notification" and "Starting and updating Live Activities with
-/// ActivityKit push notifications").
-///
-/// APNs accepts any JSON, and the phone ignores what has another type. Keys that are not known here pass, since Apple adds some
+/// The allowed content of `apns.payload` (Apple, "Generating a remote notification" and "Starting and updating Live
+/// Activities with ActivityKit push notifications").
+/// APNs accepts any JSON, and the phone ignores fields of the wrong type. Unknown keys are accepted, because Apple adds
+/// some each year, unless they are nearly identical to a known key.
 /// each year, unless they are nearly one that is known.
 enum APSSchema {
     static let payload = MessageField.open([("aps", .similar(fields))])

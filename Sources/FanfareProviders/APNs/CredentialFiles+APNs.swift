@@ -11,14 +11,14 @@ extension CredentialFiles {
         }
     }
 
-    /// Reads an APNs certificate and checks that it is valid now, and for the app's topic.
+    /// Reads an APNs certificate and checks that it is valid now and for the app's topic.
     ///
     /// - Parameters:
     ///   - apns: the app's APNs credentials.
     ///   - app: its name.
     ///   - now: seconds since 1970.
     /// - Returns: the certificate; nil if the app signs with a key.
-    /// - Throws: ``DaemonError`` for a file, password, date or topic that will not do.
+    /// - Throws: ``DaemonError`` if the file, password, validity or topic is wrong.
     package func certificate(
         _ apns: APNsSettings,
         app: String,
@@ -37,7 +37,7 @@ extension CredentialFiles {
         }
     }
 
-    /// What a TLS handshake with APNs shows: the certificate, if it can be used now; nil if the app signs with a key.
+    /// Returns the certificate for a TLS handshake with APNs, if it is valid now; nil if the app signs with a key.
     package func clientCertificate(_ apns: APNsSettings, app: String) throws(DaemonError) -> ClientCertificate? {
         guard let shown = try certificate(apns, app: app, now: Clocks.wallSeconds) else { return nil }
         return ClientCertificate(chain: shown.chainPEM, privateKey: shown.privateKeyPEM)

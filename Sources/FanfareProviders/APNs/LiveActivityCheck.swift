@@ -1,17 +1,18 @@
 internal import FanfareCore
 
-/// What a Live Activity payload needs (Apple, "Starting and updating Live Activities with ActivityKit push notifications").
+/// Checks the required fields of a Live Activity payload (Apple, "Starting and updating Live Activities with
+/// ActivityKit push notifications").
 struct LiveActivityCheck {
     private let aps: ContentNode?
     private let audience: AudienceDefinition
 
-    /// Looks at `aps` of a rule's payload.
+    /// Creates a check of the `aps` object of a rule's payload.
     init(_ aps: ContentNode?, audience: AudienceDefinition) {
         self.aps = aps
         self.audience = audience
     }
 
-    /// What is wrong and how to fix it; nil if nothing is, as far as it shows without an event.
+    /// The first error with its fix; nil if there is none that shows without an event.
     var fault: (reason: String, hint: String)? {
         for key in ["timestamp", "event"] where aps?[key] == nil {
             return ("aps has no \(key)", "add aps.\(key)" + (key == "timestamp" ? ": \"{{event.time}}\"" : ""))

@@ -2,10 +2,11 @@ package import FanfareCore
 package import PushCrypto
 internal import Threading
 
-/// The JSON web token of one APNs key, shared by all connections of the process that use it.
+/// The JSON web token of one APNs key, shared by all connections of the process that use the key.
 ///
-/// APNs accepts a token for an hour, and refuses one that changes within twenty minutes; so it is signed once and renewed
-/// at 45 to 50 minutes, never early (reference: Apple, "Establishing a token-based connection to APNs").
+/// APNs accepts a token for 1 hour and rejects one that changes within 20 minutes. The token is therefore signed once
+/// and renewed after 45 to 50 minutes, never earlier (reference: Apple, "Establishing a token-based connection to
+/// APNs").
 package final class ProviderTokens: Sendable {
     private struct State {
         var token: Credential?
@@ -16,41 +17,41 @@ package final class ProviderTokens: Sendable {
     private static let earliestRenewal = 20 * Micros.minute
 
     private let key: SigningKey
-    /// Whom its tokens name.
+    /// The key that the tokens identify.
     let issuer: Issuer
     private let state = Locked(State())
 
-    /// What APNs takes for the same signer.
+    /// The values by which APNs identifies a signer.
     package struct Issuer: Equatable, Sendable {
         /// The `kid` header.
         package let keyID: String
         /// The `iss` claim.
         package let teamID: String
-        /// SHA-256 of the key's file; nil if it was not read.
+        /// SHA-256 of the key's file; nil if the file was not read.
         package let keyDigest: [UInt8]?
 
-        /// Takes over ids and digest.
+        /// Creates an issuer.
         package init(keyID: String, teamID: String, keyDigest: [UInt8]? = nil) {
             (self.keyID, self.teamID, self.keyDigest) = (keyID, teamID, keyDigest)
         }
     }
 
-    /// Signs nothing yet.
+    /// Creates the store without signing a token.
     ///
     /// - Parameters:
-    ///   - key: signs.
-    ///   - issuer: whom the tokens name.
+    ///   - key: the key to sign with.
+    ///   - issuer: the key that the tokens identify.
     package init(key: SigningKey, issuer: Issuer) {
         self.key = key
         self.issuer = issuer
     }
 
-    /// The token to use now; signs one when there is none or it is old.
+    /// Returns the current token; signs one if there is none or it is due for renewal.
     ///
     /// - Parameters:
     ///   - now: steady time.
-    ///   - wall: wall clock, for `iat`.
-    /// - Returns: the header's value, shared by all connections.
+    ///   - wall: wall-clock time, for `iat`.
+    /// - Returns: the header value, shared by all connections.
     /// - Throws: if OpenSSL cannot sign.
     package func current(at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Credential {
         try state.withLock { state throws(CryptoError) in
@@ -59,13 +60,13 @@ package final class ProviderTokens: Sendable {
         }
     }
 
-    /// APNs called a token expired.
+    /// Renews a token that APNs called expired.
     ///
     /// - Parameters:
-    ///   - generation: which; a newer one may have been signed since.
+    ///   - generation: the generation of the expired token; a newer one may already exist.
     ///   - now: steady time.
-    ///   - wall: wall clock, for `iat`.
-    /// - Returns: false if the token is too young for a new one: then a clock is wrong.
+    ///   - wall: wall-clock time, for `iat`.
+    /// - Returns: false if the token is too young to be replaced, which means that a clock is wrong.
     /// - Throws: if OpenSSL cannot sign.
     func renew(after generation: Int, at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Bool {
         try state.withLock { state throws(CryptoError) in
@@ -86,7 +87,7 @@ package final class ProviderTokens: Sendable {
         let token = Credential(authorization: "bearer " + jwt, generation: (state.token?.generation ?? 0) + 1)
         state.token = token
         state.signedAt = now
-        // Not all keys of a daemon in the same minute.
+        // The jitter keeps a daemon's keys from renewing in the same minute.
         state.renewAfter = 45 * Micros.minute + .random(in: 0..<5 * Micros.minute)
         return token
     }

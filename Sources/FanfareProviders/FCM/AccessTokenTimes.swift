@@ -1,27 +1,29 @@
 internal import FanfareCore
 
-/// When an access token is used, and when the next one is asked for (steady time).
+/// The expiry and renewal times of an access token (steady time).
 struct AccessTokenTimes: Equatable {
-    /// Before its end a token is renewed: a tenth of Google's hour, or half of a shorter life.
+    /// The longest time before expiry at which a token is renewed: a tenth of Google's hour, or half of a shorter
+    /// lifetime.
     private static let longestMargin = 6 * Micros.minute
-    /// The endpoint is asked no more often, however soon it lets its tokens end.
+    /// The minimum interval between requests to the endpoint, however short the lifetime of its tokens.
     static let leastPause = 10 * Micros.second
-    /// In seconds, where the answer says nothing.
+    /// The lifetime in seconds if the answer gives none.
     private static let usualLifetime = 3600.0
-    /// In seconds; what lies beyond is no more believed than what is below a second.
+    /// The upper limit of a lifetime, in seconds; longer ones are capped, and shorter ones than a second are raised to
+    /// 1.
     private static let longestLifetime = 86_400.0
 
-    /// When it is used no more.
+    /// The time from which the token is no longer used.
     let expiresAt: Microseconds
-    /// When the next one is wanted.
+    /// The time at which the next token is due.
     let renewsAt: Microseconds
-    /// Before this the next one is not asked for, wanted or not.
+    /// The earliest time of the next request, even if a token is due.
     let nextFetchAt: Microseconds
 
     /// - Parameters:
-    ///   - asked: when the token was asked for.
-    ///   - answered: when it came.
-    ///   - expiresIn: how many seconds it is valid, as the endpoint says; nil if it does not.
+    ///   - asked: when the token was requested.
+    ///   - answered: when it arrived.
+    ///   - expiresIn: the lifetime in seconds that the endpoint gives; nil if it gives none.
     init(asked: Microseconds, answered: Microseconds, expiresIn: Double?) {
         let seconds = min(max(1, expiresIn ?? Self.usualLifetime), Self.longestLifetime)
         let lifetime = Microseconds(seconds * Double(Micros.second))

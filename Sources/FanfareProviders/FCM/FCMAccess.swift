@@ -2,7 +2,7 @@ internal import FanfareCore
 internal import PushCrypto
 internal import PushTransport
 
-/// FCM, with the access token of a service account.
+/// Access to FCM with the access token of a service account.
 final class FCMAccess: ProviderAccess {
     private let tokens: OAuthTokens
 

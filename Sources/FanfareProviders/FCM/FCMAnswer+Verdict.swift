@@ -4,15 +4,15 @@ extension FCMAnswer {
     /// The wait after 429 without `Retry-After` (Firebase, "Best practices when sending FCM messages at scale").
     static let quotaFloor: Microseconds = Micros.minute
 
-    /// Judges the answer; total over every status, code and body.
+    /// Judges the answer, for every status, code and body.
     ///
-    /// FCM's own code counts first, then `error.status`, then the HTTP status.
+    /// FCM's own code has precedence over `error.status`, which has precedence over the HTTP status.
     ///
     /// - Parameter context: the circumstances of the attempt.
     /// - Returns: the byte to record and what follows.
     public func verdict(in context: AttemptContext) -> Verdict {
         if (200...299).contains(status) {
-            // Any 2xx means that the push was taken; sending it again could only duplicate it.
+            // Any 2xx means that FCM accepted the push; a retry could only duplicate it.
             return Verdict(.accepted, .final, isUnrecognized: status != 200)
         }
         guard (400...599).contains(status) else { return byStatusClass(in: context) }
@@ -24,7 +24,7 @@ extension FCMAnswer {
         return verdictWithoutCode(in: context)
     }
 
-    /// A server in trouble says nothing about a token.
+    /// Returns whether a code counts: a 5xx answer is no evidence about a token or a message.
     private func isCredible(_ code: FCMErrorCode) -> Bool {
         status < 500 || (code != .unregistered && code != .invalidArgument)
     }
@@ -37,23 +37,24 @@ extension FCMAnswer {
         case .quotaExceeded: quotaExceeded(in: context)
         case .unavailable: unavailable(in: context)
         case .internalError: Verdict(.retryingServerError, .retry(retry(in: context)))
-        // The access token is fine; only what FCM passes on to Apple, or to browsers, is refused.
+        // FCM accepted the access token; APNs or a browser's push service rejected the credential that Firebase
+        // forwards.
         case .thirdPartyAuthError: Verdict(.fcmThirdPartyAuthError, .callOperator)
         case .unspecifiedError where status >= 500: Verdict(.retryingServerError, .retry(retry(in: context)))
         case .unspecifiedError: Verdict(.fcmUnspecifiedError, .final)
         }
     }
 
-    /// 400 blames the message, unless the body blames the token and nothing else.
+    /// Judges a 400: the message is at fault, unless the body names only the token.
     private func invalidArgument(in context: AttemptContext) -> Verdict {
         if error.apnsStatus == 410 { return dead(.goneFCMAPNSUnregistered, .strong, in: context) }
         if error.apnsReason == APNsReason.badDeviceToken.rawValue { return Verdict(.fcmAPNSBadDeviceToken, .final) }
-        // FCM blames tokens for some faults of messages, too.
+        // FCM also reports the token for some errors in messages.
         if error.namesToken { return dead(.goneFCMInvalidToken, .weak, mayBlameMessage: true, in: context) }
         return Verdict(.fcmInvalidArgument, .final)
     }
 
-    /// Without FcmError the answer is about the sender, never about the token.
+    /// Judges an answer without FcmError, which is about the sender and never about the token.
     private func verdictWithoutCode(in context: AttemptContext) -> Verdict {
         switch error.status {
         case "UNAUTHENTICATED": unauthenticated
@@ -67,7 +68,7 @@ extension FCMAnswer {
         }
     }
 
-    /// A body that says nothing known: empty, or the HTML of a load balancer.
+    /// Judges an answer whose body has no known content: empty, or the HTML of a load balancer.
     private func verdictByStatus(in context: AttemptContext) -> Verdict {
         switch status {
         case 401: unauthenticated.unrecognized
@@ -75,9 +76,9 @@ extension FCMAnswer {
         case 429: quotaExceeded(in: context).unrecognized
         case 500: Verdict(.retryingServerError, .retry(retry(in: context)), isUnrecognized: true)
         case 503: unavailable(in: context).unrecognized
-        // In the table without a code: the infrastructure before FCM.
+        // FCM's table has no code for these: they come from the infrastructure in front of FCM.
         case 502, 504: Verdict(.retryingStatus5xx, .retry(retry(in: context)))
-        // Google gives each error a status in words: this is the answer of a proxy, or of a wrong endpoint.
+        // Google sends `error.status` with every error, so this answer comes from a proxy or a wrong endpoint.
         case 400...499 where error.status == nil:
             Verdict(.retryingForeignAnswer, .retry(retry(in: context)), isUnrecognized: true)
         default: byStatusClass(in: context)
@@ -102,7 +103,7 @@ extension FCMAnswer {
         mayBlameMessage: Bool = false,
         in context: AttemptContext
     ) -> Verdict {
-        // FCM gives no time: a registration after the token was read is not what was judged.
+        // FCM gives no time, so only the registration whose token was read counts as judged.
         let evidence = PruneEvidence(
             strength: strength,
             registeredUpTo: context.registeredAt,
@@ -138,7 +139,7 @@ extension FCMAnswer {
 }
 
 extension Verdict {
-    /// The same judgement on an answer that is not in the provider's table as it came.
+    /// The same verdict, marked as one for an answer that the provider does not document.
     var unrecognized: Verdict {
         Verdict(outcome, disposition, isUnrecognized: true, replacesConnection: replacesConnection)
     }

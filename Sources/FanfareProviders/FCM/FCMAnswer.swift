@@ -1,19 +1,19 @@
 internal import FanfareCore
 
-/// An answer of FCM, as far as it matters for what follows.
+/// The parts of an FCM response that decide how a delivery continues.
 public struct FCMAnswer: Equatable, Sendable {
     /// The HTTP status.
     public let status: Int
-    /// What the body said.
+    /// The parsed error body.
     public let error: FCMErrorBody
-    /// The value of the field `Retry-After`.
+    /// The value of the `Retry-After` field.
     public let retryAfter: String?
 
-    /// An answer.
+    /// Creates an answer.
     ///
     /// - Parameters:
     ///   - status: the HTTP status.
-    ///   - error: what the body said.
+    ///   - error: the parsed error body.
     ///   - retryAfter: the value of `Retry-After`.
     public init(status: Int, error: FCMErrorBody = FCMErrorBody(), retryAfter: String? = nil) {
         self.status = status
@@ -21,7 +21,7 @@ public struct FCMAnswer: Equatable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// An answer with its body unread; the body of a success is left alone.
+    /// Creates an answer and parses its body, except for a 2xx.
     ///
     /// - Parameters:
     ///   - status: the HTTP status.

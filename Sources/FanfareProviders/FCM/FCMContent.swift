@@ -1,13 +1,13 @@
 package import FanfareCore
 
-/// What a rule sends to FCM for one locale: the message nearly as it was written.
+/// The content that a rule sends to FCM for one locale: the message, nearly as written.
 package struct FCMContent: ProviderContent {
-    /// What comes before the message in a request body.
+    /// The start of a request body, before the message.
     static let opening = Array("{\"message\":".utf8)
-    /// What closes message and body.
+    /// The end of a request body, which closes message and body.
     static let closing = Array("}}".utf8)
 
-    /// A body as the rule's options fill it.
+    /// The two templates of a body: with and without a deadline.
     private struct Form: Sendable {
         let withDeadline: BadgedBody
         let withoutDeadline: BadgedBody
@@ -19,9 +19,9 @@ package struct FCMContent: ProviderContent {
     }
 
     private let plain: Form
-    /// With a collapse id; nil for a rule without.
+    /// The form with a collapse id; nil for a rule without one.
     private let collapsing: Form?
-    /// What the rule gives as `android.ttl`; the bodies have a place for what is left of it.
+    /// The rule's `android.ttl`; the bodies have a placeholder for the remaining time.
     private let timeToLive: ContentNode?
     package let usesDevice: Bool
 
@@ -29,14 +29,14 @@ package struct FCMContent: ProviderContent {
     ///
     /// - Parameters:
     ///   - parts: the message, and the locale's overlay if there is one.
-    ///   - rule: the rule, for what stands beside the message.
+    ///   - rule: the rule, for its options outside the message.
     /// - Returns: nil if the message has nothing for FCM.
     /// - Throws: `RuleProblem` if FCM would refuse the message.
     static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> FCMContent? {
         var node = parts[0].node
         for part in parts.dropFirst() { node = overlaid(node, with: part.node) }
         if let payload = node[["apns", "payload"]] {
-            // A watch drops a push that has a null.
+            // Apple Watch drops a push that contains a null.
             node = node.setting(["apns", "payload"], to: .object([]).mergePatched(with: payload))
         }
         guard hasContent(node) else { return nil }
@@ -56,10 +56,10 @@ package struct FCMContent: ProviderContent {
         )
     }
 
-    /// Renders the request body up to whom it is for, which ``FCMTarget/insertion`` says, and from there on.
+    /// Renders the request body in two parts, before and after the recipient (``FCMTarget/insertion``).
     ///
-    /// - Parameter request: the event, and for whom.
-    /// - Returns: what every device of the variant gets.
+    /// - Parameter request: the event and the variant.
+    /// - Returns: the request that all devices of the variant share.
     /// - Throws: `RenderProblem` if a name is missing or the payload is too large.
     package func render(_ request: ContentRequest) throws(RenderProblem) -> RenderedPush {
         var scope = try request.derivedScope()
@@ -73,12 +73,12 @@ package struct FCMContent: ProviderContent {
         let template = scope.derived.secondsLeft == nil ? form.withoutDeadline : form.withDeadline
         var body = try template.render(in: scope, after: Self.opening)
         let message = body[Self.opening.count...]
-        // FCM counts less than the whole text, so nearly always nothing has to be counted.
+        // FCM's size is smaller than that of the whole text, so the exact size is rarely needed.
         if message.count > FCMPayload.limit, let json = try? JSONValue(parsing: Array(message)) {
             let size = FCMPayload.size(of: json)
             guard size <= FCMPayload.limit else { throw .tooLarge(bytes: size, limit: FCMPayload.limit) }
         }
-        // A message with content has members, so what is inserted follows a comma.
+        // A message with content has members, so the insertion follows a comma.
         body[body.count - 1] = UInt8(ascii: ",")
         let context = scope.context
         return RenderedPush(
@@ -90,7 +90,7 @@ package struct FCMContent: ProviderContent {
         )
     }
 
-    /// One request for all; whom it is for stands in the address.
+    /// Renders one request for the whole audience; the address holds the recipient.
     package func render(
         to audience: NativeTarget,
         _ request: ContentRequest
@@ -98,7 +98,7 @@ package struct FCMContent: ProviderContent {
         try render(request)
     }
 
-    /// The rule's own `android.ttl`, as it is sent at first.
+    /// Returns the rule's own `android.ttl` as the first attempt sends it.
     private func givenDuration(_ scope: TemplateScope) throws(RenderProblem) -> String? {
         switch timeToLive {
         case .literal(let value)?: return value.stringValue
@@ -108,13 +108,14 @@ package struct FCMContent: ProviderContent {
         }
     }
 
-    /// The whole seconds of `3600s` or `3.5s`, cut off as FCM does; nil for what a template gave and FCM will refuse.
+    /// Returns the whole seconds of `3600s` or `3.5s`, truncated as FCM does; nil for a template's value that FCM will
+    /// reject.
     private static func seconds(_ duration: String) -> Int64? {
         guard duration.hasSuffix("s"), let seconds = Double(duration.dropLast()), seconds >= 0 else { return nil }
         return Int64(exactly: seconds.rounded(.down))
     }
 
-    /// Whether there is anything to deliver, on whichever platform.
+    /// Returns whether the message has content for any operating system.
     private static func hasContent(_ message: ContentNode) -> Bool {
         let places = [
             ["notification"], ["data"], ["android", "notification"], ["android", "data"], ["apns", "payload"],
@@ -123,7 +124,7 @@ package struct FCMContent: ProviderContent {
         return places.contains { message[$0]?.mergeMembers?.isEmpty == false }
     }
 
-    /// Refuses what makes FCM blame the token of an iPhone: an urgent push without anything to show.
+    /// Rejects an urgent push without visible content, for which FCM would blame the token of an iPhone.
     private static func checkSilence(
         _ message: ContentNode,
         _ headers: APNsHeaders,
@@ -171,17 +172,17 @@ package struct FCMContent: ProviderContent {
 }
 
 extension FCMContent {
-    /// The message with what a locale changes in it (RFC 7396).
+    /// Returns the message merged with a locale's changes (RFC 7396).
     ///
-    /// FCM lets a platform's block hide `notification` and `data`; a locale comes after both, so what it says of them takes
-    /// the place of what the blocks say.
+    /// In FCM, the block of an operating system overrides `notification` and `data`. A locale applies last, so its
+    /// values also replace those in the blocks.
     private static func overlaid(_ message: ContentNode, with overlay: ContentNode) -> ContentNode {
         var result = message
         for (key, _) in overlay["notification"]?.mergeMembers ?? [] {
             for block in [["android", "notification"], ["webpush", "notification"]] {
                 result = result.setting((block + [key])[...], to: nil)
             }
-            // An alert that is plain text stands for title and body.
+            // An alert that is plain text replaces title and body.
             let alert = ["apns", "payload", "aps", "alert"]
             let isObject = result[alert]?.mergeMembers != nil
             if isObject || key != "image" { result = result.setting((isObject ? alert + [key] : alert)[...], to: nil) }
@@ -195,7 +196,8 @@ extension FCMContent {
         return result.mergePatched(with: overlay)
     }
 
-    /// Where a badge count is put: only where something is shown, since it would make a data message a visible one.
+    /// Returns the places of the badge count: only where something is shown, because a badge would make a data message
+    /// visible.
     private static func badgePlaces(_ message: ContentNode) -> [BadgedBody.Place] {
         let isShown = message["notification"]?.mergeMembers?.isEmpty == false
         let aps = message[["apns", "payload", "aps"]]
@@ -227,7 +229,7 @@ extension FCMContent {
 }
 
 extension ContentNode {
-    /// Puts a value at the end of a path where the rule has none; case does not matter in the last key, as in headers.
+    /// Sets a value at the end of a path unless the rule has one; the last key is compared without case, as in headers.
     fileprivate func settingUnlessGiven(_ path: [String], to value: ContentNode) -> ContentNode {
         let name = path.last?.lowercased()
         let siblings = self[Array(path.dropLast())]?.mergeMembers ?? []

@@ -1,39 +1,39 @@
 public import FanfareCore
 
-/// The JSON of an FCM error body, as far as anything follows from it.
+/// The relevant parts of the JSON in an FCM error body.
 ///
-/// Never fails: an empty body, HTML of some load balancer, or garbage gives an error body that says nothing.
+/// Parsing never fails: an empty body, HTML of a load balancer, or garbage yields an error body without content.
 public struct FCMErrorBody: Equatable, Sendable {
-    /// More than this is not looked at.
+    /// The maximum size of a body that is parsed.
     public static let maximumBytes = 16 * 1024
-    /// An unknown word is cut to this many characters.
+    /// An unknown word is truncated to this many characters.
     public static let maximumReasonLength = 64
 
     /// `error.status`, such as `NOT_FOUND`; without control characters, so that it can be logged.
     public var status: String?
     /// `errorCode` of the FcmError detail, such as `UNREGISTERED`; loggable.
     public var errorCode: String?
-    /// What APNs answered, where FCM passed that on: its status.
+    /// The status of an APNs answer that FCM forwards.
     public var apnsStatus: Int?
-    /// What APNs answered, where FCM passed that on: its reason; loggable.
+    /// The reason of an APNs answer that FCM forwards; loggable.
     public var apnsReason: String?
-    /// The fields of the message that it complains of, such as `message.android.ttl`; loggable, a few of them.
+    /// The fields of the message that FCM rejects, such as `message.android.ttl`; loggable, a few of them.
     public var fields: [String]
-    /// Whether the complaint is about the token itself and about nothing else.
+    /// Whether FCM rejects the token itself and nothing else.
     public var namesToken: Bool
-    /// Whose quota is used up, where the body says so.
+    /// The scope of an exhausted quota, if the body names it.
     public var quotaScope: AnswerScope?
 
-    /// An error body of known content.
+    /// Creates an error body with the given content.
     ///
     /// - Parameters:
     ///   - status: `error.status`.
     ///   - errorCode: FCM's own code.
-    ///   - apnsStatus: the status of APNs, passed on.
-    ///   - apnsReason: the reason of APNs, passed on.
-    ///   - fields: what of the message it complains of.
-    ///   - namesToken: whether the complaint is about the token itself.
-    ///   - quotaScope: whose quota is used up.
+    ///   - apnsStatus: the forwarded status of APNs.
+    ///   - apnsReason: the forwarded reason of APNs.
+    ///   - fields: the rejected fields of the message.
+    ///   - namesToken: whether FCM rejects the token itself and nothing else.
+    ///   - quotaScope: the scope of an exhausted quota.
     public init(
         status: String? = nil,
         errorCode: String? = nil,
@@ -52,17 +52,17 @@ public struct FCMErrorBody: Equatable, Sendable {
         self.quotaScope = quotaScope
     }
 
-    /// Why, in FCM's words: its own code, else the general one.
+    /// The reason in FCM's words: its own code, or else `error.status`.
     public var reason: String? { errorCode ?? status }
 
-    /// The reason with what is beside it, for logs: the fields it is about, or what APNs said.
+    /// The reason for logs, with the rejected fields or the reason of APNs.
     public var words: String? {
         reason.map { ([$0] + fields + [apnsReason].compactMap(\.self)).joined(separator: " ") }
     }
 
-    /// Reads a body.
+    /// Parses a body.
     ///
-    /// - Parameter bytes: the body, complete or cut.
+    /// - Parameter bytes: the body, complete or truncated.
     public init(parsing bytes: some Collection<UInt8>) {
         self.init()
         let limits = JSONLimits(bytes: Self.maximumBytes, levels: 32)
@@ -75,7 +75,7 @@ public struct FCMErrorBody: Equatable, Sendable {
         apnsReason = Self.word(details.apns?["reason"])
         fields = details.fields.prefix(4).compactMap { $0.loggable(upTo: Self.maximumReasonLength) }
         let message = error["message"]?.stringValue ?? ""
-        // Texts are searched only where they decide something.
+        // Texts are searched only if they affect the verdict.
         if reason == FCMErrorCode.invalidArgument.rawValue {
             namesToken = Self.namesToken(fields: details.fields, message: message)
         }
@@ -86,15 +86,17 @@ public struct FCMErrorBody: Equatable, Sendable {
 
     private static func word(_ value: JSONValue?) -> String? { value?.stringValue?.loggable(upTo: maximumReasonLength) }
 
-    /// A field named by BadRequest decides; without one, the text that was seen for malformed tokens.
+    /// Returns whether only the token is rejected: by the field in BadRequest, or without one by the observed text for
+    /// malformed tokens.
     private static func namesToken(fields: [String], message: String) -> Bool {
         guard fields.isEmpty else { return fields.allSatisfy { $0 == "message.token" } }
         return message.mentions("registration token is not a valid fcm registration token")
     }
 
-    /// Google does not promise the texts of QuotaFailure; what names neither a topic nor a device is the project's quota.
+    /// Returns the scope of an exhausted quota; a text that names neither a topic nor a device means the project's
+    /// quota, since Google does not document the texts of QuotaFailure.
     private static func quotaScope(_ texts: [String]) -> AnswerScope? {
-        // A project may be called anything, "topic-devices" too.
+        // A project can have any name, including "topic-devices".
         let prefixes = ["project:", "project_number:", "projects/"]
         if texts.contains(where: { text in prefixes.contains(where: text.hasPrefix) }) { return .credential }
         let text = texts.joined(separator: " ")
@@ -103,7 +105,7 @@ public struct FCMErrorBody: Equatable, Sendable {
         return text.mentions("project") ? .credential : nil
     }
 
-    /// The details FCM sends, by type (google.rpc error details).
+    /// The error details that FCM sends, by type (google.rpc error details).
     private struct Details {
         var fcm: JSONValue?
         var apns: JSONValue?

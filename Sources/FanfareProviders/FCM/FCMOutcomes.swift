@@ -5,7 +5,7 @@ extension Outcome {
     package static var goneFCMUnregistered: Outcome { Outcome(rawValue: 72) }
     /// FCM 400: the token itself is malformed.
     package static var goneFCMInvalidToken: Outcome { Outcome(rawValue: 73) }
-    /// FCM passed on a 410 of APNs.
+    /// FCM forwarded a 410 of APNs.
     package static var goneFCMAPNSUnregistered: Outcome { Outcome(rawValue: 74) }
     /// FCM: a 4xx status without a code known to this version.
     package static var fcmStatus4xx: Outcome { Outcome(rawValue: 152) }
@@ -21,9 +21,9 @@ extension Outcome {
     package static var fcmSenderIDMismatch: Outcome { Outcome(rawValue: 158) }
     /// FCM 401: the APNs or Web Push credential stored in Firebase is bad.
     package static var fcmThirdPartyAuthError: Outcome { Outcome(rawValue: 159) }
-    /// FCM: a 4xx status of which FCM itself knows no more.
+    /// FCM: a 4xx status for which FCM gives no further information.
     package static var fcmUnspecifiedError: Outcome { Outcome(rawValue: 160) }
-    /// FCM 401 without FcmError: access token refused, also after it was renewed.
+    /// FCM 401 without FcmError: access token refused, even after a renewal.
     package static var fcmUnauthenticated: Outcome { Outcome(rawValue: 161) }
     /// FCM 403 without FcmError: API not enabled, or the account may not send.
     package static var fcmPermissionDenied: Outcome { Outcome(rawValue: 162) }
@@ -33,12 +33,13 @@ extension Outcome {
     package static var fcmInvalidToken: Outcome { Outcome(rawValue: 164) }
     /// As ``goneFCMAPNSUnregistered``, kept by the pruning breaker.
     package static var fcmAPNSUnregistered: Outcome { Outcome(rawValue: 165) }
-    /// FCM passed on `BadDeviceToken` of APNs: stale, or of the environment FCM's key is not for; no evidence.
+    /// FCM forwarded `BadDeviceToken` of APNs: the token is stale, or of the environment that FCM's key does not serve;
+    /// no evidence.
     package static var fcmAPNSBadDeviceToken: Outcome { Outcome(rawValue: 166) }
 }
 
 extension OutcomeBlock {
-    /// What became of pushes to FCM: 72–79 gone; 152–155 rejected by status class, from 156 by error code.
+    /// The outcomes of pushes to FCM: 72–79 gone; 152–155 rejected by status class, from 156 by error code.
     static let fcm = OutcomeBlock(
         codes: [72...79, 152...191],
         rows: [

@@ -1,17 +1,17 @@
 internal import FanfareCore
 
-/// A tree whose size FCM counts: the bytes of keys and values.
+/// A tree whose size is computed like FCM's: the bytes of keys and values.
 protocol PayloadSized: MergePatchable {
-    /// The bytes of keys and values, at least, where templates are not rendered yet.
+    /// The minimum size in bytes of keys and values, where templates are not rendered yet.
     var payloadSize: Int { get }
 }
 
-/// How FCM counts a payload: keys and values, by what one platform gets.
+/// FCM's payload size: keys and values of the message as one operating system receives it.
 enum FCMPayload {
-    /// The most bytes, to devices and to topics.
+    /// The maximum size in bytes, to devices and to topics.
     static let limit = 4096
 
-    /// The size of what the platform with the largest payload gets.
+    /// Returns the size of the message for the operating system with the largest payload.
     ///
     /// - Parameter message: an FCM message.
     /// - Returns: bytes of keys and values.
@@ -20,7 +20,7 @@ enum FCMPayload {
         let data = member(message, "data")
         let own = ["android", "webpush"].map { name in
             let block = member(message, name)
-            // A platform's notification is merged over the common one, its data takes the place of the common.
+            // The block's notification is merged over the common one; its data replaces the common data.
             let shown = merged(notification, block.flatMap { member($0, "notification") })
             return shown + size(block.flatMap { member($0, "data") } ?? data)
         }

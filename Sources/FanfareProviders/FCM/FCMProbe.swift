@@ -3,12 +3,12 @@ internal import HTTP2Client
 internal import PushCrypto
 package import PushTransport
 
-/// Asks Google whether it gives the service account an access token, and FCM whether it takes that for the project.
+/// Tests whether Google issues an access token for the service account, and whether FCM accepts it for the project.
 package struct FCMProbe {
-    /// Nobody's: `!` is in no registration token.
+    /// An invalid token: `!` occurs in no registration token.
     static let token = FCMTarget.token("fanfare-check!")
 
-    /// The app's.
+    /// The app's FCM credentials.
     package let credentials: FCMSettings
     private let app: String
     private let probe: ProviderProbe
@@ -19,10 +19,10 @@ package struct FCMProbe {
         probe = ProviderProbe(name: "FCM for \(app)", endpoint: credentials.endpoint, transports: transports)
     }
 
-    /// Asks and judges.
+    /// Sends the requests and judges the answers.
     ///
     /// - Parameter files: reads the service account.
-    /// - Returns: what was said.
+    /// - Returns: the finding.
     func item(_ files: CredentialFiles) -> CheckItem {
         probe.item {
             let access = try access(files)
@@ -30,7 +30,7 @@ package struct FCMProbe {
         }
     }
 
-    /// An access token, and the project it is for.
+    /// An access token and its project.
     package struct Access {
         /// The project's id.
         package let project: String
@@ -38,11 +38,11 @@ package struct FCMProbe {
         package let token: String
     }
 
-    /// Asks the token endpoint for an access token.
+    /// Requests an access token from the token endpoint.
     ///
     /// - Parameter files: reads the service account.
     /// - Returns: the token.
-    /// - Throws: ``ProbeProblem`` with what was said instead, or why the file is of no use.
+    /// - Returns: the token and its project.
     package func access(_ files: CredentialFiles) throws -> Access {
         let account = try files.serviceAccount(credentials, app: app)
         let granted = try askForToken(account)
@@ -72,8 +72,8 @@ package struct FCMProbe {
     ///
     /// - Parameters:
     ///   - body: the request's body.
-    ///   - access: whose project it goes to.
-    /// - Returns: the answer, or what became of the request.
+    ///   - access: the access token and its project.
+    /// - Returns: the answer, or why there is none.
     /// - Throws: if the transport cannot be made.
     package func ask(_ body: [UInt8], _ access: Access) throws -> PushAnswer {
         let head = try HeaderBlock([
@@ -100,7 +100,7 @@ package struct FCMProbe {
 
     /// Judges the answer of the token endpoint (RFC 6749 section 5.2).
     ///
-    /// - Returns: what is wrong; nil if a token was given.
+    /// - Returns: the error; nil if the endpoint issued a token.
     private func judge(_ answer: SingleAnswer, of account: ServiceAccount) -> CheckItem? {
         if answer.cause != .none {
             let advice = "Is \(account.tokenURI) reachable from here, and its certificate trusted?"
@@ -120,7 +120,7 @@ package struct FCMProbe {
         }
     }
 
-    /// Judges FCM's answer: an error about the token means that everything before the token was in order.
+    /// Judges FCM's answer: an error about the token means that FCM accepted everything before the token.
     func judge(_ answer: PushAnswer, project: String) -> CheckItem {
         guard answer.fate == .answered else { return probe.unanswered(answer.detail) }
         let error = FCMErrorBody(parsing: answer.body)

@@ -3,7 +3,7 @@ package import FanfareCore
 internal import PushCrypto
 internal import PushTransport
 
-/// Firebase Cloud Messaging, HTTP v1.
+/// Firebase Cloud Messaging over its HTTP v1 API.
 package struct FCMProvider: Provider {
     package var block: ConfigurationBlock {
         ConfigurationBlock(FCMSettings.self, title: "FCM", keys: FCMSettings.keys)
@@ -65,7 +65,7 @@ package struct FCMProvider: Provider {
         return ProviderSenders([pool], identity: ProviderIdentity(path: path))
     }
 
-    /// Fetching a token takes a connection of its own.
+    /// Adds 2 to the pool's cost, because fetching a token takes its own connection.
     package func descriptors(_ costs: DescriptorCosts) -> Int { costs.pool + 2 }
 
     package func credentials(_ settings: FCMSettings, _ checkup: CredentialCheckup) -> [ProviderCredential] {

@@ -1,6 +1,6 @@
 internal import FanfareCore
 
-/// What an FCM request says beside the message: where it goes, and whom it is for.
+/// The parts of an FCM request other than the message: its path and its recipient.
 public enum FCMRequest {
     /// The request path.
     ///
@@ -8,25 +8,25 @@ public enum FCMRequest {
     /// - Returns: `/v1/projects/…/messages:send`.
     public static func path(project: String) -> String { "/v1/projects/\(project)/messages:send" }
 
-    /// Makes a request of a push that FCM only checks and does not deliver.
+    /// Turns a push into one that FCM validates and does not deliver.
     ///
     /// - Parameter body: ``RenderedPush/body`` of a push for FCM.
-    /// - Returns: the same with `validate_only`; what follows the insertion stays as it is.
+    /// - Returns: the same body with `validate_only`; the part after the insertion is unchanged.
     public static func validatingOnly(_ body: [UInt8]) -> [UInt8] {
         Array("{\"validate_only\":true,".utf8) + body.dropFirst()
     }
 }
 
-/// Whom one FCM message is for.
+/// The recipient of one FCM message.
 public enum FCMTarget: Equatable, Sendable {
-    /// One registration.
+    /// One registration token.
     case token(String)
     /// The subscribers of one of FCM's own topics; the name has no prefix.
     case topic(String)
-    /// Those who meet a condition on FCM's own topics.
+    /// The devices that meet a condition on FCM's own topics.
     case condition(String)
 
-    /// The message's last member, which stands between ``RenderedPush/body`` and ``RenderedPush/bodySuffix``.
+    /// The last member of the message, inserted between ``RenderedPush/body`` and ``RenderedPush/bodySuffix``.
     public var insertion: [UInt8] {
         let (key, value) =
             switch self {
@@ -44,7 +44,7 @@ public enum FCMTarget: Equatable, Sendable {
 }
 
 extension NativeTarget {
-    /// The same for a request to FCM; nil for a channel.
+    /// The audience as an FCM recipient; nil for a channel.
     package var fcm: FCMTarget? {
         switch self {
         case .fcmTopic(let name): .topic(name)

@@ -1,13 +1,13 @@
 package import FanfareConfiguration
 package import PushTransport
 
-/// Credentials for FCM.
+/// An app's FCM credentials.
 package struct FCMSettings: ProviderSettings {
     /// Absolute path of the service account's JSON file.
     package var serviceAccountFile = ""
-    /// Where messages are sent; tokens are fetched where the account's file says.
+    /// The endpoint for messages; the service account's file names the endpoint for tokens.
     package var endpoint = Endpoint.fcm
-    /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+    /// Absolute path of a PEM file with CAs to trust; nil for the system's CAs.
     package var caFile: String?
 
     package static let name = "fcm"
@@ -20,7 +20,7 @@ package struct FCMSettings: ProviderSettings {
 }
 
 extension Configuration.App {
-    /// Credentials for FCM; nil if the app does not send there.
+    /// The app's FCM credentials; nil if the app does not use FCM.
     package var fcm: FCMSettings? {
         get { self[FCMSettings.self] }
         set { self[FCMSettings.self] = newValue }

@@ -1,22 +1,22 @@
 public import FanfareCore
 
-/// Subscribing FCM tokens to FCM's own topics, and the reverse: the Instance ID service.
+/// Subscribes FCM tokens to FCM's own topics and unsubscribes them, with the Instance ID service.
 ///
-/// Source: Firebase Admin SDK for Go, `messaging/topic_mgt.go`. Requests carry the same access token as pushes and the
+/// Source: Firebase Admin SDK for Go, `messaging/topic_mgt.go`. Requests carry the same access token as pushes, and the
 /// fields ``headers``.
 public enum FCMTopicManagement {
-    /// The most tokens of one call.
+    /// The maximum number of tokens in one call.
     public static let tokenLimit = 1000
-    /// The fields of every request beside `authorization`.
+    /// The header fields of every request besides `authorization`.
     public static let headers: [(name: String, value: String)] = [
         (name: "content-type", value: "application/json"), (name: "access_token_auth", value: "true"),
     ]
 
-    /// What is done to the tokens.
+    /// A change to the subscriptions of tokens.
     public enum Operation: Sendable {
-        /// They join the topic.
+        /// The tokens join the topic.
         case subscribe
-        /// They leave it.
+        /// The tokens leave the topic.
         case unsubscribe
 
         /// The request path, at `https://iid.googleapis.com`.
@@ -28,12 +28,12 @@ public enum FCMTopicManagement {
         }
     }
 
-    /// The bodies of the calls that some tokens take.
+    /// Splits tokens into calls and builds their bodies.
     ///
     /// - Parameters:
     ///   - topic: the topic's name, without `/topics/`.
     ///   - tokens: any number of registration tokens.
-    /// - Returns: for every call the tokens of `tokens` it is for and its body; nil if `topic` is no topic name.
+    /// - Returns: for each call the range of its tokens and its body; nil if `topic` is not a topic name.
     public static func calls(topic: String, tokens: [String]) -> [(tokens: Range<Int>, body: [UInt8])]? {
         guard TopicName.isValid(topic) else { return nil }
         return stride(from: 0, to: tokens.count, by: tokenLimit).map { start in
@@ -46,22 +46,22 @@ public enum FCMTopicManagement {
     }
 }
 
-/// What became of one token in a topic call.
+/// The result for one token in a topic call.
 public enum FCMTopicResult: Equatable, Sendable {
-    /// Subscribed, or no longer.
+    /// Subscribed or unsubscribed.
     case done
-    /// The token is dead, and how sure that is; a pruned device needs no topic.
+    /// The token is dead, with the strength of the evidence; a pruned device needs no topic.
     case dead(PruneEvidence.Strength)
-    /// The app instance has as many topics as it may have (2000).
+    /// The app instance has reached the limit of 2000 topics.
     case tooManyTopics
-    /// To be tried again with back-off.
+    /// To be retried with backoff.
     case retry
     /// The token belongs to another project.
     case otherProject
-    /// A word that is in no table; loggable.
+    /// An undocumented error; loggable.
     case refused(String)
 
-    /// Reads the `error` of one result.
+    /// Parses the `error` of one result.
     init(error: String) {
         self =
             switch error {
@@ -75,21 +75,21 @@ public enum FCMTopicResult: Equatable, Sendable {
     }
 }
 
-/// What became of a whole topic call.
+/// The result of a whole topic call.
 public enum FCMTopicAnswer: Equatable, Sendable {
-    /// One result for each token, in their order.
+    /// One result per token, in the same order.
     case results([FCMTopicResult])
-    /// Nothing was done; try again, after at least this long.
+    /// The call had no effect and can be retried after at least this long.
     case retry(floor: Microseconds)
-    /// The access token was refused: renew it and try again once.
+    /// The access token was rejected: renew it and retry once.
     case renewCredential
-    /// Nothing was done, and would not be next time; the service's words where it had any, loggable.
+    /// The call had no effect and a retry would fail too; with the service's text if there is one, loggable.
     case refused(String)
 
-    /// The most bytes of an answer: a thousand results.
+    /// The maximum size of an answer, enough for a thousand results.
     public static let maximumBytes = 256 * 1024
 
-    /// Judges an answer; total over every status and body.
+    /// Judges an answer, for every status and body.
     ///
     /// - Parameters:
     ///   - status: the HTTP status.
@@ -108,7 +108,7 @@ public enum FCMTopicAnswer: Equatable, Sendable {
         switch status {
         case 200...299:
             let results = json?["results"]?.arrayValue ?? []
-            // Results that cannot be matched with tokens are worse than none: subscribing twice does no harm.
+            // Results that cannot be matched with tokens are discarded; subscribing twice is harmless.
             self = results.count == count ? .results(results.map(Self.result)) : .retry(floor: 0)
         case 401: self = .renewCredential
         case 429: self = .retry(floor: RetryAfter.wait(retryAfter, now: now) ?? FCMAnswer.quotaFloor)

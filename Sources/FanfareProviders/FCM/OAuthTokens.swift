@@ -8,11 +8,11 @@ package import PushCrypto
 package import PushTransport
 internal import Threading
 
-/// The access token of one service account, shared by all connections of the process that use it.
+/// The access token of one service account, shared by all connections of the process that use the account.
 ///
-/// Fetched by a thread of its own (RFC 7523), one at a time, and renewed well before it expires; while the token endpoint
-/// cannot be reached the old one is used as long as it is valid (reference: Google, "Using OAuth 2.0 for server to server
-/// applications").
+/// A thread of its own fetches the token (RFC 7523), one fetch at a time, and renews it well before it expires. While
+/// the token endpoint is unreachable, the old token is used until it expires (reference: Google, "Using OAuth 2.0 for
+/// server to server applications").
 final class OAuthTokens: Sendable {
     private struct State {
         var current: Credential?
@@ -25,7 +25,7 @@ final class OAuthTokens: Sendable {
         var failures = 0
     }
 
-    /// What the token endpoint answers; other members are of no interest.
+    /// The members that are used of a token endpoint's answer.
     private struct Answer: Decodable {
         let accessToken: String
         let expiresIn: Double?
@@ -36,7 +36,7 @@ final class OAuthTokens: Sendable {
         }
     }
 
-    /// A token younger than this that is called expired is not renewed at once: the account or a clock is wrong.
+    /// The age below which a token that FCM calls expired is not renewed: the account or a clock is wrong then.
     private static let leastAge = AccessTokenTimes.leastPause
     private static let longestPause = 60 * Micros.second
 
@@ -49,10 +49,10 @@ final class OAuthTokens: Sendable {
 
     /// - Parameters:
     ///   - account: the service account.
-    ///   - url: its token endpoint.
-    ///   - caFile: CAs to trust beside the system's.
-    ///   - proxy: what the endpoint is reached through.
-    ///   - logger: told of failures, never of tokens.
+    ///   - url: the account's token endpoint.
+    ///   - caFile: CAs to trust in addition to the system's.
+    ///   - proxy: the proxy for requests to the endpoint.
+    ///   - logger: logs failures, never tokens.
     init(account: ServiceAccount, url: HTTPSURL, caFile: String?, proxy: HTTPProxy?, logger: Logger) {
         self.account = account
         self.url = url
@@ -61,10 +61,10 @@ final class OAuthTokens: Sendable {
         self.logger = logger
     }
 
-    /// The token to use now; begins to fetch one where it is missing or will soon expire.
+    /// Returns the current token; starts to fetch one if there is none or it expires soon.
     ///
     /// - Parameter now: steady time.
-    /// - Returns: nil while there is none.
+    /// - Returns: nil while there is no valid token.
     func current(at now: Microseconds) -> Credential? {
         let (credential, mustFetch) = state.withLock { state in
             let isValid = now < state.expiresAt
@@ -75,19 +75,19 @@ final class OAuthTokens: Sendable {
             state.isFetching = true
             return (isValid ? state.current : nil, true)
         }
-        // Not waited for: it ends within the deadline of a request, and a process that exits takes it along.
+        // The thread is not joined: it ends within a request's timeout, and process exit ends it too.
         if mustFetch && WorkerThread.startIfPossible(name: "oauth", { [self] in fetch() }) == nil {
             failed(TokenProblem(description: "the system has no thread left"))
         }
         return credential
     }
 
-    /// FCM called a token expired.
+    /// Renews a token that FCM called expired.
     ///
     /// - Parameters:
-    ///   - generation: which; a newer one may have been fetched since.
+    ///   - generation: the generation of the expired token; a newer one may already exist.
     ///   - now: steady time.
-    /// - Returns: false if the token was only just fetched.
+    /// - Returns: false if the token was fetched too recently to be replaced.
     func renew(after generation: Int, at now: Microseconds) -> Bool {
         let isRenewed = state.withLock { state in
             guard state.current?.generation == generation else { return true }
@@ -149,7 +149,7 @@ final class OAuthTokens: Sendable {
 }
 
 extension SingleRequest {
-    /// Exchanges an assertion, signed now, for an access token (RFC 7523 section 2.1).
+    /// Creates the request that exchanges an assertion, signed now, for an access token (RFC 7523 section 2.1).
     package init(tokenFor account: ServiceAccount, from url: HTTPSURL, caFile: String?, proxy: HTTPProxy?) throws {
         let assertion = try account.assertion(issuedAt: Clocks.wallSeconds)
         let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -158,14 +158,14 @@ extension SingleRequest {
     }
 }
 
-/// Why there is no token; safe to log.
+/// The reason why there is no token; safe to log.
 private struct TokenProblem: Error, CustomStringConvertible {
     let description: String
 }
 
 /// The error of a token endpoint (RFC 6749 section 5.2).
 private struct OAuthError {
-    /// Such as `invalid_scope`, with advice where there is some; words of our own if there is none.
+    /// The error code, such as `invalid_scope`, with advice if there is some; a generic text if the body has no code.
     let words: String
 
     init(_ body: [UInt8]) {
@@ -173,7 +173,7 @@ private struct OAuthError {
         let text = object?["error"]?.stringValue ?? ""
         let isCode = text.allSatisfy { $0.isASCII && ($0.isLetter || $0 == "_") }
         let known = isCode && (1...64).contains(text.utf8.count) ? text : "without a known error"
-        // Google says the same to an assertion from the future and to a key that was deleted.
+        // Google gives the same answer for an assertion from the future and for a deleted key.
         let advice = known == "invalid_grant" ? " (is this machine's clock right, and is the key still valid?)" : ""
         words = known + advice
     }

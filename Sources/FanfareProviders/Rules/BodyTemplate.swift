@@ -1,17 +1,17 @@
 internal import FanfareCore
 
-/// A JSON document with templates in it, flattened: finished bytes, and what is put between them.
+/// A JSON document with templates, flattened to literal bytes and placeholders.
 struct BodyTemplate: Sendable {
     private enum Segment: Sendable {
-        /// Finished JSON.
+        /// Literal JSON.
         case bytes([UInt8])
         /// A name inside a JSON string.
         case text(TemplateExpression)
         /// A name in place of a JSON value.
         case value(TemplateExpression)
-        /// A template in place of a JSON value, which is checked.
+        /// A template in place of a JSON value, whose result is checked.
         case checked(CheckedTemplate)
-        /// What Fanfare fills in, inside a JSON string.
+        /// A value that Fanfare computes, inside a JSON string.
         case derived(DerivedValue)
         /// The user's badge count.
         case badge
@@ -21,7 +21,7 @@ struct BodyTemplate: Sendable {
 
     private var segments: [Segment] = []
     private var pending: [UInt8] = []
-    /// How many bytes it has at least, whatever the event.
+    /// The minimum size in bytes, for any event.
     private(set) var minimumSize = 0
 
     /// Flattens a document.
@@ -35,10 +35,10 @@ struct BodyTemplate: Sendable {
     /// Renders the document.
     ///
     /// - Parameters:
-    ///   - scope: where names are looked up.
-    ///   - opening: what comes before the document.
+    ///   - scope: resolves names.
+    ///   - opening: the bytes before the document.
     /// - Returns: compact JSON in UTF-8.
-    /// - Throws: `RenderProblem` with the name that stood in the way.
+    /// - Throws: `RenderProblem` with the name that cannot be rendered.
     func render(in scope: TemplateScope, after opening: [UInt8] = []) throws(RenderProblem) -> [UInt8] {
         if opening.isEmpty, segments.count == 1, case .bytes(let bytes) = segments[0] { return bytes }
         var output = opening

@@ -1,28 +1,28 @@
 internal import FanfareCore
 
-/// What a rule's `collapse` may be: what APNs takes holds for all, so that a rule does not work on one provider only.
+/// The limits of a rule's `collapse`: those of APNs apply to all providers, so that every rule works on every provider.
 package enum CollapseID {
-    /// The most bytes.
+    /// The maximum length in bytes.
     package static let limit = 64
 
-    /// The id as it is sent.
+    /// Returns the id in the form that is sent.
     ///
     /// - Parameters:
-    ///   - id: what the rule's template gave.
+    ///   - id: the text rendered from the rule's template.
     ///   - app: the app.
-    /// - Returns: the id, or a hash of it where a provider could not take it; nil if it is empty, which is none.
+    /// - Returns: the id, or a hash of it if a provider could not accept it; nil if it is empty, which means no id.
     package static func sent(_ id: String, app: String) -> String? {
         if id.isEmpty { return nil }
         return fault(in: id) == nil ? id : WebPushTopic.hash(collapse: id, app: app)
     }
 
-    /// What keeps a collapse id from being sent.
+    /// Returns why a collapse id cannot be sent.
     ///
     /// - Parameter id: the id.
     /// - Returns: a reason without the id; nil if it can be sent.
     package static func fault(in id: String) -> String? { HeaderText.fault(in: id) ?? tooLong(id) }
 
-    /// What keeps an id from being sent, whatever stands around a part of it.
+    /// Returns why a literal part makes an id invalid, independent of the rest of the id.
     package static func fault(inPart part: String) -> String? { HeaderText.fault(inPart: part) ?? tooLong(part) }
 
     private static func tooLong(_ text: String) -> String? {
@@ -30,9 +30,9 @@ package enum CollapseID {
     }
 }
 
-/// What a header's value may be: printable ASCII, without spaces around it (RFC 9110 section 5.5).
+/// The allowed value of a header: printable ASCII without surrounding spaces (RFC 9110 section 5.5).
 package enum HeaderText {
-    /// What keeps a value from being sent in a header.
+    /// Returns why a value cannot be sent in a header.
     ///
     /// - Parameter value: the value.
     /// - Returns: a reason without the value; nil if it can be sent.
@@ -43,7 +43,7 @@ package enum HeaderText {
         return hasOuterSpace ? "begins or ends with a space" : nil
     }
 
-    /// What keeps a value from being sent, whatever stands around a part of it.
+    /// Returns why a literal part makes a value invalid, independent of the rest of the value.
     package static func fault(inPart part: String) -> String? {
         part.utf8.contains { $0 < 0x20 || $0 > 0x7E } ? "has other than printable ASCII characters" : nil
     }

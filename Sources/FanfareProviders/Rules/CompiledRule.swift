@@ -1,36 +1,36 @@
 public import FanfareCore
 
-/// A rule that was found to make sense, ready to be rendered any number of times from any thread.
+/// A valid rule, ready to be rendered any number of times on any thread.
 public struct CompiledRule: Sendable {
-    /// The rule as it was written.
+    /// The rule as written.
     public let definition: RuleDefinition
-    /// Whom it reaches.
+    /// The audience of the rule.
     public let audience: AudiencePlan
-    /// Whether the message names a device or user field: then it is rendered for each device, otherwise once per
+    /// Whether the message refers to a device or user field, so that it is rendered for each device instead of once per
     /// event, locale and kind.
     public let needsDevice: Bool
-    /// Whether the message names what a campaign's `audience_sql` says of users.
+    /// Whether the message refers to columns of a campaign's `audience_sql`.
     package let needsVariables: Bool
-    /// The providers it can reach: what its message was checked for.
+    /// The providers that the rule can reach, for which its message was checked.
     public let providers: [PushProvider]
-    /// What tells which of its events are gathered together; nil if they are not.
+    /// The template of the key that groups events into digests; nil if the rule gathers none.
     private let gatheredBy: TextTemplate?
     private let collapse: TextTemplate?
     private let locales: LocaleLookup
-    /// One for each of the rule's variants; a single one where it has none.
+    /// One edition for each variant of the rule; a single one if the rule has none.
     private let editions: [Edition]
-    /// Who gets which; nil where all get the same.
+    /// The assignment of users to variants and holdout; nil if all users get the same.
     package let division: Division?
 
-    /// What one variant of the message is: without locale first, then one for each tag.
+    /// The texts of one variant: the one without locale first, then one for each tag.
     private typealias Edition = [Text]
-    /// What one locale gets on each provider; those that get nothing are missing.
+    /// The content of one locale by provider; providers without content are missing.
     private typealias Text = [PushProvider: Part]
 
-    /// What one provider gets.
+    /// The content for one provider.
     private struct Part: Sendable {
         let content: any ProviderContent
-        /// The kinds of tokens there.
+        /// The kinds of tokens of the provider.
         let kinds: Set<DeviceKind>
     }
 
@@ -68,7 +68,7 @@ public struct CompiledRule: Sendable {
     /// Checks and compiles a rule.
     ///
     /// - Parameter definition: the rule.
-    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    /// - Throws: `RuleProblem` with the first error.
     public init(definition: RuleDefinition) throws(RuleProblem) {
         self.definition = definition
         let providers = try definition.audience.providers()
@@ -79,7 +79,7 @@ public struct CompiledRule: Sendable {
         let message = try MessageEdition(definition)
         var editions = [try Self.edition(message, definition, providers)]
         if !definition.groups.variants.isEmpty {
-            // What they have in common makes sense by itself, but nobody gets it.
+            // The common part of the message is valid by itself, but no device receives it.
             editions = []
             for (index, variant) in definition.groups.variants.enumerated() {
                 let own = try message.with(variant, path: "variants[\(index)]", tags: locales.tags)
@@ -94,7 +94,7 @@ public struct CompiledRule: Sendable {
         try checkNative()
     }
 
-    /// Whether a string of the message, which compiles, names what is said of a user.
+    /// Returns whether a string of the message refers to a column of `audience_sql`.
     private static func namesVariables(_ definition: RuleDefinition) -> Bool {
         func names(_ value: JSONValue) -> Bool {
             switch value {
@@ -108,7 +108,7 @@ public struct CompiledRule: Sendable {
         return ([definition.message, definition.locales] + parts).contains { names(.object($0)) }
     }
 
-    /// One request for all of an audience that a provider manages cannot differ by device.
+    /// Checks that the message does not differ by device if a provider manages the audience and gets one request.
     private func checkNative() throws(RuleProblem) {
         guard let provider = definition.audience.selection.provider else { return }
         if needsDevice {
@@ -127,33 +127,33 @@ public struct CompiledRule: Sendable {
         }
     }
 
-    /// Reads, checks and compiles a rule.
+    /// Parses, checks and compiles a rule.
     ///
     /// - Parameter json: the rule as JSON.
-    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    /// - Throws: `RuleProblem` with the first error.
     public init(json: JSONValue) throws(RuleProblem) {
         try self.init(definition: RuleDefinition(json: json))
     }
 
-    /// The rule's tag that serves a device: all devices with the same one, provider and kind are one variant.
+    /// Returns the rule's tag for a device; devices with the same tag, provider and kind form one variant.
     ///
-    /// - Parameter locale: what the device said, such as `es-MX`; nil if it said nothing.
-    /// - Returns: the tag as the rule writes it, such as `es`; nil if the message without locale serves it.
+    /// - Parameter locale: the device's locale, such as `es-MX`; nil if it has none.
+    /// - Returns: the tag as the rule writes it, such as `es`; nil if the device gets the message without locale.
     public func matchedLocale(for locale: String?) -> String? {
         locales.index(for: locale).map { locales.tags[$0] }
     }
 
-    /// Renders what the devices of one variant get.
+    /// Renders the push for the devices of one variant.
     ///
     /// - Parameters:
     ///   - context: the event.
-    ///   - provider: where it is sent.
+    ///   - provider: the provider.
     ///   - kind: the kind of the tokens.
-    ///   - locale: a device's locale, or what ``matchedLocale(for:)`` made of it.
-    ///   - identity: what the app is called there.
+    ///   - locale: a device's locale, or the result of ``matchedLocale(for:)``.
+    ///   - identity: the app's identity at the provider.
     ///   - device: the device; required if ``needsDevice``, unused otherwise.
-    ///   - badge: what the rule's `badge_sql` gave for the device's user; nil leaves the message as it is.
-    ///   - variant: the place of the rule's variant that the device's user gets; 0 where it has none.
+    ///   - badge: the result of the rule's `badge_sql` for the device's user; nil leaves the message unchanged.
+    ///   - variant: the index of the user's variant in the rule; 0 if it has none.
     /// - Returns: headers and body.
     /// - Throws: `RenderProblem`; the deliveries are then `refused`.
     package func render(
@@ -180,12 +180,12 @@ public struct CompiledRule: Sendable {
         )
     }
 
-    /// Renders the one request that reaches an audience the provider keeps.
+    /// Renders the single request to an audience that the provider manages.
     ///
     /// - Parameters:
     ///   - context: the event.
-    ///   - target: what ``NativeAudience/target(_:)`` made of the event.
-    /// - Returns: headers and body; what is inserted is the address's to say.
+    ///   - target: the result of ``NativeAudience/target(_:)`` for the event.
+    /// - Returns: headers and body; the address holds the insertion.
     /// - Throws: `RenderProblem`; the delivery is then `refused`.
     public func render(_ context: RenderContext, to target: NativeTarget) throws(RenderProblem) -> RenderedPush {
         let preferred = definition.audience.selection.provider ?? providers[0]
@@ -200,9 +200,9 @@ public struct CompiledRule: Sendable {
         return try content.render(to: target, request)
     }
 
-    /// The key under which newer events supersede older ones.
+    /// Returns the key under which newer events supersede older ones.
     ///
-    /// Events for different users or topics never share one.
+    /// Events for different users or topics never share a key.
     ///
     /// - Parameters:
     ///   - ruleID: the rule's id in the database.
@@ -215,11 +215,11 @@ public struct CompiledRule: Sendable {
         return id.isEmpty ? nil : CollapseKey(ruleID: ruleID, audience: audience, collapse: id)
     }
 
-    /// The key under which an event is gathered with others.
+    /// Returns the key of the digest that an event belongs to.
     ///
     /// - Parameter context: the event.
-    /// - Returns: nil if the rule does not gather.
-    /// - Throws: `RenderProblem` if a value for `by` is missing, or makes no key.
+    /// - Returns: nil if the rule does not gather events.
+    /// - Throws: `RenderProblem` if a value for `by` is missing or cannot be a key.
     public func digestKey(_ context: RenderContext) throws(RenderProblem) -> String? {
         guard let key = try gatheredBy?.text(context) else { return nil }
         guard (1...DigestDefinition.keyLimit).contains(key.utf8.count) else {
@@ -254,10 +254,10 @@ public struct CompiledRule: Sendable {
 }
 
 extension AudienceDefinition {
-    /// The providers it can reach.
+    /// Returns the providers that the audience can reach.
     ///
     /// - Returns: at least one, in the order of ``Providers/all``.
-    /// - Throws: `RuleProblem` if there is no provider of its `provider`, or none that has tokens of its `kind`.
+    /// - Throws: `RuleProblem` if its `provider` does not exist, or no provider has tokens of its `kind`.
     fileprivate func providers() throws(RuleProblem) -> [any Provider] {
         if let own = selection.provider { return Providers.all.filter { $0.name == own } }
         guard let name = provider else { return Providers.all.filter { $0.kinds.contains(kind) } }

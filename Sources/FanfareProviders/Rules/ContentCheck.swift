@@ -1,32 +1,33 @@
 internal import FanfareCore
 
-/// Whether literals in messages are compared with what providers and phones take.
+/// Whether literals in messages are checked against what providers and phones accept.
 ///
-/// Rules are when they are put. One that is in force already goes on as it is: an upgrade that knows more must not stop its pushes.
+/// Rules are checked when they are saved. Active rules are not checked again, so that an upgrade with stricter checks
+/// does not stop their pushes.
 package enum MessageChecks {
-    /// False while a rule in force is compiled that would not be taken now.
+    /// False while an active rule is compiled that the current checks would reject.
     @TaskLocal package static var areOn = true
 }
 
-/// What a provider takes in one place of a message, checked for literals when the rule is put and for templates when they are
-/// rendered.
+/// The values that a provider accepts in one place of a message, checked for literals when the rule is saved and for
+/// templates when they are rendered.
 enum ContentCheck: Sendable {
     /// `true` or `false`.
     case flag
     /// A number in a range.
     case number(ClosedRange<Double>, isWhole: Bool)
-    /// Seconds since 1970; a number as large as milliseconds is refused.
+    /// Seconds since 1970; a number as large as milliseconds is rejected.
     case time
-    /// A string of one form.
+    /// A string with a given form.
     case form(MessageForm)
 
-    /// From here on a number of seconds is taken for milliseconds: the year 5138.
+    /// The smallest number of seconds that is treated as milliseconds: the year 5138.
     static let milliseconds = 100_000_000_000.0
 
-    /// Makes the value what the provider takes.
+    /// Converts a value to the provider's type.
     ///
-    /// - Parameter value: what a template gave.
-    /// - Returns: the value; text that is a number or a truth value becomes one. Nil if the provider would not take it.
+    /// - Parameter value: the result of a template.
+    /// - Returns: the value; text that is a number or a boolean is converted. Nil if the provider would reject it.
     func value(_ value: JSONValue) -> JSONValue? {
         switch self {
         case .flag: Self.flag(value)
@@ -36,7 +37,7 @@ enum ContentCheck: Sendable {
         }
     }
 
-    /// Whether a literal in a rule is such a value: of its type, not text that could become one.
+    /// Returns whether a literal in a rule is accepted; it must have the right type, since literals are not converted.
     func takes(_ literal: JSONValue) -> Bool {
         switch self {
         case .form: value(literal) != nil
@@ -44,7 +45,7 @@ enum ContentCheck: Sendable {
         }
     }
 
-    /// Whether a number is needed.
+    /// Whether the value must be a number.
     var isNumeric: Bool {
         switch self {
         case .number, .time: true
@@ -52,7 +53,7 @@ enum ContentCheck: Sendable {
         }
     }
 
-    /// What is needed, behind `must be`.
+    /// The requirement, as it follows `must be`.
     var needed: String {
         switch self {
         case .flag: "true or false"
@@ -88,18 +89,18 @@ enum ContentCheck: Sendable {
     private static func text(_ bound: Double) -> String { Int64(exactly: bound).map(String.init) ?? "\(bound)" }
 }
 
-/// A template in a place that takes some values only.
+/// A template in a place with restricted values.
 struct CheckedTemplate: Sendable {
     let template: TextTemplate
     let check: ContentCheck
-    /// Where it stands in the rule.
+    /// The path of the template in the rule.
     let path: String
 
     /// Renders the value.
     ///
-    /// - Parameter scope: where names are looked up.
-    /// - Returns: a value that the provider takes.
-    /// - Throws: `RenderProblem` if a name is missing, or the provider would not take what it stands for.
+    /// - Parameter scope: resolves names.
+    /// - Returns: a value that the provider accepts.
+    /// - Throws: `RenderProblem` if a name is missing, or the provider would reject its value.
     func value(in scope: TemplateScope) throws(RenderProblem) -> JSONValue {
         let given: JSONValue
         if let variable = template.soleVariable, !check.isText {
@@ -113,7 +114,7 @@ struct CheckedTemplate: Sendable {
 }
 
 extension ContentCheck {
-    /// Whether the provider wants a string.
+    /// Whether the provider requires a string.
     fileprivate var isText: Bool {
         if case .form = self { true } else { false }
     }

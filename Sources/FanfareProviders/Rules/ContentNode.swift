@@ -4,24 +4,24 @@ internal import FanfareCore
 indirect enum ContentNode: Sendable {
     /// A scalar, or a string without tags.
     case literal(JSONValue)
-    /// A string that becomes text, whatever its names stand for.
+    /// A string that is rendered as text, whatever the types of its values.
     case text(TextTemplate)
-    /// A string that is exactly one tag and takes the type of what the name stands for.
+    /// A string that is exactly one tag and takes the type of the tag's value.
     case value(TextTemplate)
-    /// A string whose value has a type or a form.
+    /// A string whose value must have a certain type or form.
     case checked(CheckedTemplate)
-    /// A string that Fanfare fills in.
+    /// A string that Fanfare computes.
     case derived(DerivedValue)
-    /// The user's badge count: a number, or text where the provider wants strings.
+    /// The user's badge count: a number, or text if the provider requires strings.
     case badge(isText: Bool)
     case array([ContentNode])
     case object([(key: String, value: ContentNode)])
 
-    /// How a string that is exactly one tag is rendered.
+    /// The type to which a string that is exactly one tag is rendered.
     enum Typing {
-        /// As what the name stands for: a badge stays a number.
+        /// The type of the tag's value: a badge stays a number.
         case kept
-        /// As text: titles and data are strings by their schema.
+        /// Text: titles and data are strings by their schema.
         case text
     }
 
@@ -29,9 +29,9 @@ indirect enum ContentNode: Sendable {
     ///
     /// - Parameters:
     ///   - value: the JSON.
-    ///   - path: where it stands in the rule.
-    ///   - typing: how strings that are exactly one tag are rendered.
-    /// - Throws: `RuleProblem` if a template is refused, or a key looks like one.
+    ///   - path: its path in the rule.
+    ///   - typing: the type to which strings that are exactly one tag are rendered.
+    /// - Throws: `RuleProblem` if a template is invalid, or a key looks like a template.
     init(_ value: JSONValue, path: String, typing: Typing) throws(RuleProblem) {
         switch value {
         case .null, .bool, .number: self = .literal(value)
@@ -61,15 +61,15 @@ indirect enum ContentNode: Sendable {
         }
     }
 
-    /// The member of an object.
+    /// The value of an object's member.
     subscript(key: String) -> ContentNode? { mergeMembers?.first { $0.key.isExactly(key) }?.value }
 
-    /// The JSON, if it is a scalar without templates.
+    /// The JSON value, if the node is a scalar without templates.
     var literalValue: JSONValue? {
         if case .literal(let value) = self { value } else { nil }
     }
 
-    /// Whether a template in it names a device or user field.
+    /// Whether a template in the node refers to a device or user field.
     var usesDevice: Bool {
         switch self {
         case .literal, .derived, .badge: false
@@ -82,16 +82,16 @@ indirect enum ContentNode: Sendable {
 }
 
 extension ContentNode {
-    /// What a path of keys leads to.
+    /// The node at a path of keys.
     subscript(path: [String]) -> ContentNode? {
         path.reduce(self as ContentNode?) { $0?[$1] }
     }
 
-    /// The node with something else at the end of a path; objects on the way are made where there are none.
+    /// Returns the node with another value at the end of a path; missing objects on the path are created.
     ///
     /// - Parameters:
-    ///   - path: keys from here; at least one.
-    ///   - value: what is put there; nil removes, with the objects that this leaves empty.
+    ///   - path: the keys, relative to this node; at least one.
+    ///   - value: the new value; nil removes the member, and objects that become empty.
     /// - Returns: the changed node.
     func setting(_ path: ArraySlice<String>, to value: ContentNode?) -> ContentNode {
         guard let key = path.first else { return value ?? self }

@@ -1,19 +1,19 @@
 internal import FanfareCore
 
-/// Finds the best of some language tags for a locale: lookup as in RFC 4647 section 3.4, by ``LocaleTag`` where a language has
+/// Finds the best language tag for a locale by RFC 4647 section 3.4 lookup, and by ``LocaleTag`` where a language has
 /// several names or scripts.
 struct LocaleLookup: Sendable {
-    /// The tags as they were written.
+    /// The tags as written.
     let tags: [String]
     private let normalized: [String]
     private let parts: [LocaleTag]
 
-    /// Takes the tags a rule has.
+    /// Creates a lookup in a rule's tags.
     ///
     /// - Parameters:
     ///   - tags: language tags (RFC 5646).
-    ///   - path: where they stand in the rule.
-    /// - Throws: `RuleProblem` if one is no language tag, or two are the same.
+    ///   - path: their path in the rule.
+    /// - Throws: `RuleProblem` if a tag is invalid, or two are equal.
     init(tags: [String], path: String) throws(RuleProblem) {
         var normalized: [String] = []
         for tag in tags {
@@ -34,7 +34,7 @@ struct LocaleLookup: Sendable {
 
     /// Finds the tag for a device.
     ///
-    /// - Parameter locale: what the device said, such as `es-MX` or `es_MX`; nil if it said nothing.
+    /// - Parameter locale: the device's locale, such as `es-MX` or `es_MX`; nil if it has none.
     /// - Returns: the index of the tag; nil if none matches.
     func index(for locale: String?) -> Int? {
         guard let locale, !tags.isEmpty else { return nil }
@@ -45,14 +45,14 @@ struct LocaleLookup: Sendable {
         if LocaleTag.isNeeded(for: range) {
             let wanted = LocaleTag(range)
             for tag in wanted.fallbacks { if let index = parts.firstIndex(of: tag) { return index } }
-            // Rather the language in another script than the message in another language.
+            // The language in another script is preferred to another language.
             return parts.indices.first { parts[$0].language == wanted.language && !normalized[$0].contains("-") }
         }
         while !range.isEmpty {
             if let index = normalized.firstIndex(where: { $0 == range }) { return index }
             guard let cut = range.lastIndex(of: "-") else { return nil }
             range = range[..<cut]
-            // A single letter only introduces what was just cut off.
+            // A single-letter subtag only introduces the subtag that was just removed.
             if range.dropLast().last == "-" { range = range.dropLast(2) }
         }
         return nil

@@ -1,9 +1,9 @@
 internal import FanfareCore
 
-/// A language tag taken apart, with the script that its region or its language has, where that one is written in several.
+/// A parsed language tag, with the script of its region or language if the language is written in several.
 ///
-/// The tables are a small part of CLDR's (supplemental data, `likelySubtags`, `languageAlias` and `parentLocales`): what phones
-/// send of languages with several scripts or names.
+/// The tables are a subset of CLDR's supplemental data (`likelySubtags`, `languageAlias` and `parentLocales`): what
+/// phones send for languages with several scripts or names.
 struct LocaleTag: Equatable {
     var language: String
     /// Nil for a language with one script, unless the tag names it.
@@ -12,14 +12,15 @@ struct LocaleTag: Equatable {
     /// Variants and extensions.
     var rest: String
 
-    /// Takes a tag apart.
+    /// Parses a tag.
     ///
-    /// - Parameter text: as a provider writes it, in lower case with `-`: `zh-tw`, `zh-hant-tw`, and Java's `zh-tw-#hant`.
+    /// - Parameter text: a tag as a provider writes it, in lower case with `-`: `zh-tw`, `zh-hant-tw`, and Java's
+    ///   `zh-tw-#hant`.
     init(_ text: Substring) {
         let plain = text.prefix { $0 != "." && $0 != "@" }
         var subtags = plain.split(separator: "-").map { $0.hasPrefix("#") ? $0.dropFirst() : $0 }
         language = subtags.isEmpty ? "" : String(subtags.removeFirst())
-        // zh-yue and zh-cmn: what was once an extension of Chinese.
+        // zh-yue and zh-cmn are former extended language subtags of Chinese.
         if language == "zh", let first = subtags.first, ["yue", "cmn"].contains(first) {
             language = String(subtags.removeFirst())
         }
@@ -38,12 +39,12 @@ struct LocaleTag: Equatable {
         if script == nil, let scripts = Self.scripts[language] {
             script = region.flatMap { scripts.regions[$0] } ?? scripts.usual
         } else if script != nil, Self.scripts[language] == nil {
-            // The only one it is written in says nothing.
+            // The only script of a language adds no information.
             script = Self.plainScripts.contains(script ?? "") ? nil : script
         }
     }
 
-    /// Whether a tag is to be taken apart: for all others the language's own tag and what is cut off of it are enough.
+    /// Returns whether a tag must be parsed; for all others, the RFC 4647 lookup is enough.
     static func isNeeded(for text: Substring) -> Bool {
         let language = text.prefix { $0 != "-" }
         return renamed.contains(String(language)) || scripts[String(language)] != nil
@@ -52,7 +53,7 @@ struct LocaleTag: Equatable {
             || text.dropFirst(language.count + 1).prefix { $0 != "-" }.utf8.count == 4
     }
 
-    /// The tags that serve it, the best first.
+    /// The tags that match, the best first.
     var fallbacks: [LocaleTag] {
         var found = [self]
         func append(_ change: (inout LocaleTag) -> Void) {
@@ -72,15 +73,15 @@ struct LocaleTag: Equatable {
         return found
     }
 
-    /// What languages were called, or are called elsewhere.
+    /// Former and alternative codes of languages.
     private static let names = [
         "iw": "he", "in": "id", "ji": "yi", "no": "nb", "tl": "fil", "mo": "ro", "sh": "sr", "cmn": "zh", "jw": "jv",
     ]
 
-    /// Languages with several names, by each of them; and nn, whose readers read nb.
+    /// The languages with several codes, under each code, and nn, which falls back to nb.
     private static let renamed = Set(names.keys).union(names.values).union(["nn"])
 
-    /// Languages with several scripts: the usual one, and that of regions.
+    /// The languages with several scripts: the usual script, and the scripts of regions.
     private static let scripts: [String: (usual: String, regions: [String: String])] = [
         "zh": ("hans", ["tw": "hant", "hk": "hant", "mo": "hant"]), "yue": ("hant", ["cn": "hans"]),
         "sr": ("cyrl", ["me": "latn", "ro": "latn", "tr": "latn"]), "az": ("latn", ["ir": "arab", "ru": "cyrl"]),
@@ -92,10 +93,10 @@ struct LocaleTag: Equatable {
         "ks": ("arab", [:]),
     ]
 
-    /// Scripts that providers name though the language has no other.
+    /// The scripts that providers name although the language has only one.
     private static let plainScripts: Set<String> = ["latn", "cyrl", "arab", "jpan", "kore", "hebr", "grek", "thai"]
 
-    /// The regions whose language is nearer to another region's than to the language's own.
+    /// The regions whose variety of the language is closer to another region's than to the language's default.
     private static let regions: [String: [String: String]] = [
         "es": Dictionary(
             uniqueKeysWithValues: [

@@ -1,15 +1,15 @@
 internal import FanfareCore
 
-/// What a message may have for one provider alone, beside the fields of FCM's Message.
+/// The block of a message for one provider, in addition to the fields of FCM's Message.
 package struct MessageBlock: Sendable {
-    /// Its key in the message.
+    /// The key of the block in the message.
     let key: String
-    /// What it may hold.
+    /// The allowed content.
     let field: MessageField
-    /// What each key means, by its path in the message.
+    /// The meaning of each key, by its path in the message.
     let meanings: [String: String]
 
-    /// The keys as a Markdown list, as ``RuleDefinition/reference`` has them.
+    /// The keys as a Markdown list, in the format of ``RuleDefinition/reference``.
     package var reference: String {
         field.fields(at: key).map { place, field in
             RuleKey("message.\(place)", field.typeName, range: field.rangeText, meanings[place] ?? "").reference

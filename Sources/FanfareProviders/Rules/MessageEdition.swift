@@ -1,18 +1,18 @@
 internal import FanfareCore
 
-/// A rule's message, or one variant of it, with what its locales change: later parts are merged over earlier ones.
+/// The message of a rule or of one variant, with the changes of its locales; later parts are merged over earlier ones.
 struct MessageEdition {
-    /// Where it stands in the rule.
+    /// The path of the message in the rule.
     let path: String
     let parts: [MessagePart]
-    /// What comes after ``parts``, one for each of the rule's tags.
+    /// The parts that follow ``parts``, for each of the rule's tags.
     let overlays: [[MessagePart]]
 
     private init(path: String, parts: [MessagePart], overlays: [[MessagePart]]) {
         (self.path, self.parts, self.overlays) = (path, parts, overlays)
     }
 
-    /// What all variants of a rule's message have in common.
+    /// Creates the part of the message that all variants share.
     init(_ rule: RuleDefinition) throws(RuleProblem) {
         path = "message"
         parts = [try MessagePart(RuleObject(.object(rule.message), path: path), isOverlay: false)]
@@ -21,14 +21,14 @@ struct MessageEdition {
         self.overlays = overlays
     }
 
-    /// What one variant is; its locales come last.
+    /// Returns the message of one variant; its locales are merged last.
     ///
     /// - Parameters:
-    ///   - variant: what it changes.
-    ///   - path: where it stands in the rule.
-    ///   - tags: the rule's own, in the order of ``overlays``.
-    /// - Returns: the variant's own message.
-    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    ///   - variant: the variant.
+    ///   - path: its path in the rule.
+    ///   - tags: the rule's own tags, in the order of ``overlays``.
+    /// - Returns: the variant's message.
+    /// - Throws: `RuleProblem` with the first error.
     func with(_ variant: RuleGroups.Variant, path: String, tags: [String]) throws(RuleProblem) -> MessageEdition {
         let reader = try RuleObject(.object(variant.message), path: "\(path).message")
         let own = try MessagePart(reader, isOverlay: true)

@@ -1,14 +1,14 @@
 internal import FanfareCore
 
-/// What FCM takes in a field of a message, and how a template there is rendered.
+/// The allowed content of a message field in FCM, and how a template in it is rendered.
 indirect enum MessageField: Sendable {
-    /// A string, whatever a template's name stands for.
+    /// A string; templates are rendered as text.
     case text
-    /// A string with a form of its own.
+    /// A string with a given form.
     case form(MessageForm)
-    /// Strings.
+    /// An array of strings.
     case texts
-    /// Strings with a form of their own.
+    /// An array of strings with a given form.
     case forms(MessageForm)
     /// `true` or `false`.
     case flag
@@ -16,31 +16,31 @@ indirect enum MessageField: Sendable {
     case number(ClosedRange<Double>, isWhole: Bool = false)
     /// Seconds since 1970.
     case time
-    /// A string, or what another field takes.
+    /// A string, or the content of another field.
     case textOr(MessageField)
-    /// Any keys with strings; some of them, in lower case, have a form.
+    /// An object with any keys and string values; some keys, in lower case, have a form.
     case textMap(forms: [String: MessageForm] = [:])
     /// Any JSON.
     case anything
-    /// An object the app itself reads.
+    /// An object for the app itself.
     case freeObject
-    /// What an iPhone gets: ``APSSchema``.
+    /// The payload for iOS: ``APSSchema``.
     case apnsPayload
-    /// These keys and no others.
+    /// An object with only these keys.
     case object([(key: String, field: MessageField)])
-    /// These keys, which may be null, and others with any value.
+    /// An object with these keys, which may be null, and other keys with any value.
     case open([(key: String, field: MessageField)])
-    /// The same, without others that are nearly one of these.
+    /// Like `open`, but keys that are nearly identical to one of these are rejected.
     case similar([(key: String, field: MessageField)])
 
     /// Checks a field and compiles it.
     ///
     /// - Parameters:
-    ///   - value: what the rule has there.
-    ///   - path: where it stands in the rule.
-    ///   - allowsNull: whether it may be null, as what a locale changes may: that removes.
-    /// - Returns: the field with its templates.
-    /// - Throws: `RuleProblem` if FCM would not take it, or a template is refused.
+    ///   - value: the field's value in the rule.
+    ///   - path: its path in the rule.
+    ///   - allowsNull: whether null is allowed, as in a locale's changes, where it removes the field.
+    /// - Returns: the compiled field.
+    /// - Throws: `RuleProblem` if FCM would reject the field, or a template is invalid.
     func node(_ value: JSONValue, path: String, allowsNull: Bool) throws(RuleProblem) -> ContentNode {
         if allowsNull && value.isNull { return .literal(.null) }
         switch self {
@@ -120,7 +120,7 @@ indirect enum MessageField: Sendable {
         return .array(nodes)
     }
 
-    /// A literal that the provider takes, or a template that gives one.
+    /// Compiles a literal that the provider accepts, or a template whose result is checked.
     private func typed(_ value: JSONValue, _ path: String, _ check: ContentCheck) throws(RuleProblem) -> ContentNode {
         if check.takes(value) { return .literal(value) }
         if let text = value.stringValue {
@@ -155,19 +155,19 @@ indirect enum MessageField: Sendable {
 
 /// The form of a string in a message.
 enum MessageForm: Sendable {
-    /// One of some words; of those in capitals also without. What goes out is what was written.
+    /// One of a set of words; words in capitals may also be written in lower case, and are sent as written.
     case word([String])
-    /// Decimal seconds ending in `s`, at most so many.
+    /// Decimal seconds ending in `s`, up to a maximum.
     case duration(atMost: Int64)
     /// `#rrggbb`.
     case color
-    /// A URL with https.
+    /// An https URL.
     case link
-    /// 1 to 50 of the characters of topic names.
+    /// 1 to 50 characters of those allowed in topic names.
     case label
-    /// One of some words as they are.
+    /// One of a set of words, exactly as given.
     case exactWord([String])
-    /// Whole seconds since 1970; a number as large as milliseconds is refused.
+    /// Whole seconds since 1970; a number as large as milliseconds is rejected.
     case time
 
     func matches(_ text: String) -> Bool {
@@ -182,7 +182,7 @@ enum MessageForm: Sendable {
         }
     }
 
-    /// What keeps a text from being whole seconds since 1970; nil if nothing does.
+    /// Returns why a text is not whole seconds since 1970; nil if it is.
     static func timeError(in text: String) -> String? {
         guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
             return "is no time in whole seconds since 1970"
@@ -191,7 +191,7 @@ enum MessageForm: Sendable {
         return MessageChecks.areOn && isTooLarge ? "is in milliseconds" : nil
     }
 
-    /// What is needed, behind `must be`.
+    /// The requirement, as it follows `must be`.
     var needed: String {
         switch self {
         case .word(let words), .exactWord(let words): "one of \(words.joined(separator: ", "))"
