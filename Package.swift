@@ -27,6 +27,19 @@ let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-met
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
+// What tests of stages and daemons use.
+let stages: [Target.Dependency] = [
+    "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging", "FanfareMetrics",
+    "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools", "PayloadFixtures",
+    "PostgresClient", "PrivateCluster", "PushCrypto", "PushTransport", "TestKit", "Threading", logging, metrics,
+    serviceLifecycle, unixSignals,
+]
+
+/// Tests of stages and daemons.
+func stageTests(_ name: String, exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: stages + ["DaemonKit"], exclude: exclude, swiftSettings: shared)
+}
+
 let package = Package(
     name: "fanfare",
     platforms: [.macOS(.v15)],
@@ -214,24 +227,17 @@ let package = Package(
             dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "TestKit", "Threading"],
             swiftSettings: shared
         ),
-        .testTarget(
-            name: "FanfareServiceTests",
-            dependencies: [
-                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
-                "FanfareMetrics",
-                "FanfareProviders",
-                "FanfareService", "FanfareStages",
-                "FanfareStore",
-                "FanfareTools",
-                "PayloadFixtures",
-                "PostgresClient",
-                "PrivateCluster", "PushTransport", "TestKit",
-                "Threading", logging, metrics, serviceLifecycle, unixSignals,
-            ],
-            // Read from where they lie.
-            exclude: ["Schedule/Tables"],
-            swiftSettings: shared
-        ),
+        // A database with an app, stages that work when they are told to, and whole daemons beside the sandbox, for the six targets
+        // below. A test target, because only those see what is internal to the others.
+        .testTarget(name: "DaemonKit", dependencies: stages, path: "Tests/DaemonKit", swiftSettings: shared),
+        stageTests("FanfareConfigurationTests"),
+        stageTests("FanfareStoreTests"),
+        stageTests("FanfareServiceTests"),
+        // The tables of expected times are read from where they lie.
+        stageTests("FanfareCampaignsTests", exclude: ["Schedule/Tables"]),
+        stageTests("FanfareToolsTests"),
+        // Daemons, the sandbox and the database together.
+        stageTests("FlowTests"),
         // Whole daemons on a virtual clock, without threads, sockets or a database.
         .testTarget(
             name: "SimulatorTests",

@@ -25,7 +25,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests HTTP2EngineTests"
 readonly thread_sanitized="ThreadingTests FanfareMetricsTests PostgresClientTests TransportTests HTTP2EngineTests"
 # Tests that need a database.
-readonly database_tests="PostgresClientTests FanfareServiceTests FanfareAPITests"
+readonly database_tests="PostgresClientTests FanfareStoreTests FanfareServiceTests FanfareCampaignsTests FanfareToolsTests FlowTests FanfareAPITests"
 readonly all_parts="crash planning conditions simulator fuzz coverage versions webhook clients contract metrics schedules bareroot"
 # Whole daemons and clusters that all run at once starve each other on two cores, and then their time limits end them.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-8}
@@ -124,7 +124,7 @@ attribute() { sed -nE "s/.*<testsuite .* $1=\"([0-9]+)\".*/\1/p" "$2"; }
 # The tests of each long run, by part.
 soak_tests() {
     case $1 in
-        crash) echo FanfareServiceTests.CrashTests ;;
+        crash) echo FlowTests.CrashTests ;;
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;

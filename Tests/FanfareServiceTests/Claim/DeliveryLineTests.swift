@@ -4,6 +4,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareLogging
 @testable import FanfareProviders

@@ -6,6 +6,7 @@ import PostgresClient
 import Testing
 import Threading
 
+@testable import DaemonKit
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -3,6 +3,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import DaemonKit
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import DaemonKit
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

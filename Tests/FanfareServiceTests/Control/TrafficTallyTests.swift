@@ -5,6 +5,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import DaemonKit
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -4,6 +4,7 @@ import Logging
 import Testing
 import Threading
 
+@testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareLogging
 @testable import FanfareProviders

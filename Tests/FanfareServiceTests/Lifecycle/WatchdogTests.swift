@@ -5,6 +5,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareLogging
 @testable import FanfareProviders

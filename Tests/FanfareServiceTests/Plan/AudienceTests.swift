@@ -2,6 +2,7 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import DaemonKit
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages
@@ -127,7 +128,7 @@ struct AudienceTests {
 
     @Test func subscriptionsThatNobodyRegisteredGetNothingAndCostNobodyElse() throws {
         let world = try World()
-        let keys = "p256dh => '\(DeviceTests.p256dh)', auth => '\(DeviceTests.auth)'"
+        let keys = "p256dh => '\(SampleSubscription.p256dh)', auth => '\(SampleSubscription.auth)'"
         let known = try world.device("https://x.example/1", user: "u", provider: "webpush", keys)
         try world.rule("r", event: "e", to: #"{"tokens": "$.t", "provider": "webpush"}"#)
         let event = try world.emit("e", #"{"t": ["https://x.example/1", "https://x.example/2", "no endpoint"]}"#)

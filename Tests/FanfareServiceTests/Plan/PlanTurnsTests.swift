@@ -3,6 +3,7 @@ import TestKit
 import Testing
 import Threading
 
+@testable import DaemonKit
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages

@@ -2,6 +2,7 @@ import FanfareCore
 import TestKit
 import Testing
 
+@testable import DaemonKit
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages

@@ -4,6 +4,7 @@ import PushTransport
 import Testing
 import Threading
 
+@testable import DaemonKit
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages

@@ -1,6 +1,7 @@
 import FanfareMetrics
 import Testing
 
+@testable import DaemonKit
 @testable import FanfareStages
 @testable import FanfareStore
 

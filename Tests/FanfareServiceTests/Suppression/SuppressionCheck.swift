@@ -1,6 +1,8 @@
 import FanfareCore
 import TestKit
 
+@testable import DaemonKit
+
 /// Holds what became of a combination's recipients against all that it says.
 struct SuppressionCheck {
     /// A push as its phone got it.

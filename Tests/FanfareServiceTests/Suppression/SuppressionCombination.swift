@@ -1,5 +1,7 @@
 import TestKit
 
+@testable import DaemonKit
+
 /// Some of what keeps people from being disturbed, and of what decides when they are: drawn by a seed.
 struct SuppressionCombination: Sendable, CustomStringConvertible {
     /// 0 to 29; its users, topic, rule or campaign are named after it.

@@ -1,0 +1,138 @@
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import DaemonKit
+@testable import FanfareCampaigns
+@testable import FanfareConfiguration
+@testable import FanfareCore
+@testable import FanfareProviders
+
+/// The keys that divide people: the same in SQL as in the daemon.
+@Suite(.database)
+struct VariantKeyTests {
+    private static let faults: [(members: String, place: String, reason: String)] = [
+        (#""variants": {}"#, "variants", "is no list"),
+        (#""variants": []"#, "variants", "has no variant"),
+        (#""variants": [7]"#, "variants[0]", "is no object"),
+        (#""variants": [{}]"#, "variants[0].name", "is missing"),
+        (#""variants": [{"name": "a b"}]"#, "variants[0].name", "cannot be a name"),
+        (#""variants": [{"name": "holdout"}]"#, "variants[0].name", "cannot be a name"),
+        (#""variants": [{"name": "a"}, {"name": "a"}]"#, "variants[1].name", "is the name of another variant, too"),
+        (#""variants": [{"name": "a", "weight": 0}]"#, "variants", "have weights that sum to 0"),
+        (#""variants": [{"name": "a", "weight": -1}]"#, "variants[0].weight", "is no whole number from 0 to 1000000"),
+        (#""variants": [{"name": "a", "weight": 0.5}]"#, "variants[0].weight", "is no whole number from 0 to 1000000"),
+        (
+            #""variants": [{"name": "a", "weight": 1000001}]"#, "variants[0].weight",
+            "is no whole number from 0 to 1000000"
+        ),
+        (#""variants": [{"name": "a", "message": "b"}]"#, "variants[0].message", "is no object"),
+        (#""variants": [{"name": "a", "locales": []}]"#, "variants[0].locales", "is no object"),
+        (
+            #""variants": [\#((0...16).map { #"{"name": "v\#($0)"}"# }.joined(separator: ", "))]"#, "variants", "has 17"
+        ),
+        (#""holdout": 0.05"#, "holdout", "is no share from 0% to 50%"),
+        (#""holdout": "5""#, "holdout", "is no share from 0% to 50%"),
+        (#""holdout": "50.0001%""#, "holdout", "is no share from 0% to 50%"),
+    ]
+
+    private static func json(_ kind: String, _ members: String) -> String {
+        let event = kind == "rule" ? #""event": "e", "# : ""
+        return #"{"app": "shop", "name": "n", \#(event)"to": {"everyone": true}, "message": {"data": {"a": "b"}}, "#
+            + "\(members)}"
+    }
+
+    @Test(arguments: faults, ["rule", "campaign"])
+    func whatIsWrongIsRefusedByBoth(fault: (members: String, place: String, reason: String), kind: String) throws {
+        let connection = try TestDatabase.current.connect()
+        let json = Self.json(kind, fault.members)
+        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.\(kind)_error($1::jsonb)", json)
+        let problem = try #require(try whatIsWrong(kind, json))
+        #expect(inSQL.rows[0] == [fault.place, fault.reason, problem.hint])
+        #expect([problem.path, problem.reason] == [fault.place, fault.reason])
+        let refusal = #expect(throws: PostgresError.self) {
+            try connection.query("SELECT fanfare.put_\(kind)($1::jsonb)", json)
+        }
+        #expect(refusal?.sqlState == "22023" && refusal?.hint == problem.hint)
+    }
+
+    @Test(arguments: ["rule", "campaign"])
+    func whatNobodyKnowsIsRefused(kind: String) throws {
+        let connection = try TestDatabase.current.connect()
+        let json = Self.json(kind, #""variants": [{"name": "a", "wait": 3}]"#)
+        let inSQL = try connection.query("SELECT place, reason FROM fanfare.\(kind)_error($1::jsonb)", json).rows[0]
+        let problem = try #require(try whatIsWrong(kind, json))
+        #expect(inSQL == ["variants[0].wait", "unknown key"])
+        #expect([problem.path, problem.reason] == ["variants[0].wait", "unknown key"])
+    }
+
+    @Test(
+        arguments: [
+            #""holdout": "5%""#, #""holdout": "0.25%""#,
+            #""variants": [{"name": "a", "weight": 20, "message": {"data": {"a": "c"}}}, {"name": "b", "weight": 0}]"#,
+            #""variants": [{"name": "a"}], "holdout": "50%""#,
+        ],
+        ["rule", "campaign"]
+    )
+    func whatIsRightIsKept(members: String, kind: String) throws {
+        let connection = try TestDatabase.current.connect()
+        let json = try JSONValue(parsing: Self.json(kind, members))
+        let written = kind == "rule" ? try RuleDefinition(json: json).json : try CampaignDefinition(json: json).json
+        #expect(written == json)
+        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.\(kind)_error($1::jsonb)", json.text) == "t")
+    }
+
+    @Test(arguments: [#""variants": [{"name": "a"}]"#, #""holdout": "5%""#])
+    func audiencesThatAProviderKeepsHaveNone(members: String) throws {
+        let connection = try TestDatabase.current.connect()
+        for (to, provider) in [("fcm_topic", "fcm"), ("channel", "apns")] {
+            let json = Self.json("rule", members).replacing(#""everyone": true"#, with: #""\#(to)": "x""#)
+            let problem = try #require(try whatIsWrong("rule", json))
+            let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.rule_error($1::jsonb)", json)
+            #expect(problem.reason == "differs by user, but \(provider) gets one request for all")
+            #expect(inSQL.rows[0] == [problem.path, problem.reason, problem.hint])
+        }
+    }
+
+    /// Each variant is checked as a message of its own, and what is wrong is told with its line.
+    @Test(arguments: [
+        ("body: \"{{> partial}}\"", "variants[1].message.notification.body", 10),
+        ("tilte: x", "variants[1].message.notification.tilte", 10),
+    ])
+    func eachVariantIsAMessage(line: String, path: String, number: Int) throws {
+        let yaml = """
+            - name: n
+              app: shop
+              event: e
+              to: { everyone: true }
+              message: { notification: { title: T } }
+              variants:
+                - name: a
+                - name: b
+                  message: { notification: {
+                    \(line) } }
+            """
+        let source = try #require(try RulesFile(yaml: yaml, named: "rules.yaml").rules.first)
+        let problem = #expect(throws: RuleProblem.self) { try CompiledRule(json: source.json) }
+        let text = try source.message(for: #require(problem))
+        #expect(text.hasPrefix("rules.yaml:\(number): \(path): "))
+    }
+
+    @Test func aVariantsLocalesAreTheRules() throws {
+        let json = Self.json("rule", #""variants": [{"name": "a", "locales": {"es": {"data": {"a": "c"}}}}]"#)
+        let problem = #expect(throws: RuleProblem.self) { try CompiledRule(json: JSONValue(parsing: json)) }
+        #expect(problem?.path == "variants[0].locales.es")
+        #expect(problem?.reason == "is none of the rule's locales")
+        _ = try CompiledRule(json: JSONValue(parsing: json.dropLast() + #", "locales": {"es": {}}}"#))
+    }
+
+    private func whatIsWrong(_ kind: String, _ json: String) throws -> RuleProblem? {
+        let json = try JSONValue(parsing: json)
+        do throws(RuleProblem) {
+            if kind == "rule" { _ = try RuleDefinition(json: json) } else { _ = try CampaignDefinition(json: json) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

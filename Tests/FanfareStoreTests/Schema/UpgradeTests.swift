@@ -1,0 +1,162 @@
+import FanfareCore
+import FanfareProviders
+import FanfareStore
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import DaemonKit
+@testable import FanfareService
+@testable import FanfareStages
+
+/// The schema over databases and beside daemons of another version.
+@Suite(.databaseWithRing)
+struct UpgradeTests {
+    private static let shape = """
+        SELECT string_agg(line, E'\\n' ORDER BY line COLLATE "C") FROM (
+            SELECT 'a ' || attrelid::regclass || '.' || attname || ' ' || atttypid::regtype || ' ' || attnotnull AS line
+            FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped AND attrelid IN (
+                SELECT oid FROM pg_class WHERE relnamespace = 'fanfare'::regnamespace AND relkind IN ('r', 'p', 'v'))
+            UNION ALL SELECT 'c ' || conrelid::regclass || ' ' || conname || ' ' || replace(pg_get_constraintdef(oid), ' NOT VALID', '')
+            FROM pg_constraint WHERE connamespace = 'fanfare'::regnamespace) AS lines
+        """
+
+    /// The schema as a version 2 would have it that adds a column, an index and a view's column, and takes an index away.
+    private static let next: String = {
+        var sql = Schema.sql
+        for (old, new) in [
+            ("this_version CONSTANT int := 1;", "this_version CONSTANT int := 2;"),
+            (
+                "-- Each version has a section of its own. Version 1 is the first.\n",
+                """
+                SELECT fanfare.add_column('fanfare.devices', 'model', 'text');
+                DROP INDEX IF EXISTS fanfare.event_log_planned;
+
+                """
+            ),
+            ("    reachable_since timestamptz,\n", "    reachable_since timestamptz,\n    model text,\n"),
+            (
+                "SELECT fanfare.create_index('event_log_planned', ",
+                "SELECT fanfare.create_index('event_log_planned_at', "
+            ),
+            ("CREATE INDEX event_log_planned ON", "CREATE INDEX event_log_planned_at ON"),
+        ] {
+            precondition(sql.contains(old), "schema.sql has no \(old)")
+            sql = sql.replacing(old, with: new)
+        }
+        return sql
+    }()
+
+    /// A version 2 is loaded in the middle of a broadcast; the daemon of version 1 sends on, and new ones come beside it.
+    @Test func aNewerVersionIsLoadedBelowADaemonOfThisOne() throws {
+        var settings = StageSettings()
+        settings.batchSize = 2
+        let world = try World(settings: settings)
+        for n in 0..<6 { try world.device("aa\(10 + n)", user: "u\(n)") }
+        try world.rule("all", event: "all", to: #"{"everyone": true}"#)
+        let event = try world.emit("all")
+        try world.plan()
+        let batches = try world.claim()
+        #expect(batches.count == 3)
+        func send(_ batches: ArraySlice<ClaimedBatch>) throws {
+            for one in try world.prepare(Array(batches)) {
+                let results = one.batch.deliveries.map { DeliveryResult(position: $0.position, outcome: .accepted) }
+                world.record([.opened(one.batch, decided: []), .results(one.batch.claimed.claim, results, slots: 0)])
+            }
+        }
+        try send(batches[..<1])
+        for _ in 0..<2 { try world.connection.execute(Self.next) }
+        #expect(
+            try world.connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "2 1"
+        )
+        try send(batches[1...])
+        let late = try world.emit("all")
+        try world.plan()
+        try send(try world.claim()[...])
+        for id in [event, late] { #expect(try world.outcomes(id) == Array(repeating: "accepted/accepted", count: 6)) }
+        func enter(_ name: String, _ version: Int) -> String {
+            """
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
+            VALUES ('\(name)', 'h', 1, '\(version)', clock_timestamp() + interval '15 s', \(version))
+            """
+        }
+        for (name, version) in [("old", 1), ("new", 2)] {
+            #expect(world.connection.refusal(enter(name, version)) == nil)
+        }
+        #expect(
+            world.connection.refusal("SELECT fanfare.require_daemon(2)")?.message.contains("old (Fanfare 1") == true
+        )
+        try world.connection.execute(
+            "DELETE FROM fanfare.instances WHERE name = 'old'; SELECT fanfare.require_daemon(2)"
+        )
+        #expect(world.connection.refusal(enter("old", 1))?.hint == "Upgrade Fanfare.")
+        // What an upgrade makes is what a new database has.
+        let upgraded = try world.connection.text(Self.shape)
+        for (index, isThere) in [("event_log_planned", "f"), ("event_log_planned_at", "t")] {
+            let found = "SELECT to_regclass('fanfare.\(index)') IS NOT NULL"
+            #expect(try world.connection.text(found) == isThere, "\(index)")
+        }
+        try world.connection.execute("DROP SCHEMA fanfare CASCADE")
+        try world.connection.execute(Self.next)
+        #expect(try world.connection.text(Self.shape) == upgraded)
+    }
+
+    /// Nobody has one of those; their columns and tables have other names.
+    @Test func aDatabaseOfBeforeTheFirstReleaseIsRefused() throws {
+        let connection = try TestDatabase.current.connect()
+        try connection.execute("ALTER TABLE fanfare.providers RENAME TO platforms")
+        let error = try #require(connection.refusal(Schema.sql))
+        try connection.execute("ROLLBACK")
+        #expect(error.sqlState == "55000" && error.message.contains("before 0.1.0"))
+        #expect(error.hint?.contains("DROP SCHEMA fanfare CASCADE") == true)
+    }
+
+    @Test func targetsAreOneForEachKindOfAudience() throws {
+        let world = try World()
+        try world.device("bb", user: "u", provider: "fcm")
+        for n in 1...2 { try world.rule("topic\(n)", event: "e", to: #"{"fcm_topic": "all"}"#) }
+        try world.rule("condition", event: "e", to: #"{"fcm_condition": "'a' in topics"}"#)
+        try world.device("cc", user: "u", provider: "fcm")
+        let targets = "SELECT coalesce(native_key, 'devices') FROM fanfare.targets ORDER BY id"
+        #expect(try world.connection.column(targets) == ["devices", "fcm_topic", "fcm_condition"])
+        #expect(try world.connection.number("SELECT count(DISTINCT target_id) FROM fanfare.devices") == 1)
+        for values in ["'fcm', 'production', 'fcm_topic'", "'fcm', 'production', NULL"] {
+            let again =
+                "INSERT INTO fanfare.targets (app_id, provider, environment, native_key) SELECT id, \(values) FROM fanfare.apps"
+            #expect(world.connection.refusal(again)?.constraint == "targets_key")
+        }
+        for values in [
+            "'apns', 'production', 'fcm_topic'", "'fcm', 'production', 'channel'", "'fcm', 'production', 'topic'",
+        ] {
+            let wrong =
+                "INSERT INTO fanfare.targets (app_id, provider, environment, native_key) SELECT id, \(values) FROM fanfare.apps"
+            #expect(world.connection.refusal(wrong)?.constraint == "targets_native")
+        }
+    }
+
+    @Test func codesOfANewerDaemonAreShownByTheirRange() throws {
+        let world = try World()
+        try world.devices(256, user: "u")
+        try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
+        let event = try world.emit("e", #"{"u": "u"}"#)
+        try world.plan()
+        try world.connection.execute(
+            """
+            UPDATE fanfare.batches SET outcomes = decode((
+                SELECT string_agg(lpad(to_hex(n), 2, '0'), '' ORDER BY n) FROM generate_series(0, 255) AS n), 'hex');
+            """
+        )
+        let known = try world.outcomes(event)
+        try world.connection.execute("DELETE FROM fanfare.outcome_codes")
+        let shown = try world.outcomes(event)
+        #expect(known.count == 256 && shown.count == 256)
+        for code in 0...255 {
+            let range = OutcomeRange(code: UInt8(code))
+            let name = range == .own ? "unknown" : "\(range)"
+            #expect(shown[code] == "\(name)/unknown", "\(code)")
+            if range != .own, Outcome.all.contains(Outcome(rawValue: UInt8(code))) {
+                #expect(known[code].hasPrefix("\(name)/"), "\(code)")
+            }
+        }
+    }
+}

@@ -1,0 +1,645 @@
+import FanfareCore
+import PostgresClient
+
+@testable import DaemonKit
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareStore
+@testable import FanfareTools
+
+/// Every statement of FanfareService, with binds that make it do something in a world that ``populate(_:)`` made.
+struct StatementCatalog {
+    let all: [any PostgresStatement]
+
+    init(_ world: World) throws {
+        let parts = try Self.populate(world)
+        var all = Self.planning(parts)
+        all += Self.claiming(parts)
+        all += Self.recording(parts)
+        all += Self.control(parts)
+        all += Self.maintenance(parts)
+        all += Self.audit(parts)
+        all += Self.tools(parts)
+        all += Self.toolsForAPI(parts)
+        all += Self.toolsForRules(parts)
+        all += Self.toolsForCampaigns(parts)
+        all += Self.toolsForPages(parts)
+        all += Self.feedback()
+        self.all = all
+    }
+
+    private struct Parts {
+        let event: Int64
+        let keyed: Int64
+        let version: Int32
+        let tokensVersion: Int32
+        let nativeVersion: Int32
+        let unchecked: Int32
+        let device: Int64
+        let token: String
+        let target: Int16
+        let otherTarget: Int16
+        let batch: ClaimedBatch
+        let plan: OpenedPlan
+        let slow: OutboxPlace
+        let question: AudienceQuestion
+        let backendPID: Int32
+    }
+
+    private static let owner: Int32 = 7
+    private static let page = DeviceExportPage(app: "shop", provider: nil, includesDisabled: true, after: 0, limit: 10)
+    private static let policy = #"{"rate": "5/s", "quiet_hours": {"from": "22:00", "until": "08:00"}}"#
+
+    private static let ofNews: DeviceFilter = {
+        var filter = DeviceFilter()
+        filter.topic = "news"
+        return filter
+    }()
+
+    /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked.
+    private static func populate(_ world: World) throws -> Parts {
+        let token = String(repeating: "ab", count: 32)
+        let device = try world.device(token, user: "u", #"attributes => '{"tier": "gold"}'"#)
+        _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(device))
+        _ = try world.connection.query("SELECT fanfare.set_preference('shop', 'u', 'c', true)")
+        _ = try world.connection.query("SELECT fanfare.note_import('shop', '\\x02', 'f', 0, 1, '{}', false)")
+        _ = try world.connection.query(
+            "INSERT INTO fanfare.api_tokens (name, secret_hash, scopes) VALUES ('t', sha256('x'), '{reader}')"
+        )
+        _ = try world.connection.query(
+            "INSERT INTO fanfare.api_requests (token_id, key, body_hash, event_ids) VALUES (1, 'once', sha256('x'), '{7}')"
+        )
+        // Of an app that has nothing else, so that nothing is claimed by it.
+        _ = try world.connection.query("SELECT fanfare.put_policy('slow', $1::jsonb)", Self.policy)
+        let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
+        let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "provider": "apns"}"#)
+        let native = try world.rule("native", event: "native", to: #"{"fcm_topic": "all"}"#)
+        let everyone = try world.rule("all", event: "all", to: #"{"everyone": true}"#, #""lane": "transactional""#)
+        let event = try world.emit("order", #"{"user": "u"}"#)
+        let keyed = try world.emit("order", #"{"user": "u"}"#, key: "k")
+        try world.plan()
+        let batches = try world.claim(owner: owner, leaseToken: 70)
+        try world.emit("order", #"{"user": "u"}"#)
+        try world.plan()
+        _ = try world.connection.runReturningCount(
+            OpenPlan(eventID: keyed, ruleVersion: Int32(everyone), clauses: [PlannedClause(all: [1], none: [2])])
+        )
+        let plan = try world.connection.run(LockPlan())[0]
+        try world.connection.execute(
+            """
+            SELECT fanfare.emit('order', '{"user": "u"}'), fanfare.cancel('order', 'k');
+            INSERT INTO fanfare.quarantine (xid, id, created_at, type, payload)
+            VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
+            INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
+            INSERT INTO fanfare.audience_queries (event_id, rule_version) VALUES (\(keyed), \(version));
+            INSERT INTO fanfare.open_digests (rule_id, key, began_at, due_at, count, event_ids)
+            VALUES (1, 'u', 'epoch', 'epoch', 1, ARRAY[\(event)]);
+            SELECT fanfare.put_campaign(
+                '{"app": "shop", "name": "due", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
+            SELECT fanfare.take_campaign(1, 1, NULL, now());
+            UPDATE fanfare.campaigns SET next_at = '1970-01-01';
+            INSERT INTO fanfare.runs (campaign_id, scheduled_at, event_id, state) VALUES (1, now(), \(event), 'running');
+            UPDATE fanfare.runs SET fired_at = now();
+            SELECT fanfare.put_campaign(
+                '{"app": "shop", "name": "draft", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
+            CREATE TABLE public.members (user_id text);
+            ALTER TABLE public.members ENABLE ROW LEVEL SECURITY;
+            GRANT SELECT ON public.members TO fanfare_sql;
+            CREATE PUBLICATION everything FOR ALL TABLES;
+            INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
+                last_device, device_ids, outcomes)
+            SELECT fanfare.ring_day(b.id), b.id, b.event_id, now(), \(version), 1, 1, 1, 1, 1, '{1}', '\\x23'
+            FROM (VALUES (7::bigint << 32, 1), (\(event) + 1000, \(event))) AS b (id, event_id);
+            INSERT INTO fanfare.actions (actor, action, target) VALUES ('ann', 'campaign.start', 'shop/due: 7');
+            INSERT INTO fanfare.batches (id, event_id, rule_version, target_id, lane, device_ids)
+            VALUES (5::bigint << 32, 5::bigint << 32, 1, 1, 1, '{1}');
+            INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
+            VALUES ('d', 'h', 1, 'v', now(), 9);
+            INSERT INTO fanfare.prune_fuses (app_id, environment, blown_at, evidence) VALUES (1, 'sandbox', now(), 'weak');
+            INSERT INTO fanfare.prune_counts (app_id, environment, provider, since, answers, weak, strong)
+            VALUES (1, 'production', 'apns', now(), 9, 1, 1);
+            INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries) VALUES (1, 1, 1, 1);
+            INSERT INTO fanfare.traffic VALUES ('outcome', now(), 1, 1, 64, 5), ('latency', now(), 1, 1, 3, 5);
+            INSERT INTO fanfare.stats VALUES ((now() AT TIME ZONE 'UTC')::date, \(version), 1, 1, 5);
+            INSERT INTO fanfare.audiences (event_id, bucket, user_id, variables)
+            VALUES (7, fanfare.bucket(fanfare.audience_seed(7), 'u'), 'u', '{"a": 1}');
+            INSERT INTO fanfare.runs (id, campaign_id, scheduled_at, event_id, state, owner, test_users, fired_at) OVERRIDING SYSTEM VALUE
+            VALUES (50, 1, '2001-01-01', NULL, 'querying', 7, NULL, now()), (51, 1, '2001-01-02', NULL, 'querying', 7, NULL, now()),
+                (52, 1, '2001-01-03', 52, 'querying', NULL, '{u}', now());
+            SELECT fanfare.make_gate(1, 8, 2::smallint), fanfare.make_gate(1, NULL, NULL, 'aborting'), fanfare.make_gate(2, 8), fanfare.make_gate(2, 9);
+            SELECT fanfare.set_rate(2, 500);
+            INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id)
+            SELECT 1, 1, target_id, 2, '{1}', gate FROM fanfare.devices, (VALUES (1), (2), (5)) AS g (gate) WHERE id = \(device);
+            SELECT fanfare.put_rule('{"app": "shop", "name": "new", "event": "e", "to": {"everyone": true}}'), fanfare.adopt('here');
+            SELECT fanfare.register_device('shop', 'apns', 'dead'), fanfare.register_device('shop', 'fcm', 'android');
+            UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'Unregistered' WHERE token = 'dead';
+            SELECT fanfare.put_campaign(
+                '{"app": "shop", "name": "by-hand", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}');
+            SELECT fanfare.take_campaign(3, 1, NULL, now());
+            INSERT INTO fanfare.runs (campaign_id, scheduled_at, event_id, state, gate_id, held_gate_id, canary_share, canary_wait, canary_max_failed)
+            VALUES (1, now() - interval '1 h', \(event), 'running', fanfare.make_gate(1, 2), fanfare.make_gate(1, 2, NULL, 'held'), 0.5, '0 s', 0.5);
+            UPDATE fanfare.runs SET wall = '2999-01-01 09:00' WHERE held_gate_id IS NOT NULL;
+            INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id, not_before)
+            SELECT 1, 1, d.target_id, 2, '{1}', o.held_gate_id, '2999-01-01 08:00Z' FROM fanfare.devices AS d, fanfare.runs AS o
+            WHERE d.id = \(device) AND o.held_gate_id IS NOT NULL;
+            INSERT INTO fanfare.feedback_hooks (name, codes) VALUES ('hook', '{35}');
+            INSERT INTO fanfare.feedback_cursors (name, number, owner) VALUES ('hook', 0, 7);
+            INSERT INTO fanfare.feedback (batch_id, number) VALUES (7::bigint << 32, nextval('fanfare.feedback_sequence')), (8::bigint << 32, NULL);
+            INSERT INTO fanfare.gate_stats SELECT id, 1, 5 FROM fanfare.gates;
+            UPDATE fanfare.gates SET state = 'aborting' WHERE rule_id = (SELECT rule_id FROM fanfare.campaigns WHERE id = 3);
+            SELECT fanfare.put_campaign('{"app": "shop", "name": "hidden", "audience_sql": "SELECT user_id FROM public.members",
+                "message": {"data": {"a": "b"}}}');
+            SELECT fanfare.take_campaign(4, 1, NULL, now());
+            """
+        )
+        let targets = try world.connection.run(AllTargets()).sorted { $0.id < $1.id }
+        return Parts(
+            event: event,
+            keyed: keyed,
+            version: Int32(version),
+            tokensVersion: Int32(tokens),
+            nativeVersion: Int32(native),
+            unchecked: try world.connection.run(UncheckedRules())[0].id,
+            device: device,
+            token: token,
+            target: batches[0].target,
+            otherTarget: targets.first { $0.id != batches[0].target }!.id,
+            batch: batches[0],
+            plan: plan,
+            slow: try world.connection.run(NextQuarantinedEvent())[0],
+            question: try world.connection.run(
+                LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0)
+            )[0],
+            backendPID: world.connection.backendPID
+        )
+    }
+
+    private static func planning(_ parts: Parts) -> [any PostgresStatement] {
+        [
+            PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
+            NextQuarantinedEvent(),
+            OpenQueries(eventIDs: [parts.event], ruleVersions: [parts.version]),
+            LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0),
+            NextQuestion(QueryChoice(ruleVersions: [parts.version], areTaken: true)),
+            AreQuestionsDue(),
+            PlanUsers(parts.question, users: "{u}", batchSize: 1000),
+            AskLater(parts.question, pauseMicroseconds: 1, tries: 1),
+            EndQuestion(parts.question, fate: .refused, detail: "d"),
+            StoreAudienceFailure(ruleVersion: parts.version, error: "e"),
+            PlanQuarantinedEvent(event: parts.slow, batchSize: 1000),
+            PlanPacedRound(round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000)),
+            PlanChosen(
+                round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
+                choice: OutboxChoice(only: ["order"], except: ["other"], suspects: ["all": 1])
+            ),
+            OutboxAhead(floor: OutboxFloor(), count: 1),
+            OutboxSizes(floor: OutboxFloor(), choice: OutboxChoice(), limit: 10),
+            EventTypeRuleCounts(),
+            QuarantinedEventRules(event: parts.slow),
+            QuarantineEvents(floor: OutboxFloor(), limit: 10),
+            RefuseQuarantinedEvent(event: parts.slow, detail: "d"),
+            NoteNewest(keys: [1], eventIDs: [parts.event]),
+            NewestEvents(keys: [5]),
+            PlanNative(eventIDs: [parts.event], ruleVersions: [parts.nativeVersion], batchSize: 1000),
+            NotePlanProblem(eventID: parts.event, problem: "p"),
+            PlanTopics(
+                eventIDs: [parts.event],
+                ruleVersions: [parts.version],
+                topics: ["news"],
+                firstSlice: 1000,
+                batchSize: 1000
+            ),
+            PlanDevices(
+                eventIDs: [parts.event],
+                ruleVersions: [parts.version],
+                deviceIDs: [parts.device],
+                batchSize: 1000
+            ),
+            RegisterTokens(ruleVersion: parts.tokensVersion, event: #"{"payload": {"token": "\#(parts.token)"}}"#),
+            OpenPlan(eventID: parts.event, ruleVersion: parts.version, clauses: [PlannedClause(all: [], none: [])]),
+            TopicIDs(names: ["news"]),
+            PlanForUser(
+                eventID: parts.event,
+                ruleVersion: parts.version,
+                user: "u",
+                clauses: [PlannedClause(all: [1], none: [2])],
+                batchSize: 1000
+            ),
+            LockPlan(),
+            AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice, deliveries: 0),
+            AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, gates: [parts.plan.gate], limit: 100),
+        ]
+    }
+
+    private static func claiming(_ parts: Parts) -> [any PostgresStatement] {
+        [
+            AllTargets(),
+            ClaimBatches(
+                requests: [
+                    BatchRequest(
+                        target: parts.target,
+                        queue: SendQueue(lane: .normal, isRetry: false),
+                        count: 5,
+                        floor: .minusInfinity
+                    )
+                ],
+                owner: owner,
+                leaseToken: 71
+            ),
+            ClaimGated(
+                requests: [
+                    BatchRequest(
+                        gate: 1,
+                        target: parts.target,
+                        queue: SendQueue(lane: .bulk, isRetry: false),
+                        count: 5,
+                        floor: .minusInfinity
+                    )
+                ],
+                owner: owner,
+                leaseToken: 72
+            ),
+            ClaimPaced(
+                gate: 5,
+                requests: [
+                    BatchRequest(
+                        gate: 5,
+                        target: parts.target,
+                        queue: SendQueue(lane: .bulk, isRetry: false),
+                        count: 5,
+                        floor: .minusInfinity
+                    )
+                ],
+                owner: owner,
+                leaseToken: 73
+            ),
+            NextDue(places: [BatchPlace(gate: 0, target: parts.target, lane: .normal)]),
+            RefundRate(gate: 5, deliveries: 1),
+            NextPaced(places: [BatchPlace(gate: 5, target: parts.target, lane: .bulk)]),
+            LiveGates(),
+            LiveRates(),
+            LiveQuiet(),
+            NewPreferences(since: nil),
+            FetchDevices(deviceIDs: [parts.device]),
+            FetchDeviceFields(deviceIDs: [parts.device]),
+            FetchSuppressions(
+                deviceIDs: [parts.device],
+                target: parts.target,
+                category: "c",
+                now: Timestamp(microseconds: 0),
+                goesByApp: false,
+                hours: nil
+            ),
+            TakeCaps(target: parts.target, caps: [], users: ["u"], events: [1]),
+            SettleGrants(events: [1], devices: [1], sentAt: [nil]),
+            FetchEvents(day: Int16(EventID(rawValue: parts.event).ringDay), eventIDs: [parts.event]),
+            FetchRuleVersions(ids: [parts.version]),
+        ]
+    }
+
+    private static func recording(_ parts: Parts) -> [any PostgresStatement] {
+        let batch = parts.batch
+        let outcomes = [UInt8](repeating: Outcome.retryingServerError.rawValue, count: batch.deviceIDs.count)
+        let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: outcomes)
+        let prune = Prune(
+            batchID: batch.id,
+            deviceID: parts.device,
+            token: parts.token,
+            registeredBefore: .infinity,
+            reason: "r"
+        )
+        let correction = EnvironmentCorrection(
+            batchID: batch.id,
+            deviceID: parts.device,
+            token: parts.token,
+            from: parts.otherTarget,
+            to: parts.target
+        )
+        let doubt = Doubt(batchID: batch.id, deviceID: parts.device, token: parts.token, rule: 1)
+        let evidence = TokenEvidence(prunes: [prune], corrections: [correction], doubts: [doubt])
+        return [
+            Checkpoint(owner: owner, batches: [record], evidence: evidence),
+            ReleaseBatches(owner: owner, batches: [record], evidence: evidence),
+            CloseBatches(
+                owner: owner,
+                batches: [record],
+                retries: [
+                    RetryBatch(
+                        parentID: batch.id,
+                        target: parts.target,
+                        history: .none,
+                        delayMicroseconds: 1,
+                        deviceIDs: batch.deviceIDs,
+                        eventIDs: batch.eventID == nil ? batch.eventIDs : nil
+                    )
+                ],
+                evidence: evidence,
+                tallies: [OutcomeTally(batchID: batch.id, outcome: 35, deliveries: 1)]
+            ),
+        ]
+    }
+
+    private static func control(_ parts: Parts) -> [any PostgresStatement] {
+        let answers = AnswerSource(key: FuseKey(app: "shop", environment: "production"), provider: "apns")
+        return [
+            TryLock(key: 99),
+            Unlock(key: 99),
+            BeginSleep(),
+            LockActivation(),
+            EndSleep(),
+            FlushCommit(),
+            EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1, schemaVersion: 1),
+            RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
+            OtherInstances(owner: 99),
+            SessionsAtWork(backendPIDs: [parts.backendPID]),
+            StoreBadgeFailure(ruleVersion: parts.version, error: "no"),
+            ReleaseClaims(claims: [DoubtfulClaim(owner: 99, leaseToken: 9)]),
+            Rescue(dead: owner),
+            NewCancels(since: "1:1:"),
+            ShareAnswers(counts: [answers: PruneCounts(answers: 3, weak: 1, strong: 1)]),
+            RecentAnswers(apps: ["shop"]),
+            StoredFuses(),
+            BlowFuse(key: FuseKey(app: "shop", environment: "production"), strength: .weak),
+            ReadInstallation(),
+            EnterTimeline(),
+            IsStandby(),
+        ]
+    }
+
+    private static func maintenance(_ parts: Parts) -> [any PostgresStatement] {
+        let columns = RuleColumns(
+            eventType: "e",
+            whenPath: "$.a == 1",
+            audience: "users",
+            audiencePath: "$.u",
+            devicesPath: "$.b == 2",
+            kind: "device",
+            provider: "apns",
+            lane: 1,
+            ttlSeconds: 60,
+            supersede: false,
+            enabled: true
+        )
+        return [
+            FoldStats(),
+            RaiseChoreAlarm(chore: "fold_stats", detail: "failed"),
+            EndChoreAlarms(failing: ["fold_stats"]),
+            FoldTraffic(),
+            ForgetTraffic(retentionDays: 30),
+            AddTraffic(counts: [.init(.fate, code: 1, count: 2)]),
+            ForgetAnswers(),
+            ForgetKeys(retentionSeconds: 0),
+            ForgetCancels(keyRetentionSeconds: 0),
+            ForgetCollapseKeys(),
+            IsRingDayOver(day: 3, retentionDays: 30),
+            ForgetEvents(day: 3, retentionDays: 30),
+            ForgetBatches(day: 3, retentionDays: 30),
+            EndBatches(),
+            SweepGate(gate: 2), EndCancelled(since: nil),
+            FinishGates(),
+            ForgetGates(),
+            CampaignDrafts(),
+            TakeCampaign(id: 1, version: 1, cronFields: "{}", now: Timestamp(microseconds: 0)),
+            RefuseCampaign(id: 1, version: 1, reason: "r"),
+            FireDue(now: Timestamp(microseconds: 0)), Reschedule(now: Timestamp(microseconds: 0)),
+            JudgeCanaries(now: Timestamp(microseconds: 4_000_000_000_000_000)),
+            NextCampaign(),
+            GatherEvents(
+                [GatheredEvent(eventID: 7, ruleID: 1, key: "k", pace: .digest(every: TimeSpan(seconds: 60)))],
+                now: Timestamp(microseconds: 0)
+            ),
+            NextOpenDigest(),
+            EmitDigests(now: Timestamp(microseconds: 0)),
+            QueryRuns(owner: owner),
+            TakeQueryRun(owner: owner),
+            StoreAudience(eventID: 8, buckets: [1], users: ["v"], variables: [nil]),
+            EmitPayloads(run: 1, after: 0, payloads: ["{}"]),
+            EndQueryRun(run: 50, owner: owner, eventID: 9),
+            FailQueryRun(run: 51, owner: owner, detail: "d", retryMicroseconds: 1),
+            ForgetAudiences(),
+            FindTrial(eventID: 52),
+            FetchVariables(eventIDs: [7], deviceIDs: [parts.device]),
+            FinishRuns(),
+            TestCampaign(RuleID(app: "shop", name: "due"), users: ["u"]),
+            ForgetRuns(),
+            ForgetGrants(),
+            UncheckedRules(),
+            ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
+            RefuseRules(rules: [RefusedRule(id: parts.unchecked, reason: "r")]),
+            ProbePaths(paths: columns.paths),
+            StoreForeignEvent(channel: "c", payload: "{}"),
+            StoreMalformedEvent(channel: "c", payload: "x"),
+        ]
+    }
+
+    private static func feedback() -> [any PostgresStatement] {
+        let delivery = FeedbackDelivery(hook: "hook", owner: owner, number: 1)
+        let place = FeedbackPlace(number: 1)
+        return [
+            FeedbackHooks(names: ["hook"]),
+            PutFeedbackHook(hook: "hook", codes: [64], app: "shop"),
+            TakeFeedbackHook(hook: "hook", owner: 8),
+            ReleaseFeedbackHooks(owner: owner, keeping: ["other"]),
+            ForgetFeedback(retentionDays: 0),
+            NumberFeedback(),
+            ReadFeedback(after: FeedbackPlace(number: 0), upTo: nil, codes: [35], app: nil),
+            BeginFeedback(delivery, until: place),
+            AdvanceFeedback(delivery, to: place, isTold: true, lost: 0),
+            FailFeedback(delivery, error: "no", waits: 1, isEnd: false),
+            NotifyFeedback(channel: "c", payloads: ["{}"]),
+            ListFeedbackHooks(),
+            ReplayFeedback(hook: "hook", since: .time("1970-01-01")),
+            ResumeFeedback(hook: "hook"),
+            ForgetFeedbackHook(hook: "hook"),
+        ]
+    }
+
+    private static func audit(_ parts: Parts) -> [any PostgresStatement] {
+        let closed = ClosedBatch(id: 1, eventID: 1, deliveries: 1, outcomes: [35], closedDay: 1)
+        return [
+            WaitingEvents(ageMicroseconds: -1_000_000),
+            StandingBatches(ageMicroseconds: -1_000_000),
+            OpenedCursors(),
+            LogLengths(),
+            ClosedBatches(day: 7, after: RowPlace(block: 0, row: 0)),
+            RetriedDeliveries(batches: [closed]),
+            StoreFinding(finding: AuditFinding(unplanned: [])),
+        ]
+    }
+
+    private static func tools(_ parts: Parts) -> [any PostgresStatement] {
+        let pruned = RestoreRequest(app: "shop", since: Since("1h"), reason: "Unregistered", environment: "production")
+        return [
+            ListDevices(filter: DeviceFilter()), ListSubscribers(filter: Self.ofNews),
+            ShowDevice(id: parts.device),
+            ListTokens(filter: FCMDeviceFilter(app: "shop"), after: 0, limit: 10),
+            RegisterDevice(registration: DeviceRegistration(app: "shop", provider: "apns", token: "abcd")),
+            ImportDevices(app: "shop", devices: #"[{"provider": "apns", "token": "abce"}]"#, isDryRun: false),
+            NoteImport(
+                app: "shop",
+                fingerprint: [1],
+                file: "devices.csv",
+                place: 0,
+                line: 1,
+                counts: "{}",
+                isFinished: false
+            ),
+            FindImport(app: "shop", fingerprint: [2]), ForgetImports(),
+            ExportDevices(page: Self.page), ExportDevicesWithTokens(page: Self.page),
+            UnregisterDevice(app: "shop", provider: "apns", token: parts.token),
+            UnregisterDeviceByID(app: "shop", id: parts.device),
+            SubscribeDevices(ids: [parts.device], topic: "sport"),
+            UnsubscribeDevices(ids: [parts.device], topic: "news"),
+            AppNames(), PruneReasons(),
+            PrunedSince(pruned.since),
+            FindPruned(request: pruned, since: Timestamp(microseconds: 0), after: 0, withIDs: true),
+            RestoreDevices(request: pruned, since: Timestamp(microseconds: 0), ids: Array(1...50)),
+            EmitEvent(type: "order", payload: "{}", key: "other", ttlSeconds: 60),
+            TailStart(since: Since("1h")),
+            TailEvents(TailWindow(since: .minusInfinity, until: .infinity, seen: [])),
+            TailPushes(TailWindow(since: .minusInfinity, until: .infinity, seen: [])),
+            MissingRoles(),
+            HasRelation(relation: "fanfare.outbox"),
+            SchemaVersion(),
+            IsLoadedFrom("text"),
+            ServerEncoding(),
+            Publications(),
+            HiddenTables(),
+            AdoptDatabase(installation: nil),
+            RecordedIdentity(),
+            ActualIdentity(),
+            ListDaemons(),
+            ListQueues(),
+            ListHealth(),
+            ReadyAges(),
+            ListLiveCampaigns(),
+            CloseFuses(app: "shop", environment: "sandbox"),
+            DatabaseNow(),
+            MissingPrivileges(),
+            HasAutovacuum(), UnknownTimeZones(),
+            SessionLimits(), AuthorsLimits(),
+            LimitEvents(app: "shop", events: ["*"]),
+            AppUse(),
+            JudgeWhen(payload: #"{"total": 11}"#, when: "$.total > 10"),
+        ]
+    }
+
+    private static func toolsForAPI(_ parts: Parts) -> [any PostgresStatement] {
+        let hash = [UInt8](repeating: 1, count: 32)
+        return [
+            CreateAPIToken(name: "new", secretHash: hash, scopes: ["reader"], app: nil, rate: 5, seconds: 60),
+            ListAPITokens(onlyValid: true),
+            RevokeAPIToken(id: 1),
+            NoteTokenUse(ids: [1]),
+            ReadCursorSecret(), EndSession(id: 1, end: 1), IsSessionEnded(id: 1),
+            ClaimRequest(tokenID: 1, key: "once"),
+            FindRequest(tokenID: 1, key: "once"),
+            KeepRequest(tokenID: 1, key: "again", bodyHash: hash, eventIDs: [1, 2]),
+            ForgetRequests(retentionSeconds: 60),
+            NoteAction(actor: "new", tokenID: 1, action: "x", target: nil, count: 1, requestID: "r", reason: "why"),
+            ForgetActions(retentionDays: 30),
+            EmitEvents(
+                types: ["a", "b"],
+                payloads: ["{}", "{}"],
+                keys: ["k", nil],
+                ttlSeconds: [nil, 5],
+                traces: [nil, TraceContext(stored: Array(repeating: 1, count: 25))]
+            ),
+            CancelEvent(id: parts.event),
+            CancelEvents(ids: [parts.event]),
+            CancelKey(type: "order", key: "nokey"),
+            ShowEvent(id: parts.event),
+            ForgetUser(app: "shop", user: "u"),
+            DevicesOfOthers(ids: [parts.device], app: "shop", user: "v"),
+            LimitDevices(app: "shop", user: "u", limit: 50),
+            DeviceOwner(app: "shop", provider: "apns", token: parts.token),
+        ]
+    }
+
+    private static func toolsForRules(_ parts: Parts) -> [any PostgresStatement] {
+        let id = RuleID(app: "shop", name: "users")
+        let newer = #"{"app": "shop", "name": "newer", "event": "e", "to": {"everyone": true}}"#
+        return [
+            StoredRules(apps: ["shop"]),
+            RuleErrors(rules: [newer, "{}"]),
+            PutRules(rules: [newer]),
+            MarkRulesFromFile(ids: [id]),
+            AreRulesUnchecked(apps: ["shop"]),
+            DropRule(id: id),
+            IsDaemonAlive(),
+        ]
+    }
+
+    private static func toolsForCampaigns(_ parts: Parts) -> [any PostgresStatement] {
+        let id = RuleID(app: "shop", name: "due")
+        let newer = #"{"app": "shop", "name": "newer", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}"#
+        return [
+            StoredCampaigns(apps: ["shop"]),
+            CampaignErrors(campaigns: [newer, "{}"]),
+            PolicyErrors(policies: [#"{"rate": "5"}"#, "{}"]),
+            PutPolicies(apps: ["shop"], policies: ["{}"]),
+            StoredPolicies(apps: nil),
+            SetPreference(app: "shop", user: "u", category: "c", isOptedOut: true),
+            SnoozeUser(app: "shop", user: "u", until: nil, seconds: 5, category: "*"),
+            UserPreferences(app: "shop", user: "u"),
+            ReplayEvent(eventID: parts.event, user: "u", app: nil),
+            WhyRows(eventID: 1, user: "u", app: nil),
+            WhyVerdicts(eventID: nil, user: "u", app: "shop"),
+            PutCampaigns(campaigns: [newer]),
+            MarkCampaignsFromFile(ids: [id]),
+            AreCampaignsUnchecked(apps: ["shop"]),
+            CampaignTimes([.init(cronFields: nil, wall: "2999-01-01T09:00", timeZone: "UTC")], count: 3),
+            NextRun(nil, catchUp: "latest", .new),
+            LastRuns(of: id, limit: 10),
+            FindRun(id: 1),
+            FindCampaignRun(run: 1),
+            RunningCampaigns(),
+            CountAttempts(run: 2),
+            StartCampaign(RuleID(app: "shop", name: "by-hand"), payload: "{}"),
+            PauseCampaign(id), ResumeCampaign(id), AbortCampaign(id), DropCampaign(id),
+        ]
+    }
+
+    private static func toolsForPages(_ parts: Parts) -> [any PostgresStatement] {
+        let (rule, epoch) = (RuleID(app: "shop", name: "users"), Timestamp(microseconds: 0))
+        return [
+            FindEvents(type: "order", fate: "planned", app: "shop", limit: 5),
+            FindWaiting(
+                type: "order",
+                app: "shop",
+                since: epoch,
+                before: EventPlace(transaction: 9, id: parts.event),
+                limit: 5
+            ),
+            EventIDAt(at: epoch),
+            EventsOfKey(key: "k", type: nil),
+            EventHead(id: parts.event),
+            EventPushes(event: parts.event, after: nil, limit: 5),
+            EventOutcomes(event: parts.event),
+            EventVariants(event: parts.event, budget: 20),
+            EventRun(event: parts.event),
+            EventEnds(of: [parts.event]),
+            UnplannedEvents(),
+            LastDeliveries(budget: 5),
+            FindNamed("Users"), RuleVariant(of: #"{"app": "shop", "name": "r"}"#, user: "u"),
+            CampaignActionLog(of: "shop/due", limit: 5),
+            UserPushes(user: "u", app: nil, limit: 5),
+            ListBacklog(),
+            ListUnsent(events: [parts.event]),
+            FindDevices(app: "shop", provider: "apns", isDisabled: true, disabledSince: epoch, limit: 5),
+            UserDevices(user: "u", app: "shop"),
+            SampleDevices(app: nil),
+            RuleVersions(of: rule, limit: 5),
+            RuleOutcomes(of: rule, days: 7),
+            RuleWeeks(of: [rule], days: 7),
+            CampaignHistory(of: RuleID(app: "shop", name: "due"), limit: 5),
+            CanaryStanding(run: 2),
+            CampaignWaves(run: 2),
+            OutcomesOverTime(since: epoch, stepSeconds: 60, app: "shop"),
+            CountsOverTime(.latency, since: epoch, stepSeconds: 600),
+            AnswersByReason(since: epoch, app: nil),
+            OutcomeMeanings(),
+        ]
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import DaemonKit
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+
+/// Holds the statements to `schema.sql`: whoever changes one without the other hears of it here.
+@Suite(.database)
+struct StatementTests {
+    @Test func everyStatementRunsAgainstTheSchema() throws {
+        let world = try World()
+        for statement in try StatementCatalog(world).all {
+            do {
+                try exercise(statement, on: world.connection)
+            } catch {
+                Issue.record("\(type(of: statement)): \(error)")
+            }
+        }
+    }
+
+    /// Runs and decodes in a transaction that is rolled back, and compares the parameters.
+    private func exercise<Statement: PostgresStatement>(
+        _ statement: Statement,
+        on connection: PostgresConnection
+    ) throws {
+        try connection.execute("BEGIN")
+        defer { try? connection.execute("ROLLBACK") }
+        let rows = try connection.run(statement)
+        if Statement.Row.self != Void.self {
+            #expect(!rows.isEmpty, "\(Statement.name) returned nothing to decode")
+        }
+        let prepared = try connection.number(
+            "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = $1",
+            Statement.name
+        )
+        let mentioned = Statement.sql.matches(of: /\$(\d+)/).compactMap { Int($0.1) }
+        #expect(Set(mentioned) == Set(1..<Int(prepared) + 1), "\(Statement.name) binds what it does not name")
+    }
+
+    /// From its sixth execution on a statement may have a generic plan, which checks all rights that its text may need.
+    ///
+    /// What a role may do once it may do for as long as its session lasts.
+    @Test(arguments: ["emitter", "registrar", "author", "operator", "reader", "daemon"])
+    func whatARoleMayDoOnceItMayDoAlways(role: String) throws {
+        let world = try World()
+        // As the sessions of the API and of the commands have it.
+        try world.connection.execute("SET plan_cache_mode = auto; SET enable_seqscan = on")
+        var allowed = 0
+        for statement in try StatementCatalog(world).all {
+            let first = refusal(of: statement, as: role, "auto", on: world.connection)
+            guard first?.sqlState != "42501" else { continue }
+            allowed += 1
+            for mode in Array(repeating: "auto", count: 5) + ["force_generic_plan"] {
+                let again = refusal(of: statement, as: role, mode, on: world.connection)
+                #expect(again?.sqlState == first?.sqlState, "\(type(of: statement)): \(again?.message ?? "")")
+            }
+        }
+        #expect(allowed > 0)
+    }
+
+    /// Why a role is refused a statement, whose transaction is rolled back.
+    private func refusal(
+        of statement: some PostgresStatement,
+        as role: String,
+        _ mode: String,
+        on connection: PostgresConnection
+    ) -> PostgresError? {
+        do throws(PostgresError) {
+            try connection.execute("BEGIN; SET LOCAL plan_cache_mode = \(mode); SET LOCAL ROLE fanfare_\(role)")
+            defer { try? connection.execute("ROLLBACK") }
+            _ = try connection.run(statement)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func namesAreUniqueAndFitAnIdentifier() throws {
+        let all = try StatementCatalog(World()).all
+        let names = all.map { type(of: $0).name }
+        #expect(Set(names).count == names.count)
+        for name in names { #expect(name.wholeMatch(of: /[a-z][a-z0-9_]{2,49}/) != nil, "\(name)") }
+    }
+
+    @Test func theCatalogIsComplete() throws {
+        let listed = Set(try StatementCatalog(World()).all.map { "\(type(of: $0))" })
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let folder = root.appendingPathComponent("Sources/FanfareStore").path
+        let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+        var declared: Set<String> = []
+        for file in files where file.hasSuffix(".swift") {
+            let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+            declared.formUnion(text.matches(of: /struct (\w+): PostgresStatement/).map { String($0.1) })
+        }
+        #expect(declared == listed)
+    }
+}

@@ -1,0 +1,59 @@
+import FanfareCore
+import Foundation
+import Testing
+
+@testable import DaemonKit
+@testable import FanfareCampaigns
+@testable import FanfareConfiguration
+@testable import FanfareLogging
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareTools
+
+/// The articles repeat what the code knows; `FANFARE_UPDATE_DOCS=1` writes it anew.
+@Suite(.serialized) struct ReferenceTests {
+    @Test func theConfigurationIsDescribedAsItIs() throws {
+        try expect("Configuration", section: "configuration", is: Configuration.reference)
+    }
+
+    @Test func theKeysOfARuleAreDescribedAsTheyAre() throws {
+        try expect("Rules", section: "rules", is: RuleDefinition.reference)
+    }
+
+    @Test func theKeysOfACampaignAreDescribedAsTheyAre() throws {
+        try expect("Campaigns", section: "campaigns", is: CampaignDefinition.reference)
+    }
+
+    @Test func theColumnsOfAnImportAreDescribedAsTheyAre() throws {
+        try expect("MovingIn", section: "columns", is: ImportField.reference)
+    }
+
+    @Test(arguments: Providers.names.map(\.rawValue))
+    func aProviderIsDescribedAsItIs(name: String) throws {
+        let provider = try #require(Providers.named(name))
+        let article = Documentation.article(of: provider)
+        try expect(article, section: "keys", is: provider.block.reference)
+        try expect(article, section: "outcomes", is: provider.outcomes.reference)
+        if let block = provider.messageBlock { try expect(article, section: "message", is: block.reference) }
+    }
+
+    @Test func theLogKeysAreListed() throws {
+        let keys = LogKey.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ") + "."
+        try expect("Log", section: "log keys", is: keys)
+        #expect(try Documentation.text("Log").contains("`v` (version of this contract, now \(LogLine.version))"))
+    }
+
+    /// Compares what stands between the section's two comments in an article.
+    private func expect(_ article: String, section: String, is expected: String) throws {
+        let text = try Documentation.text(article)
+        let begin = try #require(text.range(of: "<!-- \(section): begin -->\n"))
+        let end = try #require(text.range(of: "<!-- \(section): end -->"))
+        if ProcessInfo.processInfo.environment["FANFARE_UPDATE_DOCS"] == "1" {
+            let updated = text[..<begin.upperBound] + expected + "\n" + text[end.lowerBound...]
+            try String(updated).write(to: Documentation.file(article), atomically: true, encoding: .utf8)
+            return
+        }
+        #expect(text[begin.upperBound..<end.lowerBound] == expected + "\n", "FANFARE_UPDATE_DOCS=1 writes it")
+    }
+}

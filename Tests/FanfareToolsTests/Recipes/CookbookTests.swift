@@ -1,0 +1,61 @@
+import FanfareCore
+import TestKit
+import Testing
+
+@testable import DaemonKit
+
+/// Orders, the digest and live scores in the cookbook work as they are printed.
+@Suite(.database) struct CookbookTests {
+    /// What the sandbox got after so many pushes: the beginning of the token, title and text.
+    private func shown(_ count: Int, after number: Int, in kitchen: RecipeKitchen) async throws -> [[String]] {
+        try await kitchen.sandbox.awaitReceived(count, after: number).map { push in
+            let alert = try JSONValue(parsing: push.body ?? "")["aps"]?["alert"]
+            let token = String(push.path.prefix(12).suffix(2))
+            return [token, alert?["title"]?.stringValue ?? "", alert?["body"]?.stringValue ?? ""]
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func ordersTellOfTheirChangesAndOfNothingElse() async throws {
+        let blocks = try Recipe("Orders").blocks
+        #expect(blocks.map(\.language) == ["sql", "yaml", "sh", "sql", "sql"])
+        try await RecipeKitchen.open { kitchen in
+            for block in blocks.dropLast() { try await kitchen.follow(block, file: "orders.yaml") }
+            #expect(try await shown(1, after: 0, in: kitchen) == [["d1", "Pedido 1", "En camino, 42.50 €"]])
+            try await kitchen.follow(try #require(blocks.last), file: "")
+            #expect(try await shown(1, after: 1, in: kitchen) == [["d1", "Pedido 1", "Entregado"]])
+            #expect(try sql("SELECT count(*) FROM fanfare.events") == ["2"], "a note is nobody's business")
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aDigestComesOnceADay() async throws {
+        let blocks = try Recipe("A digest").blocks
+        #expect(blocks.map(\.language) == ["sql", "sql", "yaml", "sh", "sql"])
+        try await RecipeKitchen.open { kitchen in
+            for block in blocks { try await kitchen.follow(block, file: "digest.yaml") }
+            #expect(try await shown(1, after: 0, in: kitchen) == [["f1", "2 new posts", "Rain again, On bread"]])
+            try kitchen.run(
+                """
+                SELECT fanfare.register_device('shop', 'apns', repeat('b1', 32), 'kim');
+                INSERT INTO follows (user_id, author) VALUES ('kim', 'ida');
+                SELECT emit_digests()
+                """
+            )
+            #expect(try await shown(1, after: 1, in: kitchen) == [["b1", "1 new posts", "Not followed"]])
+            let fates = try sql("SELECT fate FROM fanfare.events ORDER BY fate")
+            #expect(fates == ["duplicate", "duplicate", "planned", "planned"])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func ofScoresOnlyTheNewestCounts() async throws {
+        let blocks = try Recipe("Live scores").blocks
+        #expect(blocks.map(\.language) == ["sql", "yaml", "sh", "sql"])
+        try await RecipeKitchen.open { kitchen in
+            for block in blocks { try await kitchen.follow(block, file: "scores.yaml") }
+            #expect(try await shown(1, after: 0, in: kitchen) == [["e1", "Rovers 1:1 City", "Goal"]])
+            try kitchen.run("UPDATE matches SET home_goals = 2 WHERE id = 1")
+            #expect(try await shown(1, after: 1, in: kitchen) == [["e1", "Rovers 2:1 City", "Goal"]])
+            let dropped = try sql("SELECT count(*) FROM fanfare.deliveries WHERE outcome = 'superseded'")
+            #expect(dropped == ["1"])
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import PostgresClient
+import TestKit
+import Testing
+
+@testable import DaemonKit
+
+/// The code of one section of the cookbook, in the order in which a reader pastes it.
+struct Recipe {
+    /// One block.
+    struct Block {
+        /// `sql`, `yaml` or `sh`.
+        let language: String
+        let text: String
+    }
+
+    let blocks: [Block]
+
+    /// Takes the blocks of a section.
+    ///
+    /// - Parameter heading: of the second level.
+    init(_ heading: String) throws {
+        let sections = try Documentation.text("Cookbook").components(separatedBy: "\n## \(heading)\n")
+        let own = try #require(sections.dropFirst().first).components(separatedBy: "\n## ")[0]
+        // Fences come in deliveries, so every second part is a block, with its language in the first line.
+        let parts = own.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
+        blocks = parts.map { part in
+            let lines = part.element.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
+            return Block(language: String(lines[0]), text: lines.count > 1 ? String(lines[1]) : "")
+        }
+    }
+}
+
+/// A place to try a recipe in: the test's database, simulated providers, and a daemon of the built program for app `shop`.
+struct RecipeKitchen {
+    let sandbox: SandboxProcess
+    private let folder: String
+    private let environment: [String: String]
+
+    /// Starts everything, runs a body, and stops it.
+    static func open(_ body: (RecipeKitchen) async throws -> Void) async throws {
+        try sql("SELECT fanfare.adopt()")
+        let sandbox = try await SandboxProcess.start()
+        let folder = sandbox.ready.directory
+        let written = try String(contentsOfFile: sandbox.ready.configFile, encoding: .utf8)
+        let file = folder + "/shop.yaml"
+        try written.replacing("\"demo\":", with: "shop:").write(toFile: file, atomically: true, encoding: .utf8)
+        let program = try FanfareBinary.path()
+        let path = URL(filePath: program).deletingLastPathComponent().path + ":/usr/bin:/bin"
+        let environment = ["DATABASE_URL": TestDatabase.current.url, "FANFARE_CONFIG": file, "PATH": path]
+        let daemon = try await onThread("daemon") {
+            try ProgramProcess(program, ["serve", "--json"], environment: environment, directory: folder)
+        }
+        #expect(await line(with: #""msg":"ready""#, in: daemon.errors) != nil)
+        do {
+            try await body(RecipeKitchen(sandbox: sandbox, folder: folder, environment: environment))
+        } catch {
+            await daemon.stop()
+            await sandbox.stop()
+            throw error
+        }
+        #expect(await daemon.stop() == 0)
+        await sandbox.stop()
+        for await line in daemon.errors where line.contains(#""level":"warning""#) {
+            Issue.record("the daemon was not content: \(line)")
+        }
+    }
+
+    /// Runs SQL as psql does.
+    func run(_ text: String) throws {
+        let connection = try TestDatabase.current.connect()
+        defer { connection.close() }
+        // The sessions of Fanfare have another one.
+        try connection.execute("SET search_path = public")
+        try connection.execute(text)
+    }
+
+    /// Does with a block what its reader does.
+    ///
+    /// - Parameters:
+    ///   - block: the block.
+    ///   - file: where YAML goes.
+    func follow(_ block: Recipe.Block, file: String) async throws {
+        switch block.language {
+        case "sql": try run(block.text)
+        case "yaml": try block.text.write(toFile: "\(folder)/\(file)", atomically: true, encoding: .utf8)
+        case "sh":
+            let (environment, folder) = (environment, folder)
+            let shell = try await onThread("shell") {
+                try ProgramProcess("/bin/sh", ["-ec", block.text], environment: environment, directory: folder)
+            }
+            var complaints: [String] = []
+            for await line in shell.errors { complaints.append(line) }
+            #expect(await shell.exitStatus() == 0, "\(block.text): \(complaints)")
+        default: Issue.record("a recipe has a block of \(block.language)")
+        }
+    }
+}

@@ -1,0 +1,215 @@
+import FanfareCore
+import PostgresClient
+import PushTransport
+import TestKit
+import Testing
+import Threading
+
+@testable import DaemonKit
+@testable import FanfareConfiguration
+@testable import FanfareProviders
+@testable import FanfareService
+@testable import FanfareStages
+@testable import FanfareTools
+
+/// The commands that manage what providers keep, against the simulated services.
+@Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
+struct ProviderToolTests {
+    private let flow: Flow
+    private let configuration: Configuration
+
+    init() throws {
+        flow = try Flow.idle()
+        configuration = try flow.configuration()
+    }
+
+    // MARK: Channels
+
+    @Test(arguments: [false, true]) func aChannelIsMadeListedAndDeleted(usesCertificate: Bool) async throws {
+        var configuration = configuration
+        if usesCertificate {
+            configuration.apps["shop"]?.apns?.certificateFile = flow.sandbox.ready.certificateFile
+        }
+        try await onThread { [configuration] in
+            let manager = try ChannelManager(configuration, app: "shop", isSandbox: false, environment: [:])
+            let elsewhere = try ChannelManager(configuration, app: "shop", isSandbox: true, environment: [:])
+            let before = try Set(manager.list())
+            let made = [try manager.create(.nothing), try manager.create(.newest)]
+            #expect(try Set(manager.list()) == before.union(made))
+            #expect(try !elsewhere.list().contains(made[0]), "each environment has its own")
+            try manager.delete(made[0])
+            #expect(try Set(manager.list()) == before.union([made[1]]))
+            let error = #expect(throws: ToolError.self) { try manager.delete(made[0]) }
+            #expect(error?.reason == "APNs says 400 ChannelNotRegistered")
+            #expect(error?.hint == "`fanfare channels list` shows those there are.")
+        }
+    }
+
+    // MARK: A proxy
+
+    /// Management, tokens and pushes, whatever transport is configured.
+    @Test func everythingGoesThroughTheProxy() async throws {
+        try await withProxy { proxy in
+            var configuration = configuration
+            configuration.send.proxy = try HTTPProxy(proxy.address)
+            try await onThread { [configuration] in
+                _ = try ChannelManager(configuration, app: "shop", isSandbox: false, environment: [:]).list()
+                #expect(proxy.heads.count == 1)
+                var topics = try TopicManager(configuration, app: "shop", environment: [:])
+                _ = try topics.set(["behind-a-proxy"], of: "news", true)
+                #expect(proxy.heads.count == 3, "an access token, and the topic")
+                let app = try #require(configuration.apps["shop"])
+                let transports = ProviderTransports(configuration.send)
+                let files = CredentialFiles(environment: [:])
+                let fcm = FCMProbe(app: "shop", credentials: try #require(app.fcm), transports: transports)
+                #expect(fcm.item(files).level == .ok)
+                #expect(proxy.heads.count == 5)
+                for probe in APNsProbe.all(of: "shop", try #require(app.apns), over: transports) {
+                    #expect(probe.item(files).level == .ok)
+                }
+                #expect(proxy.heads.count == 7)
+            }
+            #expect(proxy.heads.allSatisfy { $0.hasPrefix("CONNECT localhost:") && !$0.contains("uthorization: ") })
+        }
+    }
+
+    @Test func anAppWithoutCredentialsIsNamed() throws {
+        let channels = #expect(throws: ToolError.self) {
+            try ChannelManager(configuration, app: "other", isSandbox: false, environment: [:])
+        }
+        #expect(channels?.reason == "app other has no apns credentials" && channels?.kind == .configuration)
+        let topics = #expect(throws: ToolError.self) {
+            try TopicManager(configuration, app: "other", environment: [:])
+        }
+        #expect(topics?.reason == "app other has no fcm credentials")
+    }
+
+    // MARK: Topics
+
+    @Test func devicesJoinATopicAThousandAtATime() async throws {
+        try await flow.sandbox.setFaults(
+            #"""
+            [{"provider": "iid", "match": {"token": "^topic-7$"}, "do": "status", "reason": "NOT_FOUND"},
+             {"provider": "iid", "match": {"token": "^topic-8$"}, "do": "status", "reason": "TOO_MANY_TOPICS"},
+             {"provider": "iid", "match": {"token": "^topic-9$"}, "do": "status", "reason": "INTERNAL", "times": 1}]
+            """#
+        )
+        let before = try await flow.sandbox.awaitCounts().received
+        try await onThread { [database = flow.database] in
+            try World(database).connection.execute(
+                """
+                SELECT fanfare.register_device('shop', 'fcm', 'topic-' || n, 'u' || n % 2)
+                FROM generate_series(1, 1500) AS n;
+                SELECT fanfare.unregister_device('shop', 'fcm', 'topic-3');
+                SELECT fanfare.register_device('shop', 'apns', 'aabb', 'u1');
+                SELECT fanfare.subscribe(fanfare.device_id('shop', 'fcm', 'topic-5'), 'news');
+                """
+            )
+        }
+        let tools = try ToolDatabase(configuration, environment: [:])
+        var (pages, chosen): ([[String]], [[String]]) = ([], [])
+        try await tools.forEachToken(FCMDeviceFilter(app: "shop")) { pages.append($0) }
+        var filter = FCMDeviceFilter(app: "shop")
+        filter.users = ["u1"]
+        filter.topic = "news"
+        try await tools.forEachToken(filter) { chosen.append($0) }
+        await tools.close()
+        #expect(chosen == [["topic-5"]])
+        let tally = try await onThread { [configuration, pages] in
+            var manager = try TopicManager(configuration, app: "shop", environment: [:])
+            var tally = TopicTally()
+            for tokens in pages { tally += try manager.set(tokens, of: "stores", true) }
+            #expect(try manager.set(["topic-5"], of: "stores", false).done == 1)
+            let error = #expect(throws: ToolError.self) { try manager.set(["topic-1"], of: "no topic", true) }
+            #expect(error?.kind == .usage)
+            return tally
+        }
+        #expect(tally.done == 1497 && tally.gone == 1 && tally.unserved == 0)
+        #expect(tally.refused == ["TOO_MANY_TOPICS": 1] && !tally.isComplete)
+        let calls = try await flow.sandbox.received(after: before).filter { $0.provider == "iid" }
+        let sizes = try calls.map { try $0.json("registration_tokens")?.arrayValue?.count }
+        #expect(sizes == [1000, 1, 499, 1])
+        #expect(calls.map(\.path).last == "/iid/v1:batchRemove")
+        #expect(try calls.allSatisfy { try $0.json("to")?.stringValue == "/topics/stores" })
+    }
+
+    // MARK: Validation
+
+    private func explain(_ message: JSONValue) throws -> RuleExplanation {
+        let rule: JSONValue = [
+            "name": "r", "app": "shop", "event": "e", "to": ["everyone": true, "provider": "fcm"], "message": message,
+        ]
+        let rules = RuleSet(entries: [RuleSet.Entry(source: nil, compiled: try CompiledRule(json: rule))])
+        return try #require(rules.explain(ExampleEvent(payload: "{}")) { _ in nil }.first)
+    }
+
+    @Test func fcmIsAskedAndDeliversNothing() async throws {
+        let explanation = try explain(["notification": ["title": "T"], "android": ["priority": "HIGH"]])
+        let before = try await flow.sandbox.awaitCounts().received
+        let validation = try await onThread { [configuration] in
+            (
+                try explanation.validate(configuration, environment: [:]),
+                try explanation.validate(configuration, token: "real-token", environment: [:])
+            )
+        }
+        #expect(validation.0?.isTaken == true, "\(validation.0?.detail ?? "")")
+        #expect(validation.1?.detail == "FCM accepts it")
+        let asked = try await flow.sandbox.received(after: before).filter { $0.provider == "fcm" }
+        #expect(asked.count == 2)
+        #expect(try asked.allSatisfy { try $0.json("validate_only") == true })
+    }
+
+    @Test func fcmsComplaintIsToldInItsWords() async throws {
+        let explanation = try explain(["notification": ["title": "T"], "android": ["restricted_package_name": "other"]])
+        let validation = try await onThread { [configuration] in
+            try explanation.validate(configuration, token: "real-token", environment: [:])
+        }
+        #expect(validation?.isTaken == false)
+        #expect(validation?.detail.hasPrefix("FCM says 400 INVALID_ARGUMENT: ") ?? false, "\(validation?.detail ?? "")")
+    }
+
+    // MARK: Expiry
+
+    @Test func credentialsSayWhenTheyEnd() throws {
+        var configuration = configuration
+        configuration.apps["shop"]?.apns?.certificateFile = flow.sandbox.ready.certificateFile
+        configuration.apps["shop"]?.webPush?.vapidKeyFile = "/nowhere/vapid.pem"
+        let now = Clocks.wall / Micros.second
+        let all = configuration.credentialExpiries(environment: [:], now: now)
+        #expect(all.map(\.credential) == ["APNs certificate", "FCM service account", "VAPID key"])
+        #expect(all[0].endsAt ?? 0 > now && all[0].problem == nil)
+        #expect(all[1].endsAt == nil && all[1].problem == nil)
+        #expect(all[2].problem?.contains("apps.shop.webpush.vapid_key_file") ?? false)
+        let text = CredentialExpiry.text(all, now: now)
+        #expect(text.contains("does not expire"))
+        let late = configuration.credentialExpiries(environment: [:], now: now + 400 * 365 * 86_400)
+        #expect(late[0].problem?.contains("expired") ?? false)
+    }
+
+    /// The API's certificate ends, too, and nothing else tells before clients refuse it.
+    @Test func theCertificateOfTheAPISaysWhenItEnds() async throws {
+        var configuration = configuration
+        configuration.apps = [:]
+        // A certificate and its key are in one file there.
+        configuration.api.certificateFile = flow.sandbox.ready.certificateFile
+        configuration.api.keyFile = flow.sandbox.ready.certificateFile
+        let now = Clocks.wall / Micros.second
+        let all = configuration.credentialExpiries(environment: [:], now: now)
+        #expect(all.map(\.credential) == ["API certificate"] && all[0].app == nil)
+        #expect(all[0].endsAt ?? 0 > now && all[0].problem == nil)
+        #expect(
+            configuration.credentialExpiries(environment: [:], now: now + 400 * 365 * 86_400)[0].problem?.contains(
+                "expired"
+            ) == true
+        )
+        let item = try await #require(
+            Checkup(configuration, environment: [:]).items(online: false).first { $0.name == "API certificate" }
+        )
+        #expect(item.level == .ok && item.detail.contains("is valid until"))
+        configuration.api.keyFile = flow.sandbox.ready.vapidKeyFile
+        let other = try await #require(
+            Checkup(configuration, environment: [:]).items(online: false).first { $0.name == "API certificate" }
+        )
+        #expect(other.level == .fail && other.detail.hasPrefix("api.certificate_file: "))
+    }
+}
