@@ -46,4 +46,17 @@ package final class HMACSHA256 {
         }
         return code
     }
+
+    /// Whether a code is that of some bytes; takes the same time wherever it differs.
+    ///
+    /// - Parameters:
+    ///   - code: as it came.
+    ///   - key: the secret, of any length.
+    ///   - bytes: what it is said to be the code of.
+    /// - Returns: whether it is.
+    /// - Throws: `CryptoError` if OpenSSL cannot.
+    package func isCode(_ code: [UInt8], key: [UInt8], _ bytes: [UInt8]) throws(CryptoError) -> Bool {
+        let expected = try self.code(key: key, bytes)
+        return code.count == Self.size && (unsafe CRYPTO_memcmp(code, expected, Self.size)) == 0
+    }
 }
