@@ -74,6 +74,7 @@ let package = Package(
         .target(name: "HTTP2Client", dependencies: ["CCurl", "PushTransport", "Threading"], swiftSettings: sources),
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "PushCrypto", dependencies: ["COpenSSL", "Threading"], swiftSettings: sources),
+        .target(name: "SandboxCrypto", dependencies: ["COpenSSL"], swiftSettings: sources),
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(
             name: "HTTP2Engine",
@@ -325,8 +326,6 @@ default:
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "NIOHTTP2", package: "swift-nio-http2"),
         .product(name: "NIOHPACK", package: "swift-nio-http2"),
-        .product(name: "Crypto", package: "swift-crypto"),
-        .product(name: "CryptoExtras", package: "swift-crypto"),
     ]
     let hummingbird: [Target.Dependency] = [
         .product(name: "Hummingbird", package: "hummingbird"),
@@ -369,16 +368,12 @@ default:
         // The simulated providers. Shares no code with the senders it checks.
         .target(
             name: "PushSandbox",
-            dependencies: [
-                "Threading",
-                .product(name: "X509", package: "swift-certificates"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-            ] + nio,
+            dependencies: ["SandboxCrypto", "Threading"] + nio,
             swiftSettings: sources
         ),
         .testTarget(
             name: "PushSandboxTests",
-            dependencies: ["PushSandbox", "Threading"] + nio,
+            dependencies: ["PushCrypto", "PushSandbox", "SandboxCrypto", "Threading"] + nio,
             swiftSettings: shared
         ),
         // A real browser for tests of pages: Chromium, driven by WebDriver.

@@ -1,5 +1,5 @@
-/* OpenSSL 3 for Swift. Most of what PushCrypto and HTTP2Engine need is a function already; the macros Swift cannot import
-   stand below. */
+/* OpenSSL 3 for Swift. Most of what PushCrypto, HTTP2Engine and SandboxCrypto need is a function already; the macros Swift
+   cannot import stand below. */
 #ifndef FANFARE_COPENSSL_SHIM_H
 #define FANFARE_COPENSSL_SHIM_H
 
@@ -11,7 +11,9 @@
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/kdf.h>
 #include <openssl/obj_mac.h>
+#include <openssl/param_build.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
@@ -43,6 +45,25 @@ static inline int copenssl_set_sha256(EVP_MAC_CTX *context) {
         OSSL_PARAM_construct_end(),
     };
     return EVP_MAC_CTX_set_params(context, parameters);
+}
+
+/* A key on P-256 from its uncompressed point, and from its private half unless that is NULL. NULL if it is none. */
+static inline EVP_PKEY *copenssl_p256_key(const unsigned char *point, size_t count, const BIGNUM *secret) {
+    EVP_PKEY *key = NULL;
+    OSSL_PARAM *parameters = NULL;
+    OSSL_PARAM_BLD *builder = OSSL_PARAM_BLD_new();
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+    if (builder != NULL && context != NULL &&
+        OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, "prime256v1", 0) == 1 &&
+        OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, count) == 1 &&
+        (secret == NULL || OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_PRIV_KEY, secret) == 1))
+        parameters = OSSL_PARAM_BLD_to_param(builder);
+    if (parameters != NULL && EVP_PKEY_fromdata_init(context) == 1)
+        EVP_PKEY_fromdata(context, &key, secret == NULL ? EVP_PKEY_PUBLIC_KEY : EVP_PKEY_KEYPAIR, parameters);
+    OSSL_PARAM_free(parameters);
+    OSSL_PARAM_BLD_free(builder);
+    EVP_PKEY_CTX_free(context);
+    return key;
 }
 
 /* The stack functions are macros around casts. */

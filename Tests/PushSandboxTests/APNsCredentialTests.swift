@@ -1,4 +1,4 @@
-import Crypto
+import PushCrypto
 import Testing
 
 @testable import PushSandbox
@@ -10,7 +10,7 @@ struct APNsCredentialTests {
             let now = fixture.clock.seconds
             let credential = try fixture.credential()
             var stranger = credential
-            stranger.key = P256.Signing.PrivateKey()
+            stranger.key = try SigningKey.generateES256()
             let claims = #"{"iss":"SIMTEAM001","iat":\#(now)}"#
             let cases: [(String, String)] = [
                 ("garbage", "bearer a.b.c"),

@@ -1,4 +1,3 @@
-import CryptoExtras
 import Foundation
 import Testing
 
@@ -41,7 +40,7 @@ struct OAuthTests {
                 ("garbage", "invalid_grant", "a.b"),
                 ("other algorithm", "invalid_grant", try google.assertion(header: #"{"alg":"HS256"}"#, good)),
                 ("other key id", "invalid_grant", try google.assertion(header: #"{"alg":"RS256","kid":"x"}"#, good)),
-                ("PSS", "invalid_grant", try google.assertion(good, padding: .PSS)),
+                ("PSS", "invalid_grant", try google.assertion(good, isPSS: true)),
             ]
             let wrong: [(String, String, [String: JSONValue])] = [
                 ("other account", "invalid_grant", ["iss": .string("x@demo-project.iam.gserviceaccount.com")]),

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import PushCrypto
 import Testing
 
 @testable import PushSandbox
@@ -120,7 +120,7 @@ struct WebPushTests {
         Row(name: "other scheme", rejection: .badAuthorization) { $0.with("authorization", "bearer x") },
         Row(name: "no k", rejection: .badAuthorization) { $0.with("authorization", "vapid t=a.b.c") },
         Row(name: "padded k", rejection: .badKey) {
-            let key = $0.signingKey.publicKey.x963Representation.base64URL + "="
+            let key = Data(try $0.signingKey.publicPoint()).base64URL + "="
             return $1.with("authorization", try $0.authorization(claims: claims($0, $2 + 60), publicKey: key))
         },
         Row(name: "DER", rejection: .badToken) {
@@ -144,12 +144,11 @@ struct WebPushTests {
         },
         Row(name: "other key", rejection: .keyMismatch) {
             var stranger = $0
-            stranger.signingKey = P256.Signing.PrivateKey()
+            stranger.signingKey = try SigningKey.generateES256()
             return $1.with("authorization", try stranger.authorization(claims: claims($0, $2 + 60)))
         },
         Row(name: "signing key for encryption", rejection: .keyReused) { sender, request, _ in
-            let key = try P256.KeyAgreement.PrivateKey(rawRepresentation: sender.signingKey.rawRepresentation)
-            return request.with(content: try sender.encrypt([1], with: key))
+            request.with(content: try sender.encrypt([1], keyID: sender.signingKey.publicPoint()))
         },
         Row(name: "4097 bytes", rejection: .payloadTooLarge) { sender, request, _ in
             request.with(content: try sender.encrypt(Array(repeating: 65, count: 3994)))
@@ -188,8 +187,8 @@ struct WebPushTests {
 
     @Test func subscriptionsMayBelongToAnotherKeyOrToNone() async throws {
         try await withSandbox { fixture in
-            let key = P256.Signing.PrivateKey()
-            let publicKey = key.publicKey.x963Representation.base64URL
+            let key = try SigningKey.generateES256()
+            let publicKey = Data(try key.publicPoint()).base64URL
             var restricted = try Self.sender(fixture, "b", .mozilla, .key(publicKey))
             let client = try await fixture.connect()
             let now = fixture.clock.seconds

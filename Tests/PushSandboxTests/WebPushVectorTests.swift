@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import SandboxCrypto
 import Testing
 
 @testable import PushSandbox
@@ -12,7 +12,7 @@ struct WebPushVectorTests {
     private static func subscriber() throws -> Subscriber {
         let key = try #require(Data(base64URL: "q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94"))
         let auth = try #require(Data(base64URL: "BTBZMqHH6r4Tts7J_aSIgg"))
-        return Subscriber(key: try P256.KeyAgreement.PrivateKey(rawRepresentation: key), auth: auth)
+        return Subscriber(key: try #require(P256PrivateKey(scalar: Array(key))), auth: auth)
     }
 
     @Test(arguments: [

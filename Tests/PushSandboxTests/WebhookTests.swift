@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import PushCrypto
 import Testing
 
 @testable import PushSandbox
@@ -14,10 +14,7 @@ struct WebhookTests {
         let device = try #require(fixture.sandbox.devices(named: "one").first { $0.provider == "webhook" })
         let secret = try #require(device.auth.flatMap { Data(base64Encoded: String($0.dropFirst("whsec_".count))) })
         let (id, time) = ("msg-1", String(fixture.clock.seconds - age))
-        let code = HMAC<SHA256>.authenticationCode(
-            for: Data("\(id).\(time).\(body)".utf8),
-            using: SymmetricKey(data: secret)
-        )
+        let code = try HMACSHA256.open().code(key: Array(secret), Array("\(id).\(time).\(body)".utf8))
         let headers = [
             ("webhook-id", id), ("webhook-timestamp", time),
             ("webhook-signature", "v1,AAAA v1,\(Data(code).base64EncodedString())"),

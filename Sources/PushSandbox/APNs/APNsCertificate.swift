@@ -1,21 +1,16 @@
-import Foundation
-import SwiftASN1
-import X509
+import SandboxCrypto
 
 /// A client certificate as APNs understands it: the credential of the kind before provider tokens.
 struct APNsCertificate {
     /// Apple's extensions; reference: client libraries, Apple does not publish them.
     enum ExtensionID {
-        static let sandboxMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 1]
-        static let productionMarker: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 2]
-        static let topics: ASN1ObjectIdentifier = [1, 2, 840, 113_635, 100, 6, 3, 6]
+        static let sandboxMarker = "1.2.840.113635.100.6.3.1"
+        static let productionMarker = "1.2.840.113635.100.6.3.2"
+        static let topics = "1.2.840.113635.100.6.3.6"
     }
 
-    /// `UID` in a distinguished name (RFC 4519 section 2.39), where the bundle id stands.
-    static let userID: ASN1ObjectIdentifier = [0, 9, 2342, 19_200_300, 100, 1, 1]
-
     private let certificate: Certificate
-    private let issuer: Certificate.PublicKey
+    private let issuer: Certificate
     /// What it may push to.
     private let topics: [(topic: String, kinds: [String])]
     /// The bundle id of its subject.
@@ -26,20 +21,27 @@ struct APNsCertificate {
     ///
     /// - Parameters:
     ///   - der: what the client presented.
-    ///   - issuer: key of the only CA that counts.
-    init?(_ der: [UInt8], issuer: Certificate.PublicKey) {
-        guard let certificate = try? Certificate(derEncoded: der) else { return nil }
+    ///   - issuer: the only CA that counts.
+    init?(_ der: [UInt8], issuer: Certificate) {
+        guard let certificate = Certificate.decode(der: der) else { return nil }
+        self.init(certificate, issuer: issuer)
+    }
+
+    /// Takes a certificate.
+    ///
+    /// - Parameters:
+    ///   - certificate: what the client presented.
+    ///   - issuer: the only CA that counts.
+    init(_ certificate: Certificate, issuer: Certificate) {
         self.certificate = certificate
         self.issuer = issuer
-        bundleID = certificate.subject.lazy.flatMap(\.self)
-            .first { $0.type == Self.userID }
-            .flatMap { String($0.value) }
-        let listed = certificate.extensions[oid: ExtensionID.topics].flatMap { try? Self.topics($0.value) }
+        bundleID = certificate.userID
+        let listed = certificate.content(ofExtension: ExtensionID.topics).flatMap { TopicList($0)?.topics }
         topics = listed ?? bundleID.map { [(topic: $0, kinds: ["app"])] } ?? []
-        let markers: [(ASN1ObjectIdentifier, Environment)] = [
+        let markers: [(String, Environment)] = [
             (ExtensionID.sandboxMarker, .sandbox), (ExtensionID.productionMarker, .production),
         ]
-        let marked = markers.filter { certificate.extensions[oid: $0.0] != nil }.map(\.1)
+        let marked = markers.filter { certificate.content(ofExtension: $0.0) != nil }.map(\.1)
         environments = Set(marked.isEmpty ? Environment.allCases : marked)
     }
 
@@ -60,39 +62,7 @@ struct APNsCertificate {
     ///   - now: wall clock, in seconds since 1970.
     /// - Returns: why the certificate is no credential, or nil.
     func failure(in environment: Environment, now: Int64) -> APNsRejection? {
-        let date = Date(timeIntervalSince1970: Double(now))
-        guard issuer.isValidSignature(certificate.signature, for: certificate),
-            certificate.notValidBefore <= date, date < certificate.notValidAfter
-        else { return .badCertificate }
+        guard certificate.isSigned(by: issuer), certificate.isValid(at: now) else { return .badCertificate }
         return environments.contains(environment) ? nil : .badCertificateEnvironment
-    }
-
-    /// Reads the topics extension: a sequence of topics, each followed by a sequence of its kinds.
-    private static func topics(_ bytes: ArraySlice<UInt8>) throws -> [(topic: String, kinds: [String])] {
-        try DER.sequence(try DER.parse(bytes), identifier: .sequence) { nodes in
-            var topics: [(topic: String, kinds: [String])] = []
-            while let node = nodes.next(), let kindsNode = nodes.next() {
-                let topic = text(try ASN1UTF8String(derEncoded: node))
-                let kinds = try DER.sequence(of: ASN1UTF8String.self, identifier: .sequence, rootNode: kindsNode)
-                topics.append((topic: topic, kinds: kinds.map(text)))
-            }
-            return topics
-        }
-    }
-
-    private static func text(_ string: ASN1UTF8String) -> String {
-        String(decoding: string.bytes, as: UTF8.self)
-    }
-
-    /// The DER of a topics extension.
-    static func encode(topics: [(topic: String, kinds: [String])]) throws -> [UInt8] {
-        var serializer = DER.Serializer()
-        try serializer.appendConstructedNode(identifier: .sequence) { coder in
-            for (topic, kinds) in topics {
-                try coder.serialize(ASN1UTF8String(topic))
-                try coder.serializeSequenceOf(kinds.map { ASN1UTF8String($0) })
-            }
-        }
-        return serializer.serializedBytes
     }
 }

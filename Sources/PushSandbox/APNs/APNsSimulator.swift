@@ -1,4 +1,4 @@
-import X509
+import SandboxCrypto
 
 /// The simulated Apple Push Notification service.
 ///
@@ -10,8 +10,8 @@ struct APNsSimulator: ProviderSimulator {
     let verifier: ProviderTokenVerifier
     let topics: APNsTopics
     let order: SandboxOptions.ValidationOrder
-    /// Key of the CA whose client certificates are credentials.
-    let authority: Certificate.PublicKey
+    /// The CA whose client certificates are credentials.
+    let authority: Certificate
     let channels = BroadcastChannels()
 
     func serves(_ head: RequestHead) -> Bool {

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import SandboxCrypto
 
 /// A provider authentication token whose signature, key and team are right; its age is judged at each use.
 struct ProviderToken {
@@ -11,7 +11,7 @@ struct ProviderToken {
 struct ProviderTokenVerifier: Sendable {
     let teamID: String
     let keyID: String
-    let publicKey: P256.Signing.PublicKey
+    let publicKey: P256PublicKey
 
     /// Checks everything but the age.
     ///
@@ -22,11 +22,9 @@ struct ProviderTokenVerifier: Sendable {
         guard parts.count == 3,
             let header = decode(Header.self, parts[0]), header.alg == "ES256", header.kid == keyID,
             let claims = decode(Claims.self, parts[1]), claims.iss == teamID,
-            let rawSignature = Data(base64URL: parts[2]),
             // Raw r and s, 32 bytes each; a DER signature is the commonest mistake and must not pass.
-            rawSignature.count == 64,
-            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: rawSignature),
-            publicKey.isValidSignature(signature, for: Data((parts[0] + "." + parts[1]).utf8))
+            let signature = Data(base64URL: parts[2]),
+            publicKey.hasSigned((parts[0] + "." + parts[1]).utf8, signature)
         else { return nil }
         return ProviderToken(issuedAt: claims.iat)
     }

@@ -15,7 +15,7 @@ struct SimulatedAPNs: SimulatedProvider {
                 ),
                 topics: APNsTopics(bundleIDs: options.topics),
                 order: options.validationOrder,
-                authority: try parts.folder.authorityKey()
+                authority: try parts.folder.authorityCertificate()
             )
         ]
     }

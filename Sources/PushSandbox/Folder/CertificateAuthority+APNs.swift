@@ -1,7 +1,4 @@
-import Crypto
-import Foundation
-import SwiftASN1
-import X509
+import SandboxCrypto
 
 extension CertificateAuthority {
     /// The client certificates Apple issues for APNs.
@@ -19,71 +16,48 @@ extension CertificateAuthority {
     ///   - authority: who vouches for it.
     ///   - kind: what it is good for.
     /// - Returns: certificate and key.
-    /// - Throws: what swift-certificates throws.
+    /// - Throws: what OpenSSL says.
     static func makeAPNsClient(
         bundleID: String,
         signedBy authority: Identity,
         kind: APNsClientKind = .universal
     ) throws -> Identity {
-        let authorityKey = try P256.Signing.PrivateKey(pemRepresentation: authority.key)
-        let authorityCertificate = try Certificate(pemEncoded: authority.certificate)
-        let key = P256.Signing.PrivateKey()
-        let certificate = try Certificate(
-            version: .v3,
-            serialNumber: Certificate.SerialNumber(),
-            publicKey: Certificate.PublicKey(key.publicKey),
-            notValidBefore: Date(timeIntervalSinceNow: -3600),
-            notValidAfter: Date(timeIntervalSinceNow: 395 * 86_400),
-            issuer: authorityCertificate.subject,
-            subject: DistinguishedName([
-                RelativeDistinguishedName(.init(type: APNsCertificate.userID, utf8String: bundleID)),
-                RelativeDistinguishedName(
-                    .init(type: .RDNAttributeType.commonName, utf8String: "Apple Push Services: \(bundleID)")
-                ),
-            ]),
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.notCertificateAuthority)
-                Critical(KeyUsage(digitalSignature: true))
-                try ExtendedKeyUsage([.clientAuth])
-                for appleExtension in try appleExtensions(bundleID, kind) {
-                    appleExtension
-                }
-            },
-            issuerPrivateKey: Certificate.PrivateKey(authorityKey)
+        try make(
+            CertificateForm(
+                subject: [
+                    (type: "UID", value: bundleID), (type: "CN", value: "Apple Push Services: \(bundleID)"),
+                ],
+                days: 395,
+                extensions: [
+                    (name: "basicConstraints", value: "critical,CA:FALSE"),
+                    (name: "keyUsage", value: "critical,digitalSignature"),
+                    (name: "extendedKeyUsage", value: "clientAuth"),
+                ] + appleExtensions(bundleID, kind)
+            ),
+            signedBy: authority
         )
-        return Identity(certificate: try certificate.serializeAsPEM().pemString, key: key.pemRepresentation)
     }
 
-    private static func appleExtensions(
-        _ bundleID: String,
-        _ kind: APNsClientKind
-    ) throws -> [Certificate.Extension] {
-        let null: ArraySlice<UInt8> = [5, 0]
-        let sandbox = Certificate.Extension(
-            oid: APNsCertificate.ExtensionID.sandboxMarker,
-            critical: false,
-            value: null
-        )
+    private static func appleExtensions(_ bundleID: String, _ kind: APNsClientKind) -> [(name: String, value: String)] {
+        let null = "DER:0500"
+        let sandbox = (name: APNsCertificate.ExtensionID.sandboxMarker, value: null)
         guard kind == .universal else { return [sandbox] }
-        let topics = try APNsCertificate.encode(topics: [
+        let topics = TopicList(topics: [
             (topic: bundleID, kinds: ["app"]), (topic: bundleID + ".voip", kinds: ["voip"]),
             (topic: bundleID + ".complication", kinds: ["complication"]),
         ])
+        let digits = topics.der.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         return [
-            sandbox,
-            Certificate.Extension(oid: APNsCertificate.ExtensionID.productionMarker, critical: false, value: null),
-            Certificate.Extension(oid: APNsCertificate.ExtensionID.topics, critical: false, value: topics[...]),
+            sandbox, (name: APNsCertificate.ExtensionID.productionMarker, value: null),
+            (name: APNsCertificate.ExtensionID.topics, value: "DER:" + digits.joined()),
         ]
     }
 
     /// Whether a PEM file of certificate and key can go on being used for an app.
     static func isUsableAPNsClient(_ pem: String, bundleID: String, signedBy authority: Identity) -> Bool {
-        guard let certificate = try? PEMDocument.parseMultiple(pemString: pem).first?.pemString,
-            isUsable(Identity(certificate: certificate, key: ""), signedBy: authority),
-            let der = try? PEMDocument(pemString: certificate).derBytes,
-            let issuer = try? Certificate(pemEncoded: authority.certificate).publicKey
+        guard isUsable(Identity(certificate: pem, key: ""), signedBy: authority),
+            let certificate = Certificate.read(pem: pem), let issuer = Certificate.read(pem: authority.certificate)
         else { return false }
-        return APNsCertificate(der, issuer: issuer)?.bundleID == bundleID
+        return APNsCertificate(certificate, issuer: issuer).bundleID == bundleID
     }
 }

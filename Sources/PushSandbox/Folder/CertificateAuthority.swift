@@ -1,7 +1,5 @@
-import Crypto
 import Foundation
-import SwiftASN1
-import X509
+import SandboxCrypto
 
 /// Makes the sandbox's own CA and the server certificate it vouches for.
 enum CertificateAuthority {
@@ -21,73 +19,60 @@ enum CertificateAuthority {
         "web.push.apple.com", "updates.push.services.mozilla.com", "*.notify.windows.com",
     ]
 
-    private static let loopbackAddresses: [[UInt8]] = [
-        [127, 0, 0, 1],
-        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
-    ]
+    private static let loopbackAddresses = ["127.0.0.1", "::1"]
 
     /// A self-signed CA, valid for ten years: nobody but this sandbox's clients trusts it.
     static func makeAuthority() throws -> Identity {
-        let key = P256.Signing.PrivateKey()
+        let key = try P256PrivateKey()
         // A name of its own keeps two sandboxes' CAs apart in a client that is given both.
-        let name = try DistinguishedName {
-            OrganizationName("Fanfare sandbox")
-            CommonName("Fanfare sandbox CA \(UUID().uuidString.prefix(8))")
-        }
-        let certificate = try Certificate(
-            version: .v3,
-            serialNumber: Certificate.SerialNumber(),
-            publicKey: Certificate.PublicKey(key.publicKey),
-            notValidBefore: Date(timeIntervalSinceNow: -3600),
-            notValidAfter: Date(timeIntervalSinceNow: 3650 * 86_400),
-            issuer: name,
-            subject: name,
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
-                Critical(KeyUsage(keyCertSign: true, cRLSign: true))
-                SubjectKeyIdentifier(hash: Certificate.PublicKey(key.publicKey))
-            },
-            issuerPrivateKey: Certificate.PrivateKey(key)
+        let name = "Fanfare sandbox CA \(UUID().uuidString.prefix(8))"
+        let form = CertificateForm(
+            subject: [(type: "O", value: "Fanfare sandbox"), (type: "CN", value: name)],
+            days: 3650,
+            extensions: [
+                (name: "basicConstraints", value: "critical,CA:TRUE,pathlen:0"),
+                (name: "keyUsage", value: "critical,keyCertSign,cRLSign"),
+                (name: "subjectKeyIdentifier", value: "hash"),
+            ]
         )
-        return Identity(certificate: try certificate.serializeAsPEM().pemString, key: key.pemRepresentation)
+        return Identity(certificate: try form.certificate(for: key).pem(), key: try key.pem())
     }
 
     /// A server certificate for `serverNames` and the loopback addresses, valid for a year.
     static func makeServer(signedBy authority: Identity) throws -> Identity {
-        let authorityKey = try P256.Signing.PrivateKey(pemRepresentation: authority.key)
-        let authorityCertificate = try Certificate(pemEncoded: authority.certificate)
-        let key = P256.Signing.PrivateKey()
-        let addresses = loopbackAddresses.map { GeneralName.ipAddress(ASN1OctetString(contentBytes: $0[...])) }
-        let certificate = try Certificate(
-            version: .v3,
-            serialNumber: Certificate.SerialNumber(),
-            publicKey: Certificate.PublicKey(key.publicKey),
-            notValidBefore: Date(timeIntervalSinceNow: -3600),
-            notValidAfter: Date(timeIntervalSinceNow: 365 * 86_400),
-            issuer: authorityCertificate.subject,
-            subject: try DistinguishedName { CommonName("localhost") },
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.notCertificateAuthority)
-                Critical(KeyUsage(digitalSignature: true))
-                try ExtendedKeyUsage([.serverAuth])
-                SubjectAlternativeNames(serverNames.map { GeneralName.dnsName($0) } + addresses)
-                AuthorityKeyIdentifier(
-                    keyIdentifier: SubjectKeyIdentifier(hash: authorityCertificate.publicKey).keyIdentifier
-                )
-            },
-            issuerPrivateKey: Certificate.PrivateKey(authorityKey)
+        let names = serverNames.map { "DNS:" + $0 } + loopbackAddresses.map { "IP:" + $0 }
+        return try make(
+            CertificateForm(
+                subject: [(type: "CN", value: "localhost")],
+                days: 365,
+                extensions: [
+                    (name: "basicConstraints", value: "critical,CA:FALSE"),
+                    (name: "keyUsage", value: "critical,digitalSignature"),
+                    (name: "extendedKeyUsage", value: "serverAuth"),
+                    (name: "subjectAltName", value: names.joined(separator: ",")),
+                    (name: "authorityKeyIdentifier", value: "keyid:always"),
+                ]
+            ),
+            signedBy: authority
         )
-        return Identity(certificate: try certificate.serializeAsPEM().pemString, key: key.pemRepresentation)
+    }
+
+    /// Makes a key and a certificate of it.
+    static func make(_ form: CertificateForm, signedBy authority: Identity) throws -> Identity {
+        guard let issuer = Certificate.read(pem: authority.certificate),
+            let issuerKey = P256PrivateKey(pem: authority.key)
+        else { throw SandboxError(.folder, "ca.pem or ca-key.pem is damaged; remove both to have new ones made") }
+        let key = try P256PrivateKey()
+        let certificate = try form.certificate(for: key, signedBy: (issuer, issuerKey))
+        return Identity(certificate: try certificate.pem(), key: try key.pem())
     }
 
     /// Whether a certificate can go on being used: signed by this CA and good for another day.
     static func isUsable(_ identity: Identity, signedBy authority: Identity) -> Bool {
-        guard let certificate = try? Certificate(pemEncoded: identity.certificate),
-            let issuer = try? Certificate(pemEncoded: authority.certificate)
+        guard let certificate = Certificate.read(pem: identity.certificate),
+            let issuer = Certificate.read(pem: authority.certificate)
         else { return false }
-        return issuer.publicKey.isValidSignature(certificate.signature, for: certificate)
-            && certificate.notValidAfter > Date(timeIntervalSinceNow: 86_400)
+        let tomorrow = Int64(Date().timeIntervalSince1970) + 86_400
+        return certificate.isSigned(by: issuer) && certificate.isValid(at: tomorrow)
     }
 }

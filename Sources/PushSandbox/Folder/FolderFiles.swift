@@ -78,11 +78,11 @@ struct FolderFiles {
     func key<Key>(
         _ name: String,
         kind: String,
-        parse: (String) throws -> Key,
+        parse: (String) -> Key?,
         make: () throws -> (key: Key, text: String)
     ) throws -> Key {
         if let text = try read(name) {
-            guard let key = try? parse(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            guard let key = parse(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
                 throw SandboxError(
                     .folder,
                     "\(path)/\(name) is no \(kind); remove it to have a new one made"

@@ -1,8 +1,5 @@
-import Crypto
-import CryptoExtras
 import Foundation
-import SwiftASN1
-import X509
+import SandboxCrypto
 
 /// The files of a sandbox; what an earlier start left is used again.
 struct SandboxFolder {
@@ -12,7 +9,7 @@ struct SandboxFolder {
     let authority: CertificateAuthority.Identity
     let server: CertificateAuthority.Identity
     /// What provider tokens are verified with.
-    let apnsKey: P256.Signing.PublicKey
+    let apnsKey: P256PublicKey
     let serviceAccount: ServiceAccount
     /// The key that simulated subscriptions are restricted to, an uncompressed point.
     let vapidPublicKey: Data
@@ -53,14 +50,17 @@ struct SandboxFolder {
             server: server,
             apnsKey: try files.signingKey("AuthKey_\(options.keyID).p8").publicKey,
             serviceAccount: try files.serviceAccount(options.projectID),
-            vapidPublicKey: try files.signingKey(FileName.vapidKey).publicKey.x963Representation,
+            vapidPublicKey: Data(try files.signingKey(FileName.vapidKey).publicKey.point),
             subscriberSecret: try files.secret("subscribers.secret")
         )
     }
 
-    /// The key of the CA, which signs client certificates too.
-    func authorityKey() throws -> Certificate.PublicKey {
-        try Certificate(pemEncoded: authority.certificate).publicKey
+    /// The CA, which signs client certificates too.
+    func authorityCertificate() throws -> Certificate {
+        guard let certificate = Certificate.read(pem: authority.certificate) else {
+            throw SandboxError(.folder, "\(caFile) is no certificate; remove it to have a new one made")
+        }
+        return certificate
     }
 
     /// Names of the files that configurations name.
@@ -73,35 +73,32 @@ struct SandboxFolder {
 
 extension FolderFiles {
     /// A PKCS#8 key on P-256: the APNs credential's, or VAPID's.
-    fileprivate func signingKey(_ name: String) throws -> P256.Signing.PrivateKey {
+    fileprivate func signingKey(_ name: String) throws -> P256PrivateKey {
         try key(name, kind: "PEM file of an EC P-256 key") {
-            try P256.Signing.PrivateKey(pemRepresentation: $0)
+            P256PrivateKey(pem: $0)
         } make: {
-            let key = P256.Signing.PrivateKey()
-            return (key, key.pemRepresentation)
+            let key = try P256PrivateKey()
+            return (key, try key.pem())
         }
     }
 
     /// The service account; its file names a port, so only the key is kept between starts.
     fileprivate func serviceAccount(_ projectID: String) throws -> ServiceAccount {
         let key = try key("service-account-key.pem", kind: "PEM file of an RSA key of 2048 bits or more") {
-            try _RSA.Signing.PrivateKey(pemRepresentation: $0)
+            RSAKey(pem: $0)
         } make: {
-            let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
-            return (key, key.pkcs8PEMRepresentation)
+            let key = try RSAKey()
+            return (key, try key.pem())
         }
-        let digest = SHA256.hash(data: key.publicKey.derRepresentation)
+        let digest = Hashing.hash(try key.publicKeyDER())
         let keyID = digest.prefix(20).map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-        return ServiceAccount(projectID: projectID, keyID: keyID, key: key)
+        return ServiceAccount(projectID: projectID, keyID: keyID, key: key, keyPEM: try key.pem())
     }
 
     /// 32 random bytes.
     fileprivate func secret(_ name: String) throws -> Data {
         try key(name, kind: "secret of 32 bytes in base64url") { text in
-            guard let secret = Data(base64URL: text[...]), secret.count == 32 else {
-                throw CocoaError(.fileReadCorruptFile)
-            }
-            return secret
+            Data(base64URL: text[...]).flatMap { $0.count == 32 ? $0 : nil }
         } make: {
             let secret = Data((0..<32).map { _ in UInt8.random(in: 0...255) })
             return (secret, secret.base64URL)

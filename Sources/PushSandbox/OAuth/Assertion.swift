@@ -1,5 +1,5 @@
-import CryptoExtras
 import Foundation
+import SandboxCrypto
 
 /// A signed request for an access token: JWS compact serialization, RS256 (RFC 7523; RFC 7518 section 3.3).
 struct Assertion {
@@ -41,11 +41,7 @@ struct Assertion {
     func failure(account: ServiceAccount, audiences: Set<String>, now: Int64) -> OAuthRejection? {
         guard claims["iss"]?.text == account.clientEmail else { return .accountNotFound }
         guard header["alg"]?.text == "RS256", header["kid"] == nil || header["kid"]?.text == account.keyID,
-            account.key.publicKey.isValidSignature(
-                _RSA.Signing.RSASignature(rawRepresentation: signature),
-                for: Data(signed.utf8),
-                padding: .insecurePKCS1v1_5
-            )
+            account.key.hasSigned(signed.utf8, signature)
         else { return .invalidSignature }
         guard let audience = claims["aud"]?.text, audiences.contains(audience) else { return .wrongAudience }
         guard case .integer(let issued)? = claims["iat"], case .integer(let end)? = claims["exp"],

@@ -1,11 +1,11 @@
-import CryptoExtras
-import Foundation
+import SandboxCrypto
 
 /// The Google service account of the simulated project.
 struct ServiceAccount: Sendable {
     let projectID: String
     let keyID: String
-    let key: _RSA.Signing.PrivateKey
+    let key: RSAKey
+    let keyPEM: String
 
     /// The account's address, which assertions have as `iss`.
     var clientEmail: String { "fanfare@\(projectID).iam.gserviceaccount.com" }
@@ -19,7 +19,7 @@ struct ServiceAccount: Sendable {
             ("type", "service_account"),
             ("project_id", projectID),
             ("private_key_id", keyID),
-            ("private_key", key.pkcs8PEMRepresentation + "\n"),
+            ("private_key", keyPEM + "\n"),
             ("client_email", clientEmail),
             ("client_id", "100000000000000000000"),
             ("token_uri", tokenURI),

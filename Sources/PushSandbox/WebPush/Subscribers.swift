@@ -1,40 +1,40 @@
-import Crypto
 import Foundation
+import SandboxCrypto
 
 /// The simulated browsers: their keys follow from the endpoint's path and a secret of the sandbox.
 ///
 /// So there may be millions of them, and none has to be stored or told about.
 struct Subscribers: Sendable {
-    private let secret: SymmetricKey
+    private let secret: Data
 
     init(secret: Data) {
-        self.secret = SymmetricKey(data: secret)
+        self.secret = secret
     }
 
     /// The keys of the browser behind an endpoint.
     func subscriber(at path: String) -> Subscriber? {
         // A number that is no P-256 key comes up once in four billion.
         for attempt in UInt8.min...3 {
-            if let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: derive("p256dh \(attempt) ", path)) {
-                return Subscriber(key: key, auth: derive("auth ", path).prefix(16))
+            if let key = P256PrivateKey(scalar: derive("p256dh \(attempt) ", path)) {
+                return Subscriber(key: key, auth: Data(derive("auth ", path).prefix(16)))
             }
         }
         return nil
     }
 
-    private func derive(_ label: String, _ path: String) -> Data {
-        Data(HMAC<SHA256>.authenticationCode(for: Data((label + path).utf8), using: secret))
+    private func derive(_ label: String, _ path: String) -> [UInt8] {
+        Hashing.code(of: (label + path).utf8, key: secret)
     }
 }
 
 /// What a browser knows about its subscription (RFC 8291 section 2).
 struct Subscriber {
-    let key: P256.KeyAgreement.PrivateKey
+    let key: P256PrivateKey
     /// The authentication secret, 16 bytes.
     let auth: Data
 
     /// An uncompressed point.
-    var publicKey: Data { key.publicKey.x963Representation }
+    var publicKey: Data { Data(key.publicKey.point) }
 
     /// Decrypts a message meant for this browser (RFC 8291 section 3).
     ///
@@ -42,17 +42,13 @@ struct Subscriber {
     /// - Returns: what the sender encrypted, without padding.
     /// - Throws: `DecryptionFailure`.
     func decrypt(_ message: EncryptedMessage) throws(DecryptionFailure) -> [UInt8] {
-        guard let sender = try? P256.KeyAgreement.PublicKey(x963Representation: message.keyID),
-            let shared = try? key.sharedSecretFromKeyAgreement(with: sender)
+        guard let sender = P256PublicKey(point: message.keyID), let shared = try? key.sharedSecret(with: sender)
         else { throw .keyIsNoPoint }
         let info = Data("WebPush: info\0".utf8) + publicKey + message.keyID
-        let material = shared.hkdfDerivedSymmetricKey(
-            using: SHA256.self,
-            salt: auth,
-            sharedInfo: info,
-            outputByteCount: 32
-        )
-        let record = try ContentKeys(material, salt: message.salt).open(message)
+        guard let material = try? Hashing.derive(32, from: shared, salt: auth, info: info),
+            let keys = try? ContentKeys(material, salt: message.salt)
+        else { throw .notAuthentic }
+        let record = try keys.open(message)
         guard let delimiter = record.lastIndex(where: { $0 != 0 }) else { throw .noDelimiter }
         guard record[delimiter] == 2 else { throw .notTheLastRecord }
         return Array(record[..<delimiter])
@@ -61,36 +57,20 @@ struct Subscriber {
 
 /// Key and nonce of a message (RFC 8188 section 2).
 private struct ContentKeys {
-    private let key: SymmetricKey
-    private let nonce: Data
+    private let key: [UInt8]
+    private let nonce: [UInt8]
 
-    init(_ material: SymmetricKey, salt: Data) {
-        let pseudoRandomKey = HKDF<SHA256>.extract(inputKeyMaterial: material, salt: salt)
-        key = HKDF<SHA256>.expand(
-            pseudoRandomKey: pseudoRandomKey,
-            info: Data("Content-Encoding: aes128gcm\0".utf8),
-            outputByteCount: 16
-        )
-        let block = HMAC<SHA256>.authenticationCode(
-            for: Data("Content-Encoding: nonce\0\u{1}".utf8),
-            using: SymmetricKey(data: Array(pseudoRandomKey))
-        )
-        nonce = Data(block).prefix(12)
+    init(_ material: [UInt8], salt: Data) throws {
+        key = try Hashing.derive(16, from: material, salt: salt, info: "Content-Encoding: aes128gcm\0".utf8)
+        nonce = try Hashing.derive(12, from: material, salt: salt, info: "Content-Encoding: nonce\0".utf8)
     }
 
     /// Opens the first record, which in Web Push is the only one, so that its nonce is the base itself.
-    func open(_ message: EncryptedMessage) throws(DecryptionFailure) -> Data {
+    func open(_ message: EncryptedMessage) throws(DecryptionFailure) -> [UInt8] {
         let tag = 16
         guard message.records.count > tag else { throw .tooShort }
         guard message.recordSize >= message.records.count else { throw .severalRecords }
-        guard let nonce = try? AES.GCM.Nonce(data: nonce),
-            let box = try? AES.GCM.SealedBox(
-                nonce: nonce,
-                ciphertext: message.records.dropLast(tag),
-                tag: message.records.suffix(tag)
-            ),
-            let plaintext = try? AES.GCM.open(box, using: key)
-        else { throw .notAuthentic }
+        guard let plaintext = AES128GCM.open(message.records, key: key, nonce: nonce) else { throw .notAuthentic }
         return plaintext
     }
 }
@@ -129,6 +109,6 @@ struct EncryptedMessage {
 
     /// Whether the key id can be a public key.
     var hasValidKey: Bool {
-        (try? P256.KeyAgreement.PublicKey(x963Representation: keyID)) != nil
+        P256PublicKey(point: keyID) != nil
     }
 }

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import SandboxCrypto
 
 /// What an `authorization` header of a push proves about its sender (RFC 8292); when and where it is good is judged
 /// at each use.
@@ -22,9 +22,9 @@ struct VAPIDCredential {
     init(_ header: String) throws(WebPushRejection) {
         let parameters = Self.parameters(header)
         guard let token = parameters["t"], let key = parameters["k"] else { throw .badAuthorization }
-        guard let publicKey = Data(base64URL: key), publicKey.count == 65,
-            let verifier = try? P256.Signing.PublicKey(x963Representation: publicKey)
-        else { throw .badKey }
+        guard let publicKey = Data(base64URL: key), let verifier = P256PublicKey(point: publicKey) else {
+            throw .badKey
+        }
         let claims = try Self.claims(token, verifier)
         self.publicKey = publicKey
         switch claims["aud"] {
@@ -54,7 +54,7 @@ struct VAPIDCredential {
 
     private static func claims(
         _ token: Substring,
-        _ key: P256.Signing.PublicKey
+        _ key: P256PublicKey
     ) throws(WebPushRejection) -> JSONObject {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3,
@@ -62,16 +62,14 @@ struct VAPIDCredential {
             header["alg"]?.text == "ES256",
             let claims = Data(base64URL: parts[1]).flatMap({ JSONParser.parse($0) })?.members,
             // Raw r and s; DER is the commonest mistake and must not pass.
-            let rawSignature = Data(base64URL: parts[2]), rawSignature.count == 64,
-            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: rawSignature),
-            key.isValidSignature(signature, for: Data(token[..<parts[1].endIndex].utf8))
+            let signature = Data(base64URL: parts[2]), key.hasSigned(token[..<parts[1].endIndex].utf8, signature)
         else { throw .badToken }
         return claims
     }
 
     /// What an endpoint names a key by: the first 16 bytes of its SHA-256.
     static func fingerprint(of publicKey: some DataProtocol) -> String {
-        Data(SHA256.hash(data: publicKey)).prefix(16).base64URL
+        Data(Hashing.hash(publicKey).prefix(16)).base64URL
     }
 
     /// Judges time, place and key.

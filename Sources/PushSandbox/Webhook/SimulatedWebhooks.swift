@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import SandboxCrypto
 
 /// The counterpart of webhooks: receivers that check what they are sent as the standard's own libraries do.
 struct SimulatedWebhooks: SimulatedProvider {
@@ -50,14 +50,14 @@ extension SimulatedService {
 
 /// The receivers' signing secrets: each follows from its path and a secret of the sandbox, so none has to be stored.
 struct WebhookSecrets: Sendable {
-    private let key: SymmetricKey
+    private let key: Data
 
     init(secret: Data) {
-        key = SymmetricKey(data: secret)
+        key = secret
     }
 
     /// The secret of the receiver at a path: 32 bytes.
     func secret(at path: String) -> Data {
-        Data(HMAC<SHA256>.authenticationCode(for: Data(("webhook " + path).utf8), using: key))
+        Data(Hashing.code(of: ("webhook " + path).utf8, key: key))
     }
 }

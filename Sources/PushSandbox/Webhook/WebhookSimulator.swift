@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import SandboxCrypto
 
 /// Receivers of webhooks (Standard Webhooks 1.0.0): any path below `/hooks/` is one.
 struct WebhookSimulator: ProviderSimulator {
@@ -51,13 +51,13 @@ final class WebhookSession: ProviderSession {
         guard let seconds = Int64(time) else { return .badTimestamp }
         let now = request.unixMicroseconds / 1_000_000
         guard abs(now - seconds) <= Self.tolerance else { return .badTimestamp }
-        let key = SymmetricKey(data: secrets.secret(at: request.head.path))
+        let key = secrets.secret(at: request.head.path)
         let signed = Data("\(id).\(time).".utf8) + Data(request.bytes)
         let isSigned = signatures.split(separator: " ").contains { signature in
             guard signature.hasPrefix("v1,"), let code = Data(base64Encoded: String(signature.dropFirst(3))) else {
                 return false
             }
-            return HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed, using: key)
+            return Hashing.isCode(code, of: signed, key: key)
         }
         return isSigned ? nil : .badSignature
     }

@@ -1,17 +1,18 @@
-import CryptoExtras
 import Foundation
+import PushCrypto
 
 @testable import PushSandbox
 
 /// Asks for access tokens with the service account that a sandbox wrote, and sends through FCM.
 struct GoogleClient {
     let account: JSONObject
-    let key: _RSA.Signing.PrivateKey
+    let key: SigningKey
 
     init(_ fixture: SandboxFixture) throws {
         let file = try Data(contentsOf: URL(fileURLWithPath: fixture.sandbox.ready.serviceAccountFile))
         account = JSONParser.parse(file)?.members ?? JSONObject()
-        key = try _RSA.Signing.PrivateKey(pemRepresentation: account["private_key"]?.text ?? "")
+        let pem = Array((account["private_key"]?.text ?? "").utf8)
+        key = try SigningKey.parse(pem: pem, expecting: .rs256, source: "private_key")
     }
 
     /// Claims of a good assertion, with some of them replaced or, by null, removed.
@@ -32,11 +33,25 @@ struct GoogleClient {
     func assertion(
         header: String = #"{"alg":"RS256","typ":"JWT"}"#,
         _ claims: JSONValue,
-        padding: _RSA.Signing.Padding = .insecurePKCS1v1_5
+        isPSS: Bool = false
     ) throws -> String {
         let signed = Data(header.utf8).base64URL + "." + Data(claims.json.utf8).base64URL
-        let signature = try key.signature(for: Data(signed.utf8), padding: padding)
-        return signed + "." + signature.rawRepresentation.base64URL
+        let signature = try isPSS ? signatureByPSS(Array(signed.utf8)) : key.sign(Array(signed.utf8))
+        return signed + "." + Data(signature).base64URL
+    }
+
+    /// By the `openssl` command, since Fanfare never signs so.
+    private func signatureByPSS(_ message: [UInt8]) throws -> [UInt8] {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pss-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (keyFile, file) = (folder.path + "/key", folder.path + "/message")
+        try key.privateKeyPEM().write(toFile: keyFile, atomically: true, encoding: .utf8)
+        try Data(message).write(to: URL(fileURLWithPath: file))
+        let options = ["-sha256", "-sigopt", "rsa_padding_mode:pss", "-sign", keyFile, "-out", file + ".signature"]
+        let command = try ChildProcess.run(["openssl", "dgst"] + options + [file])
+        guard command.exitCode == 0 else { throw POSIXError(.EINVAL) }
+        return Array(try Data(contentsOf: URL(fileURLWithPath: file + ".signature")))
     }
 
     /// A request to the token endpoint.

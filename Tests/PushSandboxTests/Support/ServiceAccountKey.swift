@@ -1,9 +1,9 @@
-import CryptoExtras
 import Foundation
+import SandboxCrypto
 
 /// One RSA key for all sandboxes of a test run: making one takes longer than most tests.
 enum ServiceAccountKey {
-    private static let pem = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048).pkcs8PEMRepresentation }
+    private static let pem = Result { try RSAKey().pem() }
 
     static func put(into folder: String) throws {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -1,14 +1,12 @@
-import Crypto
 import Foundation
+import PushCrypto
 
-/// Signs provider tokens with the key a sandbox wrote, or with another one.
+/// Signs provider tokens with the key a sandbox wrote, or with another one, by the sender's code.
 struct TestCredential {
-    var key: P256.Signing.PrivateKey
+    var key: SigningKey
 
     init(folder: String, keyID: String = "SIMKEY0001") throws {
-        key = try P256.Signing.PrivateKey(
-            pemRepresentation: String(contentsOfFile: "\(folder)/AuthKey_\(keyID).p8", encoding: .utf8)
-        )
+        key = try SigningKey.load(pemFile: "\(folder)/AuthKey_\(keyID).p8", expecting: .es256)
     }
 
     func authorization(at seconds: Int64) throws -> String {
@@ -21,12 +19,22 @@ struct TestCredential {
         der: Bool = false
     ) throws -> String {
         let signed = base64URL(Data(header.utf8)) + "." + base64URL(Data(claims.utf8))
-        let signature = try key.signature(for: Data(signed.utf8))
-        return "bearer \(signed).\(base64URL(der ? signature.derRepresentation : signature.rawRepresentation))"
+        let signature = try key.sign(Array(signed.utf8))
+        return "bearer \(signed).\(base64URL(Data(der ? ecdsaDER(fromRaw: signature) : signature)))"
     }
 
     private func base64URL(_ data: Data) -> String {
         data.base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
+}
+
+/// A raw ECDSA signature in DER.
+func ecdsaDER(fromRaw raw: [UInt8]) -> [UInt8] {
+    let integers = [raw.prefix(32), raw.suffix(32)].flatMap { half in
+        var bytes = Array(half.drop { $0 == 0 })
+        if bytes.isEmpty || bytes[0] >= 0x80 { bytes.insert(0, at: 0) }
+        return [0x02, UInt8(bytes.count)] + bytes
+    }
+    return [0x30, UInt8(integers.count)] + integers
 }

@@ -1,16 +1,16 @@
-import Crypto
 import Foundation
 
+@testable import PushCrypto
 @testable import PushSandbox
 
-/// Sends to browsers as an application server does, in code of its own.
+/// Sends to browsers as an application server does, by the sender's arithmetic.
 struct WebPushSender {
     let subscription: PushSubscription
-    var signingKey: P256.Signing.PrivateKey
+    var signingKey: SigningKey
 
     init(_ subscription: PushSubscription, keyFile: String) throws {
         self.subscription = subscription
-        signingKey = try P256.Signing.PrivateKey(pemRepresentation: String(contentsOfFile: keyFile, encoding: .utf8))
+        signingKey = try SigningKey.load(pemFile: keyFile, expecting: .es256)
     }
 
     var origin: String { subscription.endpoint.split(separator: "/").prefix(2).joined(separator: "//") }
@@ -37,47 +37,39 @@ struct WebPushSender {
         publicKey: String? = nil
     ) throws -> String {
         let signed = Data(header.utf8).base64URL + "." + Data(claims.utf8).base64URL
-        let signature = try signingKey.signature(for: Data(signed.utf8))
-        let bytes = der ? signature.derRepresentation : signature.rawRepresentation
-        let key = publicKey ?? signingKey.publicKey.x963Representation.base64URL
-        return "vapid t=\(signed).\(bytes.base64URL), k=\(key)"
+        let signature = try signingKey.sign(Array(signed.utf8))
+        let bytes = der ? ecdsaDER(fromRaw: signature) : signature
+        let key = try publicKey ?? Data(signingKey.publicPoint()).base64URL
+        return "vapid t=\(signed).\(Data(bytes).base64URL), k=\(key)"
     }
 
     /// RFC 8291, one record of 4096 bytes at most.
+    ///
+    /// - Parameters:
+    ///   - plaintext: the message.
+    ///   - padding: zeroes after it.
+    ///   - delimiter: 2 where no record follows.
+    ///   - keyID: what to put in the place of the key that it is encrypted with.
     func encrypt(
         _ plaintext: [UInt8],
         padding: Int = 0,
         delimiter: UInt8 = 2,
-        with key: P256.KeyAgreement.PrivateKey = P256.KeyAgreement.PrivateKey()
+        keyID: [UInt8]? = nil
     ) throws -> [UInt8] {
-        let receiver = Data(base64URL: subscription.keys.p256dh[...]) ?? Data()
-        let auth = Data(base64URL: subscription.keys.auth[...]) ?? Data()
-        let sender = key.publicKey.x963Representation
-        let secret = try key.sharedSecretFromKeyAgreement(with: .init(x963Representation: receiver))
-        let material = secret.hkdfDerivedSymmetricKey(
-            using: SHA256.self,
-            salt: auth,
-            sharedInfo: Data("WebPush: info\0".utf8) + receiver + sender,
-            outputByteCount: 32
-        )
-        let salt = Data((0..<16).map { _ in UInt8.random(in: 0...255) })
-        let contentKey = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: material,
-            salt: salt,
-            info: Data("Content-Encoding: aes128gcm\0".utf8),
-            outputByteCount: 16
-        )
-        let nonce = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: material,
-            salt: salt,
-            info: Data("Content-Encoding: nonce\0".utf8),
-            outputByteCount: 12
-        )
-        let box = try AES.GCM.seal(
-            Data(plaintext + [delimiter]) + Data(count: padding),
-            using: contentKey,
-            nonce: nonce.withUnsafeBytes { try AES.GCM.Nonce(data: $0) }
-        )
-        return Array(salt + [0, 0, 16, 0, 65] + sender + box.ciphertext + box.tag)
+        let receiver = Array(Data(base64URL: subscription.keys.p256dh[...]) ?? Data())
+        let auth = Array(Data(base64URL: subscription.keys.auth[...]) ?? Data())
+        let key = try EphemeralKey.open()
+        try key.renew()
+        let sender = try key.publicKey()
+        let hmac = try HMACSHA256.open()
+        let inner = try hmac.code(key: auth, key.sharedSecret(with: receiver))
+        let material = try hmac.code(key: inner, Array("WebPush: info\0".utf8), receiver, sender, [1])
+        let salt = try randomBytes(16)
+        let outer = try hmac.code(key: salt, material)
+        let contentKey = try hmac.code(key: outer, Array("Content-Encoding: aes128gcm\0\u{1}".utf8)).prefix(16)
+        let nonce = try hmac.code(key: outer, Array("Content-Encoding: nonce\0\u{1}".utf8)).prefix(12)
+        var record = plaintext + [delimiter] + Array(repeating: 0, count: padding)
+        try AES128GCM.open().seal(&record, from: 0, key: contentKey, nonce: nonce)
+        return salt + [0, 0, 16, 0, 65] + (keyID ?? sender) + record
     }
 }
