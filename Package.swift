@@ -309,9 +309,6 @@ default:
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         // Its own reading of configuration files is left out.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -345,7 +342,6 @@ default:
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
                 "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
                 "Threading", logging, metrics, serviceLifecycle,
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + hummingbird,
@@ -355,13 +351,11 @@ default:
         .testTarget(
             name: "FanfareAPITests",
             dependencies: [
-                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
                 "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
-                "PostgresClient", "PushCrypto", "TestKit", "Threading", logging, metrics, serviceLifecycle,
-                .product(name: "Crypto", package: "swift-crypto"),
+                "PostgresClient", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", logging, metrics,
+                serviceLifecycle,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
             ] + hummingbird,
             swiftSettings: shared
         ),

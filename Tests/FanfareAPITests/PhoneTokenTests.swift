@@ -1,4 +1,3 @@
-import Crypto
 import FanfareCore
 import PushCrypto
 import Testing
@@ -53,8 +52,7 @@ import Testing
         let forge = Self.forge
         let claims = TokenForge.claims("ann", now: Self.now)
         let points = [
-            Array(forge.p256.publicKey.x963Representation), Array(forge.p256.publicKey.rawRepresentation),
-            Array(forge.p256.publicKey.derRepresentation), Array(forge.p256.publicKey.pemRepresentation.utf8),
+            forge.point, Array(forge.point.dropFirst()), forge.pointDER, Array(forge.pointPEM.utf8),
         ]
         for point in points {
             for header in [#"{"alg": "HS256", "kid": "e"}"#, #"{"alg": "ES256", "kid": "e"}"#] {

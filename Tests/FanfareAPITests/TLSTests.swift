@@ -1,12 +1,10 @@
-import Crypto
 import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
-import SwiftASN1
+import SandboxCrypto
 import TestKit
 import Testing
-import X509
 
 @testable import FanfareAPI
 @testable import FanfareConfiguration
@@ -128,25 +126,17 @@ private struct ServerCertificate: Sendable {
     private let key: String
 
     init() throws {
-        let key = P256.Signing.PrivateKey()
-        let name = try DistinguishedName { CommonName("Fanfare \(UUID().uuidString.prefix(8))") }
-        let certificate = try Certificate(
-            version: .v3,
-            serialNumber: Certificate.SerialNumber(),
-            publicKey: Certificate.PublicKey(key.publicKey),
-            notValidBefore: Date(timeIntervalSinceNow: -3600),
-            notValidAfter: Date(timeIntervalSinceNow: 86_400),
-            issuer: name,
-            subject: name,
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil))
-                SubjectAlternativeNames([.dnsName("localhost")])
-            },
-            issuerPrivateKey: Certificate.PrivateKey(key)
+        let key = try P256PrivateKey()
+        let form = CertificateForm(
+            subject: [(type: "CN", value: "Fanfare \(UUID().uuidString.prefix(8))")],
+            days: 1,
+            extensions: [
+                (name: "basicConstraints", value: "critical,CA:TRUE"),
+                (name: "subjectAltName", value: "DNS:localhost"),
+            ]
         )
-        pem = try certificate.serializeAsPEM().pemString
-        self.key = key.pemRepresentation
+        pem = try form.certificate(for: key).pem()
+        self.key = try key.pem()
     }
 
     /// Puts both in the place of what is there.

@@ -1,4 +1,4 @@
-internal import Crypto
+internal import PushCrypto
 
 /// A key that an app's backend signs phone tokens with.
 ///
@@ -13,9 +13,8 @@ struct PhoneKey: Sendable {
     }
 
     private enum Material: Sendable {
-        case secret(SymmetricKey)
-        case p256(P256.Signing.PublicKey)
-        case ed25519(Curve25519.Signing.PublicKey)
+        case secret([UInt8])
+        case publicKey(VerifyingKey)
     }
 
     /// The id by which tokens name the key; nil for the only key of a set.
@@ -30,7 +29,7 @@ struct PhoneKey: Sendable {
     ///   - secret: 32 bytes or more.
     init(id: String?, secret: [UInt8]) {
         (self.id, algorithm) = (id, .hs256)
-        material = .secret(SymmetricKey(data: secret))
+        material = .secret(secret)
     }
 
     /// Creates a public key on P-256; nil if the coordinates are not on the curve.
@@ -40,9 +39,9 @@ struct PhoneKey: Sendable {
     ///   - x: 32 bytes.
     ///   - y: 32 bytes.
     init?(id: String?, x: [UInt8], y: [UInt8]) {
-        guard let key = try? P256.Signing.PublicKey(x963Representation: [4] + x + y) else { return nil }
+        guard let key = VerifyingKey.p256([4] + x + y) else { return nil }
         (self.id, algorithm) = (id, .es256)
-        material = .p256(key)
+        material = .publicKey(key)
     }
 
     /// Creates a public key on Ed25519; nil for a point of small order, which accepts forged signatures.
@@ -51,10 +50,9 @@ struct PhoneKey: Sendable {
     ///   - id: the id by which tokens name it.
     ///   - bytes: 32 bytes.
     init?(id: String?, ed25519 bytes: [UInt8]) {
-        guard !Self.isOfSmallOrder(bytes), let key = try? Curve25519.Signing.PublicKey(rawRepresentation: bytes)
-        else { return nil }
+        guard !Self.isOfSmallOrder(bytes), let key = VerifyingKey.ed25519(bytes) else { return nil }
         (self.id, algorithm) = (id, .edDSA)
-        material = .ed25519(key)
+        material = .publicKey(key)
     }
 
     /// Verifies a signature.
@@ -65,13 +63,8 @@ struct PhoneKey: Sendable {
     /// - Returns: whether the signature is this key's; a secret is compared in constant time.
     func hasSigned(_ bytes: [UInt8], _ signature: [UInt8]) -> Bool {
         switch material {
-        case .secret(let key):
-            return HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: bytes, using: key)
-        case .p256(let key):
-            guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
-            return key.isValidSignature(signature, for: bytes)
-        case .ed25519(let key):
-            return key.isValidSignature(signature, for: bytes)
+        case .secret(let secret): (try? HMACSHA256.open().isCode(signature, key: secret, bytes)) ?? false
+        case .publicKey(let key): key.hasSigned(bytes, signature)
         }
     }
 

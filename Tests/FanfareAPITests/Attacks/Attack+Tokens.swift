@@ -1,4 +1,3 @@
-import Crypto
 import FanfareCore
 import Foundation
 
@@ -61,9 +60,8 @@ extension Attack {
         },
         Attack("HS256 with the public key of ES256 or EdDSA as secret", "401") { ground in
             let keys = [
-                Array(ground.shop.p256.publicKey.x963Representation),
-                Array(ground.shop.p256.publicKey.pemRepresentation.utf8), Array(ground.shop.p256Key.utf8),
-                Array(ground.shop.ed25519.publicKey.rawRepresentation),
+                ground.shop.point, Array(ground.shop.pointPEM.utf8), Array(ground.shop.p256Key.utf8),
+                ground.shop.ed25519.publicKey,
             ]
             return keys.flatMap { key in
                 ["e", "o", "h"].map { id in

@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import PushCrypto
 
@@ -9,15 +8,19 @@ struct TokenForge: Sendable {
     /// By what a token is signed.
     enum Signer: Sendable {
         case secret([UInt8])
-        case p256(P256.Signing.PrivateKey)
-        case ed25519(Curve25519.Signing.PrivateKey)
+        case p256(SigningKey)
+        case ed25519(Ed25519Key)
         /// Not at all.
         case nothing
     }
 
     let secret = (0..<32).map { _ in UInt8.random(in: 0...255) }
-    let p256 = P256.Signing.PrivateKey()
-    let ed25519 = Curve25519.Signing.PrivateKey()
+    let p256 = Self.made { try SigningKey.generateES256() }
+    let ed25519 = Ed25519Key()
+    /// The public key of `p256`: 4, x, y.
+    let point: [UInt8]
+
+    init() { point = Self.made { [p256] in try p256.publicPoint() } }
 
     /// The keys that verify, one of each kind: `h`, `e`, `o`.
     var keySet: String { #"{"keys": [\#(secretKey), \#(p256Key), \#(ed25519Key)]}"# }
@@ -25,14 +28,24 @@ struct TokenForge: Sendable {
     var secretKey: String { #"{"kty": "oct", "kid": "h", "k": "\#(Base64URL.encode(secret))"}"# }
 
     var p256Key: String {
-        let point = Array(p256.publicKey.rawRepresentation)
-        let (x, y) = (Base64URL.encode(point[..<32]), Base64URL.encode(point[32...]))
+        let (x, y) = (Base64URL.encode(point[1...32]), Base64URL.encode(point[33...]))
         return #"{"kty": "EC", "crv": "P-256", "kid": "e", "x": "\#(x)", "y": "\#(y)", "use": "sig", "alg": "ES256"}"#
     }
 
     var ed25519Key: String {
-        let x = Base64URL.encode(Array(ed25519.publicKey.rawRepresentation))
+        let x = Base64URL.encode(ed25519.publicKey)
         return #"{"kty": "OKP", "crv": "Ed25519", "kid": "o", "x": "\#(x)", "key_ops": ["verify"]}"#
+    }
+
+    /// The point as other programs write public keys: DER (RFC 5480).
+    var pointDER: [UInt8] {
+        Array(Data(base64Encoded: "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE") ?? Data()) + point.dropFirst()
+    }
+
+    /// That as PEM.
+    var pointPEM: String {
+        let text = Data(pointDER).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        return "-----BEGIN PUBLIC KEY-----\n\(text)\n-----END PUBLIC KEY-----"
     }
 
     /// A token as the backend makes it, for an hour.
@@ -63,10 +76,25 @@ struct TokenForge: Sendable {
     private static func signature(_ bytes: [UInt8], _ signer: Signer) -> [UInt8] {
         switch signer {
         case .secret(let secret):
-            Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: secret)))
-        case .p256(let key): (try? key.signature(for: bytes).rawRepresentation).map(Array.init) ?? []
-        case .ed25519(let key): (try? key.signature(for: bytes)).map(Array.init) ?? []
+            code(of: bytes, secret)
+        case .p256(let key): made { try key.sign(bytes) }
+        case .ed25519(let key): key.sign(bytes)
         case .nothing: []
+        }
+    }
+
+    /// HMAC with SHA-256 as RFC 2104 writes it, by nothing but the hash.
+    private static func code(of bytes: [UInt8], _ secret: [UInt8]) -> [UInt8] {
+        let key = secret.count > 64 ? sha256(secret) : secret
+        let block = key + [UInt8](repeating: 0, count: 64 - key.count)
+        return sha256(block.map { $0 ^ 0x5C } + sha256(block.map { $0 ^ 0x36 } + bytes))
+    }
+
+    private static func made<Value>(_ make: () throws -> Value) -> Value {
+        do {
+            return try make()
+        } catch {
+            preconditionFailure("\(error)")
         }
     }
 
