@@ -290,11 +290,3 @@ struct QuarantineTests {
         #expect(try world.fate(event) == "planned")
     }
 }
-
-extension World {
-    /// Moves what is in the outbox to the quarantine, as many events as are expected there.
-    func quarantined(_ count: Int) throws {
-        let round = PlanRoundSummary(try connection.run(QuarantineEvents(floor: OutboxFloor(), limit: 10)))
-        #expect(round.taken == count && round.quarantine.count == count)
-    }
-}

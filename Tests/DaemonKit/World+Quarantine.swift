@@ -1,0 +1,11 @@
+import FanfareStore
+import PostgresClient
+import Testing
+
+extension World {
+    /// Moves what is in the outbox to the quarantine, as many events as are expected there.
+    func quarantined(_ count: Int) throws {
+        let round = PlanRoundSummary(try connection.run(QuarantineEvents(floor: OutboxFloor(), limit: 10)))
+        #expect(round.taken == count && round.quarantine.count == count)
+    }
+}
