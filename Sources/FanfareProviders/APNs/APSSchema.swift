@@ -1,10 +1,10 @@
 internal import FanfareCore
 
-/// The allowed content of `apns.payload` (Apple, "Generating a remote notification" and "Starting and updating Live
-/// Activities with ActivityKit push notifications").
-/// APNs accepts any JSON, and the phone ignores fields of the wrong type. Unknown keys are accepted, because Apple adds
+/// The allowed content of `apns.payload`.
+///
+/// Sources: Apple, "Generating a remote notification" and "Starting and updating Live Activities with ActivityKit push
+/// notifications". APNs accepts any JSON, and the phone ignores fields of the wrong type. Unknown keys are accepted, because Apple adds
 /// some each year, unless they are nearly identical to a known key.
-/// each year, unless they are nearly one that is known.
 enum APSSchema {
     static let payload = MessageField.open([("aps", .similar(fields))])
 

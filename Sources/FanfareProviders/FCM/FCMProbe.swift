@@ -41,8 +41,8 @@ package struct FCMProbe {
     /// Requests an access token from the token endpoint.
     ///
     /// - Parameter files: reads the service account.
-    /// - Returns: the token.
     /// - Returns: the token and its project.
+    /// - Throws: if the key cannot be read, or the endpoint refuses it.
     package func access(_ files: CredentialFiles) throws -> Access {
         let account = try files.serviceAccount(credentials, app: app)
         let granted = try askForToken(account)
