@@ -45,9 +45,17 @@ show_progress() {
     if [[ -t 1 ]]; then printf '\r\033[K'; fi
 }
 
-build() {
+# Fetches the Swift packages while system packages are installed: one waits for the network, the other for the disk.
+begin_fetch() {
     mkdir -p .build 2> /dev/null && [[ -w .build ]] \
-        || fail "$PWD/.build belongs to somebody else. Delete it, or use a checkout of your own."
+        || fail "$PWD/.build belongs to another user. Delete it, or use a checkout of your own."
+    [[ -d .build/checkouts ]] || echo "Fetching SwiftNIO, Hummingbird and what they need."
+    swift package resolve > "$log" 2>&1 &
+    fetch=$!
+}
+
+build() {
+    wait "$fetch" || fail "the Swift packages could not be fetched; see $log"
     : > "$log"
     local first=""
     [[ -x .build/debug/fanfare ]] || first=" The first build takes some minutes, most of them for SwiftNIO and its TLS."
@@ -60,7 +68,8 @@ build() {
     printf 'Built in %d:%02d.\n\n' $((SECONDS / 60)) $((SECONDS % 60))
 }
 
-deploy/install-dependencies.sh
 find_swift
+begin_fetch
+deploy/install-dependencies.sh
 build
 exec .build/debug/fanfare dev "$@"
