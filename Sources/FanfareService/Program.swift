@@ -1,5 +1,5 @@
 /// The program as a whole.
 public enum Program {
-    /// Its version, as `fanfare version` and the log say it.
+    /// The version, as shown by `fanfare version` and the log.
     public static let version = "0.1.0"
 }

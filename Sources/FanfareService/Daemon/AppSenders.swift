@@ -6,16 +6,16 @@ internal import Foundation
 internal import Logging
 internal import PushCrypto
 
-/// What an app's credentials become: pools for each provider and environment.
+/// The senders of one app: a pool for each provider and environment for which it has credentials.
 ///
-/// Compared by identity: the same object means that nothing about the app has changed.
+/// Instances are compared by identity: the same object means that nothing about the app has changed.
 final class AppSenders: Sendable {
     let identity: AppIdentity
     let pools: [PoolSettings]
     private let material: Material
     private let providers: [PushProvider: ProviderSenders]
 
-    /// All that an app's senders are made of: the same again makes the same senders.
+    /// Everything that an app's senders are built from; equal values build equal senders.
     private struct Material: Equatable {
         let app: Configuration.App
         /// SHA-256 of each file that the configuration names, by path.
@@ -23,7 +23,7 @@ final class AppSenders: Sendable {
 
         init(_ app: Configuration.App) {
             var app = app
-            // What phones come with is nothing to who sends.
+            // Senders do not use `phones`, so a change there does not replace them.
             app.phones = .init()
             self.app = app
             var files: [String: [UInt8]] = [:]
@@ -62,16 +62,16 @@ final class AppSenders: Sendable {
         identity = all.mapValues(\.identity)
     }
 
-    /// Reads all apps' files and describes their pools.
+    /// Reads the credential files of all apps and describes their pools.
     ///
     /// - Parameters:
-    ///   - apps: from the configuration.
-    ///   - before: what is in force. An app that is as it was, files included, stays the same object.
-    ///   - send: threads, connections and streams.
-    ///   - environment: variables of the process.
-    ///   - logger: told of credentials that cannot be renewed.
-    /// - Returns: by app; those without credentials are missing.
-    /// - Throws: ``DaemonError`` for a file that cannot be used; nothing has happened then.
+    ///   - apps: the apps of the configuration.
+    ///   - before: the senders in use. An app that is unchanged, files included, keeps its object.
+    ///   - send: the numbers of threads, connections and streams.
+    ///   - environment: the environment variables of the process.
+    ///   - logger: receives a line about each credential that cannot be renewed.
+    /// - Returns: the senders by app, without apps that have no credentials.
+    /// - Throws: ``DaemonError`` if a file cannot be used; nothing has changed then.
     static func read(
         _ apps: [String: Configuration.App],
         before: [String: AppSenders] = [:],

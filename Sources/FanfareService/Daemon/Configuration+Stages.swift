@@ -5,13 +5,14 @@ internal import Foundation
 package import PostgresClient
 
 extension Configuration {
-    /// How to connect; the password file is read at each connect, since passwords change while a daemon runs.
+    /// Returns the connection options; the password file is read at each connect, since passwords change while a daemon
+    /// runs.
     ///
     /// - Parameters:
-    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
-    ///   - timelines: where other sessions of the process have been.
-    /// - Returns: options without session settings.
-    /// - Throws: ``DaemonError`` for a password file that cannot be read now.
+    ///   - environment: the environment variables of the process, for `CREDENTIALS_DIRECTORY`.
+    ///   - timelines: the timelines that other sessions of the process have seen.
+    /// - Returns: the options without session settings.
+    /// - Throws: ``DaemonError`` if the password file cannot be read now.
     package func postgresOptions(
         environment: [String: String],
         timelines: PostgresTimelines = PostgresTimelines()
@@ -38,7 +39,7 @@ extension Configuration {
 }
 
 extension StageSettings {
-    /// Takes over what the stages need.
+    /// Copies the values that the stages need.
     init(_ configuration: Configuration, version: String) {
         self.init()
         batchSize = configuration.send.batch

@@ -11,9 +11,9 @@ package import PostgresClient
 public import ServiceLifecycle
 internal import Threading
 
-/// A Fanfare daemon, put together from its configuration.
+/// A Fanfare daemon, built from its configuration.
 public struct Daemon: Sendable {
-    /// As it was at the start; of what ``apply(_:)`` takes over, the stages have the newest.
+    /// The configuration at the start; the stages have the latest values of the keys that ``apply(_:)`` changes.
     private let configuration: Configuration
     private let environment: [String: String]
     private let version: String
@@ -24,16 +24,16 @@ public struct Daemon: Sendable {
     private let pipeline: Pipeline
     private let context: StageContext
 
-    /// Reads keys and puts the stages together; nothing is connected yet.
+    /// Reads keys and builds the stages, without connecting to anything.
     ///
     /// - Parameters:
-    ///   - configuration: checked values.
-    ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
-    ///   - version: this program's version.
-    ///   - logger: for all stages.
-    ///   - metrics: what counts; a `MetricsRegistry` should have ``metrics`` as descriptions. `fanfare status` shows the counts
-    ///     whatever it is.
-    /// - Throws: ``DaemonError`` for a key or password file that cannot be used.
+    ///   - configuration: the checked configuration.
+    ///   - environment: the environment variables of the process, for `CREDENTIALS_DIRECTORY`.
+    ///   - version: the version of this program.
+    ///   - logger: the logger of all stages.
+    ///   - metrics: the metrics backend; a `MetricsRegistry` should have ``metrics`` as its descriptions. `fanfare
+    ///     status` shows the counts with any backend.
+    /// - Throws: ``DaemonError`` if a key or password file cannot be used.
     public init(
         configuration: Configuration,
         environment: [String: String],
@@ -68,14 +68,15 @@ public struct Daemon: Sendable {
         pipeline = Pipeline(context: context, senders: senders, results: results, feedback: feedback)
     }
 
-    /// Takes over what can change while the daemon runs: `apps`, `retry`, `retention`, `feedback` and `log.deliveries`.
+    /// Applies the keys that can change while the daemon runs: `apps`, `retry`, `retention`, `feedback` and
+    /// `log.deliveries`.
     ///
-    /// All of it is checked first, so that a restart with it would not fail; then it is swapped. Senders of an app that
-    /// changed, its files included, are replaced: the old ones await what is in flight and give back the rest, which the new
-    /// ones send. Never called twice at once.
+    /// All values are checked before any is applied, so a restart with them would not fail. The senders of an app that
+    /// changed, its files included, are replaced: the old ones finish the requests in flight and give back the other
+    /// deliveries, which the new ones send. Must not be called concurrently.
     ///
-    /// - Parameter fresh: checked values; other keys than those named change nothing.
-    /// - Throws: ``DaemonError`` for a key, CA or password file that cannot be used; nothing has changed then.
+    /// - Parameter fresh: the checked configuration; all other keys are ignored.
+    /// - Throws: ``DaemonError`` if a key, CA or password file cannot be used; nothing has changed then.
     public func apply(_ fresh: Configuration) throws(DaemonError) {
         _ = try fresh.postgresOptions(environment: environment)
         let apps = try AppSenders.read(
@@ -91,36 +92,36 @@ public struct Daemon: Sendable {
         senders.replace(with: apps)
     }
 
-    /// What a daemon's metrics mean, for the registry that it counts in.
+    /// The descriptions of a daemon's metrics, for the registry that stores them.
     public static var metrics: [MetricDescription] {
         PipelineMetric.allCases.map(\.description)
     }
 
-    /// What the daemon knows of its own standing, without asking anybody.
+    /// The daemon's readiness, from its own state without a query.
     public var readiness: DaemonReadiness { context.readiness }
 
-    /// Where its sessions have been, for the others of the process.
+    /// The timelines that the daemon's sessions have seen, for other sessions of the process.
     package var timelines: PostgresTimelines? { database.base.timelines }
 
-    /// When each loop of a stage last came round.
+    /// The time of the last turn of each stage's loop.
     package var pulses: Pulses { context.pulses }
 
-    /// The services, in the order of dependency.
+    /// The services, in the order of their dependencies.
     public var services: [any Service] {
         pipeline.stages.map { StageService(stage: $0, pulses: pulses) }
     }
 
-    /// Checks that this database is ours to send from: reachable, no replica, of a version we know, adopted by this
-    /// installation.
+    /// Checks that the daemon may send from this database: it is reachable, no replica, has a supported schema version,
+    /// and is adopted by this installation.
     ///
-    /// - Throws: ``DaemonError``.
+    /// - Throws: ``DaemonError`` with the reason.
     public func checkDatabase() throws(DaemonError) {
         let installation: Installation?
         var isOwnSchema: Bool?
         do throws(PostgresError) {
             let connection = try PostgresConnection.open(database.control("start"))
             defer { connection.close() }
-            // A pool may fail any prepared statement, in words that do not tell why.
+            // Behind a connection pool any prepared statement may fail, with an error that does not show the cause.
             installation = connection.isPooled ? nil : try Self.readInstallation(on: connection)
             if installation != nil { isOwnSchema = try connection.run(IsLoadedFrom(Schema.sql)).first ?? nil }
         } catch {
@@ -151,9 +152,9 @@ public struct Daemon: Sendable {
         return read
     }
 
-    /// Waits until LISTEN is known to work.
+    /// Waits until LISTEN is known to work, for at most ten seconds.
     ///
-    /// - Returns: false after ten seconds; the daemon works by polling then.
+    /// - Returns: whether LISTEN works; without it the daemon polls.
     public func waitUntilListening() async -> Bool {
         for _ in 0..<200 {
             if context.status.isListening { return true }
@@ -164,7 +165,7 @@ public struct Daemon: Sendable {
 }
 
 extension DaemonError {
-    /// Says what a failed start means.
+    /// Creates the error of a failed start from a database error.
     package init(databaseError error: PostgresError) {
         switch error.sqlState {
         case "42P01", "3F000":

@@ -1,27 +1,28 @@
 internal import FanfareStages
 internal import Threading
 
-/// What a daemon knows of its own standing, without asking anybody.
+/// What a daemon knows about its own condition, without a query.
 public struct DaemonReadiness: Sendable, Equatable {
-    /// Whether it may claim and send: its lease on the database is in force.
+    /// Whether the daemon may claim and send, because its lease is valid.
     public let holdsLease: Bool
     /// Whether LISTEN is known to work; without it events are found by polling.
     public let isListening: Bool
-    /// To whom nothing is sent for now because too much failed, as `shop/apns/production`.
+    /// The senders that are paused because of too many failures, such as `shop/apns/production`.
     public let openBreakers: [String]
-    /// For whose devices nothing is disabled because too many tokens seemed dead, as `shop/production`.
+    /// The apps and environments in which pruning is stopped because of too many invalid tokens, such as
+    /// `shop/production`.
     public let blownFuses: [String]
-    /// When LISTEN was last proved to work, in seconds since 1970 by this machine's clock; nil if it never was.
+    /// When LISTEN was last confirmed to work, in seconds since 1970 by this machine's clock; nil if it never was.
     public let listenProvedAt: Double?
 
-    /// Puts facts together.
+    /// Creates a readiness from its values.
     ///
     /// - Parameters:
-    ///   - holdsLease: whether it may claim and send.
+    ///   - holdsLease: whether the daemon may claim and send.
     ///   - isListening: whether LISTEN is known to work.
-    ///   - openBreakers: to whom nothing is sent for now.
-    ///   - blownFuses: for whose devices nothing is disabled.
-    ///   - listenProvedAt: when LISTEN was last proved to work, in seconds since 1970.
+    ///   - openBreakers: the senders that are paused because of too many failures.
+    ///   - blownFuses: the apps and environments in which pruning is stopped.
+    ///   - listenProvedAt: when LISTEN was last confirmed to work, in seconds since 1970.
     public init(
         holdsLease: Bool,
         isListening: Bool,
@@ -35,7 +36,7 @@ public struct DaemonReadiness: Sendable, Equatable {
 }
 
 extension StageContext {
-    /// The daemon's standing now.
+    /// The daemon's readiness now.
     var readiness: DaemonReadiness {
         DaemonReadiness(
             holdsLease: lease.owner.map { lease.submitsUntil(owner: $0) > Clocks.steady } ?? false,

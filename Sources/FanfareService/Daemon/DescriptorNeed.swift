@@ -5,33 +5,34 @@ internal import HTTP2Client
 package import Logging
 package import Threading
 
-/// How many file descriptors a daemon can have open at once, and how many it may.
+/// The number of file descriptors that a daemon can have open at once.
 ///
-/// What gets none waits and is tried again: a sender, a session of the database, a connection to a provider.
+/// A sender, a database session or a provider connection that gets no descriptor waits and retries.
 package struct DescriptorNeed: Equatable {
-    /// Standard streams, the runtime's own, and files while they are read.
+    /// Standard streams, the runtime's own descriptors, and files while they are read.
     private static let base = 32
 
-    /// At most, with everything at work that is configured.
+    /// The maximum, with all configured senders, sessions and connections in use.
     package let count: Int
 
-    /// Counts what a configuration can lead to.
+    /// Computes the maximum for a configuration.
     package init(_ configuration: Configuration) {
         let send = configuration.send
         let threads = max(1, min(send.threads, send.connections))
-        // An old connection is drained while its successor is there.
+        // While an old connection drains, its successor is already open.
         let connections = 2 * max(1, send.connections / threads)
-        // A poller and two wakers; over libcurl one waker, and one in each connection.
+        // The engine needs a poller and two wakers per thread; libcurl needs one waker per thread and one per
+        // connection.
         let isEngine = ProviderTransports(send).kind == .engine
         let pool = threads * (isEngine ? 3 + connections : 1 + 2 * connections)
-        // For each origin a client with its waker, its socket, and libcurl's own waker.
+        // Each origin needs a client with its waker, its socket, and libcurl's own waker.
         let origins = threads * (2 + 3 * Self.origins)
         let costs = DescriptorCosts(pool: pool, origins: origins)
         let apps = configuration.apps.values.reduce(0) { sum, app in
             sum + Providers.all.filter { $0.serves(app) }.reduce(0) { $0 + $1.descriptors(costs) }
         }
-        // Control, the scheduler, foreign channels, badge_sql, the four of users_sql and the two of campaigns' queries come on top;
-        // each session has a signal beside its socket.
+        // `database.connections` does not include the 10 sessions of control, the scheduler, foreign channels,
+        // badge_sql, users_sql (4) and campaigns' queries (2). Each session has a signal descriptor beside its socket.
         let sessions = 2 * (configuration.database.connections + 10)
         let api = configuration.api
         let asked =
@@ -42,10 +43,10 @@ package struct DescriptorNeed: Equatable {
         count = Self.base + sessions + apps + asked + hooks
     }
 
-    /// Connections that one thread has to all hosts of a provider together.
+    /// The number of connections that one thread has to all hosts of a provider together.
     private static let origins = MultiOriginOptions.standardConnections
 
-    /// Says what is needed and what there is.
+    /// Logs the need and the limit; warns if the limit is too low.
     package func log(_ limit: DescriptorLimit, to logger: Logger) {
         let metadata = Logger.Metadata([.descriptorsNeeded: "\(count)", .descriptorLimit: "\(limit.soft)"])
         guard limit.soft < UInt64(count) else {

@@ -4,31 +4,32 @@ internal import FanfareFeedback
 internal import FanfareStages
 internal import Threading
 
-/// The flow, in one direction: emit ▶ outbox ▶ plan ▶ batches ▶ claim ▶ render ▶ send ▶ record ▶ batch_log.
+/// The stages, in one direction: emit ▶ outbox ▶ plan ▶ batches ▶ claim ▶ render ▶ send ▶ record ▶ batch_log.
 ///
-/// Emit happens in the users' transactions. A later stage never calls an earlier one: what follows from an answer (a retry,
-/// a dead token) goes through the database, and a bell only says that it is worth looking.
+/// Events are emitted in the users' transactions. A later stage never calls an earlier one: the consequences of an
+/// answer (a retry, an invalid token) go through the database, and a bell only signals that there may be work.
 struct Pipeline {
-    /// The lease: without it nothing is claimed or sent.
+    /// Holds the lease; without it nothing is claimed or sent.
     let control: any Stage
-    /// Writes down what became of each delivery, and closes batches.
+    /// Records the outcomes of deliveries and closes batches.
     let record: any Stage
-    /// Sends; threads of its own for each app and environment.
+    /// Sends pushes, on separate threads for each app and environment.
     let send: any Stage
-    /// Claims batches, reads tokens, renders; but those of an event that came alone.
+    /// Claims batches, reads tokens and renders messages, except for lone events, whose batches the planner claims.
     let claim: any Stage
-    /// Walk large audiences.
+    /// Expand large audiences in slices.
     let slice: [any Stage]
-    /// Hear of events, take them out of the outbox, find rules and small audiences; one of sets, one beside it of what fails in
-    /// a set, or may; two that ask by query whom events are for.
+    /// Take events from the outbox, match rules and expand small audiences.
+    ///
+    /// Two planners run `users_sql`, one plans quarantined events singly, one plans sets of events.
     let plan: [any Stage]
-    /// Fire campaigns that are due, and read their queries.
+    /// Fire due campaigns and run their queries.
     let schedule: [any Stage]
-    /// Rules, retention; nobody where a slicer does it on its session.
+    /// Checks rules and applies retention; empty if a slicer does this on its own session.
     let maintain: [any Stage]
-    /// Hears foreign channels; nobody where none is configured.
+    /// Listens on foreign channels; empty if none is configured.
     let listen: [any Stage]
-    /// Tells applications what became of pushes, from the log.
+    /// Sends feedback webhooks, from the log.
     let tell: any Stage
 
     init(context: StageContext, senders: SenderPools, results: Mailbox<RecorderMessage>, feedback: FeedbackDispatcher) {
@@ -54,7 +55,8 @@ struct Pipeline {
         tell = feedback
     }
 
-    /// In the order of dependency: shut down in reverse, intake stops first, and every finished send is recorded.
+    /// The stages in the order of their dependencies: shutdown in reverse order stops intake first and records every
+    /// finished send.
     var stages: [any Stage] {
         [control, record, send, claim] + slice + plan + schedule + maintain + listen + [tell]
     }

@@ -2,7 +2,7 @@ internal import FanfareStages
 internal import ServiceLifecycle
 internal import Threading
 
-/// Runs a stage on a thread of its own, as a service.
+/// Runs a stage as a service, on its own thread.
 struct StageService: Service, CustomStringConvertible {
     let stage: any Stage
     let pulses: Pulses
