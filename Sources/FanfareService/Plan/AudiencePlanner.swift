@@ -8,27 +8,25 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Plans what a round could not: audiences that are rendered, walked slice by slice, made of tokens, or kept by a
-/// provider, and the newest event of rules that supersede.
+/// Plans the matches that a planning round leaves open: audiences that are rendered, sliced, made of tokens or managed
+/// by a provider, and the newest event of rules with a collapse key.
 ///
-/// Events for an audience by query are left to ``QueryRunner``.
-///
-/// Runs in the round's transaction.
+/// Audiences by query are left to ``QueryRunner``. All statements run in the round's transaction.
 struct AudiencePlanner {
-    /// Subscriptions of a topic that are planned with the round; larger topics go on in slices.
+    /// The number of a topic's subscriptions that are planned in the round; larger topics continue in slices.
     private static let firstSlice = 1000
 
     let context: StageContext
-    /// How long templates of a round's audiences may take: the transaction is open meanwhile.
+    /// The time limit for rendering a round's audiences; the transaction is open meanwhile.
     var patience = Micros.second
 
-    /// Plans the rest of a round.
+    /// Plans the matches that a round left open.
     ///
     /// - Parameters:
-    ///   - matches: rules that took events, as the round gave them.
-    ///   - connection: in the round's transaction.
-    /// - Returns: batches made and plans opened.
-    /// - Throws: what the database says.
+    ///   - matches: the deferred matches that the round returned.
+    ///   - connection: a connection in the round's transaction.
+    /// - Returns: the numbers of batches, plans and queries created.
+    /// - Throws: errors of the server.
     func plan(_ matches: [DeferredMatch], on connection: PostgresConnection) throws(PostgresError) -> PlannedCounts {
         guard !matches.isEmpty else { return PlannedCounts() }
         let rules = try context.rules.load(Set(matches.map(\.ruleVersion)), from: connection)
@@ -37,7 +35,8 @@ struct AudiencePlanner {
         for match in matches {
             guard Clocks.steady - began < patience else { throw .renderingTooLong }
             guard let rule = rules[match.ruleVersion] else {
-                // Checked by a newer daemon while this one is still running: nobody will plan it again, so it must show.
+                // A newer daemon checked this version while this one still runs. The match is not planned again, so the
+                // reason is stored.
                 let problem = "rule version \(match.ruleVersion): the daemon that planned this event is too old for it"
                 try note(problem, of: match, on: connection)
                 continue
@@ -51,7 +50,7 @@ struct AudiencePlanner {
         return try carryOut(work, on: connection)
     }
 
-    /// Notes with the event why a rule that took it made no batches.
+    /// Stores with the event why a rule that matched it made no batches, and logs it.
     private func note(
         _ problem: String,
         of match: DeferredMatch,
@@ -88,7 +87,7 @@ struct AudiencePlanner {
         }
         if !work.conditions.isEmpty { counts += try openPlans(work.conditions, on: connection) }
         for match in work.staged { counts.plans += try openStaged(match, on: connection) }
-        // In the same order in every daemon: two that register the same tokens wait for each other, and not in a ring.
+        // Every daemon uses the same order, so that two daemons that register the same tokens do not deadlock.
         let tokens = Dictionary(grouping: work.tokens) { $0.onlyUser.map { ExactText($0) } }
             .sorted { ($0.key?.text ?? "") < ($1.key?.text ?? "") }
         for (user, matches) in tokens {
@@ -121,7 +120,8 @@ struct AudiencePlanner {
         for topic in try connection.run(TopicIDs(names: names.sorted())) { ids[topic.name] = topic.id }
         var counts = PlannedCounts()
         for (match, clauses) in wanted {
-            // A topic that nobody ever subscribed to matches nobody where it is wanted, and excludes nobody elsewhere.
+            // A topic without any subscription matches no device: a positive use drops its clause, a negative one
+            // excludes no device.
             let known = clauses.filter { $0.positive.allSatisfy { ids[$0] != nil } }.map { clause in
                 PlannedClause(all: clause.positive.compactMap { ids[$0] }, none: clause.negative.compactMap { ids[$0] })
             }
@@ -144,7 +144,7 @@ struct AudiencePlanner {
         return counts
     }
 
-    /// Whom it reaches was stored with the event, by whoever read the campaign's query; for an event that came otherwise nobody did.
+    /// Opens a plan for the audience that a campaign run stored with its event; other events have no stored audience.
     private func openStaged(_ match: DeferredMatch, on connection: PostgresConnection) throws(PostgresError) -> Int {
         let plan = OpenPlan(eventID: match.eventID, ruleVersion: match.ruleVersion, clauses: [])
         let opened = try connection.runReturningCount(plan)
@@ -184,7 +184,7 @@ struct AudiencePlanner {
 }
 
 extension AudiencePlanner {
-    /// Nobody else would ever tell that these devices got nothing.
+    /// Logs the devices that get no push; nothing else reports them.
     private func warn(of unusable: Int, in match: DeferredMatch) {
         context.logger.warning(
             "an event names invalid tokens or unregistered subscriptions; they get no push",
@@ -193,7 +193,7 @@ extension AudiencePlanner {
     }
 }
 
-/// What is to be done for a round's deferred matches, by kind.
+/// The work for a round's deferred matches, by kind.
 private struct AudienceWork {
     var newest: [(key: Int64, eventID: Int64)] = []
     var gathered: [GatheredEvent] = []
@@ -207,16 +207,16 @@ private struct AudienceWork {
     mutating func add(_ match: DeferredMatch, rule: LoadedRule) throws(RenderProblem) {
         let event = match.renderContext
         if rule.isGatherer {
-            // What it is gathered with is for others too.
+            // A digest also holds other users' events, so one user's replay cannot be gathered.
             if match.onlyUser != nil { throw .gatheredForOneUser }
-            // What else the rule says is for what is made of them.
+            // The rule's other parts apply to the digest's event.
             guard let key = try rule.compiled.digestKey(event), let pace = rule.compiled.definition.digest?.pace
             else { return }
             return gathered.append(
                 GatheredEvent(eventID: match.eventID, ruleID: rule.ruleID, key: key, pace: pace)
             )
         }
-        // What is replayed for one user takes nobody else's place.
+        // A replay for one user does not supersede events of other users.
         if match.onlyUser == nil, let key = try rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event) {
             newest.append((key.rawValue, match.eventID))
         }
@@ -226,8 +226,8 @@ private struct AudienceWork {
         case .tokens: tokens.append(match)
         case .topic:
             guard let name = try rule.compiled.audience.topicName(event) else { break }
-            // A campaign's is walked altogether: a first slice at once would know nothing of recipients' time. And of one user's devices
-            // there is nothing to walk.
+            // A campaign's topic is always expanded in slices, because a first slice in the round would ignore
+            // recipients' local time. A replay for one user needs no slices.
             if RuleNames.isOfCampaign(rule.compiled.definition.name) || match.onlyUser != nil {
                 conditions.append((match, [TopicClause(positive: [name], negative: [])]))
             } else {
@@ -238,7 +238,8 @@ private struct AudienceWork {
         case .staged: staged.append(match)
         case .native(let audience):
             if match.onlyUser != nil { throw .notForOneUser }
-            // Rendered again when it is sent; here only so that an event without a target is refused where it shows.
+            // The target is rendered again at send time. Rendering it here rejects an event without a target where the
+            // error is visible.
             _ = try audience.target(event)
             native.append(match)
         }
@@ -246,16 +247,16 @@ private struct AudienceWork {
 }
 
 extension DeferredMatch {
-    /// Whom it is replayed for; nil for all whom the rule reaches.
+    /// The user that the event is replayed for; nil for all users that the rule reaches.
     fileprivate var onlyUser: String? {
-        // Hardly any has one, and none is read twice for that.
+        // Few events have one; the search avoids parsing the others twice.
         guard event.contains(#""only_user":"#) else { return nil }
         return (try? JSONValue(parsing: event))?["only_user"]?.stringValue
     }
 
-    /// What templates may name.
+    /// The values that templates can use.
     ///
-    /// A payload that is no object was refused before any rule saw it.
+    /// An event whose payload is no object is refused before its rules are matched.
     var renderContext: RenderContext {
         let event = (try? JSONValue(parsing: event)) ?? .null
         return RenderContext(
@@ -269,7 +270,7 @@ extension DeferredMatch {
 }
 
 extension PostgresError {
-    /// As a statement that ran into its time-out: smaller sets are tried, and an event that is alone is quarantined.
+    /// Treated like a statement timeout: smaller sets are tried, and a single event is quarantined.
     fileprivate static let renderingTooLong = PostgresError(
         .cancelled,
         sqlState: "57014",

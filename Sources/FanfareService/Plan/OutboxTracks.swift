@@ -1,20 +1,20 @@
 internal import FanfareCore
 internal import FanfareStore
 
-/// A planner's way through the outbox, for some of its events or all.
+/// A planner's scan of the outbox, for all events or a part of them.
 struct OutboxTrack {
-    /// For which; nil for all.
+    /// The filter on events; nil for all events.
     var choice: OutboxChoice?
     var floor = OutboxFloor()
     var limit: RoundLimit
-    /// How many events a round looks at, at most, where it has a choice.
+    /// The most events that a round with a filter examines.
     let reach: Int
-    /// How many rules an event may have.
+    /// The number of rules that an event can have.
     let rules: Int64
-    /// Whether the last round took as many as it may: there is more.
+    /// Whether the last round took as many events as its limit allows, so that more may be waiting.
     private(set) var isFull = false
 
-    /// Whether a pass has ended, and so whatever there was has been looked at.
+    /// Whether a pass has ended, that is, every event that was visible has been examined.
     var isAtEnd: Bool { floor.snapshot == nil && floor != OutboxFloor() }
 
     init(_ choice: OutboxChoice?, limit: RoundLimit, reach: Int, rules: Int64 = EventTypeRules.many) {
@@ -24,12 +24,12 @@ struct OutboxTrack {
         self.rules = rules
     }
 
-    /// Notes a committed round.
+    /// Records a committed round.
     ///
     /// - Parameters:
-    ///   - round: what it did.
-    ///   - end: how far it looked at most.
-    ///   - cost: how long it took.
+    ///   - round: the result of the round.
+    ///   - end: the place up to which it scanned at most.
+    ///   - cost: the duration of the round.
     mutating func advance(after round: PlanRoundSummary, end: OutboxPlace?, cost: Microseconds) {
         isFull = round.taken >= limit.count
         floor.advance(after: round, limit: limit.count, end: end)
@@ -37,25 +37,25 @@ struct OutboxTrack {
     }
 }
 
-/// The ways that a planner goes through the outbox, so that no event waits for the many before it that are of no concern to it.
+/// The tracks by which a planner scans the outbox, so that no event waits behind many events of other kinds.
 ///
-/// - **main**: what comes next, of all events that are on no way of their own.
-/// - **urgent**: those among them for the transactional lane. While the main way is behind it runs ahead; what it misses, the
-///   main way meets.
-/// - **heavy**: types with many rules, a few events at a time, each type in its turn.
-/// - **suspects**: events that may be bombs, moved to the quarantine.
+/// - **main**: all events that are on no track of their own, in order.
+/// - **urgent**: the events among them for the transactional lane. While the main track has a backlog, the urgent one
+///   runs ahead of it; what it misses, the main track plans.
+/// - **heavy**: event types with many rules, a few events at a time, the types in turn.
+/// - **suspects**: events with suspiciously large payloads, moved to the quarantine.
 ///
-/// Events that wait for the judgement of a rule are on none. Which events are on which may change: then all begin anew, or
-/// one would be lost that the way it was on had not come to, and the way it is on now has passed.
+/// Events that wait for a rule to be checked are on no track. When the assignment of events changes, all tracks start
+/// over. Otherwise an event would be lost if its old track had not reached it and its new track had passed it.
 struct OutboxTracks {
     /// The most events in one round.
     static let roundSize = 1000
     private static let roundCost = 100 * Micros.millisecond
     private static let heavyCost = 50 * Micros.millisecond
-    /// What a heavy round begins with, in conditions to look at: 20 ms.
+    /// The initial size of a heavy round, in rule conditions to evaluate: about 20 ms.
     private static let heavyWork: Int64 = 20_000
 
-    /// One of the ways.
+    /// The name of a track.
     enum Way: Equatable {
         case main
         case urgent
@@ -68,13 +68,13 @@ struct OutboxTracks {
     private(set) var heavy: [OutboxTrack]
     private(set) var suspects: OutboxTrack?
 
-    /// Makes ways from the beginning of the outbox.
+    /// Creates the tracks, at the start of the outbox.
     ///
     /// - Parameters:
-    ///   - rules: what is known of event types.
-    ///   - hasUnjudged: whether events wait for rules.
-    ///   - sizes: from which size on payloads are suspected, by type.
-    ///   - before: what went before, whose limits still hold.
+    ///   - rules: the rule counts of event types.
+    ///   - hasUnjudged: whether events wait for rules to be checked.
+    ///   - sizes: the payload size from which events are suspected, by type.
+    ///   - before: the previous tracks, whose round limits are kept.
     init(
         _ rules: EventTypeRules = EventTypeRules(),
         hasUnjudged: Bool = false,
@@ -105,10 +105,10 @@ struct OutboxTracks {
         }
     }
 
-    /// Whether all that was there has been looked at, but for what the urgent way would have found first.
+    /// Whether every visible event has been examined; the urgent track does not count, because the main one covers it.
     var areAtEnd: Bool { main.isAtEnd && heavy.allSatisfy(\.isAtEnd) && suspects?.isAtEnd ?? true }
 
-    /// Whether there is more on one of them already.
+    /// Whether at least one track, other than the urgent one, has more events waiting.
     var isFull: Bool { main.isFull || heavy.contains { $0.isFull } || suspects?.isFull ?? false }
 
     subscript(way: Way) -> OutboxTrack {

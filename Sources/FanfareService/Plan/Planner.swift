@@ -5,13 +5,14 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Takes events out of the outbox and makes batches of them; hands those of an event that came alone to the senders.
+/// Takes events from the outbox and makes batches; gives the batches of a lone event directly to the senders.
 ///
-/// Between events its session listens: what wakes it is warm when it plans. The two advisory locks tell emitters whether
-/// anybody has to be woken; a missed wake costs latency, never an event, since every sleep begins with a sweep and is bounded.
+/// The session that plans also listens between events, so its backend has warm caches when it is woken. Two advisory
+/// locks tell emitters whether a planner needs a notification. A missed notification costs latency, never an event:
+/// every sleep starts with a scan of the outbox, and its length is bounded.
 final class Planner: Stage {
     static let name = "planner"
-    /// What emit notifies.
+    /// The channel that emit notifies.
     static let wakeChannel = "fanfare_wake"
     let name: String = Planner.name
     private let context: StageContext
@@ -19,12 +20,13 @@ final class Planner: Stage {
     private let wake: WakeSignal
     private let makeLoneClaimer: (@Sendable () -> LoneClaimer)?
 
-    /// Makes a planner.
+    /// Creates the stage.
     ///
     /// - Parameters:
-    ///   - context: what all stages share.
-    ///   - wake: raised when there may be events of which its session hears nothing.
-    ///   - makeLoneClaimer: what claims a lone event's batches at once; nil if all is left to the claimer.
+    ///   - context: the state that all stages share.
+    ///   - wake: raised when there may be events for which no notification is sent.
+    ///   - makeLoneClaimer: creates the claimer for lone events' batches; nil to leave all batches to the claimer
+    ///     stage.
     init(context: StageContext, wake: WakeSignal, makeLoneClaimer: (@Sendable () -> LoneClaimer)? = nil) {
         self.context = context
         self.wake = wake
@@ -42,8 +44,8 @@ final class Planner: Stage {
         var lost: Int?
         while !stopping.isStopped {
             context.pulses.beat(name)
-            // After any error: a lock that the same connection took twice would outlive its release, and whoever holds the
-            // drainer's keeps all emitters from waking anybody.
+            // The session is closed after any error. A lock that one connection acquired twice would survive its
+            // release, and while the draining lock is held, emitters notify no planner.
             session.close()
             context.status.listening(false)
             var loop = PlannerLoop(context: context, lone: lone, lost: lost)
@@ -54,7 +56,7 @@ final class Planner: Stage {
                 return (listener, wait)
             }
             guard var (listener, wait) = begun else { continue }
-            // One connection's life: its floor and its locks go with it.
+            // The loop's floor and locks last as long as the connection.
             while !stopping.isStopped {
                 let next = session.attempt { connection throws(PostgresError) in
                     let wasNotified = try listener.sleep(atMost: wait, orUntil: wake, on: connection)
@@ -71,14 +73,14 @@ final class Planner: Stage {
 }
 
 extension OutboxSnapshot {
-    /// The two ids that a sleeper goes by.
+    /// The two transaction ids that determine how long the planner sleeps.
     var sweep: SweepSnapshot {
         SweepSnapshot(xmin: UInt64(oldest) ?? 0, xmax: UInt64(next) ?? 0)
     }
 }
 
 extension SweepSchedule.Next {
-    /// How long to sleep from now.
+    /// The time to sleep from now.
     var wait: Duration {
         .microseconds(max(0, sweepAt - Clocks.steady))
     }

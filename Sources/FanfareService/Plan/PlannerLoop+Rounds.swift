@@ -7,21 +7,22 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// A planner's rounds, and what becomes of a set that cannot be planned.
+/// The rounds of a planner, and the handling of sets that cannot be planned.
 extension PlannerLoop {
-    /// How long a lock is waited for, in milliseconds: well below a round's time-out, which would be taken for the events'
-    /// fault, and above what retention holds a day of the log for.
+    /// The lock timeout in milliseconds: well below the round's timeout, which would be blamed on the events, and above
+    /// the time for which retention locks a day of the log.
     static let lockTimeout = 300
-    /// How long a round may take, in milliseconds: many times what it is to take, and no longer than others can wait.
+    /// The statement timeout of a round in milliseconds: many times its target duration, and no longer than other work
+    /// can wait.
     private static let roundTimeout: Int64 = 500
-    /// How many more rules of an event are worth a millisecond.
+    /// The number of additional rules of an event that extend the timeout by a millisecond.
     private static let rulesPerMillisecond: Int64 = 50
 
-    /// One round in one transaction.
+    /// Plans one round in one transaction.
     ///
-    /// A set that fails is tried again in smaller ones, until the event at fault is alone: that goes to the quarantine.
+    /// A set that fails is retried in smaller sets until the failing event is alone; that one goes to the quarantine.
     ///
-    /// - Returns: what it did; nothing where the set failed, and there is more then.
+    /// - Returns: the result of the round; empty if the set failed, in which case more is waiting.
     mutating func plan(
         _ way: OutboxTracks.Way,
         on connection: PostgresConnection
@@ -37,7 +38,7 @@ extension PlannerLoop {
                 ? PlanRoundSummary(try connection.run(track.quarantined(choice)))
                 : try planSet(track, choice, connection)
             if !round.quarantine.isEmpty { context.bells.quarantine.ring() }
-            // The session itself says so only when the backlog of an outage is drained, which may take long.
+            // The session reports this only after the backlog of an outage is drained, which can take long.
             context.outage.works(Planner.name)
             if round.unjudged == unjudged {
                 tracks[way].advance(after: round, end: choice?.end, cost: Clocks.steady - start)
@@ -49,7 +50,7 @@ extension PlannerLoop {
         } catch {
             guard error.isDataError || error.isCancelled else {
                 if error.isIdleInTransaction { lostWith = lastTaken }
-                // A rollback of our own: what it had taken lies below the floor again.
+                // The transaction was rolled back, so the events it had taken are below the floor again.
                 startOver()
                 throw error
             }
@@ -65,7 +66,7 @@ extension PlannerLoop {
         timeout = milliseconds
     }
 
-    /// What the next round on a way chooses; nil if there is no choice to be made.
+    /// Returns the filter of the next round on a track; nil if the track has no filter.
     private func chosen(on track: OutboxTrack, _ connection: PostgresConnection) throws(PostgresError) -> OutboxChoice?
     {
         guard var choice = track.choice else { return nil }
@@ -104,7 +105,7 @@ extension PlannerLoop {
         return planned.round
     }
 
-    /// Sends what a committed round claimed; what the server says against it costs no event, and the claim is given back.
+    /// Sends the batches that a committed round claimed; a server error is logged, and the claim is given back.
     private func send(
         _ batches: [LoneBatch],
         of claim: LoneClaim,
@@ -135,20 +136,21 @@ extension PlannerLoop {
             taken = round.taken
             var planned = Planned(round: round, counts: try audiences.plan(round.deferred, on: connection))
             if let lone, let claim { planned.kept = try lone.keep(round, claim, on: connection) }
-            // What is left of a lone event is not to wait for the claimer to wake: that takes longer than the commit.
+            // The rest of a lone event should not wait until the claimer has woken up, which takes longer than the
+            // commit.
             if round.taken == 1, planned.isLeftToClaim { context.bells.claim.ring() }
             return planned
         }
     }
 
-    /// Goes on after a set failed for what is in it.
+    /// Continues after a set failed because of its events.
     private mutating func recover(
         from error: PostgresError,
         on way: OutboxTracks.Way,
         _ connection: PostgresConnection
     ) throws(PostgresError) {
         hasMore = true
-        // Nothing stands out among a thousand events that have a thousand rules each.
+        // In a thousand events that each have a thousand rules, no event stands out by its size.
         if error.isCancelled, try readRules(on: connection) { return }
         let track = tracks[way]
         let choice = try chosen(on: track, connection) ?? OutboxChoice()
@@ -177,7 +179,8 @@ extension PlannerLoop {
         }
     }
 
-    /// Goes on after a session was lost with a set: smaller ones are tried, and an event that was alone is quarantined.
+    /// Continues after the session was lost while planning a set: tries smaller sets, or quarantines an event that was
+    /// alone.
     mutating func avoid(setOf taken: Int, on connection: PostgresConnection) throws(PostgresError) {
         guard taken > 0 else { return }
         guard taken == 1 else { return tracks[.main].limit.failed(taken, tookTooLong: true) }
@@ -194,7 +197,8 @@ extension PlannerLoop {
         _ error: PostgresError,
         _ connection: PostgresConnection
     ) throws(PostgresError) {
-        // Where there is none to blame, or another planner has taken it meanwhile, this one begins anew.
+        // If there is no event to blame, or another planner has taken it meanwhile, the error is thrown and this
+        // planner starts over.
         guard let culprit = PlanRoundSummary(try connection.run(statement)).quarantine.first else { throw error }
         context.bells.quarantine.ring()
         context.logger.warning(
@@ -213,15 +217,15 @@ extension PlannerLoop {
 private struct Planned {
     let round: PlanRoundSummary
     let counts: PlannedCounts
-    /// Batches that go to the senders from here.
+    /// The batches that this planner gives to the senders itself.
     var kept: [LoneBatch] = []
 
-    /// Whether there are batches that have no sender yet.
+    /// Whether there are batches left for the claimer.
     var isLeftToClaim: Bool { round.batches + counts.batches > kept.count }
 }
 
 extension OutboxTrack {
-    /// Moves what the next round would take to the quarantine.
+    /// Returns the statement that moves the events of the next round to the quarantine.
     fileprivate func quarantined(_ choice: OutboxChoice?, limit: Int? = nil) -> QuarantineEvents {
         QuarantineEvents(floor: floor, choice: choice ?? OutboxChoice(), limit: limit ?? self.limit.count)
     }

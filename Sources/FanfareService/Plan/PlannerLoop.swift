@@ -5,24 +5,24 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// What a planner does on one session.
+/// The work of a planner on one session.
 struct PlannerLoop {
-    /// How long a planner that drains waits for more before it sleeps: shorter than anybody notices, long enough that a
-    /// steady stream of events is not notified one by one.
+    /// How long a draining planner waits for more events before it sleeps: too short to be noticed, and long enough
+    /// that a steady stream of events does not cause one notification each.
     private static let linger = Duration.milliseconds(2)
-    /// The longest pause between rounds: of a stream, and of less than ``stream`` events a round.
+    /// The longest pause between rounds: in a stream, and after rounds of fewer than ``stream`` events.
     private static let longestLinger = (stream: Duration.milliseconds(50), trickle: Duration.milliseconds(10))
-    /// Events in a round that show a stream.
+    /// The number of events in a round from which they count as a stream.
     private static let stream = 8
-    /// How long to sleep at most while events may wait for the judgement of a rule.
+    /// The longest sleep while events may wait for a rule to be checked.
     private static let judgementWait = Duration.milliseconds(50)
-    /// How often the urgent way is gone, at most.
+    /// The shortest time between two runs of the urgent track.
     private static let urgentInterval = 50 * Micros.millisecond
 
-    /// How often the outbox is looked through from zero, whatever happens.
+    /// How often the outbox is scanned from the start, regardless of notifications.
     ///
-    /// A planner that dies before its commit gives back what it had taken, below the floors of all who passed that by. A look
-    /// takes 64 ms behind a million dead rows.
+    /// A planner that dies before its commit releases its events, which then lie below the floors of all planners that
+    /// skipped them. A scan takes 64 ms behind a million dead rows.
     var sweepInterval = 10 * Micros.second
 
     let context: StageContext
@@ -30,19 +30,20 @@ struct PlannerLoop {
     let lone: LoneClaimer?
     var tracks = OutboxTracks()
     var suspects = Suspects()
-    /// Which rule versions events waited for in the last round.
+    /// The rule versions that events waited for in the last round.
     var unjudged: String?
-    /// Whether the main way may take long, so that urgent events go before it.
+    /// Whether the main track may have a backlog, so that urgent events are planned first.
     ///
-    /// So it is on a new session, which may find a backlog.
+    /// True on a new session, which may find a backlog.
     var isBehind = true
-    /// Whether something is left to look at that no way knows of.
+    /// Whether there may be events that no track has seen.
     var hasMore = false
-    /// How many events the last round took.
+    /// The number of events that the last round took.
     var lastTaken = 0
-    /// How many events the round had with which the session was lost because planning them took too long; nil if it was not.
+    /// The number of events in the round during which the session was lost because planning took too long; nil if it
+    /// was not.
     var lostWith: Int?
-    /// The session's statement time-out, in milliseconds.
+    /// The session's statement timeout, in milliseconds.
     var timeout: Int64 = 0
     private let lostBefore: Int?
     private var rules = EventTypeRules()
@@ -53,12 +54,12 @@ struct PlannerLoop {
     private var schedule = SweepSchedule()
     private var isDrainer = false
 
-    /// Makes a loop.
+    /// Creates a loop.
     ///
     /// - Parameters:
-    ///   - context: what all stages share.
-    ///   - lone: what claims a lone event's batches; nil if all is left to the claimer.
-    ///   - lost: with how many events the last session was lost, as ``lostWith``.
+    ///   - context: the state that all stages share.
+    ///   - lone: claims a lone event's batches; nil to leave all batches to the claimer.
+    ///   - lost: ``lostWith`` of the previous session.
     init(context: StageContext, lone: LoneClaimer? = nil, lost: Int? = nil) {
         self.context = context
         self.lone = lone
@@ -66,9 +67,9 @@ struct PlannerLoop {
         audiences = AudiencePlanner(context: context)
     }
 
-    /// Starts on a new session: judges rules, drains what is there, then falls asleep.
+    /// Starts on a new session: checks rules, drains the outbox, then prepares to sleep.
     ///
-    /// - Returns: how long to sleep at most.
+    /// - Returns: the longest time to sleep.
     mutating func begin(on connection: PostgresConnection) throws(PostgresError) -> Duration {
         try judgeRules(on: connection)
         try connection.set(SessionSettings([("lock_timeout", String(Self.lockTimeout))]))
@@ -78,11 +79,12 @@ struct PlannerLoop {
         return try fallAsleep(on: connection)
     }
 
-    /// Looks into the outbox, and drains it if more than a single event came.
+    /// Plans what is in the outbox, and drains it if more than one event arrived.
     ///
-    /// A single event is planned without touching the locks: its push should leave at once (``LoneClaimer``).
+    /// A single event is planned without acquiring or releasing locks, so that its push leaves at once
+    /// (``LoneClaimer``).
     ///
-    /// - Returns: how long to sleep at most.
+    /// - Returns: the longest time to sleep.
     mutating func wakeUp(wasNotified: Bool, on connection: PostgresConnection) throws(PostgresError) -> Duration {
         let lastSweep = sweptAt
         let mayWait = unjudged != nil
@@ -90,7 +92,8 @@ struct PlannerLoop {
         let next = schedule.looked(
             cycle.snapshot,
             found: cycle.taken,
-            // What a dead planner gives back was announced to that one, and what waited for a rule was when it came.
+            // Events released by a dead planner were notified to that planner, and events that waited for a rule were
+            // notified when emitted. Neither counts as a lost notification.
             wasNotified: wasNotified || sweptAt != lastSweep || mayWait,
             at: Clocks.steady
         )
@@ -105,7 +108,7 @@ struct PlannerLoop {
         return try fallAsleep(on: connection)
     }
 
-    /// Plans round after round until nothing comes any more, telling emitters that they need not notify.
+    /// Plans rounds until no more events arrive, and tells emitters meanwhile that they need not notify.
     private mutating func drain(on connection: PostgresConnection) throws(PostgresError) {
         let isDraining = try connection.run(TryLock(key: AdvisoryLock.draining)).first ?? false
         var cycle: Cycle
@@ -113,7 +116,7 @@ struct PlannerLoop {
             repeat {
                 let start = Clocks.steady
                 cycle = try goAround(on: connection)
-                // A full round shows that there is more already.
+                // After a full round, more events are already waiting.
                 if !cycle.isFull {
                     context.linger(Self.pause(after: cycle.taken, cost: .microseconds(Clocks.steady - start)))
                 }
@@ -123,16 +126,17 @@ struct PlannerLoop {
         isDrainer = isDraining
     }
 
-    /// How long to let events gather after a round.
+    /// Returns the pause after a round, in which events accumulate.
     ///
-    /// Batches of a few deliveries would cost more to plan, claim, fetch and close than to send. So the pause grows with what a
-    /// round costs, and rounds take at most a tenth of the time. After a few events it stays short all the same: what was
-    /// dear was the beginning of a broadcast then, or the machine is busy, and a one-off comes next that should not wait.
+    /// Batches of a few deliveries would cost more to plan, claim, fetch and close than to send. So the pause grows
+    /// with the cost of a round, and rounds take at most a tenth of the time. After fewer than ``stream`` events the
+    /// pause stays short even if the round was expensive: a broadcast had begun or the machine was busy, and a one-off
+    /// event that comes next should not wait.
     static func pause(after taken: Int, cost: Duration) -> Duration {
         min(max(cost * 9, linger), taken < stream ? longestLinger.trickle : longestLinger.stream)
     }
 
-    /// Takes the sleeper's lock, releases the drainer's, and sweeps a last time.
+    /// Acquires the sleeper's lock, releases the draining lock, and scans the outbox a last time.
     private mutating func fallAsleep(on connection: PostgresConnection) throws(PostgresError) -> Duration {
         try connection.run(BeginSleep())
         if isDrainer {
@@ -148,10 +152,10 @@ struct PlannerLoop {
         unjudged == nil ? next.wait : min(next.wait, Self.judgementWait)
     }
 
-    /// Judges the rules that nobody has, before any event is planned by an older version.
+    /// Checks new rules, before an event is planned by an older version.
     ///
-    /// Whatever is in the way is in the way of whoever leads maintenance too, and told there; events of rules without a
-    /// version in force wait.
+    /// Errors of the server are ignored: they also affect the maintenance leader, which reports them. Events of rules
+    /// without an active version wait.
     private func judgeRules(on connection: PostgresConnection) throws(PostgresError) {
         do throws(PostgresError) {
             try RuleChecker(logger: context.logger).check(on: connection)
@@ -162,21 +166,21 @@ struct PlannerLoop {
 }
 
 extension PlannerLoop {
-    /// What once around the ways did.
+    /// The result of one round on each track.
     private struct Cycle {
         var taken = 0
-        /// Whether there is more already.
+        /// Whether more events are waiting already.
         var isFull = false
-        /// Whether all that was there has been looked at.
+        /// Whether every visible event has been examined.
         var isAtEnd = false
-        /// Of the main way's round.
+        /// The snapshot of the main track's round.
         var snapshot = SweepSnapshot(xmin: 0, xmax: 0)
 
-        /// Whether nothing is left to do.
+        /// Whether there is nothing left to do.
         var isIdle: Bool { taken == 0 && isAtEnd }
     }
 
-    /// Goes a round on each way.
+    /// Plans one round on each track.
     private mutating func goAround(on connection: PostgresConnection) throws(PostgresError) -> Cycle {
         var cycle = Cycle()
         if Clocks.steady - sweptAt >= sweepInterval {
@@ -201,7 +205,7 @@ extension PlannerLoop {
         return cycle
     }
 
-    /// Goes to the end of the urgent way, or as far as there is a round's work on it.
+    /// Runs the urgent track to its end, or until it has taken a round's worth of events.
     private mutating func runAhead(on connection: PostgresConnection) throws(PostgresError) -> Int {
         var taken = 0
         repeat {
@@ -210,7 +214,7 @@ extension PlannerLoop {
         return taken
     }
 
-    /// Goes a round of the type with many rules whose turn it is.
+    /// Plans a round of the next event type with many rules.
     private mutating func planHeavy(on connection: PostgresConnection) throws(PostgresError) -> Int {
         for _ in tracks.heavy {
             guard !hasMore else { break }
@@ -221,17 +225,17 @@ extension PlannerLoop {
         return 0
     }
 
-    /// Has all ways begin anew: what was on one way may be on another now.
+    /// Restarts all tracks, because events may have moved between tracks.
     mutating func startOver() {
         tracks = OutboxTracks(rules, hasUnjudged: unjudged != nil, suspects: suspects.sizes, before: tracks)
         hasMore = true
     }
 
-    /// Learns which event types have many rules, and which are urgent.
+    /// Reads which event types have many rules, and which are urgent.
     ///
-    /// At most a hundredth of the time.
+    /// It takes at most a hundredth of the time.
     ///
-    /// - Returns: whether that has changed.
+    /// - Returns: whether anything changed.
     mutating func readRules(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         let start = Clocks.steady
         let fresh = EventTypeRules(try connection.run(EventTypeRuleCounts()))

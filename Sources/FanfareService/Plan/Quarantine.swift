@@ -7,28 +7,30 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Plans the events of the quarantine one by one: an error is then the event's own, and ends it as refused.
+/// Plans quarantined events one by one; an error is then caused by the event itself, which is refused.
 ///
-/// Whoever takes too long is put behind the others, and has more time the next time: a jsonpath can be a bomb, a machine that
-/// stood still only looks like one, and neither is to keep the rest waiting.
+/// An event that takes too long is put behind the others and gets more time the next time. A jsonpath can take forever,
+/// a machine that stood still only makes an event look like that, and neither must delay the other events.
 struct Quarantine {
-    /// What one event may take the first time, the second, and so on, in milliseconds; then it is refused.
+    /// The time limits of an event's first, second and further attempts, in milliseconds; after the last one it is
+    /// refused.
     var timeouts: [Int64] = [200, 1000, 3000]
-    /// How many more rules of an event are worth a millisecond of it.
+    /// The number of additional rules of an event that extend its limit by a millisecond.
     private static let rulesPerMillisecond: Int64 = 50
-    /// How long one lock is waited for: below every time-out, which would take the wait for the event's own fault.
+    /// The lock timeout is below every time limit, which would blame the wait on the event.
     private static let settings = SessionSettings.nestedLoops.setting("lock_timeout", to: "150ms")
-    /// Of an event that took longer than this, others use the processor for three times as long, but not for seconds.
+    /// After an event that took longer than `above`, planning pauses for three times as long, up to `longest`, to free
+    /// the processor.
     private static let rest = (above: 50 * Micros.millisecond, longest: Micros.second)
-    /// How many are remembered that took too long.
+    /// The most events that are remembered because they took too long.
     private static let memory = 1000
 
     let context: StageContext
     var audiences: AudiencePlanner
     private let stop: StopSignal
-    /// Who took too long, and how often.
+    /// The events that took too long, with the number of attempts.
     private var tries: [OutboxPlace: Int] = [:]
-    /// Who could not be planned for what is no fault of theirs; with others of their own kind in one turn.
+    /// The events that failed in this turn for reasons outside of them, such as a lock or a missing table.
     private var waiting: [OutboxPlace] = []
 
     init(context: StageContext, stop: StopSignal = StopSignal()) {
@@ -37,11 +39,11 @@ struct Quarantine {
         self.stop = stop
     }
 
-    /// Plans what is there.
+    /// Plans all quarantined events.
     ///
-    /// - Parameter connection: outside a transaction.
-    /// - Throws: what the database says, other than of an event's own data; the event stays, and is tried again: 55P03 where
-    ///   it waits for a lock, 42P01 while a table is missing.
+    /// - Parameter connection: a connection outside a transaction.
+    /// - Throws: errors of the server that are not caused by an event's data, such as 55P03 for a lock or 42P01 for a
+    ///   missing table. The event stays in the quarantine and is tried again.
     mutating func plan(on connection: PostgresConnection) throws(PostgresError) {
         waiting = []
         var failure: PostgresError?
@@ -61,7 +63,7 @@ struct Quarantine {
         if let failure { throw failure }
     }
 
-    /// The first that has not been tried, else one that was tried least often.
+    /// Returns the first event that was not tried yet, otherwise the one that was tried least often.
     private mutating func next(on connection: PostgresConnection) throws(PostgresError) -> OutboxPlace? {
         let known = waiting + tries.keys
         if let fresh = try connection.run(NextQuarantinedEvent(besides: known.map(\.id))).first { return fresh }
@@ -70,7 +72,7 @@ struct Quarantine {
 
     private mutating func plan(_ event: OutboxPlace, on connection: PostgresConnection) throws(PostgresError) {
         let tried = tries[event] ?? 0
-        // Each time the session was lost with it.
+        // Every attempt lost the session.
         guard tried < timeouts.count else {
             tries[event] = nil
             return try refuse(event, because: .lostWithIt, on: connection)

@@ -3,23 +3,23 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// Plans the events of the quarantine, beside the planner: on a thread of its own, and on a session that is open only while
-/// there are any.
+/// Plans quarantined events beside the planner, on its own thread and on a session that is open only while there are
+/// any.
 ///
-/// One daemon at a time does so for all.
+/// One daemon at a time does this for all daemons.
 final class QuarantinePlanner: Stage {
     static let name = "side-queue-planner"
-    /// How long a look may be away from the loop.
+    /// The longest sleep without a beat of the loop.
     private static let beat = Duration.seconds(10)
 
     let name: String = QuarantinePlanner.name
     private let context: StageContext
     private let stopping = StopSignal()
 
-    /// Makes a stage that sleeps until the bell rings for it.
+    /// Creates the stage, which sleeps until its bell rings.
     ///
-    /// - Parameter context: what all stages share; who rings ``StageBells/quarantine`` are the planner, and maintenance, which
-    ///   looks whether something was left there.
+    /// - Parameter context: the state that all stages share. ``StageBells/quarantine`` is rung by the planner, and by
+    ///   maintenance if it finds quarantined events.
     init(context: StageContext) {
         self.context = context
     }
@@ -39,7 +39,7 @@ final class QuarantinePlanner: Stage {
                 guard try connection.run(TryLock(key: AdvisoryLock.quarantine)).first == true else { return }
                 try queue.plan(on: connection)
             }
-            // With the lock.
+            // Closing the session releases the lock.
             session.close()
         }
         session.close()

@@ -1,40 +1,40 @@
 internal import FanfareCore
 
-/// How many events a round takes: as many as keep it short, and few where a set failed.
+/// The number of events that a round takes: as many as keep it short, and few after a set failed.
 ///
-/// What a round costs is not known before, since its events may have many rules, or audiences to walk; and while it lasts
-/// nothing else is planned.
+/// The cost of a round is not known in advance, since its events may have many rules or audiences to expand. Nothing
+/// else is planned while it lasts.
 struct RoundLimit: Equatable {
-    /// How much less is tried after a set failed, where that is soon known: rounds of less are dearer by the event.
+    /// The divisor after a set failed quickly; smaller rounds cost more per event.
     private static let division = 10
-    /// And where each attempt takes all the time there is.
+    /// The divisor after a set failed by a timeout, because each further attempt may take that long again.
     private static let slowDivision = 32
     private static let growth = 4
 
-    /// How many events the next round takes.
+    /// The number of events that the next round takes.
     private(set) var count: Int
-    /// How many events the one at fault is among.
+    /// The number of events among which the failing one is.
     private var suspects = 0
     private let most: Int
     private let target: Microseconds
 
-    /// Makes a limit.
+    /// Creates a limit.
     ///
     /// - Parameters:
-    ///   - count: what to begin with.
-    ///   - most: what is never exceeded.
-    ///   - target: what a round is to cost at most.
+    ///   - count: the initial number of events.
+    ///   - most: the highest number.
+    ///   - target: the desired maximum duration of a round.
     init(_ count: Int, most: Int, target: Microseconds) {
         self.count = min(count, most)
         self.most = most
         self.target = target
     }
 
-    /// A round was committed.
+    /// Records a committed round.
     ///
     /// - Parameters:
-    ///   - taken: how many events it had.
-    ///   - cost: how long it took.
+    ///   - taken: the number of its events.
+    ///   - cost: its duration.
     mutating func planned(_ taken: Int, in cost: Microseconds) {
         guard taken > 0 else { return }
         suspects = max(0, suspects - taken)
@@ -42,23 +42,23 @@ struct RoundLimit: Equatable {
         if cost > target {
             count = min(count, affordable)
         } else if suspects == 0 {
-            // Of a round that was not full nothing is known but that it was short.
+            // A round that was not full shows only that it was short, not what a full one costs.
             let grown = min(most, count * Self.growth)
             count = taken < count ? grown : min(grown, max(count, affordable))
         }
     }
 
-    /// A round failed for what it had taken.
+    /// Records a round that failed because of its events.
     ///
     /// - Parameters:
-    ///   - taken: how many events it had at most.
-    ///   - tookTooLong: whether it failed for the time it took.
+    ///   - taken: the highest number of events that it had.
+    ///   - tookTooLong: whether it failed by a timeout.
     mutating func failed(_ taken: Int, tookTooLong: Bool) {
         suspects = min(count, taken)
         count = max(1, suspects / (tookTooLong ? Self.slowDivision : Self.division))
     }
 
-    /// What made rounds fail is out of the way.
+    /// Records that the cause of the failures is removed.
     mutating func recovered() {
         suspects = 0
         count = most / Self.growth

@@ -5,15 +5,16 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Walks large audiences, slice by slice.
+/// Expands large audiences, slice by slice.
 ///
-/// Batches and cursor move in one transaction: whatever happens in between, the expansion goes on where it was, and
+/// Batches and cursor are written in one transaction. After any interruption the expansion continues where it was, and
 /// nothing is planned twice.
 final class Slicer: Stage {
-    /// Batches of an app, lane and gate that wait for senders while planning gives way.
+    /// The number of waiting batches of an app, lane and gate above which planning slows down.
     ///
-    /// Fewer than one slice makes: a few in a row at full speed, at the start of a broadcast, made one-off events wait 60–90 ms
-    /// at the 99th percentile, where the kernel schedules each of PostgreSQL's sessions as a group.
+    /// This is less than one slice makes. Several slices in a row at full speed, at the start of a broadcast, delayed
+    /// one-off events by 60–90 ms at the 99th percentile, on kernels that schedule each of PostgreSQL's sessions as a
+    /// group.
     private static let lead: Int64 = 20
     private static let longestRest = Micros.second / 2
 
@@ -23,13 +24,13 @@ final class Slicer: Stage {
     private let wake: Bell
     private let maintains: Bool
 
-    /// Makes a slicer.
+    /// Creates the stage.
     ///
     /// - Parameters:
-    ///   - context: what all stages share.
+    ///   - context: the state that all stages share.
     ///   - wake: rung when there may be plans.
-    ///   - index: which of several; they never work at the same plan.
-    ///   - maintains: whether its session is maintenance's too, between two slices.
+    ///   - index: the number of this slicer; no two slicers work on the same plan at once.
+    ///   - maintains: whether maintenance runs on its session too, between slices.
     init(context: StageContext, wake: Bell, index: Int = 0, maintains: Bool = false) {
         name = index == 0 ? "slicer" : "slicer-\(index)"
         self.context = context
@@ -63,24 +64,25 @@ final class Slicer: Stage {
         session.close()
     }
 
-    /// What to do after a turn.
+    /// The action after a turn.
     private enum Turn {
         case goOn
         case rest(Duration)
         case nothingToDo
     }
 
-    /// A slice that was planned.
+    /// A planned slice.
     private struct Advance {
         let plan: OpenedPlan
         /// Whether it has deliveries and none of them is due yet.
         let isAhead: Bool
     }
 
-    /// Plans one slice, and says whether to go on at once.
+    /// Plans one slice and returns whether to continue at once.
     ///
-    /// Beyond ``lead`` planning gives way to those who send, and to one-off events: it takes a quarter of the time; and so it does
-    /// where it is ahead of recipients' time. It never stops, whoever the waiting batches are for, and goes on at full speed as soon as senders come near.
+    /// While more than ``lead`` batches wait, planning takes only a quarter of the time, which leaves the rest to
+    /// sending and one-off events. The same applies while it is ahead of recipients' local time. It never stops, and
+    /// returns to full speed as soon as the senders have caught up.
     private func takeTurn(_ turns: inout PlanTurns, on connection: PostgresConnection) throws(PostgresError) -> Turn {
         let start = Clocks.steady
         let advanced = try connection.transaction { connection throws(PostgresError) in
@@ -97,13 +99,13 @@ final class Slicer: Stage {
         return .rest(.microseconds(min((Clocks.steady - start) * 3, Self.longestRest)))
     }
 
-    /// Plans one slice of the plan whose turn it is.
+    /// Plans one slice of the next plan in turn.
     ///
     /// - Parameters:
-    ///   - turns: moved on before anything can fail, so that a plan whose slice does stops no other.
-    ///   - connection: in a transaction.
-    /// - Returns: what was done; nil if there is no plan.
-    /// - Throws: what the database says.
+    ///   - turns: advanced before anything can fail, so that a plan whose slice fails does not block the others.
+    ///   - connection: a connection in a transaction.
+    /// - Returns: the planned slice; nil if there is no plan.
+    /// - Throws: errors of the server.
     private func advance(
         _ turns: inout PlanTurns,
         on connection: PostgresConnection

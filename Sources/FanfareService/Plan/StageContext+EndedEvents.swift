@@ -5,7 +5,7 @@ internal import FanfareStore
 internal import Logging
 
 extension StageContext {
-    /// Logs events of which nothing is sent: a line each, as far as ``FrequentLines`` lets them.
+    /// Logs one line for each event without deliveries, as far as ``FrequentLines`` admits it.
     func log(_ events: [EndedEvent]) {
         for event in events {
             guard let fate = Int16(exactly: event.fate).flatMap(EventFate.init(rawValue:)) else { continue }

@@ -1,29 +1,29 @@
 internal import FanfareCore
 internal import FanfareStore
 
-/// Payloads that stand out by their size where planning took too long: what a jsonpath takes longest for is large.
+/// Payload sizes from which events are suspected to make planning slow, per type: a slow jsonpath has a large input.
 ///
-/// They are planned one by one, beside the others, so that each further bomb does not stop planning until it is found out.
-/// Suspicion passes, since most of them are harmless.
+/// Suspects are planned one by one, apart from the other events, so that further ones do not stop planning again.
+/// Suspicion expires, since most large payloads are harmless.
 struct Suspects: Equatable {
-    /// How long nothing is suspected any more after the last time that planning took too long.
+    /// How long suspicion lasts after planning last took too long.
     private static let memory = Micros.minute
-    /// No payload below this is suspected, in bytes as stored: 60,000 times the same letter have 700.
+    /// The smallest payload that is suspected, in bytes as stored; 60,000 times the same letter are stored in 700.
     private static let least: Int32 = 512
-    /// How many times as large as the middle one of its set a payload stands out.
+    /// The multiple of the median size of a set from which a payload stands out.
     private static let prominence: Int64 = 4
     private static let mostTypes = 100
 
-    /// From which size on, by type.
+    /// The size from which payloads are suspected, by type.
     private(set) var sizes: [String: Int32] = [:]
     private var until: Microseconds = .min
 
-    /// Takes a set of which planning took too long.
+    /// Evaluates a set whose planning took too long.
     ///
     /// - Parameters:
-    ///   - set: its events.
+    ///   - set: the events of the set.
     ///   - now: steady time.
-    /// - Returns: whether some of them are suspected that were not before.
+    /// - Returns: whether more events are suspected than before.
     mutating func learn(from set: [OutboxSize], at now: Microseconds) -> Bool {
         let sorted = set.map(\.size).sorted()
         guard let middle = sorted.dropFirst(sorted.count / 2).first else { return false }
@@ -31,19 +31,19 @@ struct Suspects: Equatable {
         return suspect(set.filter { $0.size >= limit && sorted.count > 1 }, from: limit, at: now)
     }
 
-    /// Takes an event that alone took too long.
+    /// Evaluates a single event whose planning took too long.
     ///
     /// - Parameters:
     ///   - culprit: the event.
     ///   - now: steady time.
-    /// - Returns: whether others like it are suspected that were not before.
+    /// - Returns: whether more events are suspected than before.
     mutating func learn(fromLone culprit: OutboxSize, at now: Microseconds) -> Bool {
         suspect([culprit].filter { $0.size >= Self.least }, from: max(Self.least, culprit.size / 2), at: now)
     }
 
-    /// Forgets what is long ago.
+    /// Removes the suspicion once it has expired.
     ///
-    /// - Returns: whether there was something.
+    /// - Returns: whether there was any.
     mutating func forget(at now: Microseconds) -> Bool {
         guard !sizes.isEmpty, now >= until else { return false }
         sizes = [:]

@@ -6,10 +6,10 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Listens on a planner's session for events that are emitted while it sleeps.
+/// Listens on the planner's session for events that are emitted while it sleeps.
 ///
-/// That notifications come at all is proved, not assumed: the session notifies itself at its start and every 30 s. Where
-/// they do not, as through a connection pool, events are found by polling.
+/// The delivery of notifications is tested, not assumed: the session notifies itself at the start and every 30 s. Where
+/// notifications do not arrive, for example through a connection pool, events are found by polling.
 struct WakeListener {
     private static let interval = 30 * Micros.second
 
@@ -19,13 +19,13 @@ struct WakeListener {
     private var provedAt = Clocks.steady
     private var warned = false
 
-    /// Starts to listen, and finds out whether that works.
+    /// Starts to listen, and tests whether notifications arrive.
     ///
     /// - Parameters:
-    ///   - context: what all stages share; its status says from now on whether this session hears.
-    ///   - connection: the planner's.
-    ///   - patience: how long a notification may be under way, while nothing is planned.
-    /// - Throws: what the database says of LISTEN; `connectionLost`.
+    ///   - context: the state that all stages share; its status shows from now on whether LISTEN works.
+    ///   - connection: the planner's session.
+    ///   - patience: how long a notification may take; nothing is planned meanwhile.
+    /// - Throws: errors of the server; `connectionLost`.
     init(
         context: StageContext,
         on connection: PostgresConnection,
@@ -36,13 +36,13 @@ struct WakeListener {
         probeChannel = "fanfare_probe_\(connection.backendPID)"
         try connection.listen(to: Planner.wakeChannel)
         try connection.listen(to: probeChannel)
-        // What is heard meanwhile need not be told: who begins looks first.
+        // Other notifications are ignored here, because the planner scans the outbox before its first sleep.
         _ = try prove(on: connection)
     }
 
-    /// Sleeps until a notification comes, or the signal is raised; then proves anew what was proved long ago.
+    /// Sleeps until a notification arrives or the signal is raised, and repeats the test of LISTEN when it is due.
     ///
-    /// - Returns: whether one of them was.
+    /// - Returns: whether a notification arrived or the signal was raised.
     mutating func sleep(
         atMost time: Duration,
         orUntil wake: WakeSignal,
@@ -55,9 +55,9 @@ struct WakeListener {
         return try prove(on: connection)
     }
 
-    /// Notifies itself.
+    /// Tests LISTEN by a notification to this session.
     ///
-    /// - Returns: whether something else was heard meanwhile.
+    /// - Returns: whether other notifications arrived meanwhile.
     mutating func prove(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         provedAt = Clocks.steady
         do throws(PostgresError) {
@@ -65,7 +65,7 @@ struct WakeListener {
             tell(echo.isHeard ? nil : Self.silence)
             return !echo.others.isEmpty
         } catch {
-            // Such as a queue of notifications that is full.
+            // For example, the notification queue is full.
             guard error.code == .server, !error.isConnectionLost else { throw error }
             tell(error)
             return false
