@@ -5,15 +5,15 @@ internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
-/// One batch while it is prepared: which deliveries are sent, which are decided without a request.
+/// One batch while it is prepared: its deliveries are either sent, or decided without a request.
 struct BatchDraft {
     private struct VariantKey: Hashable {
         let eventID: Int64
         let locale: String?
         let kind: String
-        /// The device, where the message is rendered for each; else the place of the rule's variant, 0 where it has none.
+        /// The device if each gets its own message; else the index of the rule's variant, 0 without variants.
         let reader: Int64
-        /// Users with the same count share a variant.
+        /// The user's badge count; users with the same count share a rendered push.
         let badge: Int64?
     }
 
@@ -32,9 +32,9 @@ struct BatchDraft {
     private let identity: ProviderIdentity
     private let events: [Int64: EventRow]
     private let fields: [Int64: DeviceContext]
-    /// Users' badge counts.
+    /// The badge counts of users.
     private let badges: [ExactText: Int64]
-    /// What a campaign says of the user of a delivery, by the delivery's position.
+    /// The template variables that a campaign's query returned for the user, by the delivery's position.
     private let variables: [Int: JSONObject]
     private var suppressions: Suppressions
 
@@ -82,10 +82,10 @@ struct BatchDraft {
         )
     }
 
-    /// Goes through the deliveries.
+    /// Decides or renders all deliveries.
     ///
-    /// - Parameter devices: the batch's devices, in its order.
-    /// - Returns: what is to be sent, and what is decided.
+    /// - Parameter devices: the batch's devices, in the batch's order.
+    /// - Returns: the prepared batch, and the deliveries that are decided without a request.
     mutating func finish(_ devices: ArraySlice<DeviceRow>) -> BatchPreparer.Prepared {
         deliveries.reserveCapacity(devices.count)
         for (position, device) in devices.enumerated() {
@@ -111,7 +111,7 @@ struct BatchDraft {
         return BatchPreparer.Prepared(batch: prepared, decided: decided)
     }
 
-    /// The deliveries of users that are sent unless a cap is full; `devices` are the batch's, in its order.
+    /// Returns the deliveries to users that are sent unless a cap is full; `devices` are the batch's, in its order.
     mutating func countable(_ devices: ArraySlice<DeviceRow>) -> [CapTaker.Delivery] {
         var deliveries: [CapTaker.Delivery] = []
         for (position, device) in devices.enumerated() {
@@ -123,12 +123,12 @@ struct BatchDraft {
         return deliveries
     }
 
-    /// Decides deliveries that would be sent otherwise.
+    /// Decides deliveries that would otherwise be sent.
     mutating func leaveOut(_ positions: [Int], as outcome: Outcome) { suppressions.drop(positions, as: outcome) }
 
-    /// Whether nothing was recorded for the delivery by a daemon before us.
+    /// Returns whether the delivery has no recorded outcome from an earlier claim of the batch.
     ///
-    /// What it may have sent for a rule that promises at most once stays unknown.
+    /// If an earlier claim marked it as attempted under an at-most-once rule, its outcome is unknown.
     private mutating func needsRequest(_ position: Int, _ device: DeviceRow) -> Bool {
         guard !batch.outcomes.isEmpty else { return true }
         switch Outcome(rawValue: batch.outcomes[position]) {
@@ -140,9 +140,9 @@ struct BatchDraft {
         return false
     }
 
-    /// The recorded next attempt, in the other environment; nil if the device's own environment is tried again first.
+    /// Returns the recorded retry in the other environment; nil if the device's own environment is tried again first.
     ///
-    /// A recorded move is an answer of this environment's provider (``OpenBatch/record``). It is about the present
+    /// A recorded move is an answer of this environment's provider (``OpenBatch/record``). It is about the current
     /// token if the device was registered before the event was planned and still belongs to this environment.
     private func move(_ position: Int, _ device: DeviceRow) -> DeliveryResult? {
         var history = batch.history
@@ -177,7 +177,7 @@ struct BatchDraft {
         )
     }
 
-    /// Ends a delivery to whose device nothing can ever be sent, and where the provider says so its device: once, not at each event.
+    /// Ends a delivery that can never be sent; disables the device if the provider defines an outcome for that.
     private mutating func endDamaged(_ position: Int, _ device: DeviceRow, token: String) -> DeliveryResult {
         let outcome = provider?.invalidRecipient ?? .refused
         guard outcome.kind == .gone else { return DeliveryResult(position: Int32(position), outcome: outcome) }
@@ -186,7 +186,7 @@ struct BatchDraft {
         return DeliveryResult(position: Int32(position), outcome: outcome, followUp: .prune(evidence))
     }
 
-    /// What is decided about a delivery whatever is in it; nil if it is to be sent, and for audiences that the provider manages.
+    /// Returns the outcome that is known without rendering; nil if there is none or the provider manages the audience.
     private mutating func decideUnasked(_ position: Int, _ device: DeviceRow) -> DeliveryResult? {
         let eventID = batch.eventID(at: position)
         if let outcome = verdicts.outcome(of: eventID) {
@@ -205,16 +205,16 @@ struct BatchDraft {
         return nil
     }
 
-    /// Whether a delivery's user gets nothing of the rule.
+    /// Whether the delivery's user is held out of the rule.
     private func isHeldOut(_ position: Int) -> Bool { rule.compiled.division?.isHeldOut(who(position)) ?? false }
 
-    /// By whom people are told apart, for rules that divide them.
+    /// Returns the key by which a rule's division into variants tells users apart: the user, or the device without one.
     private func who(_ position: Int) -> String {
         let id = batch.deviceIDs[position]
         return Division.who(user: fields[id]?.userID, device: id)
     }
 
-    /// What becomes of a delivery that is not to be disturbed: what cannot be sent in time when it may be is late already.
+    /// Returns the result of a suppressed delivery; one that is held beyond its deadline expires now.
     private func result(of decision: Suppressions.Decision, _ position: Int, _ event: EventRow) -> DeliveryResult {
         switch decision {
         case .drop(let outcome): return DeliveryResult(position: Int32(position), outcome: outcome)
@@ -230,11 +230,11 @@ struct BatchDraft {
         }
     }
 
-    /// With which history a device of the other target is sent to there; nil if it is this one's turn to be tried.
+    /// Returns the history for a retry in the device's current environment; nil if the batch's own target is tried.
     private func historyAtHome(_ device: DeviceRow, _ event: EventRow) -> RetryHistory? {
-        // Registered for the other environment since it was planned.
+        // The device was registered for the other environment after planning.
         guard batch.history.marks.contains(.otherEnvironment) else { return batch.history }
-        // Its own environment may have been asked about another token, and is asked again, once.
+        // Its own environment may have rejected an earlier token, so it is tried again, once.
         guard device.registeredAt > event.plannedAt, !batch.history.marks.contains(.registeredLater) else { return nil }
         var history = batch.history
         history.marks.remove(.otherEnvironment)
@@ -242,7 +242,7 @@ struct BatchDraft {
         return history
     }
 
-    /// Decides the one request for an audience that the provider manages: there is no device.
+    /// Decides or adds the single request for an audience that the provider manages, which has no device.
     private mutating func decideNative(_ position: Int, _ audience: NativeAudience, eventID: Int64) -> DeliveryResult? {
         guard let event = events[eventID] else {
             return DeliveryResult(position: Int32(position), outcome: .expired)
@@ -296,7 +296,7 @@ struct BatchDraft {
         }
     }
 
-    /// Where the push goes; nil where nothing can ever be sent.
+    /// Returns the address of a device; nil if it can never receive a push.
     private func address(of device: DeviceRow, token: String) -> PushAddress? {
         provider?.address(of: Recipient(token: token, p256dh: device.p256dh, auth: device.auth), as: identity)
     }

@@ -6,31 +6,31 @@ internal import Logging
 internal import PostgresClient
 internal import PushTransport
 
-/// Reads what claimed batches need, at send time, and renders them.
+/// Reads what claimed batches need at send time, and renders them.
 struct BatchPreparer {
     let context: StageContext
     let targets: [Int16: Target]
-    /// By the app's name.
+    /// The identities by app name.
     let apps: [String: AppIdentity]
-    /// Gives badge counts for rules that ask for them; nil for none.
+    /// Reads the badge counts of rules with `badge_sql`; nil to send none.
     var badges: BadgeReader?
 
-    /// A batch ready to be sent, and what is already decided about its deliveries.
+    /// A batch that is ready to be sent, with the deliveries that are already decided.
     struct Prepared {
         let batch: PreparedBatch
         let decided: [DeliveryResult]
-        /// What the log says of what is decided; empty unless it says everything.
+        /// The log lines of the decided deliveries; empty unless all deliveries are logged.
         var lines: [DeliveryLine] = []
     }
 
     /// Prepares batches.
     ///
     /// - Parameters:
-    ///   - claimed: as claimed, of targets this daemon serves.
-    ///   - owner: who claimed them.
-    ///   - connection: to read events, devices and rules.
-    /// - Returns: one for each.
-    /// - Throws: what the database says.
+    ///   - claimed: the claimed batches, of targets that this daemon serves.
+    ///   - owner: the owner number of the claim.
+    ///   - connection: a connection to read events, devices and rules.
+    /// - Returns: the prepared batches, without those whose rule version or target is unknown here.
+    /// - Throws: errors of the server.
     func prepare(
         _ claimed: [ClaimedBatch],
         owner: Int32,
@@ -40,16 +40,16 @@ struct BatchPreparer {
         return try prepare(claimed, of: events, to: devices, owner: owner, on: connection)
     }
 
-    /// Prepares batches whose events and devices were read already.
+    /// Prepares batches whose events and devices were already read.
     ///
     /// - Parameters:
-    ///   - claimed: as claimed, of targets this daemon serves.
-    ///   - events: theirs, by id.
-    ///   - devices: theirs, batch after batch.
-    ///   - owner: who claimed them.
-    ///   - connection: to read rules, and what few of them need besides.
-    /// - Returns: one for each.
-    /// - Throws: what the database says.
+    ///   - claimed: the claimed batches, of targets that this daemon serves.
+    ///   - events: their events, by id.
+    ///   - devices: their devices, batch by batch.
+    ///   - owner: the owner number of the claim.
+    ///   - connection: a connection to read rules, and data that few rules need.
+    /// - Returns: the prepared batches, without those whose rule version or target is unknown here.
+    /// - Throws: errors of the server.
     func prepare(
         _ claimed: [ClaimedBatch],
         of events: [Int64: EventRow],
@@ -108,7 +108,7 @@ struct BatchPreparer {
         return prepared
     }
 
-    /// Who is not to be disturbed now; asks only for rules that have any such.
+    /// Reads the suppressions of a batch; runs a query only if its rule or app has any.
     private func suppressions(
         of batch: ClaimedBatch,
         by rule: LoadedRule,
@@ -123,7 +123,7 @@ struct BatchPreparer {
         return try Suppressions(of: batch, by: suppressions, now: context.lease.databaseNow, said: said, on: connection)
     }
 
-    /// What the log says of the deliveries that are decided; nothing unless it says everything.
+    /// Returns the log lines of the decided deliveries; empty unless all deliveries are logged.
     private func lines(
         about one: Prepared,
         events: [Int64: EventRow],
@@ -143,7 +143,7 @@ struct BatchPreparer {
         }
     }
 
-    /// Reads what all batches need: events by id, and devices batch after batch.
+    /// Reads the events of all batches by id, and their devices batch by batch.
     private func eventsAndDevices(
         of claimed: [ClaimedBatch],
         on connection: PostgresConnection
@@ -153,13 +153,13 @@ struct BatchPreparer {
             .map { FetchEvents(day: Int16($0), eventIDs: $1.sorted()) }
         let devices = FetchDevices(deviceIDs: claimed.flatMap(\.deviceIDs))
         guard let last = days.popLast() else { return ([:], try connection.run(devices)) }
-        // Nearly always all events are of one day.
+        // Nearly always, all events are of one day.
         var (rows, fetched) = try connection.run(last, devices)
         for day in days { rows += try connection.run(day) }
         return (Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }, fetched)
     }
 
-    /// The newest event per collapse key of this rule's events; empty unless the rule drops older ones.
+    /// Returns the newest event of the collapse key of each event; empty unless the rule drops older ones.
     private func newestEvents(
         _ rule: LoadedRule,
         events: [Int64: EventRow],
@@ -181,14 +181,14 @@ struct BatchPreparer {
 }
 
 extension EventRow {
-    /// What templates may name.
+    /// Returns the values that templates can use.
     ///
     /// - Parameters:
-    ///   - ttl: the time to live that counts; nil if there is none.
-    ///   - begin: whence it runs; nil for when the event was emitted.
-    ///   - now: the time by the database, in microseconds since 1970.
-    ///   - history: what was tried before for the deliveries it is rendered for.
-    /// - Returns: the context, with an empty payload where it is no object.
+    ///   - ttl: the effective time to live; nil if there is none.
+    ///   - begin: the start of the time to live; nil for the time of emit.
+    ///   - now: the database's time, in microseconds since 1970.
+    ///   - history: the earlier attempts of the deliveries it is rendered for.
+    /// - Returns: the context, with an empty payload if the event's is no object.
     func renderContext(
         ttl: Microseconds?,
         from begin: Timestamp? = nil,

@@ -3,29 +3,29 @@ internal import FanfareProviders
 internal import FanfareStages
 internal import FanfareStore
 
-/// What a claimer can request for: of its targets, what waits behind no gate and behind those that are open.
+/// The claim requests for a daemon's targets: for batches without a gate, and behind open gates.
 ///
-/// What goes at a rate is requested by itself, pace by pace.
+/// Batches under a rate are requested separately, pace by pace.
 struct BatchRequests {
-    /// How many more batches of a target's queue the senders take.
+    /// Returns how many more batches of a target's queue the senders can take.
     let room: (Target, SendQueue) -> Int
-    /// Those that this daemon has credentials for.
+    /// The targets for which this daemon has credentials.
     let targets: [Target]
-    /// Those that are open.
+    /// The open gates.
     let gates: [Gate]
-    /// Those of the targets.
+    /// The rates of the targets.
     let rates: AppRates
 
-    /// Requests for as much as there is room for at the senders.
+    /// Returns requests for as many batches as the senders have room for.
     ///
     /// - Parameters:
-    ///   - lanes: of which lanes.
-    ///   - pace: which, if what goes at a rate is requested.
-    ///   - taken: what was claimed and not handed over yet; it has its room.
-    ///   - held: what waits for room of another kind; no more of its queues is claimed.
-    ///   - floors: from where to look.
-    ///   - now: the time by the database.
-    /// - Returns: one for each queue with room, and each gate that something may wait behind in it.
+    ///   - lanes: the lanes to request.
+    ///   - pace: the pace to request batches of; nil for batches without a rate.
+    ///   - taken: batches that are claimed but not handed over yet, and already use room.
+    ///   - held: batches that wait for budget; nothing is requested from their queues.
+    ///   - floors: the lower bounds of the scans.
+    ///   - now: the database's time.
+    /// - Returns: one request for each queue with room and each gate that its batches may wait behind.
     func requests(
         _ lanes: [Lane],
         at pace: Pace? = nil,
@@ -44,7 +44,8 @@ struct BatchRequests {
                         gate: gate,
                         target: target.id,
                         queue: queue,
-                        // The room is its devices' too: one at a time, lest both take all of it.
+                        // The room is shared with the target's devices. One batch at a time, so that both together do
+                        // not exceed it.
                         count: target.nativeKey == nil ? Int32(room) : 1,
                         floor: floors.floor(gate: gate, target: target.id, queue, now: now)
                     )
@@ -53,7 +54,7 @@ struct BatchRequests {
         }
     }
 
-    /// Where something may wait that has no rate, whether there is room for it or not.
+    /// The places where batches without a rate may wait, regardless of room.
     var places: [BatchPlace] {
         targets.flatMap { target in
             Lane.allCases.flatMap { lane in
@@ -62,7 +63,7 @@ struct BatchRequests {
         }
     }
 
-    /// Where something may wait that goes at a rate, whether there is room for it or not, by how it is claimed.
+    /// The places where batches under a rate may wait, regardless of room, with the pace under which each is claimed.
     var paces: [BatchPlace: Pace] {
         var paces: [BatchPlace: Pace] = [:]
         for target in targets {
@@ -81,7 +82,8 @@ struct BatchRequests {
         return paces
     }
 
-    /// The gates that something for a target may wait behind in a lane: those without rate and 0, or that of a pace.
+    /// Returns the gates that a target's batches may wait behind in a lane: 0 and the gates without a rate, or the gate
+    /// of the pace.
     private func numbers(of target: Target, _ lane: Lane, at pace: Pace? = nil) -> [Int32] {
         let own = rates.of(target, in: lane)
         guard let pace else {
@@ -94,14 +96,14 @@ struct BatchRequests {
 }
 
 extension Gate {
-    /// Whether something for a target may wait behind it in a lane.
+    /// Returns whether a target's batches may wait behind the gate in a lane.
     fileprivate func holds(_ target: Target, in lane: Lane) -> Bool {
         app == target.app && lanes.contains(lane)
     }
 }
 
 extension [ClaimedBatch] {
-    /// Whether a queue gave as many batches as were requested: there may be more.
+    /// Returns whether a queue returned as many batches as requested, so that more may be due.
     func fill(_ requests: [BatchRequest]) -> Bool {
         requests.contains { request in
             count { $0.target == request.target && $0.queue == request.queue } >= Int(request.count)

@@ -2,29 +2,30 @@ internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
-/// Asks a rule's caps which deliveries of a batch may be sent.
+/// Determines which deliveries of a batch a rule's caps admit.
 struct CapTaker {
-    /// A delivery that nothing else speaks against.
+    /// A delivery that nothing but a cap can hold back.
     struct Delivery {
-        /// In its batch.
+        /// The position in the batch.
         let position: Int
         let user: String
         let event: Int64
     }
 
     let target: Int16
-    /// The caps' names.
+    /// The names of the caps.
     let caps: [String]
     /// Whether the batch's deliveries were tried before.
     let isRetry: Bool
 
-    /// Counts deliveries, by user and event.
+    /// Counts deliveries against the caps, by user and event.
     ///
     /// - Parameters:
-    ///   - deliveries: which.
-    ///   - connection: outside of a transaction, which would keep others waiting.
-    /// - Returns: the positions of those for which a cap is full.
-    /// - Throws: what the database says; what was counted by then stays so, and is granted again when it is asked for again.
+    ///   - deliveries: the deliveries to count.
+    ///   - connection: a connection outside a transaction, which would hold row locks that others wait for.
+    /// - Returns: the positions of the deliveries for which a cap is full.
+    /// - Throws: errors of the server. Deliveries counted before the error stay counted, and are granted again when
+    ///   they are counted again.
     func full(_ deliveries: [Delivery], on connection: PostgresConnection) throws(PostgresError) -> [Int] {
         var rounds = CapRounds(deliveries, target: target, caps: caps, isRetry: isRetry)
         while let take = rounds.next() { rounds.answered(try connection.run(take)) }
@@ -32,15 +33,15 @@ struct CapTaker {
     }
 }
 
-/// The questions that a batch's deliveries need, one after the other: one event of each user at a time.
+/// The sequence of statements for a batch's deliveries: each covers one event per user.
 struct CapRounds {
     private let target: Int16
     private let caps: [String]
     private let isRetry: Bool
     private var left: [ExactText: [(key: Int64, value: [CapTaker.Delivery])]]
-    /// What was asked for last.
+    /// The users, events and deliveries of the last statement.
     private var round: [(user: ExactText, event: Int64, deliveries: [CapTaker.Delivery])] = []
-    /// The positions of deliveries for which a cap is full, by the answers so far.
+    /// The positions of the deliveries for which a cap is full, according to the results so far.
     private(set) var full: [Int] = []
 
     init(_ deliveries: [CapTaker.Delivery], target: Int16, caps: [String], isRetry: Bool = false) {
@@ -50,7 +51,7 @@ struct CapRounds {
         }
     }
 
-    /// The next question, to be followed by its answer; nil if there is none.
+    /// Returns the next statement, to be followed by ``answered(_:)``; nil if there are no more.
     mutating func next() -> TakeCaps? {
         guard !left.isEmpty else { return nil }
         round = left.compactMap { user, events in
@@ -66,7 +67,7 @@ struct CapRounds {
         )
     }
 
-    /// Takes over who was granted what was asked for last.
+    /// Applies the result of the last statement: the users whose deliveries were granted.
     mutating func answered(_ users: [String]) {
         let granted = Set(users.map { ExactText($0) })
         for one in round where !granted.contains(one.user) { full += one.deliveries.map(\.position) }

@@ -2,7 +2,9 @@ internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
-/// Below which `not_before` nothing is left to claim, by gate, target and queue: dead rows under an old snapshot lie there.
+/// The `not_before` below which no batch is left to claim, by gate, target and queue.
+///
+/// Scans start there, because below it lie the dead rows that an old snapshot keeps.
 struct ClaimFloors {
     private struct Place: Hashable {
         let gate: Int32
@@ -15,29 +17,30 @@ struct ClaimFloors {
     private var largest: [Place: Timestamp] = [:]
     private var sweptAt: Microseconds?
 
-    /// Whether it is time to look from the beginning again.
+    /// Returns whether a scan from the beginning is due.
     func isSweepDue(at now: Microseconds, every interval: Microseconds) -> Bool {
         sweptAt.map { now - $0 >= interval } ?? true
     }
 
-    /// Looks from the beginning next time.
+    /// Makes the next scan start from the beginning, and records its time.
     mutating func sweep(at now: Microseconds) {
         sweptAt = now
         largest = [:]
     }
 
-    /// Looks from the beginning next time, but for that sweeps when it would have: what was not claimed in its turn lies anywhere.
+    /// Makes the next scan start from the beginning without postponing the next sweep: batches that had to wait for a
+    /// gate or rate may lie anywhere.
     mutating func forget() {
         largest = [:]
     }
 
-    /// Notes a claimed batch.
+    /// Records a claimed batch.
     mutating func saw(_ batch: ClaimedBatch) {
         let place = Place(gate: batch.gate, target: batch.target, queue: batch.queue)
         largest[place] = max(largest[place] ?? batch.notBefore, batch.notBefore)
     }
 
-    /// Where to look from: a little before the last that was seen, since transactions commit out of order.
+    /// Returns where a scan starts: some seconds before the last batch seen, since transactions commit out of order.
     func floor(gate: Int32 = 0, target: Int16, _ queue: SendQueue, now: Microseconds) -> Timestamp {
         guard let seen = largest[Place(gate: gate, target: target, queue: queue)] else { return .minusInfinity }
         return Timestamp(microseconds: min(seen.microseconds, now - Self.margin) - Self.margin)

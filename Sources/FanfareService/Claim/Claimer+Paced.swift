@@ -6,10 +6,10 @@ internal import PostgresClient
 internal import Threading
 
 extension Claimer {
-    /// Whether anything goes at a rate.
+    /// Whether any batches are under a rate.
     private var arePaced: Bool { context.gates.arePaced || !context.rates.current.isEmpty }
 
-    /// Claims what is due, goes at a rate, and has its turn.
+    /// Claims due batches under a rate, pace by pace in turn.
     func claimPaced(
         of roster: SenderRoster,
         for owner: Int32,
@@ -53,7 +53,7 @@ extension Claimer {
         return taken
     }
 
-    /// Asks for when something is due where nobody knows.
+    /// Reads when batches of the paces are due for which that is not known.
     private func ask(
         _ paces: [BatchPlace: Pace],
         _ turns: inout PacedTurns,
@@ -70,9 +70,10 @@ extension Claimer {
         turns.asked(waits, at: Clocks.steady)
     }
 
-    /// Gives back what was charged for deliveries that need no request: they are decided, or were sent before the batch was rescued.
+    /// Refunds what was charged to rates for deliveries that need no request: they are decided, or were sent before the
+    /// batch was rescued.
     ///
-    /// What is cancelled so ends at once, and not at the rate.
+    /// A cancelled broadcast therefore ends at once, not at its rate.
     func refund(
         _ prepared: [BatchPreparer.Prepared],
         _ work: inout Work,

@@ -4,31 +4,32 @@ internal import FanfareStore
 internal import Threading
 
 extension Claimer {
-    /// What a claimer remembers from one look to the next.
+    /// The claimer's state between two turns.
     struct Work {
         let badges: BadgeReader
         var floors = ClaimFloors()
         var turns = PacedTurns()
-        /// Claimed, and not passed on yet.
+        /// Batches that are claimed, but not handed over yet.
         var left: [ClaimedBatch] = []
-        /// Prepared, and waiting for room to be marked as attempted.
+        /// Batches that are prepared and wait for budget before they are marked as attempted.
         var held = HeldBatches()
         var doubts = DoubtfulClaims()
         var unserved = UnservedTargets()
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
-        /// The versions of gates and rates that all this goes by.
+        /// The versions of the gates and rates that this state is based on.
         var gates = 0
         var rates = 0
 
-        /// The session has a new connection.
+        /// Resets the state for a new connection of the session.
         mutating func began() {
             floors = ClaimFloors()
             turns = PacedTurns()
-            // It only reads, and so would never notice that it is on a standby that nothing reaches any more.
+            // The badge session only reads, so it would not notice that its server has become a standby that no longer
+            // receives changes.
             badges.close()
         }
 
-        /// A claim is about to be sent.
+        /// Records a claim that is about to be sent.
         mutating func begin(for owner: Int32) -> DoubtfulClaim {
             leaseToken += 1
             let claim = DoubtfulClaim(owner: owner, leaseToken: leaseToken)
@@ -36,7 +37,7 @@ extension Claimer {
             return claim
         }
 
-        /// A claim was answered.
+        /// Records the result of a claim.
         mutating func end(_ claim: DoubtfulClaim, _ claimed: [ClaimedBatch]) {
             doubts.answered(claim)
             for batch in claimed { floors.saw(batch) }

@@ -8,15 +8,14 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Claims batches that are due, prepares them, and hands them to the senders: a little more than they can send, so that
-/// the next batch is read while one is sent.
+/// Claims, prepares and hands over due batches, slightly more than the senders can send, so that they need not wait.
 final class Claimer: Stage {
     let name = "claimer"
-    /// How often batches are looked for from the beginning, for those that committed late.
+    /// How often batches are scanned from the beginning, to find those that committed late.
     private static let sweepInterval = 5 * Micros.second
-    /// How long after a claim of all that was due the next look comes, unless somebody rings.
+    /// The pause after a claim of all due batches, unless the bell rings.
     private static let pause = Duration.milliseconds(2)
-    /// How long a batch that could not be prepared is left alone.
+    /// The delay before a batch that could not be prepared may be claimed again.
     private static let returnDelay = 5 * Micros.second
 
     let context: StageContext
@@ -60,9 +59,9 @@ final class Claimer: Stage {
         session.close()
     }
 
-    /// Claims and passes on once.
+    /// Claims and hands over once.
     ///
-    /// - Returns: how long to wait before the next look.
+    /// - Returns: how long to wait before the next turn.
     private func check(
         for owner: Int32,
         _ work: inout Work,
@@ -83,9 +82,9 @@ final class Claimer: Stage {
         obeyGates(&work)
         leaveHeld(&work) { $0.isOutdated(context.preferences) }
         try passOnHeld(&work, on: connection)
-        // One roster from claim to sender: a batch that was rendered for pools since replaced comes back from them.
+        // The same roster is used from claim to sender. Pools that are replaced meanwhile give the batches back.
         let roster = pools.roster
-        // First, since what has no rate may always fill all the room there is.
+        // Batches under a rate come first, because those without a rate may fill all room.
         let paced = try claimPaced(of: roster, for: owner, &work, on: connection)
         let (others, hasMore) = try claim(
             Lane.allCases,
@@ -104,8 +103,8 @@ final class Claimer: Stage {
         while let group = queue.next(deliveries: context.settings.batchSize) {
             try passOn(group, to: roster, for: owner, &work, on: connection)
             guard let waiting = queue.lane else { break }
-            // A one-off must not wait until all of a broadcast's tokens are read; nor a broadcast until no one-offs come. What has
-            // a rate would lose some of it.
+            // One-off events must not wait until all tokens of a broadcast are read, and a broadcast must not wait
+            // until no more one-offs come. Unused rate is lost, so paced batches are claimed too.
             let urgent = Lane.allCases.filter { $0.rawValue < waiting }
             let paced = try claimPaced(of: roster, for: owner, &work, on: connection)
             let others = try claim(urgent, of: roster, beside: paced, for: owner, &work, on: connection).batches
@@ -114,13 +113,13 @@ final class Claimer: Stage {
                 try passOn(group, to: roster, for: owner, &work, on: connection)
             }
         }
-        // What is planned next rings. Looking again at once would only take the processor from who sends and records.
+        // The planner rings for new batches. An immediate rescan would take processor time from sending and recording.
         return hasMore ? .zero : Self.pause
     }
 
-    /// Claims what is due in some lanes and has no rate.
+    /// Claims due batches of some lanes that are not under a rate.
     ///
-    /// - Returns: the batches, and whether a queue gave as many as there was room for: there may be more.
+    /// - Returns: the batches, and whether a queue returned as many as requested, so that more may be due.
     private func claim(
         _ lanes: [Lane],
         of roster: SenderRoster,
@@ -160,7 +159,7 @@ final class Claimer: Stage {
     ) throws(PostgresError) {
         var preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
         preparer.badges = work.badges
-        // A pause may have come since it was claimed.
+        // The gate may have closed after the claim.
         let closed = group.filter { context.gates.isClosed($0.gate) }
         if !closed.isEmpty {
             _ = try connection.run(ReleaseBatches(owner: owner, batches: closed.map(\.unbegun)))
@@ -180,7 +179,8 @@ final class Claimer: Stage {
         try passOnHeld(&work, on: connection)
     }
 
-    /// Marks batches that promise at most once as attempted, and hands them to the senders, as far as W has room.
+    /// Marks batches of at-most-once rules as attempted and hands them to the senders, as far as the in-flight budget
+    /// allows.
     private func passOnHeld(_ work: inout Work, on connection: PostgresConnection) throws(PostgresError) {
         guard !work.held.isEmpty else { return }
         context.windows.whenReleased(for: name) { [bell = context.bells.claim] in bell.ring() }
@@ -190,7 +190,7 @@ final class Claimer: Stage {
             do {
                 isOurs = try mark(held.prepared, on: connection)
             } catch {
-                // It stays held. If it was marked after all, it is marked once more.
+                // The batch stays held. If the mark was committed after all, it is repeated.
                 context.windows.release([batch.share: window])
                 throw error
             }
@@ -203,10 +203,9 @@ final class Claimer: Stage {
         }
     }
 
-    /// Marks a batch's deliveries as attempted, committed before the first request: after a crash they are unknown, never
-    /// repeated.
+    /// Commits a mark that the deliveries are attempted, so that after a crash they are unknown and never repeated.
     ///
-    /// - Returns: whether the batch is still ours.
+    /// - Returns: whether the batch still belongs to this daemon.
     private func mark(
         _ prepared: BatchPreparer.Prepared,
         on connection: PostgresConnection
@@ -219,8 +218,8 @@ final class Claimer: Stage {
         }.contains(batch.claimed.id)
     }
 
-    /// Follows gates and rates that changed: what is held behind a gate that closed is given back, and what waited behind one that
-    /// opened, or for a rate that is gone, lies below where is looked from.
+    /// Applies changed gates and rates: gives back held batches of closed gates, and rescans, because batches behind an
+    /// opened gate, or whose rate was removed, may lie below the floors.
     private func obeyGates(_ work: inout Work) {
         let (gates, rates) = (context.gates.version, context.rates.version)
         guard gates != work.gates || rates != work.rates else { return }
@@ -230,7 +229,7 @@ final class Claimer: Stage {
         leaveHeld(&work) { context.gates.isClosed($0.claimed.gate) }
     }
 
-    /// Gives back some of what is held.
+    /// Gives back the held batches that match a condition.
     private func leaveHeld(_ work: inout Work, where isOver: (PreparedBatch) -> Bool) {
         for held in work.held.all where isOver(held.prepared.batch) {
             giveBack([held])
@@ -238,7 +237,7 @@ final class Claimer: Stage {
         }
     }
 
-    /// Gives back what is held, for somebody else to send.
+    /// Gives back held batches, so that another claim can send them.
     private func giveBack(_ held: [HeldBatches.Held]) {
         for prepared in held.map(\.prepared) {
             for line in prepared.lines { context.logDecision(line) }
@@ -247,7 +246,7 @@ final class Claimer: Stage {
         }
     }
 
-    /// What can be requested: of targets that this daemon has credentials for.
+    /// Returns the claim requests for the targets that this daemon has credentials for.
     func batchRequests(of roster: SenderRoster) -> BatchRequests {
         BatchRequests(
             room: roster.room,
@@ -257,10 +256,10 @@ final class Claimer: Stage {
         )
     }
 
-    /// Gives back what was claimed and not passed on: an error came in between, or a rule that only a newer daemon
+    /// Gives back batches that were claimed but not handed over, because of an error or a rule that only a newer daemon
     /// understands.
     ///
-    /// Otherwise it would be ours as long as we live.
+    /// Otherwise they would stay claimed as long as this daemon runs.
     private func giveBack(
         _ left: inout [ClaimedBatch],
         owner: Int32,
@@ -284,18 +283,18 @@ final class Claimer: Stage {
             return .seconds(1)
         }
         guard next.targetCount == context.directory.all.count else {
-            // The first device of a provider: its first push is not to wait for the next sweep.
+            // A provider has its first device: its first push should not wait for the next sweep.
             context.directory.replace(try connection.run(AllTargets()))
             return .zero
         }
         guard let due = next.due else { return .seconds(1) }
         let wait = due.microseconds - next.now.microseconds
-        // Due already, and yet not claimed: there is no room, or another daemon has it.
+        // A batch is due but was not claimed: there is no room, or another daemon is claiming it.
         return wait <= 0 ? .milliseconds(50) : .microseconds(min(wait, Micros.second))
     }
 }
 
 extension ClaimedBatch {
-    /// What is written of it when it is given back as it came.
+    /// The record that releases the batch unchanged.
     fileprivate var unbegun: BatchRecord { BatchRecord(id: id, leaseToken: leaseToken, outcomes: []) }
 }

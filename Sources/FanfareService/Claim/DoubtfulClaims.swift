@@ -6,43 +6,44 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Claims whose answer did not come: the server may have made them, or may make them yet, while nobody sends what they took.
+/// Claims whose result was not received: the server may have committed them, or may still do so, but their batches are
+/// not sent.
 ///
-/// Their owner lives, so nobody rescues them: whoever asked gives them back.
+/// The owner is alive, so such batches are not rescued. The daemon that claimed them gives them back.
 struct DoubtfulClaims {
-    /// How long a statement may still be at work on a session that was lost.
+    /// How long a statement may still run on a session that was lost.
     private static let patience = Micros.minute
     private static let interval = Micros.second
 
     private var since: [DoubtfulClaim: Microseconds] = [:]
     private var triedAt: Microseconds?
 
-    /// A claim is about to be sent: to be called before, not after.
+    /// Records a claim; must be called before it is sent.
     mutating func began(_ claim: DoubtfulClaim, at now: Microseconds) {
         since[claim] = now
         triedAt = nil
     }
 
-    /// What it took is known.
+    /// Removes a claim whose result was received.
     mutating func answered(_ claim: DoubtfulClaim) {
         since[claim] = nil
     }
 
-    /// The claims to give back now; a statement that is still at work is met by trying again.
+    /// Returns the claims to give back now, repeatedly, because their statements may still be running.
     func due(at now: Microseconds) -> [DoubtfulClaim] {
         guard triedAt.map({ now - $0 >= Self.interval }) ?? true else { return [] }
         return since.keys.sorted { $0.leaseToken < $1.leaseToken }
     }
 
-    /// They were given back, as far as they were made by then.
+    /// Records that the claims were given back, as far as they were committed by then.
     mutating func gaveBack(at now: Microseconds) {
         triedAt = now
         since = since.filter { now - $0.value < Self.patience }
     }
 
-    /// Gives back what was claimed without our being told.
+    /// Gives back batches whose claim returned no result.
     ///
-    /// - Returns: how many batches.
+    /// - Returns: the number of batches.
     @discardableResult
     mutating func settle(on connection: PostgresConnection, logger: Logger) throws(PostgresError) -> Int {
         let claims = due(at: Clocks.steady)

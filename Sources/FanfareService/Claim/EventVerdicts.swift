@@ -4,21 +4,21 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// What is decided for all deliveries that one batch has of an event.
+/// The outcomes that apply to all deliveries of an event in one batch.
 struct EventVerdicts {
-    /// An event that waited longer than this before it was planned waited out an outage.
+    /// The time from emit to planning above which an event counts as delayed by an outage.
     private static let backlogAge = Micros.minute
 
     let cancels: CancelIndex
-    // Of the rule only what is asked: to copy all of it costs a lone event more than the questions.
+    // Only the needed parts of the rule: copying the whole definition costs more than the checks of a lone event.
     private let ttlOfRule: Microseconds?
     private let isSuperseded: Bool
     private let isBacklogDropped: Bool
     let batch: ClaimedBatch
     let events: [Int64: EventRow]
-    /// The newest event of each one's collapse key; empty unless the rule drops older ones.
+    /// The newest event of each event's collapse key; empty unless the rule drops older ones.
     let newest: [Int64: Int64]
-    /// By the database's clock.
+    /// The database's time.
     let now: Microseconds
     private var known: [Int64: Outcome?] = [:]
 
@@ -39,7 +39,7 @@ struct EventVerdicts {
         self.now = now
     }
 
-    /// What became of an event; nil if its deliveries are to be sent.
+    /// Returns an event's outcome; nil if its deliveries are to be sent.
     mutating func outcome(of id: Int64) -> Outcome? {
         if let outcome = known[id] { return outcome }
         let outcome = freshOutcome(of: id)
@@ -48,7 +48,7 @@ struct EventVerdicts {
     }
 
     private func freshOutcome(of id: Int64) -> Outcome? {
-        // The log's partition was reused: the event is more than a month old.
+        // The log's partition was reused, so the event is more than a month old.
         guard let event = events[id] else { return .expired }
         let deadline = deadline(of: event)
         if deadline.at <= now { return deadline.outcome }
@@ -60,17 +60,17 @@ struct EventVerdicts {
         return nil
     }
 
-    /// When an event's deliveries are too late.
+    /// Returns the deadline of an event's deliveries.
     ///
     /// - Parameters:
     ///   - event: the event.
-    ///   - messageEndsAt: when the message ends by what it says itself.
+    ///   - messageEndsAt: the end of the message's validity, if the message itself sets one.
     /// - Returns: the deadline.
     func deadline(of event: EventRow, messageEndsAt: Microseconds? = nil) -> Deadline {
         Deadline(createdAt: begin(of: event).microseconds, ttl: timeToLive(of: event), messageEndsAt: messageEndsAt)
     }
 
-    /// What templates may name of an event.
+    /// Returns the values that templates can use.
     func renderContext(of event: EventRow) -> RenderContext {
         event.renderContext(ttl: timeToLive(of: event), from: begin(of: event), now: now, history: batch.history)
     }
@@ -80,6 +80,6 @@ struct EventVerdicts {
         return min(ofEvent, ttlOfRule ?? ofEvent)
     }
 
-    /// Whence an event's time to live runs for this batch.
+    /// Returns the start of an event's time to live for this batch.
     private func begin(of event: EventRow) -> Timestamp { batch.dueAt ?? event.createdAt }
 }

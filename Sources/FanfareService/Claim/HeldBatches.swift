@@ -2,13 +2,13 @@ internal import FanfareCore
 internal import FanfareStages
 internal import FanfareStore
 
-/// Prepared batches of rules that promise at most once, until W has room for all their deliveries.
+/// Prepared batches of at-most-once rules that wait until the in-flight budget has room for all their deliveries.
 ///
-/// Such a batch is marked as attempted as a whole before its first request, and after a crash all that is marked is
-/// unknown, sent or not. So what is marked is bounded by W as what is in flight is; what waits here is not marked, and a
-/// crash costs it nothing.
+/// Such a batch is marked as attempted as a whole before its first request, and after a crash all marked deliveries are
+/// unknown, sent or not. The number of marked deliveries is therefore bounded by the same limit as those in flight.
+/// Batches that wait here are not marked, so a crash does not affect them.
 struct HeldBatches {
-    /// A batch that waits, and the pools it was rendered for.
+    /// A waiting batch, and the pools for which it was rendered.
     struct Held {
         let prepared: BatchPreparer.Prepared
         let roster: SenderRoster
@@ -16,12 +16,12 @@ struct HeldBatches {
         fileprivate var batch: PreparedBatch { prepared.batch }
     }
 
-    /// The most urgent first, of a lane in order of arrival.
+    /// The waiting batches, the most urgent lane first, in order of arrival within a lane.
     private(set) var all: [Held] = []
 
     var isEmpty: Bool { all.isEmpty }
 
-    /// Whether any of a queue waits: then no more of it is claimed.
+    /// Returns whether a batch of a queue waits; no more of that queue is claimed then.
     func contains(_ target: Int16, _ queue: SendQueue) -> Bool {
         all.contains { $0.batch.target.id == target && $0.batch.claimed.queue == queue }
     }
@@ -35,9 +35,9 @@ struct HeldBatches {
         all.removeAll { $0.batch === held.batch }
     }
 
-    /// The next batch that finds room in W, and the slots it took; nil if all that wait have to wait on.
+    /// Returns the next batch that fits into the budget, with the number of slots taken; nil if all have to wait.
     ///
-    /// What waits before another of its provider goes first, however much room that one needs.
+    /// Batches of one provider go in order, however many slots the first one needs.
     func next(in windows: InFlightBudget) -> (held: Held, window: Int)? {
         var full: Set<ProviderKey> = []
         for held in all where !full.contains(held.batch.share.key) {

@@ -5,12 +5,14 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// Claims a lone event's batches in the transaction that plans it, and renders them once that is committed.
+/// Claims a lone event's batches in the transaction that plans it, and renders them after the commit.
 ///
-/// What a push of an idle daemon waits for is mostly threads and sessions that wake up: so it goes through one of each on its
-/// way to the sender, and not through the claimer's too. Whatever is not that simple is left to the ``Claimer``.
+/// The latency of a push in an idle daemon consists mostly of waking threads and sessions. A lone event therefore
+/// passes through one thread and one session before the sender, instead of through the claimer's as well. Batches that
+/// need more are left to the ``Claimer``.
 ///
-/// For the planner's thread: a round after the other, each from ``begin()`` to ``end(_:handing:)``.
+/// An instance is used by the planner's thread, for one round at a time, each from ``begin()`` to
+/// ``end(_:sending:on:)``.
 final class LoneClaimer {
     private let context: StageContext
     private let pools: SenderPools
@@ -18,17 +20,17 @@ final class LoneClaimer {
     private let patience: Int64
     private var leaseToken = Int64.random(in: 1..<Int64.max / 2)
     private var doubts = DoubtfulClaims()
-    /// The round's, from claim to sender.
+    /// The pools of the current round, from claim to sender.
     private var roster = SenderRoster.empty
 
-    /// Makes one for a planner.
+    /// Creates a claimer for a planner.
     ///
     /// - Parameters:
-    ///   - context: what all stages share.
+    ///   - context: the state that all stages share.
     ///   - pools: the senders.
-    ///   - recorder: who is told of what is handed over.
-    ///   - patience: how long what a round read of devices is good for, in microseconds; after that it may have waited for
-    ///     a lock.
+    ///   - recorder: receives the batches that are handed over.
+    ///   - patience: how long the device data read by a round is valid, in microseconds; a longer round may have waited
+    ///     for a lock.
     init(
         context: StageContext,
         pools: SenderPools,
@@ -41,19 +43,20 @@ final class LoneClaimer {
         handover = Handover(context: context, recorder: recorder)
     }
 
-    /// Gives back what may have been claimed over a connection that was lost.
+    /// Gives back batches that may have been claimed over a lost connection.
     func settle(on connection: PostgresConnection) throws(PostgresError) {
         let count = try doubts.settle(on: connection, logger: context.logger)
         if count > 0 { context.bells.claim.ring() }
     }
 
-    /// The claim that the next round is to make; nil while nothing may be claimed.
+    /// Returns the claim for the next round; nil if nothing may be claimed.
     func begin() -> LoneClaim? {
         guard let owner = context.lease.owner else { return nil }
         roster = pools.roster
         let (rates, quiet) = (context.rates.current, context.quiet.current)
         let places = context.directory.all.values.filter { $0.nativeKey == nil }.flatMap { target in
-            // Bulk is in no hurry, and its room is the claimer's to fill, as is what goes at a rate or not at night.
+            // Bulk batches are not urgent, and their room is filled by the claimer. Batches under a rate or quiet hours
+            // are the claimer's too.
             [Lane.transactional, .normal]
                 .filter {
                     roster.room(target, SendQueue(lane: $0, isRetry: false)) > 0 && rates.of(target, in: $0).isEmpty
@@ -68,14 +71,14 @@ final class LoneClaimer {
         return claim
     }
 
-    /// Chooses what a round claimed and is to be sent from here.
+    /// Selects the batches of a round that are sent from here.
     ///
     /// - Parameters:
-    ///   - round: what it did.
-    ///   - claim: what it was to claim.
-    ///   - connection: in the round's transaction.
-    /// - Returns: all batches of the round, or none. If one of them is not simple, all are released and the claimer takes them.
-    /// - Throws: what the database says.
+    ///   - round: the result of the round.
+    ///   - claim: the round's claim.
+    ///   - connection: a connection in the round's transaction.
+    /// - Returns: all batches of the round, or none. If one of them is not simple, all are released for the claimer.
+    /// - Throws: errors of the server.
     func keep(
         _ round: PlanRoundSummary,
         _ claim: LoneClaim,
@@ -83,22 +86,22 @@ final class LoneClaimer {
     ) throws(PostgresError) -> [LoneBatch] {
         guard !round.lone.isEmpty else { return [] }
         let known = round.lone.compactMap(\.self)
-        // What is deferred may wait for others' locks, after the devices were read.
+        // Planning deferred matches may wait for locks after the devices were read.
         let isFresh = round.deferred.isEmpty && Clocks.steady - claim.beganAt < patience
         if isFresh, known.count == round.lone.count, try areSimple(known, on: connection) { return known }
         _ = try connection.runReturningCount(ReleaseClaims(claims: [claim.claim]))
         return []
     }
 
-    /// The round is committed: renders what it claimed, and hands it to the senders.
+    /// Renders the batches of a committed round and hands them to the senders.
     ///
-    /// What cannot be prepared is given back; until then the claim is in doubt.
+    /// Batches that cannot be prepared are given back; until then the claim is in doubt.
     ///
     /// - Parameters:
-    ///   - claim: what it was to claim.
-    ///   - batches: what ``keep(_:_:on:)`` chose.
-    ///   - connection: outside a transaction: however long a message takes to render, no lock and no snapshot is held for it.
-    /// - Throws: what the database says.
+    ///   - claim: the round's claim.
+    ///   - batches: the batches that ``keep(_:_:on:)`` returned.
+    ///   - connection: a connection outside a transaction, so that slow rendering holds no lock or snapshot.
+    /// - Throws: errors of the server.
     func end(
         _ claim: LoneClaim,
         sending batches: [LoneBatch],
@@ -124,17 +127,17 @@ final class LoneClaimer {
         doubts.answered(claim.claim)
     }
 
-    /// The round failed.
+    /// Records that the round failed.
     func end(_ claim: LoneClaim, with error: PostgresError) {
         if error.sqlState != nil && !error.isConnectionLost {
             doubts.answered(claim.claim)
         } else {
-            // A COMMIT may have been under way. From now on: the round may have taken long.
+            // A COMMIT may have been in progress. The doubt counts from now, because the round may have taken long.
             doubts.began(claim.claim, at: Clocks.steady)
         }
     }
 
-    /// Whether nothing has to be marked before the first request, and nobody else be asked.
+    /// Returns whether no batch needs to be marked before its first request, and none needs a further query.
     private func areSimple(_ batches: [LoneBatch], on connection: PostgresConnection) throws(PostgresError) -> Bool {
         let rules = try context.rules.load(Set(batches.map(\.claimed.ruleVersion)), from: connection)
         return batches.allSatisfy { batch in

@@ -1,17 +1,17 @@
 internal import FanfareCore
 
-/// What is claimed together by the same rates: what waits behind one gate, or none, in one lane, for targets whose apps and providers
-/// have the same.
+/// A set of batches that are claimed together under the same rates: those in one lane, behind one gate or none, of
+/// targets with the same app and provider rates.
 struct Pace: Hashable {
-    /// 0 for none.
+    /// The gate's id; 0 for none.
     let gate: Int32
     let lane: Lane
-    /// The rates of its targets, in order; the gate's own is not among them.
+    /// The ids of the targets' rates, sorted, without the gate's own rate.
     let rates: [Int32]
 }
 
 extension Pace: Comparable {
-    /// The order in which they have their turns: within a lane by their gates.
+    /// Orders paces by lane, then by gate: the order of their turns.
     static func < (left: Pace, right: Pace) -> Bool {
         (left.lane.rawValue, left.gate) == (right.lane.rawValue, right.gate)
             ? left.rates.lexicographicallyPrecedes(right.rates)

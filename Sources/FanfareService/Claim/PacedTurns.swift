@@ -2,40 +2,42 @@ internal import FanfareCore
 internal import FanfareStages
 internal import FanfareStore
 
-/// When a claimer looks for what goes at a rate, and in which order.
+/// The times and the order in which a claimer claims batches under a rate.
 ///
-/// A look locks rates. So none is made where nothing waits: of paces that no next look is known of it is asked first, of all at once
-/// and not too often, since one-off pushes bring many looks a second.
+/// A claim locks rates, so none is made for a pace without waiting batches. If the next claim time of a pace is
+/// unknown, one query reads it for all such paces. The query is limited in frequency, since one-off pushes cause many
+/// turns a second.
 ///
-/// What is urgent goes first, or a broadcast at an app's rate would hold up its one-offs; but the least urgent, which it may leave
-/// nothing of the rate, at least once in twenty times. Within a lane they go round.
+/// Urgent lanes come first, so that a broadcast under an app's rate does not delay one-offs. The least urgent lane, for
+/// which they may leave nothing of the rate, comes first after every 19 claims of the others. Within a lane the paces
+/// take turns.
 struct PacedTurns {
-    /// How long what was asked is good for.
+    /// How long the result of the query is valid.
     private static let interval = Micros.second / 10
-    /// How long one waits for room at the senders.
+    /// The delay of a pace when the senders have no room.
     private static let roomDelay = 50 * Micros.millisecond
-    /// How long one waits at most: its rate may be another by then.
+    /// The longest delay of a pace, because its rate may have changed by then.
     private static let longest = Micros.second
-    /// How often more urgent lanes may be given something before the last one has its turn.
+    /// The number of successful claims in more urgent lanes after which the last lane comes first.
     private static let patience = 19
 
     private var dueAt: [Pace: Microseconds] = [:]
-    /// What gave something last, in each lane.
+    /// The pace of each lane that last claimed something.
     private var last: [Lane: Pace] = [:]
-    /// How often others have given something since the last lane did.
+    /// The number of successful claims since the last lane's.
     private var passedBy = 0
     private var askedAt: Microseconds?
     private var isAsked = false
-    /// When something is due for one that no next look is known of.
+    /// When the next batch is due of the paces whose next claim time is unknown.
     private var soonest: Microseconds?
     private var areUnknown = false
 
-    /// Begins a look.
+    /// Starts a turn.
     ///
     /// - Parameters:
-    ///   - paces: those that there are now.
+    ///   - paces: the current paces.
     ///   - now: a steady time.
-    /// - Returns: those to ask what waits for.
+    /// - Returns: the paces to query for waiting batches.
     mutating func toAsk(of paces: some Collection<Pace>, at now: Microseconds) -> [Pace] {
         let there = Set(paces)
         dueAt = dueAt.filter { there.contains($0.key) }
@@ -45,15 +47,17 @@ struct PacedTurns {
         return isAsked ? unknown : []
     }
 
-    /// Takes over what was asked: how long until something is due, of each that something waits for.
+    /// Applies the result of the query: the time until a batch is due, for each pace with waiting batches.
     mutating func asked(_ waits: [Pace: Microseconds], at now: Microseconds) {
         askedAt = now
         for (pace, wait) in waits where wait <= 0 { dueAt[pace] = now }
         soonest = waits.values.filter { $0 > 0 }.min().map { now + $0 }
     }
 
-    /// Those whose turn it is, each lane's beginning behind the one that gave something last, or the first would use up what all have
-    /// in common.
+    /// Returns the paces whose turn it is.
+    ///
+    /// Each lane starts after the pace that last claimed something; otherwise the first pace would use up a rate that
+    /// several share.
     func due(at now: Microseconds) -> [Pace] {
         let due = dueAt.filter { $0.value <= now }.keys.sorted()
         let lanes = Lane.allCases.map { lane in
@@ -64,12 +68,12 @@ struct PacedTurns {
         return (passedBy < Self.patience ? lanes : lanes.suffix(1) + lanes.dropLast()).flatMap(\.self)
     }
 
-    /// Notes a look.
+    /// Records a claim.
     ///
     /// - Parameters:
-    ///   - pace: what for.
-    ///   - hasGiven: whether something was claimed.
-    ///   - wait: how long until the next of what is due may go; nil if nothing is due.
+    ///   - pace: the pace that was claimed for.
+    ///   - hasGiven: whether anything was claimed.
+    ///   - wait: the time until the next due batch may be claimed; nil if none is due.
     ///   - now: a steady time.
     mutating func looked(_ pace: Pace, gave hasGiven: Bool, wait: Microseconds?, at now: Microseconds) {
         if hasGiven {
@@ -79,23 +83,23 @@ struct PacedTurns {
         dueAt[pace] = wait.map { now + min($0, Self.longest) }
     }
 
-    /// Notes that there was no room for what may wait.
+    /// Records that the senders had no room for a pace.
     mutating func hadNoRoom(_ pace: Pace, at now: Microseconds) {
         dueAt[pace] = now + Self.roomDelay
     }
 
-    /// Notes that less was used up than was charged.
+    /// Records that a part of the charge was refunded, so that the pace may claim again.
     mutating func refunded(_ pace: Pace, at now: Microseconds) {
         dueAt[pace] = now
     }
 
-    /// How long until the next look has something to do; nil if that is not known.
+    /// Returns the time until the next claim or query; nil if it is unknown.
     func wait(at now: Microseconds) -> Microseconds? {
         let ask = !areUnknown ? nil : isAsked ? soonest : askedAt.map { $0 + Self.interval }
         return (dueAt.values.min().map { min($0, ask ?? $0) } ?? ask).map { max($0 - now, 0) }
     }
 
-    /// Knows nothing of any: gates or rates changed.
+    /// Forgets all times, because gates or rates changed.
     mutating func forget() {
         self = PacedTurns(last: last, passedBy: passedBy)
     }

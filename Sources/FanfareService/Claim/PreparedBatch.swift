@@ -5,22 +5,22 @@ internal import FanfareStore
 internal import PostgresClient
 internal import PushTransport
 
-/// What all devices of one event, locale and kind get.
+/// The push that all devices of one event, locale and kind get.
 struct PushVariant: Sendable {
     let event: EventRow
     let content: PushContent
     let deadline: Deadline
 
-    /// As it was rendered.
+    /// The rendered push.
     var push: RenderedPush { content.push }
 }
 
-/// What an app is called at its providers.
+/// The identity of an app at its providers, such as its topics.
 typealias AppIdentity = [PushProvider: ProviderIdentity]
 
-/// A claimed batch, rendered and with tokens: all that sending needs.
+/// A claimed batch, rendered and with tokens: everything that sending needs.
 ///
-/// Never changes; what becomes of its deliveries is kept by the recorder.
+/// It is immutable; the recorder keeps the outcomes of its deliveries.
 final class PreparedBatch: Sendable {
     let claimed: ClaimedBatch
     let owner: Int32
@@ -31,15 +31,15 @@ final class PreparedBatch: Sendable {
     let otherTarget: Int16?
     let variants: [PushVariant]
     let deliveries: [PreparedDelivery]
-    /// Whether the token of any delivery was called bad for another push.
+    /// Whether a provider rejected the token of any delivery with an earlier push.
     let hasDoubted: Bool
-    /// Why deliveries are refused that are decided already, by event: names and sizes, no data.
+    /// The reasons of refused deliveries, by event; they contain names and sizes, no data.
     let refusals: [Int64: String]
-    /// The tokens of devices that nothing can be sent to, by position: evidence names them.
+    /// The tokens of devices that can never receive a push, by position; evidence names the token.
     let damaged: [Int32: String]
-    /// How often users of the app had said what they want when they were asked; nil for a rule without a category.
+    /// The preference version of the app when preferences were read; nil for a rule without a category.
     let askedAt: Int?
-    /// The database's time before its users were granted anything against caps, in microseconds since 1970.
+    /// The database's time before its deliveries were counted against caps, in microseconds since 1970.
     let begunAt: Microseconds
 
     init(
@@ -71,75 +71,76 @@ final class PreparedBatch: Sendable {
         self.begunAt = begunAt
     }
 
-    /// Whether a user of its app may want something else since it was prepared.
+    /// Returns whether a user of the app may have changed a preference since the batch was prepared.
     func isOutdated(_ preferences: PreferenceVersions) -> Bool {
         askedAt.map { $0 != preferences.version(of: target.app) } ?? false
     }
 
-    /// Whose part of W its deliveries take.
+    /// The share of the in-flight budget that its deliveries use.
     var share: BudgetShare {
         BudgetShare(key: ProviderKey(app: target.app, provider: target.provider), lane: lane)
     }
 
-    /// The APNs topic that a delivery is for; nil at other providers.
+    /// Returns the APNs topic of a delivery; nil at other providers.
     func topic(of delivery: PreparedDelivery) -> String? { variants[Int(delivery.variant)].push.topic }
 
-    /// Which push a delivery is.
+    /// Returns the batch and position of a delivery.
     func place(of delivery: PreparedDelivery) -> BatchPosition {
         BatchPosition(batch: claimed.id, position: delivery.position)
     }
 
-    /// The device that a delivery is for.
+    /// Returns the device of a delivery.
     func device(of delivery: PreparedDelivery) -> Int64 { claimed.deviceIDs[Int(delivery.position)] }
 
-    /// What may keep a delivery back: its topic, and where it goes.
+    /// Returns the breaker scopes that may hold a delivery back: its topic and its destination.
     func scopes(of delivery: PreparedDelivery) -> [BreakerScope] {
         guard delivery.address.origin == nil, let topic = topic(of: delivery) else { return [delivery.address.scope] }
         return [.topic(topic), delivery.address.scope]
     }
 
-    /// The environment that the devices are registered in, whichever they are sent to: what is said against their tokens
-    /// is said about devices of this one.
+    /// The environment in which the devices are registered, which may differ from the target's; evidence against their
+    /// tokens is counted there.
     var homeEnvironment: String {
         guard claimed.history.marks.contains(.otherEnvironment) else { return target.environment }
         return target.environment == "production" ? "sandbox" : "production"
     }
 
-    /// Whether an answer that was lost must not be sent again.
+    /// Whether a request with a lost answer must not be repeated.
     var isAtMostOnce: Bool { rule.compiled.definition.delivery == .atMostOnce }
 }
 
-/// What became of one delivery, and what follows.
+/// The outcome of one delivery, with its follow-up.
 struct DeliveryResult: Sendable {
     let position: Int32
     let outcome: Outcome
     var followUp: FollowUp?
 
-    /// Something became of a delivery.
+    /// Creates a result.
     init(position: Int32, outcome: Outcome, followUp: FollowUp? = nil) {
         (self.position, self.outcome, self.followUp) = (position, outcome, followUp)
     }
 
-    /// The provider took it, and nothing follows.
+    /// Creates the result of a delivery that the provider accepted, without a follow-up.
     init(acceptedAt position: Int32) {
         self.init(position: position, outcome: .accepted)
     }
 }
 
-/// What is done for a delivery beside recording its outcome.
+/// The action for a delivery besides recording its outcome.
 enum FollowUp: Sendable {
-    /// Another attempt, not before a time (database clock), judged with a history, in a target.
+    /// Another attempt in a target, not before a time in database time, judged with a history.
     case again(at: Microseconds, history: RetryHistory, target: Int16)
     /// The device is disabled, if it still holds the token and was registered no later.
     case prune(PruneEvidence)
     /// The device belongs to the environment that accepted its token.
     case moved
-    /// The provider called the token bad, which may be the message's fault.
+    /// The provider rejected the token, which may be the message's fault.
     case doubted
-    /// The provider took a push to a device that was doubted.
+    /// The provider accepted a push to a device that was doubted.
     case trusted
 
-    /// Whether it changes the device, which is done as soon as the outcome is recorded; attempts are made at the close.
+    /// Whether it changes the device, which happens as soon as the outcome is recorded; retries are created when the
+    /// batch is closed.
     var isAboutToken: Bool {
         switch self {
         case .again: false

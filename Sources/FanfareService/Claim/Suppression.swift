@@ -4,34 +4,34 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// What is decided about deliveries of one batch by what their users want, and by the time of day where they are.
+/// The suppressions of one batch's deliveries, by users' preferences, snoozes and quiet hours.
 struct Suppressions {
-    /// What is decided about one delivery.
+    /// The decision about one delivery.
     enum Decision: Equatable {
-        /// It is not sent.
+        /// The delivery is not sent.
         case drop(Outcome)
-        /// It is sent then (database clock).
+        /// The delivery is sent at this time (database clock).
         case hold(until: Microseconds, Outcome)
     }
 
-    /// Nothing is: the rule asks nobody.
+    /// No suppressions, for rules without any.
     static let none = Suppressions()
 
     private var decisions: [Int: Decision] = [:]
-    /// How often users had said what they want when they were asked; nil where nobody was.
+    /// The preference version when preferences were read; nil if they were not.
     private(set) var askedAt: Int?
 
     private init() {}
 
-    /// Looks who of a batch is not to be disturbed.
+    /// Reads the suppressions of a batch.
     ///
     /// - Parameters:
     ///   - batch: the batch.
-    ///   - suppressions: whom its rule does not disturb.
-    ///   - now: the time by the database, in microseconds since 1970.
-    ///   - said: how often users had said what they want.
-    ///   - connection: to read from.
-    /// - Throws: what the database says.
+    ///   - suppressions: the suppressions that its rule defines.
+    ///   - now: the database's time, in microseconds since 1970.
+    ///   - said: the app's preference version.
+    ///   - connection: the connection to read with.
+    /// - Throws: errors of the server.
     init(
         of batch: ClaimedBatch,
         by suppressions: RuleSuppressions,
@@ -45,22 +45,22 @@ struct Suppressions {
         )
     }
 
-    /// Takes over what was found out about a batch's deliveries.
+    /// Creates the suppressions from rows.
     ///
     /// - Parameters:
-    ///   - rows: all that was found.
-    ///   - askedAt: how often users had said what they want; nil where nobody was asked.
+    ///   - rows: all rows of the batch.
+    ///   - askedAt: the preference version; nil if preferences were not read.
     init(_ rows: [SuppressionRow], askedAt: Int?) {
         self.askedAt = askedAt
         for row in rows { decisions[row.position] = row.decision(beside: decisions[row.position]) }
     }
 
-    /// What is asked about a batch.
+    /// Returns the statement that reads the suppressions of a batch.
     ///
     /// - Parameters:
     ///   - batch: the batch.
-    ///   - suppressions: whom its rule does not disturb.
-    ///   - now: the time by the database, in microseconds since 1970.
+    ///   - suppressions: the suppressions that its rule defines.
+    ///   - now: the database's time, in microseconds since 1970.
     /// - Returns: the statement.
     static func query(at batch: ClaimedBatch, by suppressions: RuleSuppressions, now: Microseconds) -> FetchSuppressions
     {
@@ -74,20 +74,21 @@ struct Suppressions {
         )
     }
 
-    /// What is decided about a delivery; nil if nothing is.
+    /// The decision about a delivery; nil if it is not suppressed.
     ///
-    /// - Parameter position: the delivery's in its batch.
+    /// - Parameter position: the delivery's position in its batch.
     subscript(position: Int) -> Decision? { decisions[position] }
 
-    /// Decides deliveries about which nothing is decided.
+    /// Drops deliveries with an outcome.
     mutating func drop(_ positions: [Int], as outcome: Outcome) {
         for position in positions { decisions[position] = .drop(outcome) }
     }
 }
 
 extension SuppressionRow {
-    /// What follows from it, and from what was said of the same delivery before: what the user wants comes first, and of two times the
-    /// later counts.
+    /// Returns the decision for the row, combined with an earlier one for the same delivery.
+    ///
+    /// An opt-out takes precedence. Of two times the later one counts. Otherwise the earlier decision stands.
     fileprivate func decision(beside earlier: Suppressions.Decision?) -> Suppressions.Decision {
         if isOptedOut { return .drop(.optedOut) }
         let isSnoozed = snoozedUntil != nil

@@ -1,6 +1,7 @@
 internal import FanfareStore
 
-/// Which targets nobody here has credentials for: told once of each app and provider, and again if it comes back to that.
+/// The targets for which this daemon has no credentials; each app and provider is reported once, and again if it
+/// recurs.
 struct UnservedTargets {
     private struct Sender: Hashable, Comparable {
         let app: String
@@ -13,15 +14,15 @@ struct UnservedTargets {
 
     private var told: Set<Sender> = []
 
-    /// Those of the last look, such as `shop/apns`.
+    /// The apps and providers of the last check, such as `shop/apns`.
     var names: [String] { told.sorted().map { "\($0.app)/\($0.provider)" } }
 
-    /// Compares the targets there are with what this daemon serves.
+    /// Compares the known targets with those that this daemon serves.
     ///
     /// - Parameters:
-    ///   - targets: all there are.
-    ///   - serves: whether there are credentials for one.
-    /// - Returns: one target of each app and provider that is to be told of now, by name.
+    ///   - targets: all known targets.
+    ///   - serves: returns whether the daemon has credentials for a target.
+    /// - Returns: one target of each app and provider to report now, sorted by name.
     mutating func check(_ targets: some Sequence<Target>, served serves: (Target) -> Bool) -> [Target] {
         var found: [Sender: Target] = [:]
         for target in targets where !serves(target) {
