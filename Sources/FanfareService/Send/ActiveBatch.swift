@@ -4,33 +4,34 @@ internal import FanfareStages
 internal import PushTransport
 internal import Threading
 
-/// A batch at a sender: how far it is sent, what was answered since the recorder was last told.
+/// A batch at a sender: the deliveries that wait, and the results not yet passed to the recorder.
 final class ActiveBatch {
-    /// The deliveries that wait to be sent to one place.
+    /// The deliveries that wait for one destination.
     struct Line {
-        /// Nil for the provider's one endpoint.
+        /// The origin; nil for the provider's single endpoint.
         let origin: Endpoint?
-        /// The one device that it is for, of those that fail or have as much in flight as they may; nil for all others.
+        /// The device of the line, if that device fails or has as many requests in flight as it may; nil for all other
+        /// devices.
         var device: Int64?
-        /// What the provider may let through: the last one is where it goes, a topic comes before.
+        /// The breaker scopes that must admit a request: a device or topic first, the destination last.
         let scopes: [BreakerScope]
-        /// Indices of deliveries; the last goes first.
+        /// The indices of the deliveries; the last one is sent first.
         fileprivate(set) var waiting: [Int]
     }
 
     let batch: PreparedBatch
-    /// The header blocks of its variants.
+    /// The cached header blocks of the batch's variants.
     let heads: VariantHeads
-    /// When a sender got it (steady clock).
+    /// When a sender received the batch (steady clock).
     let since: Microseconds
-    /// One for each place; a place keeps its index.
+    /// The lines by destination; a line keeps its index.
     private(set) var lines: [Line]
-    /// How many deliveries wait to be sent.
+    /// The number of deliveries that wait to be sent.
     private(set) var remaining: Int
-    /// It was given back: what of it the transport gives back goes the same way.
+    /// Whether the batch was given back; deliveries that the transport returns are given back too.
     private(set) var isLeft = false
     var results: [DeliveryResult] = []
-    /// Slots of W that ``results`` gives back once recorded.
+    /// The budget slots that are released once ``results`` are recorded.
     var slots = 0
     private var heldVersion = 0
     private var cancelVersion = 0
@@ -65,16 +66,16 @@ final class ActiveBatch {
         return lines
     }
 
-    // MARK: What waits
+    // MARK: Waiting deliveries
 
-    /// Takes the next delivery of a line; nil if none waits.
+    /// Removes the next delivery of a line; returns nil if none waits.
     func takeNext(of line: Int) -> Int? {
         guard let index = lines[line].waiting.popLast() else { return nil }
         remaining -= 1
         return index
     }
 
-    /// Lets what waits for devices that fail wait in lines of their own.
+    /// Moves the waiting deliveries of failing devices to lines of their own.
     func separate(_ held: HeldDevices) {
         guard held.version != heldVersion else { return }
         heldVersion = held.version
@@ -86,7 +87,7 @@ final class ActiveBatch {
         }
     }
 
-    /// Lets a delivery that was taken wait in the line of its device's own: as the next if it was taken from there, else as the last.
+    /// Puts a removed delivery into its device's own line: first if it came from there, otherwise last.
     func quarantined(_ index: Int, isNext: Bool) {
         let line = ownLine(of: index)
         lines[line].waiting.insert(index, at: isNext ? lines[line].waiting.count : 0)
@@ -97,17 +98,17 @@ final class ActiveBatch {
         let delivery = batch.deliveries[index]
         let device = batch.device(of: delivery)
         if let line = lines.firstIndex(where: { $0.device == device }) { return line }
-        // Its own comes first: a device that fails is no probe of what others share.
+        // The device's scope comes first, so that a failing device is no probe for a shared scope.
         let scopes = [.device(device)] + batch.scopes(of: delivery)
         lines.append(Line(origin: delivery.address.origin, device: device, scopes: scopes, waiting: []))
         return lines.count - 1
     }
 
-    /// Lets a delivery wait again.
+    /// Puts a delivery back into its line.
     ///
     /// - Parameters:
-    ///   - index: which.
-    ///   - isLast: whether all others of its line go first; it is the next otherwise.
+    ///   - index: the index of the delivery.
+    ///   - isLast: whether all others of its line go first; otherwise it is the next.
     func putBack(_ index: Int, last isLast: Bool = false) {
         let delivery = batch.deliveries[index]
         let (scopes, device) = (batch.scopes(of: delivery), batch.device(of: delivery))
@@ -117,7 +118,7 @@ final class ActiveBatch {
         remaining += 1
     }
 
-    /// Takes what waits and is decided without a request, by what is known of cancellations and by the time.
+    /// Removes the waiting deliveries that are decided without a request, because they are cancelled or expired.
     func takeDecided(now: Microseconds) -> [(index: Int, outcome: Outcome)] {
         guard isAnyCancelled || batch.variants.contains(where: { $0.deadline.at <= now }) else { return [] }
         var decided: [(index: Int, outcome: Outcome)] = []
@@ -132,18 +133,18 @@ final class ActiveBatch {
         return decided
     }
 
-    /// Gives it back.
+    /// Gives the batch back.
     ///
-    /// - Returns: the positions of what waits.
+    /// - Returns: the positions of the waiting deliveries.
     func leave() -> [Int32] {
         isLeft = true
         defer { (lines, remaining) = ([], 0) }
         return lines.flatMap(\.waiting).map { batch.deliveries[$0].position }
     }
 
-    // MARK: What is decided
+    // MARK: Decided deliveries
 
-    /// Looks again which events are cancelled, if anything was cancelled since the last time.
+    /// Checks again which events are cancelled, if there were cancellations since the last check.
     func refresh(_ cancels: CancelIndex) {
         let version = cancels.version
         guard version != cancelVersion else { return }
@@ -151,15 +152,15 @@ final class ActiveBatch {
         cancelled = batch.variants.map { cancels.contains($0.event) }
     }
 
-    /// When a delivery is too late, in database time.
+    /// Returns a delivery's deadline, in database time.
     func deadline(ofDelivery index: Int) -> Microseconds {
         batch.variants[Int(batch.deliveries[index].variant)].deadline.at
     }
 
-    /// Whether any of its events was cancelled, as of the last look.
+    /// Whether any of its events was cancelled, as of the last check.
     var isAnyCancelled: Bool { cancelled.contains(true) }
 
-    /// What is decided for a delivery without a request: cancelled, or too late.
+    /// Returns the outcome of a delivery that is cancelled or expired; nil if it may be sent.
     func decision(_ delivery: PreparedDelivery, now: Microseconds) -> Outcome? {
         let variant = Int(delivery.variant)
         if !cancelled.isEmpty && cancelled[variant] { return .cancelled }

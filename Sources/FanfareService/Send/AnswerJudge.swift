@@ -10,16 +10,16 @@ internal import PushCrypto
 internal import PushTransport
 internal import Threading
 
-/// Turns what the transport says of a request into a recorded outcome and what follows from it.
+/// Converts the transport's result of a request into an outcome and a follow-up.
 struct AnswerJudge {
     let shared: SenderShared
     let context: StageContext
     let schedule: RetrySchedule
     let deliveryLogging: Configuration.Log.Deliveries
-    /// The provider has one endpoint, and no answer but failures is logged.
+    /// Whether the provider has one endpoint and accepted pushes are not logged.
     private let isPlain: Bool
 
-    /// Takes the settings as they are now.
+    /// Creates a judge with the current settings.
     init(shared: SenderShared, context: StageContext) {
         self.shared = shared
         self.context = context
@@ -29,7 +29,7 @@ struct AnswerJudge {
         isPlain = !shared.hasManyOrigins && !(deliveryLogging == .all)
     }
 
-    /// Judges an answer, and logs what is wrong with the sender.
+    /// Judges an answer, updates the breakers, and logs problems of the sender's configuration.
     func verdict(_ answer: PushAnswer, delivery: PreparedDelivery, batch: PreparedBatch, generation: Int) -> Verdict {
         let verdict = judge(answer, delivery: delivery, batch: batch)
         switch verdict.disposition {
@@ -37,14 +37,15 @@ struct AnswerJudge {
             guard blame(delivery, of: batch, delivery.address.scope) else { return alone(verdict) }
             renew(generation, scope: delivery.address.scope, after: answer, verdict)
         case .retry(let retry) where retry.scope == .credential && retry.floor > 0:
-            // A quota that is used up is everybody's: asking on would only use up the next one, and can get a sender blocked.
+            // An exhausted quota applies to all pushes. Further requests would use up the next one, and the provider
+            // may block the sender.
             let why = BreakerReason(verdict.outcome, in: words(answer))
             shared.breakers.hold(delivery.address.scope, for: retry.floor, at: Clocks.steady, because: why)
         case .pause(let reach):
             let topic = reach == .topic ? batch.topic(of: delivery) : nil
             let scope = topic.map(BreakerScope.topic) ?? delivery.address.scope
             guard blame(delivery, of: batch, scope) else { return alone(verdict) }
-            // A credential or a topic that is wrong is wrong for the next push too: probes find out when it is mended.
+            // A wrong credential or topic fails the next push too; probes detect when it is fixed.
             let why = BreakerReason(verdict.outcome, in: words(answer))
             shared.breakers.refused(scope, at: Clocks.steady, because: why)
             tell(.error, "the provider refuses this configuration", answer, verdict, delivery: delivery, batch: batch)
@@ -60,15 +61,16 @@ struct AnswerJudge {
         return verdict
     }
 
-    /// Whether an answer is what nearly all are: taken by a provider with one endpoint, nothing to log, nothing to follow.
+    /// Returns whether an answer is the most frequent kind: accepted by a provider with one endpoint, with nothing to
+    /// log or follow up.
     func isPlainlyAccepted(_ answer: PushAnswer, batch: PreparedBatch) -> Bool {
         answer.fate == .answered && answer.status == 200 && isPlain
             && !batch.claimed.history.marks.contains(.otherEnvironment) && !batch.hasDoubted
     }
 
-    /// What is recorded, and what the close of the batch does.
+    /// Returns the result to record, with the follow-up for the close of the batch.
     func result(_ verdict: Verdict, delivery: PreparedDelivery, batch: PreparedBatch) -> DeliveryResult {
-        // No clock is read for it and no random number drawn, which is a system call each.
+        // The common case avoids the clock and the random number, which cost a system call each.
         if verdict.outcome == .accepted && !batch.claimed.history.marks.contains(.otherEnvironment) {
             guard delivery.doubtedBy != nil else { return DeliveryResult(acceptedAt: delivery.position) }
             return DeliveryResult(position: delivery.position, outcome: .accepted, followUp: .trusted)
@@ -110,7 +112,7 @@ struct AnswerJudge {
         }
     }
 
-    /// Logs what is recorded of a delivery after an answer.
+    /// Logs the outcome that was recorded for a delivery after an answer.
     func log(_ answer: PushAnswer, _ result: DeliveryResult, delivery: PreparedDelivery, batch: PreparedBatch) {
         let outcome = result.outcome
         guard deliveryLogging == .all || deliveryLogging == .failures && outcome != .accepted else { return }
@@ -149,12 +151,12 @@ struct AnswerJudge {
         )
     }
 
-    /// Whether a refusal is the sender's, and not one push's alone.
+    /// Returns whether a rejection is attributed to the sender rather than to this push alone.
     private func blame(_ delivery: PreparedDelivery, of batch: PreparedBatch, _ scope: BreakerScope) -> Bool {
         shared.breakers.blames(scope, push: batch.place(of: delivery))
     }
 
-    /// Ends a push that is refused where others are accepted.
+    /// Returns a final verdict for a push that is rejected while others are accepted.
     private func alone(_ verdict: Verdict) -> Verdict {
         Verdict(verdict.outcome, .final, replacesConnection: verdict.replacesConnection)
     }
@@ -188,9 +190,10 @@ struct AnswerJudge {
         tell(level, message, answer, verdict.outcome, isRecorded: false, delivery: delivery, batch: batch)
     }
 
-    /// Writes a line about one push; unless every push is to have one, only so many of a kind.
+    /// Logs a line about one push; unless every push is logged, the lines of one kind are limited.
     ///
-    /// Only what is recorded is called an outcome: an answer may also mean that a push waits, and is counted once.
+    /// The line has an outcome only if it was recorded: an answer may also mean that the push waits, and the push is
+    /// counted once.
     private func tell(
         _ level: Logger.Level,
         _ message: Logger.Message,
@@ -209,7 +212,7 @@ struct AnswerJudge {
         context.logger.log(level: level, message, metadata: metadata)
     }
 
-    /// The provider's own reason, if it gave one.
+    /// Returns the provider's own reason, if it gave one.
     private func words(_ answer: PushAnswer) -> String? {
         answer.fate == .answered ? shared.settings.pool.access.reason(answer) : nil
     }
@@ -223,7 +226,7 @@ struct AnswerJudge {
         var metadata = batch.line(about: delivery, outcome).metadata(now: context.lease.databaseNow)
         if answer.status != 0 { metadata[.status] = "\(answer.status)" }
         if !answer.detail.isEmpty { metadata[.error] = "\(answer.detail)" }
-        // Without an answer the detail says more, and the reason with it.
+        // Without an answer the detail has more information and includes the reason.
         if let reason = words(answer) { metadata[.error] = "\(reason)" }
         return metadata
     }

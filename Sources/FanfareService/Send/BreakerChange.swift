@@ -7,14 +7,14 @@ internal import FanfareStore
 internal import Logging
 internal import PushTransport
 
-/// What is behind a breaker's change.
+/// The reason of a breaker's change.
 struct BreakerReason: Sendable {
-    /// Of table `outcome_codes`.
+    /// The reason code, from table `outcome_codes`.
     let reason: String
-    /// The provider's or the system's own words; nil if there are none.
+    /// The text of the provider or the operating system; nil if there is none.
     let words: String?
 
-    /// Takes over what became of a push.
+    /// Creates a reason from a push's outcome.
     init(_ outcome: Outcome, in words: String? = nil) {
         reason = outcome.reason
         self.words = words
@@ -22,7 +22,7 @@ struct BreakerReason: Sendable {
 }
 
 extension BreakerReport {
-    /// Names what a pool's breakers keep back.
+    /// Creates a report of a pool's open breakers.
     init(_ standing: Breakers.Standing) {
         func named(_ told: [BreakerScope: String]) -> [String: String] {
             Dictionary(told.map { ($0.key.words, $0.value) }) { first, _ in first }
@@ -36,7 +36,7 @@ extension BreakerReport {
 }
 
 extension BreakerScope {
-    /// Empty for all that goes to a provider with one endpoint.
+    /// The name of the scope; empty for all requests to a provider with one endpoint.
     fileprivate var words: String {
         switch self {
         case .provider: ""
@@ -47,18 +47,18 @@ extension BreakerScope {
     }
 }
 
-/// A breaker that opened or closed.
+/// A change of a breaker between open and closed.
 struct BreakerChange: Sendable {
     let scope: BreakerScope
-    /// Why it opened; nil if it closed.
+    /// The cause of opening; nil if the breaker closed.
     let cause: Breaker.Cause?
     let why: BreakerReason?
 
-    /// Writes the one line that tells of it.
+    /// Logs the change as one line.
     ///
     /// - Parameters:
-    ///   - logger: where to.
-    ///   - target: whose senders it holds back.
+    ///   - logger: the logger to write to.
+    ///   - target: the target whose senders the breaker holds back.
     func tell(to logger: Logger, about target: Target) {
         var metadata = target.metadata()
         switch scope {
@@ -89,7 +89,7 @@ struct BreakerChange: Sendable {
         }
     }
 
-    /// One device that fails is its owner's matter.
+    /// Logs at level info, because a single failing device concerns only its owner.
     private func tell(to logger: Logger, aboutDevice metadata: Logger.Metadata) {
         guard cause != nil else { return logger.info("an address works again", metadata: metadata) }
         var metadata = metadata

@@ -5,52 +5,54 @@ internal import Threading
 
 /// The breakers of one pool.
 ///
-/// APNs and FCM have one breaker, and one more for each refused topic: a wrong topic stops no other topic. Web Push and webhooks have
-/// one for each host and one for each device that fails: a failing host or device stops no other.
+/// APNs and FCM have one breaker, and one for each rejected topic, so that a wrong topic stops no other topic. Web Push
+/// and webhooks have one for each host and each failing device, so that a failing host or device stops no other.
 final class Breakers: Sendable {
-    /// Of so many breakers those that are closed are forgotten: origins and devices come from strangers.
+    /// The number of breakers above which closed ones are forgotten, since origins and devices are chosen by third
+    /// parties.
     ///
-    /// While so many are open, a device gets none.
+    /// While this many are open, a further device gets no breaker.
     private static let limit = 1000
-    /// So many of those that refuse the sender, and so many of those that fail, are told.
+    /// The number of rejections, and of failures, that are reported.
     private static let toldLimit = 20
-    /// So much is told of what the system or the provider said.
+    /// The length at which reported texts are cut.
     private static let wordsLimit = 200
-    /// So often a push is refused while others are accepted in between, until it is taken to be refused for its own sake.
+    /// The number of rejections, with others accepted in between, after which a rejection is attributed to the push
+    /// itself.
     private static let patience = 3
-    /// So much longer than others a refused push waits to be the probe.
+    /// The additional time before a rejected push may be the probe.
     ///
-    /// If it is refused for its own sake, another push has been the probe by then.
+    /// If the push itself is the cause, another push has been the probe by then.
     private static let grace = Micros.second
 
-    /// A push that was refused as its sender was.
+    /// A push that was rejected in a way that blames its sender.
     private struct Suspect {
         let scope: BreakerScope
         var refusals = 0
-        /// Others were accepted since it was refused last.
+        /// Whether other pushes were accepted since its last rejection.
         var isDue = true
     }
 
     private struct State {
         var all: [BreakerScope: Breaker] = [:]
-        /// What the provider said where it refuses the sender or a topic.
+        /// The provider's reasons for rejecting the sender or a topic.
         var refusals: [BreakerScope: String] = [:]
-        /// Why other breakers opened, of those of providers and services.
+        /// The reasons of the other open breakers of providers and services.
         var failures: [BreakerScope: String] = [:]
         var suspects: [BatchPosition: Suspect] = [:]
         var heldDevices = HeldDevices()
-        /// That nobody has told yet.
+        /// The changes that are not logged yet.
         var changes: [BreakerChange] = []
     }
 
     private let state = Locked(State())
 
-    /// Tells a breaker something.
+    /// Updates a breaker and records whether it opened or closed.
     ///
     /// - Parameters:
-    ///   - scope: which.
-    ///   - why: what is behind it, for whoever tells that the breaker opened.
-    ///   - body: tells it.
+    ///   - scope: the breaker's scope.
+    ///   - why: the reason to log if the breaker opens.
+    ///   - body: updates the breaker.
     func update(_ scope: BreakerScope, because why: BreakerReason? = nil, _ body: (inout Breaker) -> Void) {
         state.withLock { state in
             if state.all[scope] == nil && state.all.count >= Self.limit {
@@ -69,23 +71,23 @@ final class Breakers: Sendable {
         }
     }
 
-    /// Counts what the push to a device says of it: a device that never failed has no breaker.
+    /// Records the result of a push for its device; a device that never failed has no breaker.
     ///
     /// - Parameters:
-    ///   - device: which.
-    ///   - health: what it says.
+    ///   - device: the device.
+    ///   - health: the result.
     ///   - now: steady time.
-    ///   - why: what is behind it.
+    ///   - why: the reason.
     func record(device: Int64, _ health: ProviderHealth, at now: Microseconds, because why: BreakerReason) {
         let scope = BreakerScope.device(device)
         guard health == .failed || state.withLock({ $0.all[scope] != nil }) else { return }
         update(scope, because: why) { $0.record(health, at: now) }
     }
 
-    /// The devices that only probes go to.
+    /// The devices to which only probes are sent.
     var heldDevices: HeldDevices { state.withLock { $0.heldDevices } }
 
-    /// The breakers that opened or closed since this was last asked: each change is told by one thread.
+    /// Returns the breakers that opened or closed since the last call, so that one thread logs each change.
     func takeChanges() -> [BreakerChange] {
         state.withLock { state in
             defer { state.changes = [] }
@@ -93,27 +95,28 @@ final class Breakers: Sendable {
         }
     }
 
-    /// Keeps everything back but probes, since the provider refused the sender or the topic.
+    /// Opens a breaker, except for probes, because the provider rejected the sender or the topic.
     ///
     /// - Parameters:
-    ///   - scope: which.
+    ///   - scope: the breaker's scope.
     ///   - now: steady time.
-    ///   - why: what the provider said.
+    ///   - why: the provider's reason.
     func refused(_ scope: BreakerScope, at now: Microseconds, because why: BreakerReason) {
         state.withLock { state in
-            // Of very many services that refuse the sender, the first are told.
+            // If very many services reject the sender, only the first ones are reported.
             guard state.refusals[scope] != nil || state.refusals.count < Self.toldLimit else { return }
             state.refusals[scope] = why.reason
         }
         update(scope, because: why) { $0.refused(at: now) }
     }
 
-    /// Whether the refusal of a push is its sender's: it may be refused for its own sake, each time that others are accepted.
+    /// Returns whether the rejection of a push is attributed to its sender; a rejection of the push itself recurs while
+    /// others are accepted.
     ///
     /// - Parameters:
-    ///   - scope: what the answer refused.
-    ///   - push: which push was refused.
-    /// - Returns: false if the push was refused three times, and others were accepted in between.
+    ///   - scope: the scope that the answer rejected.
+    ///   - push: the rejected push.
+    /// - Returns: false if the push was rejected three times, and others were accepted in between.
     func blames(_ scope: BreakerScope, push: BatchPosition) -> Bool {
         state.withLock { state in
             guard state.suspects[push] != nil || state.suspects.count < Self.limit else { return true }
@@ -126,13 +129,13 @@ final class Breakers: Sendable {
         }
     }
 
-    /// Whether requests may be sent now.
+    /// Returns whether requests may be sent now.
     ///
     /// - Parameters:
-    ///   - scope: which.
-    ///   - push: which would be the first.
+    ///   - scope: the breaker's scope.
+    ///   - push: the first push that would be sent.
     ///   - now: steady time.
-    /// - Returns: all, a single probe, or nothing.
+    /// - Returns: whether all requests, a single probe or nothing may be sent.
     func admit(_ scope: BreakerScope, for push: BatchPosition, at now: Microseconds) -> Breaker.Admission {
         state.withLock { state in
             guard state.all[scope] != nil else { return .all }
@@ -153,23 +156,23 @@ final class Breakers: Sendable {
         state.refusals[scope] = nil
         state.failures[scope] = nil
         for (push, suspect) in state.suspects where suspect.scope == scope {
-            // One that was not refused again since others were accepted last is no suspect.
+            // A push that was not rejected again since others were last accepted is no longer a suspect.
             state.suspects[push] = suspect.isDue ? nil : Suspect(scope: scope, refusals: suspect.refusals, isDue: true)
         }
     }
 
-    /// Keeps everything back that goes there, since the provider asked for it.
+    /// Holds back all requests of a scope, because the provider asked for it.
     ///
     /// - Parameters:
-    ///   - scope: which.
-    ///   - wait: how long.
+    ///   - scope: the breaker's scope.
+    ///   - wait: how long to hold them back.
     ///   - now: steady time.
-    ///   - why: what the provider said.
+    ///   - why: the provider's reason.
     func hold(_ scope: BreakerScope, for wait: Microseconds, at now: Microseconds, because why: BreakerReason) {
         update(scope, because: why) { $0.hold(for: wait, at: now) }
     }
 
-    /// What keeps requests back.
+    /// The state of the open breakers.
     var standing: Standing {
         state.withLock { state in
             Standing(
@@ -180,18 +183,18 @@ final class Breakers: Sendable {
         }
     }
 
-    /// What keeps requests back.
+    /// The state of a pool's open breakers.
     struct Standing {
-        /// A provider or a service.
+        /// Whether the breaker of a provider or a service is open.
         let isAnyOpen: Bool
-        /// What the provider said where it refuses the sender or a topic.
+        /// The provider's reasons for rejecting the sender or a topic.
         let refusals: [BreakerScope: String]
-        /// Why a provider or a service is left alone otherwise.
+        /// The other reasons why a provider or a service is held back.
         let failures: [BreakerScope: String]
     }
 }
 
-/// A push, by its place in its batch.
+/// A push, identified by its batch and position.
 struct BatchPosition: Hashable, Sendable {
     let batch: Int64
     let position: Int32
@@ -200,7 +203,7 @@ struct BatchPosition: Hashable, Sendable {
 /// The devices whose breakers are open.
 struct HeldDevices: Sendable {
     private(set) var ids: Set<Int64> = []
-    /// Goes up with each change.
+    /// A number that grows with each change.
     private(set) var version = 0
 
     fileprivate mutating func set(_ id: Int64, isHeld: Bool) {

@@ -8,23 +8,23 @@ internal import Logging
 internal import PostgresClient
 internal import PushCrypto
 
-/// What the log says of one delivery's attempt, whoever decided what became of it.
+/// A log line about one delivery's attempt, decided by the provider or by Fanfare.
 struct DeliveryLine {
     let batch: PreparedBatch
-    /// Where the delivery stands in the batch.
+    /// The delivery's position in the batch.
     let position: Int
     let outcome: Outcome
-    /// Nil if the log of events has it no more.
+    /// The event; nil if the event log no longer has it.
     let event: EventRow?
-    /// Where it goes, of which a hash is logged; nil if the device has none any more.
+    /// The device's token, logged as a hash; nil if the device has none any more.
     let token: String?
-    /// Whose device it is, of whom a hash is logged; nil if it is nobody's, or there is no device.
+    /// The device's user, logged as a hash; nil if there is no user or no device.
     let user: String?
 
-    /// The line's keys and values.
+    /// Returns the keys and values of the line.
     ///
-    /// - Parameter now: the time by the database, in microseconds since 1970.
-    /// - Returns: the same keys for whoever decided, as far as they are known.
+    /// - Parameter now: the database's time, in microseconds since 1970.
+    /// - Returns: the same keys for provider decisions and Fanfare's own, as far as their values are known.
     func metadata(now: Microseconds) -> Logger.Metadata {
         let claimed = batch.claimed
         let rule = batch.rule.compiled.definition
@@ -46,7 +46,7 @@ struct DeliveryLine {
 }
 
 extension PreparedBatch {
-    /// What a line about one of its pushes has in common with others.
+    /// Returns the kind by which lines about the batch's pushes are limited.
     func kind(_ level: Logger.Level, _ message: Logger.Message, _ outcome: Outcome) -> LineKind {
         LineKind(
             level: level,
@@ -58,7 +58,7 @@ extension PreparedBatch {
         )
     }
 
-    /// What the log says of a delivery that was to be sent.
+    /// Returns the log line of a prepared delivery.
     func line(about delivery: PreparedDelivery, _ outcome: Outcome) -> DeliveryLine {
         DeliveryLine(
             batch: self,
@@ -72,10 +72,11 @@ extension PreparedBatch {
 }
 
 extension StageContext {
-    /// Whether each outcome that Fanfare decides by itself gets a line; to be asked only where there is one.
+    /// Whether deliveries decided by Fanfare itself are logged; check it only if there is such a delivery, because it
+    /// takes a lock.
     var logsDecisions: Bool { settings.deliveryLogging == .all && logger.logLevel <= .info }
 
-    /// Logs an outcome that is no provider's; ask ``logsDecisions`` before.
+    /// Logs an outcome that no provider gave; callers check ``logsDecisions`` first.
     func logDecision(_ line: DeliveryLine) {
         logger.info("push decided by Fanfare", metadata: line.metadata(now: lease.databaseNow))
     }

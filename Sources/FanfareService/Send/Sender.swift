@@ -8,11 +8,12 @@ internal import Logging
 internal import PushTransport
 internal import Threading
 
-/// One sender thread: whole batches in, requests out, results to the recorder.
+/// One sender thread: receives whole batches, sends requests, and passes results to the recorder.
 ///
-/// Its ``SenderPool`` starts it when a batch arrives, and stops it when it is idle. No lock, task or continuation per push.
+/// Its ``SenderPool`` starts it when a batch arrives, and stops it when it is idle. It uses no lock, task or
+/// continuation per push.
 final class Sender: Sendable {
-    /// Tells the running senders of a pool apart.
+    /// The number of the sender among the running senders of its pool.
     let index: Int
     private let name: String
     private let shared: SenderShared
@@ -20,9 +21,10 @@ final class Sender: Sendable {
     private let recorder: Mailbox<RecorderMessage>
     private let inbox = Mailbox<PreparedBatch>()
     private let waker = Locked<(any TransportWaker)?>(nil)
-    /// Descriptors that a sender leaves to its connections and everybody else's: all that wait with none left would send nothing.
+    /// The free descriptors that a starting sender leaves for connections and the rest of the daemon; if senders used
+    /// them all, none could send.
     private static let headroom = 16
-    /// Held by the sender that starts: eighty at once would each find room.
+    /// Held while a sender starts: otherwise many at once would each find enough descriptors.
     private static let starting = Locked(())
     private static let runningCount = Locked(0)
 
@@ -37,7 +39,7 @@ final class Sender: Sendable {
 
     /// Starts the sender's thread.
     ///
-    /// - Parameter pool: is told when the sender is idle or fails to start.
+    /// - Parameter pool: notified when the sender is idle or fails to start.
     /// - Returns: the thread; nil if the system refuses to create one.
     func start(in pool: SenderPool) -> WorkerThread? {
         WorkerThread.startIfPossible(name: name) { [self] in
@@ -51,22 +53,22 @@ final class Sender: Sendable {
     /// The number of running senders of all pools.
     static var running: Int { runningCount.withLock { $0 } }
 
-    /// How many batches wait, in all queues.
+    /// The number of waiting batches in all queues.
     var waiting: Int { shared.waiting.withLock { $0.values.reduce(0, +) } }
 
-    /// How many batches wait in one queue.
+    /// Returns the number of waiting batches in a queue.
     func waiting(_ queue: SendQueue) -> Int { shared.waiting.withLock { $0[queue] ?? 0 } }
 
     /// Adds a batch, from any thread.
     ///
-    /// A stopped sender returns it to the queue.
+    /// If the sender is stopped, the batch returns to the queue.
     func put(_ batch: PreparedBatch) {
         shared.waiting.withLock { $0[batch.claimed.queue, default: 0] += 1 }
         guard inbox.put(batch) else { return giveBack([batch]) }
         wake()
     }
 
-    /// Ends the sender: it waits for requests in flight, and returns the other pushes to the queue.
+    /// Stops the sender: it waits for requests in flight and returns the other pushes to the queue.
     func stop() {
         inbox.close()
         wake()
@@ -106,7 +108,7 @@ final class Sender: Sendable {
         state.drain()
     }
 
-    /// Makes transport and writer on the sender's own thread: only a running sender holds descriptors.
+    /// Creates the transport and the writer on the sender's own thread, so that only running senders hold descriptors.
     private func makeTransport() throws -> (transport: any PushTransport, writer: any RequestWriter) {
         let transport = try Self.starting.withLock { _ in
             guard DescriptorLimit.hasRoom(for: Self.headroom) else { throw NoDescriptors() }

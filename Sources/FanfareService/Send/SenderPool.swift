@@ -7,34 +7,36 @@ internal import Logging
 internal import PushTransport
 internal import Threading
 
-/// How to reach one app's provider in one environment.
+/// The settings to reach one app's provider in one environment.
 struct PoolSettings: Sendable {
     let target: Target
     let pool: ProviderPool
     let threads: Int
 }
 
-/// The sender threads of one target, the breaker they share, and how many batches wait for them.
+/// The sender threads of one target, their shared breakers, and the number of batches that wait for them.
 ///
-/// Each target has its own threads: a provider that does not answer delays no other target. The pool starts a thread when a batch
-/// arrives and all its threads are busy. A thread ends after it was idle for ``IdlePatience``, so an app without pushes has none.
+/// Each target has its own threads, so a provider that does not respond delays no other target. The pool starts a
+/// thread when a batch arrives and all its threads are busy. A thread ends after it was idle for ``IdlePatience``, so
+/// an app without pushes has none.
 final class SenderPool: Sendable {
-    /// How many batches of a queue may wait at each thread.
+    /// Returns how many batches of a queue may wait at each thread.
     ///
-    /// Of first attempts enough to read the next while one is sent, little enough that memory stays flat; of retries fewer: their
-    /// budget may hold them for long, and what was read for them grows old.
+    /// For first attempts these are enough to read the next one while one is sent, and few enough that memory stays
+    /// flat. For retries there are fewer, because the retry budget may hold them for long while the data read for them
+    /// becomes stale.
     static func depth(_ queue: SendQueue) -> Int { queue.isRetry ? 2 : 4 }
 
-    /// How long the pool waits after a failed start before it starts a sender again.
+    /// The delay after a failed start before another sender is started.
     private static let pause = Micros.second
 
     private struct State {
-        /// The senders that run.
+        /// The running senders.
         var senders: [(sender: Sender, thread: WorkerThread)] = []
         var isStopped = false
-        /// The pool starts no sender before this time (steady clock).
+        /// The earliest time of the next start (steady clock).
         var startsAt: Microseconds = 0
-        /// The last start failed, and the log has an error about it.
+        /// Whether the last start failed and was logged as an error.
         var hasFailed = false
     }
 
@@ -47,12 +49,12 @@ final class SenderPool: Sendable {
     private let recorder: Mailbox<RecorderMessage>
     private let state = Locked(State())
 
-    /// Makes a pool without threads.
+    /// Creates a pool without threads.
     ///
     /// - Parameters:
-    ///   - settings: how to reach the provider.
+    ///   - settings: the settings to reach the provider.
     ///   - patience: how long an idle sender is kept.
-    ///   - context: what all stages share.
+    ///   - context: the state that all stages share.
     ///   - recorder: receives the results of pushes.
     init(
         settings: PoolSettings,
@@ -64,7 +66,7 @@ final class SenderPool: Sendable {
         limit = max(1, settings.threads)
     }
 
-    /// How many senders run.
+    /// The number of running senders.
     var running: Int { state.withLock { $0.senders.count } }
 
     /// Stops all senders.
@@ -80,7 +82,7 @@ final class SenderPool: Sendable {
         }
     }
 
-    /// How many more batches of a queue may be claimed.
+    /// Returns how many more batches of a queue may be claimed.
     func room(_ queue: SendQueue) -> Int {
         state.withLock { state in
             let takers = state.startsAt <= Clocks.steady ? limit : state.senders.count
@@ -88,10 +90,10 @@ final class SenderPool: Sendable {
         }
     }
 
-    /// Hands a batch to the sender that has least to do, of equals to the first: with little to send one connection does
-    /// it all, and is warm.
+    /// Gives a batch to the sender with the fewest waiting batches; starts another sender if each has some.
     ///
-    /// Starts another sender if each has batches waiting. A stopped pool returns the batch to the queue.
+    /// Of several the first one is chosen, so that at low load one warm connection does all the work. A stopped pool
+    /// returns the batch to the queue.
     func send(_ batch: PreparedBatch) {
         state.withLock { state in
             let idlest = state.senders.map { (sender: $0.sender, waiting: $0.sender.waiting) }
@@ -106,7 +108,7 @@ final class SenderPool: Sendable {
         }
     }
 
-    /// Starts a sender; returns nil if the pool is stopped, pauses, or gets no thread.
+    /// Starts a sender; returns nil if the pool is stopped or paused, or no thread can be created.
     private func start(_ state: inout State) -> Sender? {
         guard !state.isStopped, state.startsAt <= Clocks.steady else { return nil }
         let taken = Set(state.senders.map(\.sender.index))
@@ -129,19 +131,19 @@ final class SenderPool: Sendable {
     /// Stops a sender that was idle for longer than ``IdlePatience``.
     ///
     /// - Parameters:
-    ///   - sender: one of the pool's.
+    ///   - sender: a sender of this pool.
     ///   - time: how long it has been idle.
     func isIdle(_ sender: Sender, for time: Microseconds) {
         guard patience.isOver(time) else { return }
         state.withLock { state in
-            // A batch may have come since it looked.
+            // A batch may have arrived since the sender checked.
             guard sender.waiting == 0 else { return }
             state.senders.removeAll { $0.sender === sender }
             sender.stop()
         }
     }
 
-    /// A sender is ready to send.
+    /// Records that a sender is ready to send.
     func hasStarted(_ sender: Sender) { state.withLock { $0.hasFailed = false } }
 
     /// Removes a sender that failed to start.
@@ -149,7 +151,7 @@ final class SenderPool: Sendable {
     /// The sender returns its batches to the queue.
     ///
     /// - Parameters:
-    ///   - sender: one of the pool's.
+    ///   - sender: a sender of this pool.
     ///   - why: the reason, for the log.
     func couldNotStart(_ sender: Sender, because why: String) {
         state.withLock { state in
@@ -172,27 +174,28 @@ final class SenderPool: Sendable {
     }
 }
 
-/// How long an idle sender keeps its thread and its connections.
+/// The time for which an idle sender keeps its thread and connections.
 struct IdlePatience: Sendable {
     /// The usual time.
     var time = 5 * Micros.minute
-    /// The time while more than ``limit`` senders run: it frees threads, memory and descriptors for other apps.
+    /// The time while more than ``limit`` senders run, which frees threads, memory and descriptors for other apps.
     var shortTime = 10 * Micros.second
-    /// The number of running senders of all pools from which ``shortTime`` counts.
+    /// The number of running senders, over all pools, above which ``shortTime`` applies.
     var limit = 200
 
-    /// Whether a sender that was idle for so long ends.
+    /// Returns whether a sender that was idle for this long ends.
     func isOver(_ idle: Microseconds) -> Bool { idle >= (Sender.running > limit ? shortTime : time) }
 }
 
-/// What a sender shares: breakers and retry budget with the pool's others, and how much waits with the pool.
+/// The state that a sender shares: breakers and retry budget with its pool's other senders, the waiting batches with
+/// the pool.
 struct SenderShared: Sendable {
     let settings: PoolSettings
     let breakers: Breakers
     let retries: Locked<RetryBudget>
-    /// How many batches wait.
+    /// The number of waiting batches by queue.
     let waiting = Locked<[SendQueue: Int]>([:])
-    /// Whether requests name the origins that they go to; asked for every answer.
+    /// Whether requests have different origins; stored, because it is read for every answer.
     let hasManyOrigins: Bool
 
     init(settings: PoolSettings, breakers: Breakers, retries: Locked<RetryBudget>) {

@@ -6,9 +6,9 @@ internal import FanfareStore
 internal import Logging
 internal import Threading
 
-/// The pools of all configured apps: one for each app, provider and environment, and what they were made from.
+/// The pools of all configured apps, one for each app, provider and environment, with the settings they were made from.
 ///
-/// Never changes; ``SenderPools`` swaps one for another.
+/// It is immutable; ``SenderPools`` replaces it as a whole.
 struct SenderRoster: Sendable {
     fileprivate struct Place: Hashable {
         let app: String
@@ -22,30 +22,30 @@ struct SenderRoster: Sendable {
         }
     }
 
-    /// What each app sends with, by its name.
+    /// The senders' settings by app name.
     let apps: [String: AppSenders]
     fileprivate let pools: [Place: SenderPool]
 
-    /// No app has any.
+    /// A roster without apps.
     static let empty = SenderRoster(apps: [:], pools: [:])
 
-    /// What each app is called at its providers, by its name.
+    /// The identity of each app at its providers, by app name.
     var identities: [String: AppIdentity] { apps.mapValues(\.identity) }
 
-    /// Whether this daemon has credentials for a target.
+    /// Returns whether this daemon has credentials for a target.
     func serves(_ target: Target) -> Bool { pools[Place(target)] != nil }
 
-    /// How many more batches may be claimed.
+    /// Returns how many more batches of a target's queue may be claimed.
     func room(_ target: Target, _ queue: SendQueue) -> Int { pools[Place(target)]?.room(queue) ?? 0 }
 
-    /// Hands a batch to its pool; one that was stopped since gives it back to the queue.
+    /// Gives a batch to its pool; a pool that was stopped meanwhile returns it to the queue.
     func send(_ batch: PreparedBatch) { pools[Place(batch.target)]?.send(batch) }
 }
 
-/// Runs the pools of the apps that are configured now.
+/// Runs the pools of the configured apps.
 ///
-/// An app whose credentials changed gets new pools at once. Its old ones drain beside them: no batch is at two pools, since
-/// one is only claimed again when the old pool gave it back.
+/// An app whose credentials changed gets new pools at once, while its old ones drain. No batch is in two pools, since
+/// it is claimed again only after the old pool has given it back.
 final class SenderPools: Stage {
     private struct State {
         var isStopped = false
@@ -67,12 +67,12 @@ final class SenderPools: Stage {
         replace(with: apps)
     }
 
-    /// The pools to hand batches to now.
+    /// The current pools.
     var roster: SenderRoster { state.withLock { $0.roster } }
 
-    /// Keeps the pools of apps that are as they were, makes those of others, and lets the rest drain.
+    /// Keeps the pools of unchanged apps, creates those of others, and drains the rest.
     ///
-    /// - Parameter apps: all apps; an ``AppSenders`` of the present roster stands for pools that are kept.
+    /// - Parameter apps: all apps; an ``AppSenders`` object of the current roster means that its pools are kept.
     func replace(with apps: [String: AppSenders]) {
         let before = roster
         var pools: [SenderRoster.Place: SenderPool] = [:]
@@ -111,7 +111,8 @@ final class SenderPools: Stage {
         let threads = pool.stop()
         guard !threads.isEmpty else { return }
         state.withLock { $0.draining.append(contentsOf: threads) }
-        // Ends with the pool, within the deadline of a request; at the daemon's end the senders themselves are waited for.
+        // The thread ends with the pool, within the deadline of a request. On shutdown the senders themselves are
+        // joined.
         _ = WorkerThread.start(name: "drain") { [context, state] in
             for thread in threads { thread.join() }
             state.withLock { state in state.draining.removeAll { old in threads.contains { $0 === old } } }

@@ -9,7 +9,7 @@ internal import Logging
 internal import PushTransport
 internal import Threading
 
-/// What comes back.
+/// The handling of answers.
 extension SenderState {
     mutating func poll(_ timeout: Duration) {
         transport.poll(timeout: timeout, into: &answers)
@@ -17,14 +17,14 @@ extension SenderState {
         takeAnswers()
     }
 
-    /// Tells the breaker of a provider's one endpoint whether it can be reached.
+    /// Updates the breaker of a provider's single endpoint from the state of the connections.
     private mutating func watchConnections(_ state: TransportState) {
         if state.established > established {
             established = state.established
             toldFailure = ""
             shared.breakers.update(.provider) { $0.connected() }
         }
-        // While another connection works, everything goes there.
+        // While another connection works, it carries all requests.
         if state.failedConnectsInARow > failedConnects && state.open == 0 {
             let why = BreakerReason(.retryingNotSent, in: "\(state.lastConnectFailure)")
             shared.breakers.update(.provider, because: why) { $0.connectFailed() }
@@ -37,14 +37,14 @@ extension SenderState {
         }
     }
 
-    /// Says why no connection can be had: once, though it is tried every second.
+    /// Logs why no connection can be opened: once, although it is tried every second.
     private mutating func tell(_ failure: String) {
         guard failure != toldFailure else { return }
         toldFailure = failure
         context.logger.warning("a provider could not be reached", metadata: target.metadata([.error: "\(failure)"]))
     }
 
-    /// Connections end all the time; worth a line is one that took the answers to pushes with it.
+    /// Logs a lost connection if requests on it were unanswered; other connections end all the time.
     private func tellOfLoss() {
         let unanswered = answers.filter { $0.fate == .ambiguous }
         guard let first = unanswered.first else { return }
@@ -57,11 +57,11 @@ extension SenderState {
     mutating func takeAnswers() {
         guard !answers.isEmpty else { return }
         let judge = AnswerJudge(shared: shared, context: context)
-        // The one endpoint of most providers needs no look-up per answer.
+        // For the single endpoint of most providers, this avoids a look-up per answer.
         var health = ProviderTally()
         var accepted = 0
         var originHealth: [Endpoint: ProviderTally] = [:]
-        // What requests took that are not recorded, and how many of them were never made.
+        // The budget slots of requests without a recorded outcome, and the number of requests that were never made.
         var unused: [BudgetShare: Int] = [:]
         var returned = 0
         for answer in answers {
@@ -69,7 +69,7 @@ extension SenderState {
             guard let slot = slots[index] else { continue }
             slots[index] = nil
             freeSlots.append(index)
-            // Nearly every answer: what is known without a look at the delivery is not looked for.
+            // The most frequent case, without access to the delivery.
             if slot.probed.isEmpty, judge.isPlainlyAccepted(answer, batch: slot.active.batch) {
                 accepted += 1
                 let position = slot.active.batch.deliveries[slot.delivery].position
@@ -115,20 +115,20 @@ extension SenderState {
         health.accepted += accepted
         report(health, originHealth)
         giveBack(unused)
-        // Counted when it is known: what the transport gives back never was a request.
+        // Requests are counted here, because what the transport returns unsent was no request.
         let judged = answers.count - returned
         if judged > 0 { requests.increment(by: judged) }
         shared.retries.withLock { $0.answered(judged, at: Clocks.steady) }
         answers.removeAll(keepingCapacity: true)
     }
 
-    /// Tells the breakers that wait for an answer, or the one of the service that it comes from.
+    /// Updates the breakers that wait for the answer, or the breaker of the service that it comes from.
     private func tell(_ slot: Slot, _ verdict: Verdict, _ originHealth: inout [Endpoint: ProviderTally]) {
         let now = Clocks.steady
         let device = slot.active.batch.device(of: slot.active.batch.deliveries[slot.delivery])
         let isHeld = slot.probed.contains(.device(device))
         for scope in slot.probed {
-            // A device that was failing says nothing about its host if it fails again.
+            // If a failing device fails again, this says nothing about its host.
             let isAlone = isHeld && scope != .device(device) && verdict.health != .accepted
             let health = isAlone ? .neutral : verdict.health(of: scope)
             shared.breakers.update(scope) { $0.probeEnded(health, at: now) }
@@ -144,14 +144,14 @@ extension SenderState {
         }
     }
 
-    /// Lets another request to a device be in flight.
+    /// Records that a request to a device is no longer in flight.
     private mutating func leftFlight(_ device: Int64) {
         let others = inFlight[device, default: 1] - 1
         inFlight[device] = others > 0 ? others : nil
         quietSince[.device(device)] = nil
     }
 
-    /// Tells the breakers how the provider, or each of its services, does.
+    /// Reports the results of a poll to the breakers of the provider or of its services.
     private func report(_ health: ProviderTally, _ originHealth: [Endpoint: ProviderTally]) {
         let now = Clocks.steady
         if !health.isEmpty {
@@ -162,13 +162,13 @@ extension SenderState {
         }
     }
 
-    /// Gives back what requests took of which nothing is recorded.
+    /// Releases the budget slots of requests without a recorded outcome.
     private func giveBack(_ unused: [BudgetShare: Int]) {
         guard !unused.isEmpty else { return }
         context.budget.release(unused)
     }
 
-    /// Tells the breaker of one of many origins whether it can be reached.
+    /// Updates the breaker of one of many origins from a request's connection.
     private mutating func watchOrigin(_ origin: Endpoint, _ answer: PushAnswer) {
         switch answer.cause {
         case .connect, .tls:
@@ -200,16 +200,17 @@ extension SenderState {
 }
 
 extension Verdict {
-    /// What a probe says of what it was to find out about.
+    /// Returns the result of a probe for a scope.
     ///
-    /// Only many devices that have to wait stop one of many services; a probe that has to wait as well says that it goes on.
+    /// A service's breaker opens for throttling only if many devices are throttled; a probe that is throttled shows
+    /// that this continues.
     fileprivate func health(of scope: BreakerScope) -> ProviderHealth {
         guard case .origin = scope, health == .throttled else { return health }
         return .failed
     }
 }
 
-/// What a poll's answers said about the provider.
+/// The results of one poll for a provider or service.
 private struct ProviderTally {
     var accepted = 0
     private var failed = 0
@@ -217,7 +218,7 @@ private struct ProviderTally {
 
     var isEmpty: Bool { accepted + failed == 0 }
 
-    /// What the last failure was.
+    /// The reason of the last failure.
     var why: BreakerReason? { lastFailure.map { BreakerReason($0) } }
 
     mutating func count(_ verdict: Verdict) {

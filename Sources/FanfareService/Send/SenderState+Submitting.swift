@@ -8,40 +8,40 @@ internal import Logging
 internal import PushTransport
 internal import Threading
 
-/// What goes out: which lane is next, who lets it through, what it costs.
+/// The submission of requests: the order of lanes, the breakers' admission, and the budgets.
 extension SenderState {
-    /// Deliveries that are admitted, paid for and submitted together.
+    /// The number of deliveries that are admitted, charged and submitted together.
     private static let chunk = 64
-    /// A broadcast leaves two in this many streams free, what else is not urgent leaves one.
+    /// The divisor for free streams: bulk leaves two in this many streams free, normal leaves one.
     private static let keptShare = 32
 
-    /// Deliveries of one batch that go to one place together.
+    /// Deliveries of one batch to one destination that are submitted together.
     private struct Chunk {
         let line: Int
         let credential: Credential
-        /// How many there may be.
+        /// The maximum number of deliveries.
         var size: Int
-        /// Nothing may begin after this steady time.
+        /// The steady time after which no request may start.
         let end: Microseconds
-        /// The breakers that wait for what becomes of it.
+        /// The breakers that wait for the result.
         var probed: [BreakerScope] = []
     }
 
-    /// How far it came with a batch.
+    /// The progress with a batch.
     private enum Progress {
-        /// Some of it was submitted or decided.
+        /// Some of its deliveries were submitted or decided.
         case some
-        /// What is left of it waits for its services; others may be reached.
+        /// Its remaining deliveries are held back by their services' breakers; other batches may be sent.
         case held
-        /// Nothing of this queue can be sent now.
+        /// Nothing more of this queue can be sent now.
         case stopped
     }
 
     mutating func fill() {
         full.removeAll(keepingCapacity: true)
-        // A broadcast gives way, but never altogether: at least 5 % of the free streams are its own.
+        // A broadcast yields to other lanes, but keeps at least 5 % of the free streams.
         let bulk = hasWork(.bulk) ? max(1, transport.freeSlots / 20) : 0
-        // Nor does it take the last ones: a one-off would wait for the answer to one of its pushes.
+        // It does not take the last streams, because a one-off would then wait for the answer to one of its pushes.
         let kept = transport.isGrowing ? 0 : (transport.freeSlots + transport.inFlight) / Self.keptShare
         fill(.transactional, leaving: bulk)
         fill(.normal, leaving: max(bulk, kept))
@@ -49,7 +49,7 @@ extension SenderState {
     }
 
     private mutating func fill(_ lane: Lane, leaving: Int) {
-        // Retries first: there are few that their budget lets through, and what it holds back holds up nobody else.
+        // Retries come first: their budget admits only a few, and those it holds back delay no other delivery.
         for isRetry in [true, false] { fill(SendQueue(lane: lane, isRetry: isRetry), leaving: leaving) }
         if !hasWork(lane) { context.budget.setWork(false, for: key, lane: lane) }
     }
@@ -63,12 +63,12 @@ extension SenderState {
         while let waiting = queues[queue], place < waiting.count, transport.freeSlots > leaving {
             let active = waiting[place]
             guard context.lease.submitsUntil(owner: active.batch.owner) > Clocks.steady else {
-                // No longer ours to send: whoever claims it next goes on.
+                // The lease has ended; the batch continues under its next claim.
                 leaveOver(active)
                 queues[queue]?.remove(at: place)
                 continue
             }
-            // Ours, but somebody may have cancelled it by now: the controller looks.
+            // The lease is valid, but newer cancellations must be read first, which the controller does.
             guard context.lease.startsUntil(owner: active.batch.owner) > Clocks.steady else { break }
             let room = min(transport.freeSlots - leaving, Self.chunk)
             switch submit(from: active, in: queue, upTo: room) {
@@ -101,15 +101,15 @@ extension SenderState {
             if used ?? 0 == 0 { giveUpProbes(chunk, at: now) }
             guard used != nil else { return .stopped }
             progress = .some
-            // Where else it goes is looked at with the slots that are left.
+            // Other destinations are tried in the next iteration, with the remaining slots.
             break
         }
         return progress
     }
 
-    /// Makes a chunk as large as its place and its topic let it be.
+    /// Reduces a chunk to the size that its destination and topic admit.
     ///
-    /// - Returns: what lets nothing through now; nil if something may go.
+    /// - Returns: the scope that admits nothing now; nil if a request may be sent.
     private mutating func admit(_ chunk: inout Chunk, from active: ActiveBatch, at now: Microseconds) -> BreakerScope? {
         let line = active.lines[chunk.line]
         guard let next = line.waiting.last else { return line.scopes.last }
@@ -122,7 +122,7 @@ extension SenderState {
             }
         }
         for scope in line.scopes {
-            // Where the place itself is full, that is all there is to say.
+            // If the destination has no free slot, only its own scope matters.
             let scope = chunk.size > 0 ? scope : line.scopes[line.scopes.count - 1]
             switch chunk.size > 0 ? shared.breakers.admit(scope, for: push, at: now) : .awaitsProbe {
             case .all: if scope != .provider { quietSince[scope] = nil }
@@ -138,22 +138,24 @@ extension SenderState {
         return nil
     }
 
-    /// Notes that nothing goes there now.
+    /// Records since when nothing is sent to a scope.
     private mutating func hold(_ scope: BreakerScope, at now: Microseconds) -> BreakerScope {
         if quietSince[scope] == nil { quietSince[scope] = now }
         return scope
     }
 
-    /// Whether a device that shares its service with others may have one more request in flight: never more than are left for others, so
-    /// that one that does not answer leaves half of the streams, and a second one half of those.
+    /// Returns whether a device that shares its service with others may have one more request in flight.
+    ///
+    /// It may never have more than are left for others, so a device that does not answer leaves half of the streams
+    /// free, and a second one half of those.
     private func leavesRoom(_ device: Int64, free: Int) -> Bool { inFlight[device, default: 0] < free }
 
-    /// Lets somebody else probe.
+    /// Releases the probes of a chunk that is not sent, so that another push can be the probe.
     private func giveUpProbes(_ chunk: Chunk, at now: Microseconds) {
         for scope in chunk.probed { shared.breakers.update(scope) { $0.probeEnded(.neutral, at: now) } }
     }
 
-    /// - Returns: how many requests were submitted; nil if W or the retry budget has no room left.
+    /// - Returns: the number of submitted requests; nil if the in-flight budget or the retry budget has no room.
     private mutating func pay(for chunk: Chunk, from active: ActiveBatch, in queue: SendQueue) -> Int? {
         let now = Clocks.steady
         let size = min(chunk.size, active.lines[chunk.line].waiting.count)
@@ -173,7 +175,7 @@ extension SenderState {
         return used
     }
 
-    /// - Returns: how many of the granted requests were submitted.
+    /// - Returns: the number of granted requests that were submitted.
     private mutating func submit(_ chunk: Chunk, from active: ActiveBatch) -> Int {
         active.refresh(context.cancels)
         let databaseNow = context.lease.databaseNow
@@ -207,7 +209,7 @@ extension SenderState {
         return taken
     }
 
-    /// Gives a delivery its slot, and writes its request; nil if it can never be sent.
+    /// Assigns a slot to a delivery and writes its request; returns nil if it can never be sent.
     private mutating func write(_ delivery: PreparedDelivery, in slot: Slot, credential: Credential) -> PushRequest? {
         let active = slot.active
         let tag = takeSlot(slot)
@@ -232,7 +234,7 @@ extension SenderState {
         }
     }
 
-    /// Notes what became of a delivery without a request.
+    /// Records an outcome without a request.
     mutating func decide(_ delivery: PreparedDelivery, of active: ActiveBatch, _ result: DeliveryResult) {
         note(active, result, slots: 0)
         let isLogged = logsDecisions ?? context.logsDecisions

@@ -5,9 +5,9 @@ internal import FanfareStore
 internal import PushTransport
 internal import Threading
 
-/// What was submitted and is not on the wire yet.
+/// The handling of requests that are submitted, but not sent yet.
 extension SenderState {
-    /// What requests that wait for a connection were submitted on.
+    /// The state under which requests that wait for a connection were submitted.
     struct Footing: Equatable {
         var owner: Int32?
         var cancels = 0
@@ -15,11 +15,11 @@ extension SenderState {
         var preferences = 0
     }
 
-    /// Lets what waits for a connection wait on, or takes it back: it may not be ours any more, be cancelled or too late, its
-    /// gate be closed, or its user want something else.
+    /// Lets submitted requests wait for a connection, or takes them back if they may no longer be sent: the lease, a
+    /// cancellation, a deadline, a gate or a preference may have changed.
     ///
-    /// A request that is taken back gives up the connection that libcurl makes for it, so that one that takes longer than
-    /// cancellations may go unseen would never be made.
+    /// A request that is taken back abandons the connection that libcurl opens for it. If requests were taken back at
+    /// every check for cancellations, a connection that takes longer than the interval would never open.
     mutating func reconsider() {
         let last = footing
         footing = Footing(
@@ -43,7 +43,7 @@ extension SenderState {
         }
     }
 
-    /// Whether a deadline of what is in flight has passed since the last look.
+    /// Returns whether a deadline of a request in flight has passed since the last check.
     private mutating func passDeadlines() -> Bool {
         let now = context.lease.databaseNow
         guard nextDeadline <= now else { return false }
@@ -55,7 +55,7 @@ extension SenderState {
         return true
     }
 
-    /// Whether anything in flight is cancelled, behind a gate that is closed, or was prepared for what users wanted before.
+    /// Returns whether any request in flight is cancelled, behind a closed gate, or prepared with outdated preferences.
     private func isAnyStopped() -> Bool {
         slots.contains { slot in
             guard let active = slot?.active else { return false }
@@ -69,18 +69,18 @@ extension SenderState {
     }
 }
 
-/// What is not submitted yet.
+/// The handling of deliveries that are not submitted yet.
 extension SenderState {
-    /// Where nothing went and no answer came for so long, what waits is not about to go.
+    /// The time without requests and answers after which a scope counts as quiet, and its deliveries as held up.
     private static let quiet = 2 * Micros.second
-    /// How many places it remembers.
+    /// The maximum number of scopes whose quiet time is remembered.
     private static let quietLimit = 10_000
-    /// How often what waits there is looked at.
+    /// How often waiting deliveries are checked.
     private static let checkInterval = Micros.second / 4
-    /// What was read for a batch grows old: after so long it is given back, to be read anew.
+    /// The time after which a waiting batch is given back, so that its data is read again.
     private static let longestWait = 10 * Micros.second
 
-    /// Gives back some of what waits.
+    /// Gives back the waiting batches that match a condition.
     private mutating func leave(where isOver: (PreparedBatch) -> Bool) {
         for (queue, waiting) in queues {
             let over = waiting.filter { isOver($0.batch) }
@@ -90,13 +90,14 @@ extension SenderState {
         }
     }
 
-    /// Looks after what cannot be sent now: it may be too late or cancelled by now, grow old, or stand in others' way.
+    /// Checks deliveries that cannot be sent now: they may be expired or cancelled, have outdated data, or block
+    /// others.
     mutating func checkWaiting() {
         let now = Clocks.steady
         guard now - checkedAt >= Self.checkInterval else { return }
         checkedAt = now
         guard queues.contains(where: { !$0.value.isEmpty }) else { return quietSince = [:] }
-        // Of very many devices it is seen again in this turn where nothing goes.
+        // With very many devices, a scope is recorded again when nothing is sent to it in this turn.
         if quietSince.count > Self.quietLimit { quietSince = [:] }
         if !shared.hasManyOrigins && quietSince[.provider] == nil { quietSince[.provider] = now }
         let since = now - Self.quiet
@@ -105,7 +106,7 @@ extension SenderState {
     }
 
     private mutating func checkWaiting(_ queue: SendQueue, at now: Microseconds) {
-        // Half of the room may be taken by what waits for its service or its topic: others find the rest.
+        // At most half of the room is used by batches that wait for their service or topic; others use the rest.
         let heldDepth = isQuiet(.provider, at: now) ? .max : SenderPool.depth(queue) / 2
         var held = 0
         var kept: [ActiveBatch] = []
@@ -133,7 +134,7 @@ extension SenderState {
         queues[queue] = kept
     }
 
-    /// Whether all of what waits of a batch goes where it is quiet, though it is ours to send.
+    /// Returns whether all waiting deliveries of a batch go to quiet scopes, although the lease permits sending.
     private func isQuiet(_ active: ActiveBatch, at now: Microseconds) -> Bool {
         guard context.lease.startsUntil(owner: active.batch.owner) > now else { return false }
         return active.lines.allSatisfy { line in
@@ -145,11 +146,11 @@ extension SenderState {
         quietSince[scope].map { $0 <= now - Self.quiet } ?? false
     }
 
-    /// Lets a delivery wait again that the transport gave back, or whose sender was refused.
+    /// Queues a delivery again that the transport returned, or whose sender was rejected.
     ///
     /// - Parameters:
-    ///   - slot: what it had.
-    ///   - isLast: whether others go first: the next probe is another push then.
+    ///   - slot: the slot of the request.
+    ///   - isLast: whether others go first, so that the next probe is another push.
     mutating func putBack(_ slot: Slot, last isLast: Bool = false) {
         let active = slot.active
         for scope in slot.probed { shared.breakers.update(scope) { $0.probeEnded(.neutral, at: Clocks.steady) } }
@@ -171,11 +172,11 @@ extension SenderState {
         hasRoom = true
     }
 
-    /// Gives the deliveries that were not submitted back to the queue; those in flight are still recorded.
+    /// Gives back the deliveries that were not submitted; those in flight are still recorded.
     ///
     /// - Parameters:
-    ///   - active: its batch.
-    ///   - delay: how long nobody is to claim it.
+    ///   - active: the batch.
+    ///   - delay: how long the deliveries must not be claimed.
     mutating func leaveOver(_ active: ActiveBatch, for delay: Microseconds = 0) {
         leaveQueue(active)
         recorder.put(.abandoned(active.batch.claimed.claim, unsent: active.leave(), delay: delay))

@@ -7,15 +7,15 @@ internal import Logging
 internal import PushTransport
 internal import Threading
 
-/// A sender thread's state: queues by lane, what is in flight, and the transport.
+/// The state of a sender thread: queues by lane, requests in flight, and the transport.
 ///
-/// Used by that thread alone.
+/// It is used by that thread alone.
 struct SenderState {
     struct Slot {
         var active: ActiveBatch
         var delivery: Int
         var generation: Int
-        /// The breakers that wait for its answer.
+        /// The breakers that wait for the answer.
         var probed: [BreakerScope]
     }
 
@@ -33,37 +33,37 @@ struct SenderState {
     var freeSlots: [Int] = []
     var answers: [PushAnswer] = []
     var touched: [ActiveBatch] = []
-    /// How many requests to each device were not answered yet, where devices share services.
+    /// The number of unanswered requests to each device, if devices share services.
     var inFlight: [Int64: Int] = [:]
-    /// The services that take no more in this turn.
+    /// The services that take no more requests in this turn.
     var full: Set<Endpoint> = []
-    /// Since when what waits for a place or a topic has seen nothing go there and no answer come (steady clock).
+    /// Since when nothing was sent to a scope with waiting deliveries, and no answer came from it (steady clock).
     var quietSince: [BreakerScope: Microseconds] = [:]
-    /// When what waits was last looked at.
+    /// When waiting deliveries were last checked.
     var checkedAt: Microseconds = 0
-    /// When batches that only wait for services that cannot be reached are looked at again.
+    /// The delay after which batches that only wait for unreachable services may be claimed again.
     var pace = ReturnPace()
-    /// Nothing is sent any more: what the transport gives back goes back to the queue.
+    /// Whether the sender is stopping: requests that the transport returns go back to the queue.
     var isDraining = false
-    /// What was last said of failed connects since a connection stood.
+    /// The last logged connect failure since a connection was established.
     var toldFailure = ""
     var failedConnects = 0
     var established: UInt64 = 0
     var lost: UInt64 = 0
     var isBlocked = false
-    /// Whether a batch left its queue since the claimer was told.
+    /// Whether a batch left its queue since the claimer was last woken.
     var hasRoom = false
     var footing = Footing()
-    /// The first deadline to come of what is in flight, in database time.
+    /// The earliest future deadline of the requests in flight, in database time.
     var nextDeadline = Microseconds.max
-    /// Whether what is decided without a request is logged; looked up at the first one of a turn.
+    /// Whether deliveries decided by Fanfare are logged; read at the first one of a turn.
     var logsDecisions: Bool?
-    /// The last report about breakers; nil before the first, so that a new sender replaces the report of an earlier one.
+    /// The last report about breakers; nil at first, so that a new sender replaces the report of an earlier one.
     private var told: BreakerReport?
     private var gauges: TransportGauges
-    /// Its thread's.
+    /// The name of the thread.
     var name = ""
-    /// Wakes this thread's poll; registered where W is used up.
+    /// Wakes this thread's poll; registered when the in-flight budget is used up.
     var whenBlocked: @Sendable () -> Void = {}
 
     init(
@@ -84,7 +84,7 @@ struct SenderState {
         key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.provider)
     }
 
-    /// Takes in batches.
+    /// Queues batches, or gives them back if their gate is closed or their preferences are outdated.
     mutating func accept(_ batches: [PreparedBatch]) {
         for batch in batches {
             let active = ActiveBatch(batch)
@@ -96,7 +96,7 @@ struct SenderState {
         }
     }
 
-    /// One turn: submit what may be submitted, wait for answers, pass them on.
+    /// Runs one turn: submits requests, waits for answers, passes results on.
     mutating func turn() {
         isBlocked = false
         logsDecisions = nil
@@ -104,7 +104,7 @@ struct SenderState {
         fill()
         checkWaiting()
         if hasRoom {
-            // First what was submitted goes out: on a machine with few processors the claimer would take this thread's.
+            // Submitted requests are sent first: with few processors the claimer would preempt this thread.
             poll(.zero)
             context.bells.claim.ring()
             hasRoom = false
@@ -121,7 +121,7 @@ struct SenderState {
     /// Whether no batch waits and no request is in flight.
     var isIdle: Bool { transport.inFlight == 0 && queues.values.allSatisfy(\.isEmpty) }
 
-    /// Submits nothing more, waits for what is in flight, and gives back the rest.
+    /// Stops submitting, waits for the requests in flight, and gives back the rest.
     mutating func drain() {
         isDraining = true
         for queue in SendQueue.allCases {
@@ -129,7 +129,7 @@ struct SenderState {
         }
         queues = [:]
         report()
-        // What waits for a connection goes back as well.
+        // Requests that wait for a connection are returned as well.
         transport.sendUntil = Clocks.instant(ofSteady: Clocks.steady)
         while transport.inFlight > 0 {
             poll(.milliseconds(100))
@@ -148,7 +148,7 @@ struct SenderState {
         gauges.tell([state.open, state.opening, state.draining, transport.inFlight])
     }
 
-    /// Logs what opened or closed, whichever thread saw it, and tells `fanfare status`.
+    /// Logs breakers that opened or closed, on any thread of the pool, and reports the state to `fanfare status`.
     private mutating func watchBreaker() {
         for change in shared.breakers.takeChanges() { change.tell(to: context.logger, about: target) }
         let report = BreakerReport(shared.breakers.standing)
