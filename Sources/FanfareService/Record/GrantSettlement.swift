@@ -4,30 +4,30 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// What batches that were closed or given back say about what their users were granted against caps.
+/// The correction of grants against caps, for batches that were closed or given back.
 ///
-/// A daemon that dies before it is written leaves what was granted: it counts from when the batch was prepared.
+/// If a daemon dies before it is written, the grants stay and count from the time when the batch was prepared.
 struct GrantSettlement {
     private static let settings = SessionSettings([("enable_seqscan", "off")])
 
-    /// Corrects what was granted.
+    /// The correcting statement.
     private let statement: SettleGrants
 
-    /// Corrects it.
+    /// Writes the correction.
     ///
-    /// - Parameter connection: in a transaction.
-    /// - Throws: what the database says.
+    /// - Parameter connection: a connection in a transaction.
+    /// - Throws: errors of the server.
     func run(on connection: PostgresConnection) throws(PostgresError) {
-        // A plan that was made while the table was small reads all of it for each delivery.
+        // A cached plan from when the table was small would scan it completely for each delivery.
         try connection.setLocally(Self.settings)
         _ = try connection.runReturningCount(statement)
     }
 
-    /// Collects it; nil where no rule of them has caps, or nothing is to be corrected.
+    /// Creates the correction; nil if no rule of the batches has caps, or there is nothing to correct.
     ///
     /// - Parameters:
-    ///   - batches: those that were to be closed, or given back.
-    ///   - done: those that were ours.
+    ///   - batches: the batches that were to be closed or given back.
+    ///   - done: the rows of the batches that this daemon still owned.
     init?(of batches: [OpenBatch], _ done: [Recorded]) {
         let counted = batches.filter(\.hasCaps)
         guard !counted.isEmpty else { return nil }
@@ -49,11 +49,11 @@ extension OpenBatch {
     /// Whether its rule has caps.
     var hasCaps: Bool { !batch.rule.compiled.definition.suppressions.caps.isEmpty }
 
-    /// The positions of deliveries whose grants are to be corrected, and when they were sent, in milliseconds since 1970; nil where they
-    /// were not.
+    /// The positions of deliveries whose grants are to be corrected, with the time at which they were sent, in
+    /// milliseconds since 1970; nil if they were not sent.
     ///
-    /// By the last answer of the batch, which is later than each request: a cap never lets more through than it may. None where that came
-    /// before the time that the grants count from.
+    /// The time is that of the batch's last answer, which is later than each request, so that a cap never admits too
+    /// much. If it is before the time that the grants count from, they are not corrected.
     fileprivate var settlements: [(Int, Int64?)] {
         let isFirst = !batch.claimed.wasTried
         let countsFrom = batch.begunAt + TakeCaps.ahead * Micros.millisecond

@@ -4,32 +4,34 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// A batch between its claim and its close: outcomes so far, and what follows from them.
+/// A batch between its claim and its close, with its outcomes and follow-ups so far.
 ///
-/// Used by the recorder alone.
+/// It is used by the recorder alone.
 struct OpenBatch {
     let batch: PreparedBatch
     private(set) var outcomes: [UInt8]
     private(set) var followUps: [Int32: FollowUp] = [:]
     private(set) var undecided: Int
-    /// Slots of W that are given back when the outcomes are in the database.
+    /// The budget slots that are released when the outcomes are in the database.
     var slots = 0
-    /// Slots held since its deliveries were marked as attempted: no more than are undecided.
+    /// The number of slots held because its deliveries are marked as attempted, at most the number of undecided ones.
     private(set) var window: Int
     var isDirty = false
-    /// Answers that the pruning breaker has not counted yet.
+    /// The answers that the prune fuse has not counted yet.
     private var uncounted = PruneCounts()
-    /// Deliveries with evidence against their tokens that no fuse has let through yet, as it came.
+    /// The positions of deliveries with evidence against their tokens that no fuse has admitted yet, in the order of
+    /// arrival.
     private var unjudged: [Int32] = []
-    /// Deliveries that were never submitted and belong to the queue again.
+    /// The number of deliveries that were never submitted and return to the queue.
     private(set) var unsent: Int?
-    /// How long nobody is to claim them.
+    /// How long these deliveries must not be claimed.
     private(set) var returnDelay: Microseconds = 0
-    /// Why deliveries were refused, by event.
+    /// The reasons of refused deliveries, by event.
     private var refusals: [Int64: String]
-    /// Positions of deliveries that move to their device's environment without a request in this batch's environment.
+    /// The positions of deliveries that move to their device's environment without a request in this batch's
+    /// environment.
     private var unasked: [Int] = []
-    /// When its last answers were known, in database time; nil before the first.
+    /// When its last answers arrived, in database time; nil before the first.
     private(set) var answeredAt: Microseconds?
 
     init(_ batch: PreparedBatch, decided: [DeliveryResult], window: Int = 0) {
@@ -50,19 +52,19 @@ struct OpenBatch {
 
     var id: Int64 { batch.claimed.id }
     var claim: BatchClaim { batch.claimed.claim }
-    /// What checkpoints save while the batch is open.
+    /// The outcomes that checkpoints save while the batch is open.
     ///
-    /// A delivery that moves without a request is saved as pending, and ``BatchDraft`` decides it again: a saved move
-    /// counts as an answer of this environment's provider.
+    /// A delivery that moves without a request is saved as pending, and ``BatchDraft`` decides it again, because a
+    /// saved move counts as an answer of this environment's provider.
     var record: BatchRecord {
         var saved = outcomes
         for position in unasked { saved[position] = Outcome.pending.rawValue }
         return BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: saved)
     }
 
-    /// All deliveries have a result.
+    /// Whether all deliveries have a result.
     var isComplete: Bool { undecided == 0 }
-    /// Every delivery that was submitted has a result, the others go back to the queue.
+    /// Whether every submitted delivery has a result and the others return to the queue.
     var isLeftOver: Bool { unsent.map { $0 == undecided } ?? false }
 
     mutating func add(_ results: [DeliveryResult], at answeredAt: Microseconds = 0) {
@@ -88,17 +90,18 @@ struct OpenBatch {
         unjudged.append(result.position)
     }
 
-    /// A retry that a daemon before us had recorded, without its details: as late as its outcome asks.
+    /// Returns the follow-up of a retry that an earlier daemon recorded without its details, with the delay that its
+    /// outcome requires.
     private func recovered(_ position: Int32, now: Microseconds) -> FollowUp? {
         let outcome = Outcome(rawValue: outcomes[Int(position)])
         guard outcome.kind == .retrying else { return nil }
         if outcome == .retryingOtherEnvironment {
-            // The device was registered later, or belongs elsewhere. Another request here names the other environment
-            // again. Marking that one as tried could make evidence against the token from the answer of one
-            // environment.
+            // The device was registered later, or belongs to the other environment. The next request here names the
+            // other environment again. If that one were marked as tried, the answer of a single environment could
+            // become evidence against the token.
             return .again(at: now, history: batch.claimed.history, target: batch.target.id)
         }
-        // Asked here again, it is told until when.
+        // When it is claimed again, the suppressions determine how long it is held.
         if outcome.isHeld { return .again(at: now, history: batch.claimed.history.held, target: batch.target.id) }
         let waitsLong = outcome == .retryingDeviceThrottled || outcome == .retryingRegisteredLater
         let floor = waitsLong ? Micros.minute : 0
@@ -116,13 +119,13 @@ struct OpenBatch {
 
     // MARK: Evidence
 
-    /// What answers said about tokens since this was last asked, for the fuse.
+    /// Returns the evidence of the answers since the last call, for the fuse.
     mutating func takeUncounted() -> PruneCounts {
         defer { uncounted = PruneCounts() }
         return uncounted
     }
 
-    /// Whose answers they are, for the fuses.
+    /// The source of its answers, for the fuses.
     var source: AnswerSource {
         AnswerSource(
             key: FuseKey(app: batch.target.app, environment: batch.homeEnvironment),
@@ -130,7 +133,7 @@ struct OpenBatch {
         )
     }
 
-    /// Changes outcomes that would disable more devices than newly counted evidence may.
+    /// Changes outcomes that would disable more devices than the fuses' allowances permit for new evidence.
     mutating func keepDevices(beyond allowances: inout PruneAllowances) {
         for position in unjudged {
             guard case .prune(let evidence)? = followUps[position] else { continue }
@@ -139,7 +142,7 @@ struct OpenBatch {
         unjudged = []
     }
 
-    /// Changes outcomes that would disable devices where the fuse keeps them.
+    /// Changes outcomes that would disable devices while the fuse is blown.
     mutating func keepDevices() {
         for (position, followUp) in followUps {
             if case .prune = followUp { keepDevice(position) }
@@ -153,7 +156,7 @@ struct OpenBatch {
         followUps[position] = nil
     }
 
-    /// What the answers say about tokens and the database does not know yet.
+    /// The evidence about tokens that is not in the database yet.
     var evidence: TokenEvidence {
         var evidence = TokenEvidence()
         guard followUps.values.contains(where: \.isAboutToken) else { return evidence }
@@ -189,7 +192,7 @@ struct OpenBatch {
         return evidence
     }
 
-    /// Notes that outcomes and evidence are in the database.
+    /// Records that outcomes and evidence are in the database.
     mutating func written() {
         isDirty = false
         slots = 0
@@ -197,12 +200,12 @@ struct OpenBatch {
         followUps = followUps.filter { !$0.value.isAboutToken }
     }
 
-    /// Notes why a delivery of an event was refused.
+    /// Records the reason why deliveries of an event are refused.
     mutating func explain(_ eventID: Int64, _ why: String) { refusals[eventID] = why }
 
     // MARK: Closing
 
-    /// What goes into the log.
+    /// The record for the log.
     var closing: BatchRecord {
         var record = BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: outcomes)
         record.index = LogIndex(batch.claimed)
@@ -213,7 +216,7 @@ struct OpenBatch {
         return record
     }
 
-    /// How often each outcome came.
+    /// The number of deliveries of each outcome.
     var tallies: [OutcomeTally] {
         var counts = [Int64](repeating: 0, count: 256)
         for code in outcomes { counts[Int(code)] += 1 }
@@ -222,7 +225,7 @@ struct OpenBatch {
         }
     }
 
-    /// The batches that hold the next attempts: one for each target, history and moment.
+    /// Returns the batches for the next attempts: one for each target, history and delay.
     func retries(now: Microseconds) -> [RetryBatch] {
         struct Group: Hashable {
             let target: Int16
@@ -235,9 +238,10 @@ struct OpenBatch {
             let followUp = followUps[Int32(position)] ?? recovered(Int32(position), now: now)
             guard case .again(let at, let history, let target)? = followUp else { continue }
             let delay = Self.bucket(max(0, at - now))
-            // A delivery that is held, or was never sent, repeats no request: it waits in its queue, or the retry budget would
-            // slow down a night's pushes. A delivery without history is no retry either: it moves to its device's environment
-            // without a request, or its batch was rescued after a first answer that named the other environment.
+            // Deliveries that are held, or were never sent, repeat no request. They stay in their queue; otherwise the
+            // retry budget would slow down the pushes held during quiet hours. Deliveries without history are no
+            // retries either: they move to their device's environment without a request, or their batch was rescued
+            // after a first answer that named the other environment.
             let outcome = Outcome(rawValue: outcomes[position])
             let isHeld = outcome.isHeld || outcome == .retryingNotSent
             let group = Group(
@@ -248,7 +252,7 @@ struct OpenBatch {
             )
             groups[group, default: []].append(position)
         }
-        // In the order of their first deliveries: what is written depends on nothing but the outcomes.
+        // Sorted by their first deliveries, so that the result depends only on the outcomes.
         return groups.sorted { $0.value[0] < $1.value[0] }.map { group, positions in
             RetryBatch(
                 parentID: id,
@@ -262,7 +266,7 @@ struct OpenBatch {
         }
     }
 
-    /// Rounds a wait up so that few batches hold many retries.
+    /// Rounds a delay up, so that a few batches hold many retries.
     private static func bucket(_ delay: Microseconds) -> Microseconds {
         guard delay > 0 else { return 0 }
         let grain =
@@ -284,7 +288,7 @@ extension FollowUp {
 }
 
 extension Outcome {
-    /// Whether a provider said it, and will not be asked again.
+    /// Whether a provider gave the outcome and no further request follows.
     fileprivate var isFinalAnswer: Bool {
         switch kind {
         case .accepted, .gone, .rejected: true

@@ -5,14 +5,14 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension PreparedBatch {
-    /// Counts how long accepted pushes took since they could be sent: since the emit, or since their recipients' time came.
+    /// Counts the latencies of accepted pushes, from the emit or from the recipients' scheduled time.
     ///
-    /// What waited on purpose and no time says until when is left out: for a night or a snooze, or behind a gate.
+    /// Pushes that were held without a known end are left out: by quiet hours, by a snooze, or behind a gate.
     ///
     /// - Parameters:
-    ///   - results: of this batch.
-    ///   - now: when they were known, in database time.
-    ///   - times: where it is counted.
+    ///   - results: results of this batch.
+    ///   - now: when the results arrived, in database time.
+    ///   - times: receives the counts.
     func time(_ results: [DeliveryResult], at now: Microseconds, in times: inout AcceptanceTimes) {
         guard claimed.gate == 0, !claimed.history.marks.contains(.held) else { return }
         if claimed.eventID != nil {
@@ -29,9 +29,9 @@ extension PreparedBatch {
         }
     }
 
-    /// The delivery that is sent for a position; they are in its order.
+    /// Returns the prepared delivery at a position; deliveries are sorted by position.
     private func delivery(at position: Int32) -> PreparedDelivery? {
-        // Mostly all of them are sent.
+        // In most batches all deliveries are sent, so the index equals the position.
         let place = Int(position)
         if place < deliveries.count, deliveries[place].position == position { return deliveries[place] }
         var (low, high) = (0, min(place, deliveries.count))

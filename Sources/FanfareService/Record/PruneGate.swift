@@ -4,33 +4,33 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// Lets through to the database only as much evidence against tokens as the prune fuses allow, whatever other daemons are
-/// answered at the same time.
+/// Admits only as much evidence against tokens as the prune fuses allow, with the answers to all daemons taken into
+/// account.
 ///
-/// A daemon asks before it writes, and only where its answers hold evidence. What may not be followed is recorded with its
-/// device kept; the provider will say it again.
+/// A daemon reads the sums before it writes outcomes, but only if its answers hold evidence. Where pruning is not
+/// allowed, the outcome is recorded and the device kept; the provider will report the token again.
 struct PruneGate {
-    /// How long answers without evidence are kept to ourselves.
+    /// How long answers without evidence stay unshared.
     static let interval = 5 * Micros.second
 
     private let context: StageContext
-    /// What this daemon was answered and the others do not know.
+    /// The answers to this daemon that are not shared yet.
     ///
-    /// Nothing of a fuse that is blown: when it is closed, counting begins anew.
+    /// Answers under a blown fuse are not included: when the fuse is closed, counting starts again.
     private var unshared: [AnswerSource: PruneCounts] = [:]
-    /// Since when there is any.
+    /// Since when there are unshared answers.
     private var unsharedSince: Microseconds?
 
     init(context: StageContext) {
         self.context = context
     }
 
-    /// Counts answers, and asks about the evidence among them.
+    /// Counts answers, and checks the evidence among them against the fuses.
     ///
     /// - Parameters:
-    ///   - ledger: what is to be written next; keeps devices beyond what is allowed.
-    ///   - session: where the answers of all daemons are.
-    /// - Returns: false if it could not be asked; nothing is to be written then.
+    ///   - ledger: the outcomes to be written next; it keeps the devices beyond the allowances.
+    ///   - session: the session with which all daemons' answers are shared and read.
+    /// - Returns: false if the sums could not be read; nothing may be written then.
     mutating func judge(_ ledger: inout RecordLedger, over session: Session) -> Bool {
         count(ledger.takeUncounted())
         let fresh = unshared
@@ -47,7 +47,7 @@ struct PruneGate {
         return true
     }
 
-    /// Tells the others of answers that hold no evidence, now and then.
+    /// Shares answers without evidence from time to time.
     mutating func share(over session: Session) {
         guard let since = unsharedSince, Clocks.steady - since >= Self.interval else { return }
         let counts = unshared
@@ -73,6 +73,6 @@ struct PruneGate {
 }
 
 extension PruneCounts {
-    /// Whether anything speaks against a token.
+    /// Whether there is any evidence against a token.
     fileprivate var hasEvidence: Bool { weak > 0 || strong > 0 }
 }

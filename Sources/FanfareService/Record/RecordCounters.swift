@@ -4,10 +4,10 @@ internal import FanfareProviders
 internal import FanfareStages
 internal import FanfareStore
 
-/// Counts what was recorded: once per batch and outcome, by whoever closed the batch.
+/// Counts recorded outcomes: once per batch and outcome, by the daemon that closed the batch.
 ///
-/// Used by the recorder alone. What nobody claimed in time is not among the pushes: it is ended by a statement, which does not
-/// tell whose it was.
+/// It is used by the recorder alone. Batches that expired unclaimed are not counted as pushes: the statement that ends
+/// them does not return their targets.
 struct RecordCounters {
     private let pipeline: PipelineCounters
     private var pushes: LabelledCounter
@@ -22,7 +22,7 @@ struct RecordCounters {
         disabled = LabelledCounter(.devicesDisabled, by: ["app", "environment", "reason"], metrics)
     }
 
-    /// Counts what a committed statement did.
+    /// Counts the result of a committed statement.
     ///
     /// - Parameters:
     ///   - write: the statement.
@@ -59,7 +59,7 @@ struct RecordCounters {
 }
 
 extension RecordLedger.Write {
-    /// The batches it is about.
+    /// The batches of the statement, by id.
     fileprivate var batchesByID: [Int64: OpenBatch] {
         switch self {
         case .close(_, let batches), .checkpoint(_, let batches), .release(_, let batches):
@@ -67,7 +67,7 @@ extension RecordLedger.Write {
         }
     }
 
-    /// What it says about tokens.
+    /// The evidence about tokens in the statement.
     fileprivate var evidence: TokenEvidence {
         switch self {
         case .close(let statement, _): statement.evidence
@@ -78,7 +78,7 @@ extension RecordLedger.Write {
 }
 
 extension Outcome {
-    /// Whether a provider did not take it, or could not be reached.
+    /// Whether the provider did not accept the push, or could not be reached.
     fileprivate var isFailure: Bool {
         switch kind {
         case .retrying: !isHeld
@@ -87,6 +87,6 @@ extension Outcome {
         }
     }
 
-    /// What is held is no attempt that failed, though another one follows.
+    /// The label of the outcome; a held delivery is not a failed attempt, although another one follows.
     fileprivate var metricLabel: String { isHeld ? "held" : outcome }
 }

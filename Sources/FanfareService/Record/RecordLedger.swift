@@ -3,31 +3,31 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// The batches that are open, and what is to be written of them: the recorder's decisions, without its database.
+/// The open batches, and the statements to write for them: the recorder's decisions, without its database.
 ///
-/// A slot of W is given back only when ``done(_:)`` says so, which is after its outcome was committed.
+/// A budget slot is released only by ``done(_:)``, after its outcome was committed.
 struct RecordLedger {
-    /// Batches closed in one statement.
+    /// The number of batches that one statement closes.
     private static let closeLimit = 64
 
-    /// One statement, and the batches it is about.
+    /// A statement with the batches that it covers.
     enum Write {
         /// Moves finished batches into the log.
         case close(CloseBatches, [OpenBatch])
-        /// Saves what is known of batches in flight.
+        /// Saves the known outcomes of batches in flight.
         case checkpoint(Checkpoint, [OpenBatch])
-        /// Gives batches back whose rest this daemon will not send.
+        /// Gives back batches whose remaining deliveries this daemon will not send.
         case release(ReleaseBatches, [OpenBatch])
     }
 
-    /// Slots whose outcomes are in the database, by who took them.
+    /// The slots whose outcomes are in the database, by budget share.
     struct Released {
-        /// Of W.
+        /// The slots of the in-flight budget.
         private(set) var slots: [BudgetShare: Int] = [:]
-        /// Of deliveries that were marked as attempted.
+        /// The slots of deliveries that were marked as attempted.
         private(set) var windows: [BudgetShare: Int] = [:]
 
-        /// Counts what a batch gives back now that only `undecided` deliveries of it are not recorded.
+        /// Adds the slots that a batch releases when only `undecided` of its deliveries are not recorded.
         fileprivate mutating func add(_ batch: OpenBatch, undecided: Int) {
             let share = batch.batch.share
             if batch.slots > 0 { slots[share, default: 0] += batch.slots }
@@ -37,16 +37,16 @@ struct RecordLedger {
 
     private var open: [BatchClaim: OpenBatch] = [:]
     private(set) var policy = CheckpointPolicy()
-    /// How long the pushes took that were accepted.
+    /// The latencies of accepted pushes.
     var acceptances = AcceptanceTimes()
 
-    /// Whether anything is known that is not written.
+    /// Whether there are results that are not written.
     var isDirty: Bool { open.values.contains(where: \.isDirty) }
 
-    /// Takes in what the recorder was told.
+    /// Applies a message to the recorder.
     ///
     /// - Parameters:
-    ///   - message: what it was told.
+    ///   - message: the message.
     ///   - now: steady time.
     mutating func take(_ message: RecorderMessage, at now: Microseconds) {
         switch message {
@@ -72,7 +72,7 @@ struct RecordLedger {
         }
     }
 
-    /// What was answered since this was last asked, for the fuses.
+    /// Returns the answers since the last call, for the fuses.
     mutating func takeUncounted() -> [AnswerSource: PruneCounts] {
         var counts: [AnswerSource: PruneCounts] = [:]
         for (claim, batch) in open where batch.isDirty {
@@ -81,7 +81,7 @@ struct RecordLedger {
         return counts.filter { $0.value != PruneCounts() }
     }
 
-    /// Keeps devices that more evidence speaks against than may be followed.
+    /// Keeps the devices with more evidence against them than the allowances permit.
     mutating func keepDevices(beyond allowances: PruneAllowances) {
         var allowances = allowances
         for claim in open.keys.sorted() where open[claim]?.isDirty == true {
@@ -89,16 +89,16 @@ struct RecordLedger {
         }
     }
 
-    /// Whether it is time to write.
+    /// Returns whether a write is due.
     func isDue(share: Int, at now: Microseconds) -> Bool { policy.isDue(share: share, at: now) }
 
-    /// All that is to be written now, in this order.
+    /// Returns the statements to write now, in this order.
     ///
     /// - Parameters:
-    ///   - databaseNow: the time by the database, which retries count from.
-    ///   - heedFuse: keeps a batch's devices where the prune fuse is blown.
-    /// - Returns: statements; each that was committed is to be followed by ``done(_:)``, all by ``wrote(at:)``. Others are
-    ///   made again next time.
+    ///   - databaseNow: the database's time, from which the delays of retries count.
+    ///   - heedFuse: keeps a batch's devices if the prune fuse is blown.
+    /// - Returns: the statements. ``done(_:)`` must follow each committed one, and ``wrote(at:)`` all of them.
+    ///   Statements that fail are created again next time.
     mutating func begin(databaseNow: Microseconds, heedFuse: (inout OpenBatch) -> Void) -> [Write] {
         policy.begun()
         let dirty = open.values.filter(\.isDirty).sorted { $0.claim < $1.claim }
@@ -147,12 +147,12 @@ struct RecordLedger {
         }
     }
 
-    /// A statement was committed.
+    /// Records that a statement was committed.
     ///
-    /// Batches that were no longer ours are forgotten all the same: who owns them now does the rest.
+    /// Batches that this daemon no longer owned are removed too, because their new owner continues them.
     ///
-    /// - Parameter write: which.
-    /// - Returns: what to give back.
+    /// - Parameter write: the statement.
+    /// - Returns: the slots to release.
     mutating func done(_ write: Write) -> Released {
         var released = Released()
         switch write {
@@ -170,7 +170,7 @@ struct RecordLedger {
         return released
     }
 
-    /// Everything was tried; what could not be written is due again.
+    /// Records that all statements were tried; if any results remain, a write is due again.
     ///
     /// - Parameter now: steady time.
     mutating func wrote(at now: Microseconds) {

@@ -8,36 +8,37 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// What the recorder is told.
+/// The messages to the recorder.
 enum RecorderMessage: Sendable {
     /// A batch was claimed; some of its deliveries were decided without a request.
     ///
-    /// Its `window` are the slots it holds since its deliveries are marked as attempted.
+    /// `window` is the number of slots it holds because its deliveries are marked as attempted.
     case opened(PreparedBatch, decided: [DeliveryResult], window: Int = 0)
-    /// Results of a batch, how many slots of W they give back, and when they were known, in database time.
+    /// Results of a batch, the number of budget slots they release, and when they arrived, in database time.
     case results(BatchClaim, [DeliveryResult], slots: Int, at: Microseconds = 0)
-    /// Why deliveries of an event are refused whose results follow.
+    /// The reason why deliveries of an event are refused; their results follow.
     case refused(BatchClaim, eventID: Int64, why: String)
-    /// Deliveries of a batch that are not sent under this claim: they are for whoever claims it next, not before a delay is over.
+    /// Deliveries of a batch that are not sent under this claim; they may be claimed again after a delay.
     ///
-    /// Comes more than once where some of them were under way.
+    /// There may be several such messages for a batch, if some of its deliveries were in flight.
     case abandoned(BatchClaim, unsent: [Int32], delay: Microseconds = 0)
 
-    /// All deliveries of a batch return to the queue.
+    /// Returns the message that gives back all deliveries of a batch.
     static func givenBack(_ batch: PreparedBatch) -> RecorderMessage {
         .abandoned(batch.claimed.claim, unsent: batch.deliveries.map(\.position))
     }
 
-    /// Whether there is something to write down; not where a batch was opened and all of it is still to be sent.
+    /// Whether there is something to write; false for an opened batch without decided deliveries, unless none is to be
+    /// sent.
     var bringsNews: Bool {
         guard case .opened(let batch, let decided, _) = self else { return true }
         return !decided.isEmpty || batch.deliveries.isEmpty
     }
 }
 
-/// Writes down what became of each delivery: checkpoints while a batch is in flight, one statement to close it.
+/// Records the outcomes of deliveries: by checkpoints while a batch is in flight, and by one statement that closes it.
 ///
-/// Runs what ``RecordLedger`` decides.
+/// It executes the decisions of ``RecordLedger``.
 final class Recorder: Stage {
     static let name = "recorder"
     let name: String = Recorder.name
@@ -51,7 +52,7 @@ final class Recorder: Stage {
         self.mailbox = mailbox
     }
 
-    /// Ends when the mailbox is closed and everything in it is recorded.
+    /// Closes the mailbox; the stage ends when everything in it is recorded.
     func stop() {
         mailbox.close()
     }
@@ -71,7 +72,7 @@ final class Recorder: Stage {
             guard ledger.isDue(share: context.budget.checkpointShare, at: Clocks.steady) else { continue }
             record(&ledger, &gate, &counters, session)
         }
-        // The last flush: whatever was answered is written down, however the daemon ends.
+        // The last write records all answers, also if the daemon is cancelled.
         while ledger.isDirty && failures < 20 {
             context.pulses.beat(name)
             record(&ledger, &gate, &counters, session)
@@ -82,7 +83,7 @@ final class Recorder: Stage {
 
     /// Writes everything that changed.
     ///
-    /// What could not be written stays and is written next time.
+    /// Results that could not be written are kept and written the next time.
     private func record(
         _ ledger: inout RecordLedger,
         _ gate: inout PruneGate,
@@ -117,7 +118,7 @@ final class Recorder: Stage {
         case .checkpoint(let statement, _): return try connection.run(statement)
         case .release(let statement, let batches):
             guard batches.contains(where: \.hasCaps) else { return try connection.run(statement) }
-            // In one transaction: whoever claims them next counts them anew.
+            // In one transaction, because the next claim counts the deliveries again.
             return try connection.transaction { connection throws(PostgresError) in
                 let done = try connection.run(statement)
                 try GrantSettlement(of: batches, done)?.run(on: connection)
@@ -126,7 +127,7 @@ final class Recorder: Stage {
         }
     }
 
-    /// Tells whom it concerns.
+    /// Wakes the claimer for retries and released batches, and logs lost batches.
     private func follow(_ write: RecordLedger.Write, _ done: [Recorded]) {
         if case .release = write { context.bells.claim.ring() }
         guard case .close(let statement, let batches) = write else { return }
@@ -145,16 +146,16 @@ final class Recorder: Stage {
 }
 
 extension StageContext {
-    /// Gives back what recorded outcomes held.
+    /// Releases the slots of recorded outcomes.
     func release(_ recorded: RecordLedger.Released) {
         budget.release(recorded.slots)
         windows.release(recorded.windows)
     }
 
-    /// Keeps a batch's devices where the fuse is blown.
+    /// Keeps a batch's devices if the fuse is blown.
     func heedFuse(_ batch: inout OpenBatch) {
         guard !fuses.allowsPruning(of: batch.source.key) else { return }
-        // The other daemons hear of it through the database.
+        // The other daemons learn of the blown fuse through the database.
         if !fuses.unstored.isEmpty { bells.control.ring() }
         batch.keepDevices()
     }
