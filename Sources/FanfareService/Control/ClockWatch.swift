@@ -1,17 +1,17 @@
 package import FanfareCore
 
-/// Tells when this machine's clock and the database's part, and when they agree again.
+/// Detects when this machine's clock and the database's differ, and when they agree again.
 package struct ClockWatch {
-    /// How far they may differ: services allow tokens a few minutes.
+    /// The tolerated difference: providers accept tokens that are a few minutes off.
     package static let tolerance = Micros.minute
 
-    /// Whether they differed by more when somebody looked last.
+    /// Whether the difference was larger at the last comparison.
     private(set) var isOff = false
 
-    /// Takes a look in.
+    /// Records a comparison.
     ///
-    /// - Parameter ahead: our clock less the database's.
-    /// - Returns: whether this is news.
+    /// - Parameter ahead: this machine's time minus the database's.
+    /// - Returns: whether the state changed.
     mutating func changes(ahead: Microseconds) -> Bool {
         let wasOff = isOff
         isOff = ahead.magnitude > UInt64(Self.tolerance)

@@ -8,10 +8,11 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Keeps the daemon's lease, reads cancellations and gates, and frees the batches of daemons that died.
+/// Keeps the daemon's lease, reads cancellations and gates, and frees the batches of dead daemons.
 ///
-/// Its connection holds the lock that says this daemon lives. When it is lost the owner number is given up: batches of
-/// the old number are sent for one more second at most, and the next connection begins under a new one.
+/// Its session holds the advisory lock that shows that this daemon is alive. When the session is lost, the owner number
+/// is given up: batches of the old number are submitted for one more second at most, and the next session starts with a
+/// new number.
 final class Controller: Stage {
     let name = "control"
     private static let interval = Duration.milliseconds(500)
@@ -19,7 +20,7 @@ final class Controller: Stage {
     private let context: StageContext
     private let stopping = StopSignal()
 
-    /// Makes the stage.
+    /// Creates the stage.
     init(context: StageContext) {
         self.context = context
     }
@@ -45,7 +46,8 @@ final class Controller: Stage {
                 }
             }
             if done == nil {
-                // Also where a tenure ended while it began: its lease is taken by then, and its lock is lost.
+                // This includes a tenure that failed at its start: the lease may have begun by then, but the lock is
+                // lost with the session.
                 context.lease.lost()
                 tenure = nil
                 session.close()
@@ -63,16 +65,18 @@ final class Controller: Stage {
         session.close()
     }
 
-    /// Nobody is to work on a database that is not ours to send from, over sessions of before either.
+    /// Abandons all sessions but the recorder's, because the daemon must not work on a database that it must not send
+    /// from.
     ///
-    /// The recorder alone still writes down what was answered; its batches are fenced.
+    /// The recorder still writes the outcomes of answered requests; its batches are fenced.
     private func endWork() {
         context.database.open.abandonAll(sparing: Recorder.name)
     }
 
-    /// What got no answer is trivial, so nobody else will get one either: to wait for it would only take longer.
+    /// Abandons all sessions: if the control session's trivial statements get no answer, waiting for others only takes
+    /// longer.
     ///
-    /// If this session alone was cut off, the others lose what they were about, and do it again.
+    /// If only the control session was cut off, the other sessions lose their current work and repeat it.
     private func giveUpSilentSessions() {
         let count = context.database.open.abandonAll()
         guard count > 0 else { return }
@@ -83,7 +87,7 @@ final class Controller: Stage {
     }
 }
 
-/// One control connection's time: one owner number, one lock, one lease.
+/// The time of one control session, with one owner number, one lock and one lease.
 private struct Tenure {
     private let context: StageContext
     private let fuses: FuseSync
@@ -100,9 +104,9 @@ private struct Tenure {
     init(context: StageContext, on connection: PostgresConnection) throws(PostgresError) {
         self.context = context
         fuses = FuseSync(context: context)
-        // Before anything is claimed: a fuse that blew before we began holds for us too.
+        // Before anything is claimed, because fuses that blew earlier apply to this daemon too.
         try fuses.synchronize(on: connection)
-        // Before the lease begins: whatever is fetched under it sees what was cancelled until now.
+        // Before the lease begins, so that later reads see all earlier cancellations.
         let cancels = try connection.run(NewCancels(since: nil))
         let preferences = try connection.run(NewPreferences(since: nil))
         _ = try Self.readPolicies(into: context, on: connection)
@@ -152,7 +156,7 @@ private struct Tenure {
         }
     }
 
-    /// Ends the waits of our own sessions for answers that will not come.
+    /// Abandons this daemon's sessions that wait for an answer that will not come.
     private mutating func watchLinks(on connection: PostgresConnection) throws(PostgresError) {
         let waiting = context.database.open.waiting(longerThan: context.database.linkPatience)
         var atWork: Set<Int32> = []
@@ -169,7 +173,7 @@ private struct Tenure {
         }
     }
 
-    /// Leaves the list, so that nobody has to wait for the lease's end.
+    /// Removes this daemon from the list of instances, so that other daemons need not wait for the end of its lease.
     func leave(on connection: PostgresConnection) throws(PostgresError) {
         try context.traffic.write(on: connection, logger: context.logger)
         let freed = try connection.run(Rescue(dead: owner)).first ?? 0
@@ -198,7 +202,7 @@ private struct Tenure {
         compareClocks()
     }
 
-    /// Times of the queue are the database's; but what signs provider tokens is this machine's clock.
+    /// Compares the clocks: the queue uses the database's time, but provider tokens are signed with this machine's.
     private mutating func compareClocks() {
         let ahead = Clocks.wall - context.lease.databaseNow
         guard clock.changes(ahead: ahead) else { return }
@@ -213,7 +217,7 @@ private struct Tenure {
         }
     }
 
-    /// Reads what stops pushes, or slows them down: cancellations, gates that closed, policies, users.
+    /// Reads the changes that stop or slow pushes: cancellations, gates, preferences and policies.
     private mutating func readOrders(on connection: PostgresConnection) throws(PostgresError) {
         let start = Clocks.steady
         let (rows, gates) = try connection.run(NewCancels(since: cancelsSince), LiveGates())
@@ -227,9 +231,9 @@ private struct Tenure {
         if try Self.readPolicies(into: context, on: connection) { context.bells.claim.ring() }
     }
 
-    /// Reads what apps' policies ask for.
+    /// Reads the rates and quiet hours of apps' policies.
     ///
-    /// - Returns: whether what is claimed is claimed otherwise now.
+    /// - Returns: whether rates changed, so that batches have to be claimed differently.
     private static func readPolicies(
         into context: StageContext,
         on connection: PostgresConnection
@@ -239,13 +243,13 @@ private struct Tenure {
         return context.rates.replace(rates)
     }
 
-    /// Has the others do at once what a gate that changed asks for.
+    /// Wakes the claimer and maintenance, which act on changed gates.
     private func ringForGates() {
         context.bells.claim.ring()
         context.bells.maintain.ring()
     }
 
-    /// Frees the batches of daemons that are dead.
+    /// Frees the batches of dead daemons.
     private mutating func rescue(on connection: PostgresConnection) throws(PostgresError) {
         let now = Clocks.steady
         let others = try connection.run(OtherInstances(owner: owner))

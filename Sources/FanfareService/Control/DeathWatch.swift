@@ -2,14 +2,16 @@ internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
-/// Decides which of the other daemons are dead: whose lock this session could take and still has 3 s later, or who was not seen to
-/// renew its lease for as long as a lease is.
+/// Decides which other daemons are dead: those whose lock this session acquired and still holds 3 s later, and those
+/// that did not renew their lease within its length.
 ///
-/// Times are of this machine's steady clock: the database's may be set while a daemon is at work. Its lease ends by its own steady
-/// clock, which it reads before it renews, and so before anybody can see the renewal.
+/// All times are of this machine's steady clock, because the database's clock may be set while daemons work. A daemon's
+/// lease ends by its own steady clock, which it reads before it renews the lease, and therefore before another daemon
+/// can see the renewal.
 struct DeathWatch {
-    /// How long a silent daemon's lock is held before its batches are freed: longer than a daemon that lost its control
-    /// session notices, and goes on submitting.
+    /// How long a silent daemon's lock is held before its batches are freed.
+    ///
+    /// A daemon that loses its control session notices this and stops submitting in less time.
     static let patience = 3 * Micros.second
 
     private struct Lease {
@@ -19,18 +21,18 @@ struct DeathWatch {
 
     /// Since when this session has held a silent daemon's lock.
     private(set) var suspects: [Int32: Microseconds] = [:]
-    /// Each daemon's lease, and when it was seen first.
+    /// The lease of each daemon, and when it was first seen.
     private var leases: [Int32: Lease] = [:]
 
-    /// Whether the lock of a daemon is to be tried: it is not held yet.
+    /// Returns whether to try a daemon's lock, that is, whether it is not held yet.
     func shouldTryLock(of other: OtherInstance) -> Bool { suspects[other.id] == nil }
 
-    /// This session took a daemon's lock.
+    /// Records that a daemon's lock was acquired.
     mutating func tookLock(of id: Int32, at now: Microseconds) {
         suspects[id] = now
     }
 
-    /// Takes in the list of the other daemons.
+    /// Updates the leases from the list of the other daemons.
     ///
     /// - Parameters:
     ///   - others: the list.
@@ -45,28 +47,28 @@ struct DeathWatch {
         leases = seen
     }
 
-    /// Whether the batches of a daemon are to be freed.
+    /// Returns whether a daemon's batches are to be freed.
     func isDead(_ other: OtherInstance, at now: Microseconds) -> Bool {
         isLeaseOver(other, at: now) || isSilent(other.id, at: now)
     }
 
-    /// Whether a daemon's lock was held long enough that it is dead whatever its lease says.
+    /// Returns whether a daemon's lock was held long enough that it is dead regardless of its lease.
     func isSilent(_ id: Int32, at now: Microseconds) -> Bool {
         suspects[id].map { now - $0 >= Self.patience } ?? false
     }
 
-    /// Whether a daemon was not seen to renew its lease for as long as it goes, or is in no list.
+    /// Returns whether a daemon did not renew its lease within its length, or has none.
     private func isLeaseOver(_ other: OtherInstance, at now: Microseconds) -> Bool {
         guard let until = other.leaseUntil else { return true }
         return leases[other.id].map { $0.until == until && now - $0.seenAt >= LeaseGuard.length } ?? false
     }
 
-    /// Forgets who is no longer listed, and who is freed for its lease.
+    /// Removes daemons that are no longer listed, and those whose lease has ended.
     ///
     /// - Parameters:
-    ///   - others: the list as it was read.
+    ///   - others: the list of the other daemons.
     ///   - now: the time at which they were judged.
-    /// - Returns: whose locks are to be released.
+    /// - Returns: the daemons whose locks are to be released.
     mutating func settle(_ others: [OtherInstance], at now: Microseconds) -> [Int32] {
         let over = suspects.keys.filter { id in
             others.first { $0.id == id }.map { isLeaseOver($0, at: now) } ?? true
