@@ -1,23 +1,23 @@
 internal import FanfareStore
 internal import PostgresClient
 
-/// A session for queries that authors of rules wrote, and for nothing else: whatever one of them leaves behind is discarded.
+/// A session that runs only queries written by authors of rules; the state that a query leaves behind is discarded.
 ///
-/// Opened when it is first needed. Used by one thread.
+/// It is opened when it is first needed. An instance is used by one thread.
 final class AuthorSession {
     private let options: PostgresOptions
     private var connection: PostgresConnection?
 
-    /// - Parameter options: how to connect.
+    /// - Parameter options: the connection options.
     init(_ options: PostgresOptions) {
         self.options = options
     }
 
     /// Runs a query.
     ///
-    /// - Parameter work: in a transaction of its own, which it begins.
-    /// - Returns: what it returns.
-    /// - Throws: what it throws. The session is as new then, or will be opened anew.
+    /// - Parameter work: the query, which begins its own transaction.
+    /// - Returns: the result of `work`.
+    /// - Throws: the error of `work`. The session is then reset, or will be opened again.
     func run<Result>(
         _ work: (PostgresConnection) throws(PostgresError) -> Result
     ) throws(PostgresError) -> Result {
@@ -32,13 +32,13 @@ final class AuthorSession {
         }
     }
 
-    /// Closes it, if it is open.
+    /// Closes the session, if it is open.
     func close() {
         connection?.close()
         connection = nil
     }
 
-    /// Whether it is as new after a query that failed.
+    /// Resets the session after a failed query; returns whether that succeeded.
     private func isUsable() -> Bool {
         guard let connection, !connection.isClosed else { return false }
         do throws(PostgresError) {

@@ -2,40 +2,40 @@ internal import FanfareCore
 internal import FanfareStore
 internal import Threading
 
-/// What a daemon knows of rules' queries: which are slow, so that the others do not wait behind them, and which fail.
+/// A daemon's record of rules' queries: which are slow, so that the others do not wait for them, and which fail.
 final class QueryCosts: Sendable {
-    /// From when on a query is slow.
+    /// The duration from which a query is slow.
     static let slowness = 100 * Micros.millisecond
-    /// How long a rule's query counts as slow after it last was: with another payload it may be quick.
+    /// How long a rule's query counts as slow after it last was; with another payload it may be fast.
     static let memory = Micros.minute
 
     private struct State {
-        /// By rule version (steady time).
+        /// The steady time until which queries are slow, by rule version.
         var slowUntil: [Int32: Microseconds] = [:]
-        /// By rule version what its query last failed with, nil where it works; others were not run yet.
+        /// The last failure by rule version, nil if the query works; a version without an entry was not run yet.
         var failures: [Int32: String?] = [:]
     }
 
     private let state = Locked(State())
 
-    /// Which rules are whose.
+    /// Returns which rules' events a stage takes.
     ///
     /// - Parameters:
-    ///   - isForSlow: whether for who runs slow queries, or for who runs the others.
+    ///   - isForSlow: whether the stage runs the slow queries, or the others.
     ///   - now: steady time.
-    /// - Returns: the slow ones, to be taken or to be left.
+    /// - Returns: the slow rule versions, to be taken or to be excluded.
     func choice(isForSlow: Bool, at now: Microseconds = Clocks.steady) -> QueryChoice {
         let slow = state.withLock { state in state.slowUntil.filter { $0.value > now }.keys.sorted() }
         return QueryChoice(ruleVersions: slow, areTaken: isForSlow)
     }
 
-    /// Notes how long a query took.
+    /// Records the duration of a query.
     ///
     /// - Parameters:
-    ///   - time: from when it was asked until it answered or failed.
-    ///   - ruleVersion: whose.
+    ///   - time: the duration until it returned or failed.
+    ///   - ruleVersion: the rule version.
     ///   - now: steady time.
-    /// - Returns: whether it is slow and was not known to be.
+    /// - Returns: whether the query is slow and was not known to be.
     func took(_ time: Microseconds, ruleVersion: Int32, at now: Microseconds = Clocks.steady) -> Bool {
         guard time >= Self.slowness else { return false }
         return state.withLock { state in
@@ -44,7 +44,7 @@ final class QueryCosts: Sendable {
         }
     }
 
-    /// Whether what a query failed with, nil if it works, is not known yet.
+    /// Returns whether a query's result differs from the recorded one, or is the first.
     func isNews(_ failure: String?, ruleVersion: Int32) -> Bool {
         state.withLock { state in
             guard let known = state.failures[ruleVersion] else { return true }
@@ -52,9 +52,9 @@ final class QueryCosts: Sendable {
         }
     }
 
-    /// Notes what a query failed with, nil if it works.
+    /// Records the failure of a query, nil if it works.
     ///
-    /// - Returns: whether it failed before.
+    /// - Returns: whether it had failed before.
     @discardableResult
     func note(_ failure: String?, ruleVersion: Int32) -> Bool {
         state.withLock { state in (state.failures.updateValue(failure, forKey: ruleVersion) ?? nil) != nil }

@@ -4,20 +4,20 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// Plans events whose rules say by a query whom they are for: asks, and makes batches of the answer.
+/// Plans events whose audience is selected by a query: runs the query and makes batches of the users that it returns.
 ///
-/// Beside the planner, which waits for no query: on a thread of its own, and on two sessions, one for planning and one for the
-/// queries, that are open only while there are such events. There are two of these stages: one for rules whose query is quick, and
-/// one for those whose query was slow lately, so that a slow one delays only its like. Within each, rules take turns by the event;
-/// so a daemon runs two queries at once at most. All daemons share the work.
+/// It works beside the planner, which waits for no query, on its own thread and two sessions, one for planning and one
+/// for queries. The sessions are open only while there are such events. There are two of these stages, one for fast
+/// queries and one for queries that were slow lately, so that a slow query delays only other slow ones. Within a stage,
+/// rules take turns event by event, so a daemon runs at most two queries at once. All daemons share the work.
 final class QueryPlanner: Stage {
-    /// Of the stages: that of quick queries, and that of slow ones.
+    /// The names of the stages: for fast queries, and for slow ones.
     static let names = ["queries", "slow-queries"]
-    /// How long a look may be away from the loop.
+    /// The longest sleep without a beat of the loop.
     private static let beat = Duration.seconds(10)
-    /// After how long without work the sessions are closed.
+    /// The time without work after which the sessions are closed.
     private static let rest = 30 * Micros.second
-    /// How long to sleep at least while somebody else has what is due.
+    /// The shortest sleep while another daemon plans the due events.
     private static let nap = 50 * Micros.millisecond
 
     let name: String
@@ -26,13 +26,14 @@ final class QueryPlanner: Stage {
     private let isForSlow: Bool
     private let stopping = StopSignal()
 
-    /// Makes a stage that sleeps until its bell rings: who rings are planners, the other stage, and maintenance, which looks whether
-    /// something was left.
+    /// Creates a stage that sleeps until its bell rings.
+    ///
+    /// It is rung by planners, by the other stage, and by maintenance if it finds waiting events.
     ///
     /// - Parameters:
-    ///   - context: what all stages share.
-    ///   - costs: shared by both stages.
-    ///   - isForSlow: which of the two.
+    ///   - context: the state that all stages share.
+    ///   - costs: the record of queries that both stages share.
+    ///   - isForSlow: whether it is the stage for slow queries.
     init(context: StageContext, costs: QueryCosts, isForSlow: Bool) {
         name = Self.names[isForSlow ? 1 : 0]
         self.context = context
@@ -51,7 +52,7 @@ final class QueryPlanner: Stage {
         let session = Session(context.database.asking(name), of: context, stop: stopping)
         let runner = QueryRunner(context: context, costs: costs, isForSlow: isForSlow)
         var workedAt = Clocks.steady
-        /// Until the next look; nil while nothing is known to wait.
+        /// The time until the next turn; nil while no event is known to wait.
         var wait: Duration?
         while !stopping.isStopped {
             context.pulses.beat(name)
@@ -68,7 +69,7 @@ final class QueryPlanner: Stage {
             let next = session.attempt { connection throws(PostgresError) in
                 try runner.takeTurn(on: connection) ? 0 : try runner.wait(on: connection).map { max($0, Self.nap) }
             }
-            // After an error, which had its pause, it is looked again.
+            // After an error, which had its own pause, the next turn follows at once.
             wait = next.map { $0.map { .microseconds(min($0, Micros.second)) } } ?? .zero
         }
         session.close()

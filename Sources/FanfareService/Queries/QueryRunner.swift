@@ -7,31 +7,31 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Asks rules' queries whom events are for, one event at a time.
+/// Runs rules' queries for the audience of events, one event at a time.
 ///
-/// The event is locked while its query runs, on the other session: who dies meanwhile gives it back at once, and what was planned of
-/// it goes with the lock. A query that fails costs its own event only, after three tries.
+/// The event is locked while its query runs on the other session. If the daemon dies meanwhile, the lock ends at once
+/// and the planning is rolled back. A failing query affects only its own event, which is refused after three attempts.
 final class QueryRunner {
-    /// What one query may take, in milliseconds.
+    /// The time limit of one query, in milliseconds.
     static let patience = 2_000
-    /// How long an event waits after the first try and the second; after the third it is refused.
+    /// The delays after the first and the second attempt; after the third the event is refused.
     static let pauses = [Micros.second, 4 * Micros.second]
-    /// How long it waits after what was no fault of its query, which counts as no try.
+    /// The delay after an error that the query did not cause, which does not count as an attempt.
     private static let faultPause = 5 * Micros.second
 
     private let context: StageContext
     private let costs: QueryCosts
     private let isForSlow: Bool
     private let author: AuthorSession
-    /// The rule version that had the last turn.
+    /// The rule version of the last turn.
     private var last: Int32 = 0
 
-    /// Makes a runner whose session for queries is not open yet.
+    /// Creates a runner; its session for queries is not open yet.
     ///
     /// - Parameters:
-    ///   - context: what all stages share.
-    ///   - costs: what the daemon knows of queries.
-    ///   - isForSlow: whether it asks slow queries, or the others.
+    ///   - context: the state that all stages share.
+    ///   - costs: the daemon's record of queries.
+    ///   - isForSlow: whether it runs the slow queries, or the others.
     init(context: StageContext, costs: QueryCosts, isForSlow: Bool) {
         self.context = context
         self.costs = costs
@@ -42,24 +42,24 @@ final class QueryRunner {
     /// Closes the session for queries.
     func close() { author.close() }
 
-    /// How long until the next event is due, whoever has it.
+    /// Returns the time until the next event is due, even if another daemon has it.
     ///
-    /// - Parameter connection: outside a transaction.
-    /// - Returns: in microseconds; nil if none waits.
-    /// - Throws: what the database says.
+    /// - Parameter connection: a connection outside a transaction.
+    /// - Returns: the time in microseconds; nil if no event waits.
+    /// - Throws: errors of the server.
     func wait(on connection: PostgresConnection) throws(PostgresError) -> Microseconds? {
         try connection.run(NextQuestion(costs.choice(isForSlow: isForSlow))).first
     }
 
-    /// Plans the event whose turn it is.
+    /// Plans the next event in turn.
     ///
     /// - Parameter connection: the planning session, outside a transaction.
-    /// - Returns: whether there was one.
-    /// - Throws: what the database says of planning, never what it says of a query.
+    /// - Returns: whether there was an event.
+    /// - Throws: errors of planning, never those of a query.
     func takeTurn(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         let choice = costs.choice(isForSlow: isForSlow)
         if isForSlow && choice.ruleVersions.isEmpty {
-            // What was slow is no more.
+            // No query is slow any more, so the other stage takes the events.
             context.bells.queries.ring()
             return false
         }
@@ -70,7 +70,7 @@ final class QueryRunner {
                     return Turn?.none
                 }
                 taken = question
-                // Before anything can fail, so that what does stops no other rule.
+                // Set before anything can fail, so that a failing rule does not block the others.
                 last = question.ruleVersion
                 return try settle(question, on: connection)
             }
@@ -84,7 +84,8 @@ final class QueryRunner {
         return true
     }
 
-    /// Refuses an event that cannot be planned for whom its query named: a filter on devices can be a bomb.
+    /// Refuses an event that cannot be planned for the users of its query, for example because a filter on devices
+    /// takes forever.
     private func refuse(
         _ question: AudienceQuestion,
         because error: PostgresError,
@@ -98,14 +99,14 @@ final class QueryRunner {
         )
     }
 
-    /// What became of an event.
+    /// The result of one turn.
     private struct Turn {
         let question: AudienceQuestion
         var rule: LoadedRule?
-        /// What its query said; nil if it was not run.
+        /// The result of its query; nil if it was not run.
         var answer: Result<UsersBySQL, PostgresError>?
         var batches = 0
-        /// Why the event is refused, if it is.
+        /// The reason why the event is refused; nil if it is not.
         var refusal: String?
     }
 
@@ -117,7 +118,7 @@ final class QueryRunner {
         }
         turn.rule = try context.rules.load([question.ruleVersion], from: connection)[question.ruleVersion]
         guard let rule = turn.rule, case .usersSQL(let sql) = rule.compiled.audience else {
-            // As of any rule that a newer daemon checked.
+            // The same happens for any rule that a newer daemon checked.
             let detail = "rule version \(question.ruleVersion): the daemon that planned this event is too old for it"
             try end(question, as: .refused, detail, on: connection)
             return turn
@@ -157,9 +158,9 @@ final class QueryRunner {
         return answer
     }
 
-    /// Has an event whose query failed wait, or refuses it.
+    /// Delays an event whose query failed, or refuses it.
     ///
-    /// - Returns: why it is refused; nil if it waits.
+    /// - Returns: the reason if it is refused; nil if it waits.
     private func putOff(
         _ question: AudienceQuestion,
         because error: PostgresError,
@@ -191,7 +192,7 @@ final class QueryRunner {
         _ = try connection.runReturningCount(EndQuestion(question, fate: fate, detail: detail))
     }
 
-    /// What a query failed with, for the event's detail and `health`.
+    /// Returns the text of a query's failure, for the event's detail and `health`.
     private static func words(_ error: PostgresError) -> String {
         if error.isCancelled { return "takes longer than \(patience / 1000) s" }
         return error.message + (error.sqlState.map { " (SQLSTATE \($0))" } ?? "")
@@ -199,7 +200,7 @@ final class QueryRunner {
 }
 
 extension QueryRunner {
-    /// Tells what a query failed with, or that it works, once; and of events that are refused, a few.
+    /// Logs a new failure of a query, or that it works again; the lines about refused events are limited.
     private func tell(_ answer: Result<UsersBySQL, PostgresError>, of turn: Turn) {
         guard let rule = turn.rule else { return }
         let said = answer.failure.map { Self.words($0) }
@@ -241,9 +242,10 @@ extension Result {
 }
 
 extension PostgresError {
-    /// Whether an author's query is at fault, and not the server or the way to it: what it lacks or does, or its time.
+    /// Whether the error is caused by the author's query (its permissions, statements or duration) rather than by the
+    /// server or the connection.
     ///
-    /// A query that writes is refused as by a standby (25006), but of a standby the planning session would know.
+    /// A query that writes fails like a write on a standby (25006), but the planning session would notice a standby.
     fileprivate var isOfQuery: Bool {
         if isCancelled || isReadOnly { return true }
         return code == .server && !isTransient && !["08", "57", "58", "F0", "XX"].contains(sqlState?.prefix(2))
