@@ -6,20 +6,21 @@ internal import FanfareStore
 internal import Logging
 internal import PostgresClient
 
-/// Looks, for all daemons, whether what should move does, and whether what was planned adds up with what became of it.
+/// Checks, for all daemons, that the queues move and that the outcomes of deliveries add up with what was planned.
 ///
-/// What stands still is told from what is only long by looking twice: ``Sightings``. Every look is bounded and goes by indexes.
+/// A stalled item is distinguished from a long queue by checking twice (``Sightings``). Every query is bounded and uses
+/// indexes.
 struct Auditor {
     static let interval = 30 * Micros.second
-    /// From which age on something is looked at, and how long it must then be seen.
+    /// The age from which items are checked, and how long an item must then stay in place.
     private static let age = 30 * Micros.second
     private static let patience = 30 * Micros.second
-    /// How long a batch may be in flight without an outcome: longer than any deadline of a request.
+    /// How long a batch may be in flight without an outcome: longer than any request's deadline.
     private static let flight = 15 * Micros.minute
-    /// Plans take turns, and there may be many.
+    /// How long a plan's cursor may stay in place: plans take turns, and there may be many.
     private static let turn = 5 * Micros.minute
 
-    /// The session may be one for other work; and whatever takes longer than this is not worth knowing.
+    /// The session may be shared with other work, so an audit query may not take longer than this.
     private static let settings = SessionSettings.nestedLoops.setting("statement_timeout", to: "5s")
 
     private let context: StageContext
@@ -33,12 +34,12 @@ struct Auditor {
         self.context = context
     }
 
-    /// Looks at everything once, stores what is found, and says what changed.
+    /// Runs all checks once, stores the findings, and logs changes.
     ///
     /// - Parameters:
-    ///   - connection: outside a transaction.
+    ///   - connection: a connection outside a transaction.
     ///   - now: steady time.
-    /// - Throws: what the database says.
+    /// - Throws: errors of the server.
     mutating func run(on connection: PostgresConnection, at now: Microseconds) throws(PostgresError) {
         let findings = try connection.transaction { connection throws(PostgresError) in
             try connection.setLocally(Self.settings)
@@ -47,9 +48,10 @@ struct Auditor {
         for finding in findings { try publish(finding, on: connection) }
     }
 
-    /// Looks at everything once.
+    /// Runs all checks once.
     ///
-    /// - Returns: a finding for each check, but for those that have not looked long enough to say that nothing is wrong.
+    /// - Returns: a finding for each check, without checks that found nothing but have not run long enough to be
+    ///   conclusive.
     mutating func check(
         on connection: PostgresConnection,
         at now: Microseconds
@@ -74,7 +76,7 @@ struct Auditor {
         return findings
     }
 
-    /// Looks at what was closed since the last look.
+    /// Returns the batches closed since the last check whose deliveries do not add up.
     private mutating func closed(
         on connection: PostgresConnection
     ) throws(PostgresError) -> [(batch: ClosedBatch, words: String)] {

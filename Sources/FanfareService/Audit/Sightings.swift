@@ -1,26 +1,26 @@
 internal import FanfareCore
 
-/// What has been seen again at every look for some time.
+/// Items that were present at every check for some time.
 ///
-/// A queue that moves shows others each time, however long it is: only what stands still stays.
+/// A queue that moves has different items at each check, however long it is; only stalled ones stay.
 struct Sightings<Key: Hashable> {
     private let patience: Microseconds
     private var since: [Key: Microseconds] = [:]
     private var firstCheckAt: Microseconds?
 
-    /// Makes sightings of nothing.
+    /// Creates empty sightings.
     ///
-    /// - Parameter patience: how long something has to be seen.
+    /// - Parameter patience: how long an item has to be present.
     init(patience: Microseconds) {
         self.patience = patience
     }
 
-    /// Takes a look in.
+    /// Records a check.
     ///
     /// - Parameters:
-    ///   - keys: all that is seen now.
+    ///   - keys: the items that are present now.
     ///   - now: steady time.
-    /// - Returns: which of them have been seen at every look for as long as the patience.
+    /// - Returns: the items that were present at every check for at least `patience`.
     mutating func check(_ keys: [Key], at now: Microseconds) -> Set<Key> {
         firstCheckAt = firstCheckAt ?? now
         let before = since
@@ -28,7 +28,7 @@ struct Sightings<Key: Hashable> {
         return Set(since.filter { now - $0.value >= patience }.keys)
     }
 
-    /// Whether looks go back far enough to say that nothing stands still.
+    /// Returns whether the checks go back far enough to conclude that nothing is stalled.
     func isConclusive(at now: Microseconds) -> Bool {
         firstCheckAt.map { now - $0 >= patience } ?? false
     }
