@@ -8,41 +8,42 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Runs rules' `badge_sql`: whoever may write rules wrote it, so it gets nothing but what was granted to `fanfare_sql`.
+/// Runs rules' `badge_sql`, with no permissions other than those of `fanfare_sql`, because it is written by the authors
+/// of rules.
 ///
-/// Read-only and timed, inside `fanfare.badges`, on a session of its own whose transaction is rolled back and whose state
-/// is discarded after every query. Used by one thread.
+/// Each query is read-only and timed, inside `fanfare.badges`. It runs on a separate session, whose transaction is
+/// rolled back and whose state is discarded after every query. An instance is used by one thread.
 final class BadgeReader {
-    /// What one query for one batch may take, in milliseconds.
+    /// The time limit of one query for one batch, in milliseconds.
     static let patience = 2_000
-    /// How long a rule whose query took all of that is left alone, so that it holds up nobody else's pushes.
+    /// How long a rule's query is not run after a timeout, so that it does not delay other rules' pushes.
     ///
-    /// What fails at once is run again for the next batch: it may have been mended.
+    /// A query that fails at once is run again for the next batch, because it may have been fixed.
     static let pause = 30 * Micros.second
 
     private let author: AuthorSession
     private let logger: Logger
-    /// Until when a rule version's query is not run again (steady time).
+    /// The steady time until which a rule version's query is not run.
     private var pausedUntil: [Int32: Microseconds] = [:]
-    /// By rule version what its query last failed with, nil where it works; others were not run yet.
+    /// The last failure by rule version, nil if the query works; a version without an entry was not run yet.
     private var failures: [Int32: String?] = [:]
-    /// What the database does not know yet: see ``takeNews()``.
+    /// The changes that are not stored in the database yet; see ``takeNews()``.
     private var news: [StoreBadgeFailure] = []
 
     /// - Parameters:
-    ///   - options: how to connect; opened when a rule first needs it.
-    ///   - logger: told of queries that fail.
+    ///   - options: the connection options; the session is opened when a rule first needs it.
+    ///   - logger: receives the failures of queries.
     init(options: PostgresOptions, logger: Logger) {
         author = AuthorSession(options)
         self.logger = logger
     }
 
-    /// Asks for users' badge counts.
+    /// Reads users' badge counts.
     ///
     /// - Parameters:
-    ///   - rule: a rule, perhaps without `badge_sql`.
-    ///   - users: whose.
-    /// - Returns: by user; those are missing for whom the query gave no row or NULL, and all of them if it failed.
+    ///   - rule: the rule, possibly without `badge_sql`.
+    ///   - users: the users.
+    /// - Returns: the counts by user, without users that the query returned no row or NULL for; empty if it failed.
     func counts(of rule: LoadedRule, for users: Set<ExactText>) -> [ExactText: Int64] {
         guard let sql = rule.compiled.definition.badgeSQL, !users.isEmpty,
             pausedUntil[rule.id].map({ $0 <= Clocks.steady }) ?? true
@@ -61,15 +62,15 @@ final class BadgeReader {
         }
     }
 
-    /// What changed since this was last asked, for `health`: to be stored by a session that may write.
+    /// Returns the changes since the last call, for `health`; they have to be stored by a session that may write.
     func takeNews() -> [StoreBadgeFailure] {
         defer { news = [] }
         return news
     }
 
-    /// Tells what a query failed with, or that it works, once.
+    /// Records and logs a new failure of a query, or that it works again.
     private func note(_ error: PostgresError?, of rule: LoadedRule) {
-        // As the server says it: it quotes the author's own text, and no rows.
+        // The server's message quotes the author's own text, and no rows.
         let said = error.map { "\($0)" }
         if let known = failures[rule.id], known == said { return }
         let wasFailing = failures[rule.id].map { $0 != nil } ?? false
