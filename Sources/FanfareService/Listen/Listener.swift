@@ -7,13 +7,13 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Hears NOTIFY on foreign channels: where this daemon leads, it stores their payloads as events.
+/// Listens to NOTIFY on foreign channels: the leading daemon stores their payloads as events.
 ///
-/// Whether notifications come at all is found out by the planner (``WakeListener``). That somebody is there is asked every
-/// 3 s: a silent link looks like one on which there is nothing to hear.
+/// The planner tests whether notifications arrive at all (``WakeListener``). This stage pings the server every 3 s,
+/// because a dead connection looks like one without notifications.
 final class Listener: Stage {
     let name = "listener"
-    /// What a daemon leads that hears foreign channels for all.
+    /// The interval of pings.
     private static let pulseInterval = 3 * Micros.second
     private static let leaderInterval = 5 * Micros.second
 
@@ -47,7 +47,7 @@ final class Listener: Stage {
         session.close()
     }
 
-    /// What a session does for foreign channels.
+    /// The work of one session for foreign channels.
     private struct ForeignChannels {
         private let context: StageContext
         private var answeredAt = Clocks.steady
@@ -58,7 +58,7 @@ final class Listener: Stage {
             self.context = context
         }
 
-        /// Waits for one round of notifications.
+        /// Waits for notifications once and stores them.
         mutating func listen(on connection: PostgresConnection, wake: WakeSignal) throws(PostgresError) {
             try lead(on: connection)
             for notification in try connection.notifications(timeout: .seconds(1), alsoWake: wake) {
@@ -69,7 +69,8 @@ final class Listener: Stage {
             answeredAt = Clocks.steady
         }
 
-        /// They are heard by one daemon only, or each payload would become several events.
+        /// Tries to become the leader, so that only one daemon listens; otherwise each payload would become several
+        /// events.
         private mutating func lead(on connection: PostgresConnection) throws(PostgresError) {
             guard !isLeader else { return }
             let now = Clocks.steady
