@@ -6,30 +6,31 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Ends what waits of cancelled events, soon after they were cancelled.
+/// Ends waiting batches of cancelled events soon after the cancellation.
 struct CancelSweeper {
-    /// How long after a look what it saw is looked at once more: a claim may have held a batch meanwhile that it had read before.
+    /// The time after which a sweep is repeated: during the first one a claim may have held a batch that it had read
+    /// before the cancellation.
     private static let overlap = 5 * Micros.second
-    /// How long one turn takes, so that rules are checked all the same.
+    /// The time limit of one turn, so that other maintenance goes on.
     private static let share = 250 * Micros.millisecond
 
     private let context: StageContext
-    /// Of the cancellations that were swept.
+    /// The version of the cancellations that were swept.
     private var version: Int?
-    /// What was seen by then is done.
+    /// The snapshot before which all cancellations are done.
     private(set) var since: String?
-    /// What the last look saw, and when.
+    /// The snapshot and the time of the last sweep.
     private var last: (seen: String, at: Microseconds)?
 
     init(context: StageContext) {
         self.context = context
     }
 
-    /// Does what there is to do now.
+    /// Runs one turn.
     ///
-    /// - Parameter connection: outside a transaction.
-    /// - Returns: whether nothing is left to end at once.
-    /// - Throws: what the database says.
+    /// - Parameter connection: a connection outside a transaction.
+    /// - Returns: whether no batches are left to end at once.
+    /// - Throws: errors of the server.
     mutating func takeTurn(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         let (version, start) = (context.cancels.version, Clocks.steady)
         let isOver = last.map { start - $0.at >= Self.overlap } ?? false

@@ -7,11 +7,11 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// What has to be done now and then.
+/// The periodic chores of maintenance.
 struct Chores {
-    /// How long one kind of thing is forgotten at a stretch; the rest has time until the next minute.
+    /// The time limit for deleting one kind of rows; the rest is deleted in the next run, a minute later.
     private static let patience = 10 * Micros.second
-    /// How many sets of batches are ended at a stretch.
+    /// The number of sets of batches that are ended in one run.
     private static let endings = 5
     /// The failures in a row after which `fanfare.health` shows a chore.
     private static let failuresToTell = 3
@@ -19,22 +19,23 @@ struct Chores {
     private typealias Chore = (name: String, work: (PostgresConnection) throws(PostgresError) -> Void)
 
     private let context: StageContext
-    /// Failures in a row, by chore; without chores whose last run succeeded.
+    /// The number of failures in a row by chore, without chores whose last run succeeded.
     private var failures: [String: Int] = [:]
 
-    /// Starts without failures.
+    /// Creates the chores without failures.
     ///
-    /// - Parameter context: the stage's.
+    /// - Parameter context: the state that all stages share.
     init(context: StageContext) {
         self.context = context
     }
 
-    /// Runs each chore once; a failing chore stops no other, and `fanfare.health` shows it after three failures in a row.
+    /// Runs each chore once; a failing chore stops no other, and `fanfare.health` shows it after three failures in a
+    /// row.
     ///
-    /// The logs come first: what is over there is a whole day.
+    /// The logs come first, because a whole day can be deleted there.
     ///
-    /// - Parameter connection: outside a transaction.
-    /// - Throws: the first failure, after the rest was tried; at once if the connection is lost.
+    /// - Parameter connection: a connection outside a transaction.
+    /// - Throws: the first error, after all chores were tried; at once if the connection is lost.
     mutating func run(on connection: PostgresConnection) throws(PostgresError) {
         var errors: [String: PostgresError] = [:]
         var first: PostgresError?
@@ -72,7 +73,7 @@ struct Chores {
         }
     }
 
-    /// Ends what nobody claimed until it was too late.
+    /// Ends batches that expired before any daemon claimed them.
     private func endBatches(on connection: PostgresConnection) throws(PostgresError) {
         var ended: Int64 = 0
         defer {
@@ -133,7 +134,7 @@ struct Chores {
         _ = try connection.runReturningCount(ForgetGrants())
     }
 
-    /// Of what was asked by HTTP, and imported.
+    /// Deletes old HTTP requests, actions and imports.
     private func forgetAsked(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(ForgetRequests(retentionSeconds: context.settings.keyRetentionSeconds), on: connection)
         let days = context.settings.logRetentionDays
@@ -141,13 +142,13 @@ struct Chores {
         try exhaust(ForgetImports(), on: connection)
     }
 
-    /// A day after the batches that it is about.
+    /// Deletes feedback one day after the batches that it is about.
     private func forgetFeedback(on connection: PostgresConnection) throws(PostgresError) {
         let days = context.settings.logRetentionDays + 1
         try exhaust(ForgetFeedback(retentionDays: Int32(clamping: days)), on: connection)
     }
 
-    /// Forgets until nothing is left to forget.
+    /// Runs a deleting statement until no rows are left or the time is used up.
     private func exhaust(
         _ statement: some PostgresStatement,
         on connection: PostgresConnection
@@ -165,9 +166,9 @@ struct Chores {
         }
     }
 
-    /// Empties a partition whose days are over.
+    /// Empties a partition whose days are past retention.
     ///
-    /// A reader in the way is met by trying again in a minute.
+    /// If a reader holds a lock, this is retried a minute later.
     private func emptyIfOver(_ day: Int16, on connection: PostgresConnection) throws(PostgresError) {
         let isOver = IsRingDayOver(day: day, retentionDays: context.settings.logRetentionDays)
         guard try connection.run(isOver).first == true else { return }
@@ -175,7 +176,7 @@ struct Chores {
         do throws(PostgresError) {
             let isEmptied = try connection.transaction { connection throws(PostgresError) in
                 try partitions.lock(on: connection)
-                // Looked at again under the lock: a planner may have written in between.
+                // The check is repeated under the lock, because a planner may have written in between.
                 guard try connection.run(isOver).first == true else { return false }
                 try partitions.empty(on: connection)
                 return true

@@ -7,13 +7,13 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Ends what waits behind gates whose sending was aborted, and gates that nothing is left behind.
+/// Ends the batches behind aborted gates, and gates without remaining batches.
 ///
-/// Daemons give back what they had and did not send, so that it takes a few turns until nothing is left.
+/// This takes several turns, because daemons first give back the batches that they have claimed.
 struct GateSweeper {
-    /// How long one turn takes, so that rules are checked all the same.
+    /// The time limit of one turn, so that other maintenance goes on.
     private static let share = 250 * Micros.millisecond
-    /// How often it is looked whether gates are done that nobody aborted.
+    /// How often gates that were not aborted are checked for completion.
     private static let interval = 5 * Micros.second
 
     private let context: StageContext
@@ -23,11 +23,11 @@ struct GateSweeper {
         self.context = context
     }
 
-    /// Does what there is to do now.
+    /// Runs one turn.
     ///
-    /// - Parameter connection: outside a transaction.
-    /// - Returns: whether nothing is left to end at once.
-    /// - Throws: what the database says.
+    /// - Parameter connection: a connection outside a transaction.
+    /// - Returns: whether no batches are left to end at once.
+    /// - Throws: errors of the server.
     mutating func takeTurn(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         guard !context.gates.isEmpty else { return true }
         let aborting = context.gates.aborting
@@ -43,7 +43,7 @@ struct GateSweeper {
         return true
     }
 
-    /// - Returns: whether all of a gate that could be ended was.
+    /// - Returns: whether all of the gate's batches that could be ended were ended.
     private func sweep(
         _ gate: Gate,
         until end: Microseconds,

@@ -7,7 +7,7 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Does the maintenance on a session and a thread of its own.
+/// Runs maintenance on its own session and thread.
 final class Maintainer: Stage {
     let name = LeaderRole.maintenance.rawValue
 
@@ -35,29 +35,29 @@ final class Maintainer: Stage {
     }
 }
 
-/// What one daemon does for all: checks rules and campaigns, ends what was aborted or cancelled, keeps the logs within their ring,
-/// folds counters, and looks whether all is well and whether events were left in the quarantine, or wait for a query.
+/// The maintenance that one daemon does for all: checks rules and campaigns, ends aborted and cancelled batches,
+/// applies log retention, folds counters, audits, and wakes the planners of quarantined events and due queries.
 ///
-/// Led by whoever holds the advisory lock. Works in turns that are short, since the session may have other work too.
+/// The leader is the daemon that holds the advisory lock. Turns are short, since the session may have other work too.
 struct Maintenance {
     private static let interval = 500 * Micros.millisecond
     private static let choreInterval = Micros.minute
-    /// How long one turn spends on unchecked rules.
+    /// The time that one turn spends on unchecked rules.
     private static let share = 250 * Micros.millisecond
 
     private let context: StageContext
-    /// The session's connection whose lock makes us the leader.
+    /// The generation of the session whose lock makes this daemon the leader; nil if it does not lead.
     private var leads: Int?
-    /// The limits of apps' rules that this daemon has stored.
+    /// The event types allowed for apps' rules that this daemon has stored.
     private var limits: [String: [String]] = [:]
     private var dueAt: Microseconds = 0
     private var choresAt: Microseconds = 0
     private var auditAt: Microseconds = 0
-    /// Only while we lead: what another daemon saw in between is not known.
+    /// Nil unless this daemon leads, because it does not know what other leaders found.
     private var auditor: Auditor?
     private var sweeper: GateSweeper
     private var cancelSweeper: CancelSweeper
-    /// Replaced, like the auditor, when this daemon loses the lead: failures count only while it leads.
+    /// Replaced, like the auditor, when this daemon stops leading: failures count only while it leads.
     private var chores: Chores
 
     init(context: StageContext) {
@@ -67,10 +67,10 @@ struct Maintenance {
         cancelSweeper = CancelSweeper(context: context)
     }
 
-    /// How long until the next turn.
+    /// The time until the next turn.
     var wait: Duration { .microseconds(max(0, dueAt - Clocks.steady)) }
 
-    /// Does what there is to do now.
+    /// Runs one turn.
     mutating func takeTurn(in session: Session) {
         let isDone = session.attempt { connection throws(PostgresError) in
             try limitEvents(on: connection)
@@ -89,7 +89,8 @@ struct Maintenance {
         dueAt = Clocks.steady + (isDone ?? true ? Self.interval : 0)
     }
 
-    /// Stores what the configuration says, of whichever daemon: the leader's may not say it.
+    /// Stores the event types from this daemon's configuration; every daemon does this, because the leader's may not
+    /// have them.
     private mutating func limitEvents(on connection: PostgresConnection) throws(PostgresError) {
         let events = context.settings.events
         guard limits != events else { return }
@@ -100,11 +101,11 @@ struct Maintenance {
         limits = events
     }
 
-    /// - Returns: whether no rules are left to check, and nothing that was aborted or cancelled is left to end.
+    /// - Returns: whether no rules are left to check, and no aborted or cancelled batches to end.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         if try !connection.run(NextQuarantinedEvent()).isEmpty { context.bells.quarantine.ring() }
         if try connection.run(AreQuestionsDue()).first == true { context.ringForQueries() }
-        // Before the rules: a campaign that is put into force brings one.
+        // Campaigns come before rules, because activating a campaign creates a rule.
         try CampaignUpkeep(logger: context.logger)
             .takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
         let areRulesChecked = try RuleChecker(logger: context.logger)

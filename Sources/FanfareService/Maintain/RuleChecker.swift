@@ -7,19 +7,19 @@ internal import Logging
 package import PostgresClient
 internal import Threading
 
-/// Checks rule versions that came through SQL, and puts the good ones into force.
+/// Checks rule versions that were written through SQL, and activates the valid ones.
 ///
-/// A bad one is refused with its reason and stops nobody else.
+/// An invalid version is rejected with its reason; other rules are not affected.
 package struct RuleChecker {
     let logger: Logger
 
-    /// Checks what waits, a set of versions at a time.
+    /// Checks all unchecked versions, one set at a time.
     ///
     /// - Parameters:
-    ///   - connection: outside a transaction.
-    ///   - end: when no further set is begun (steady time).
-    /// - Returns: whether nothing is left.
-    /// - Throws: what the database says.
+    ///   - connection: a connection outside a transaction.
+    ///   - end: the steady time after which no further set is started.
+    /// - Returns: whether no unchecked version is left.
+    /// - Throws: errors of the server.
     @discardableResult
     func check(
         on connection: PostgresConnection,
@@ -33,7 +33,7 @@ package struct RuleChecker {
         }
     }
 
-    /// Judges versions together, or one by one where that fails for what one of them says.
+    /// Checks versions together, or one by one if that fails because of one of them.
     private func settle(_ waiting: [UncheckedRule], on connection: PostgresConnection) throws(PostgresError) {
         do throws(PostgresError) {
             let verdicts = try Self.judge(waiting.map { Self.compile($0.definition) }, on: connection)
@@ -69,15 +69,16 @@ package struct RuleChecker {
 
     private func activate(_ good: [ActivatedRule], on connection: PostgresConnection) throws(PostgresError) {
         try connection.transaction { connection throws(PostgresError) in
-            // Beside another, each would see only its own version in force, and leave both so.
+            // Without the lock, two concurrent activations of a rule would each see only their own version, and both
+            // would stay active.
             try connection.run(LockActivation())
             _ = try connection.runReturningCount(ActivateRules(rules: good))
         }
     }
 
-    /// Checks a compiled rule's jsonpaths with the help of PostgreSQL.
+    /// Checks a compiled rule's jsonpaths in PostgreSQL.
     ///
-    /// - Returns: what planning needs of it, or the first thing that is wrong.
+    /// - Returns: the columns that planning needs, or the first problem.
     package static func columns(
         of rule: CompiledRule,
         on connection: PostgresConnection
@@ -85,9 +86,9 @@ package struct RuleChecker {
         try judge([.success(rule.definition)], on: connection)[0]
     }
 
-    /// Checks the jsonpaths of rules with the help of PostgreSQL.
+    /// Checks the jsonpaths of rules in PostgreSQL.
     ///
-    /// - Returns: for each what planning needs of it, or the first thing that is wrong.
+    /// - Returns: for each rule the columns that planning needs, or its first problem.
     private static func judge(
         _ compiled: [Result<RuleDefinition, RuleProblem>],
         on connection: PostgresConnection
