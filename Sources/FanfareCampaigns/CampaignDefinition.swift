@@ -139,7 +139,7 @@ package struct CampaignDefinition: Sendable {
         object["rate"] = rate?.json
         object["canary"] = canary?.json
         if !payload.isEmpty { object["payload"] = .object(payload) }
-        // `bulk` is the default of campaigns.
+        // Campaigns default to `bulk`.
         object["lane"] = rule.definition.lane == .bulk ? nil : .string(rule.definition.lane.name)
         return .object(object)
     }

@@ -90,7 +90,7 @@ package struct DatabaseSessions: Sendable {
     /// Options for `badge_sql`, which has its own timeout (``BadgeReader/patience``) and must not delay pushes.
     package func badges() -> PostgresOptions { queries("badges") }
 
-    /// Options for queries in rules, each of which has its own timeout.
+    /// Options for queries in rules; each query has its own timeout.
     package func queries(_ name: String) -> PostgresOptions { options(name, .slices, trivialPatience) }
 
     /// Options for campaigns' queries: settings of the database and its roles apply, except for timeouts.
