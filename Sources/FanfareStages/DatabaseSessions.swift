@@ -61,7 +61,7 @@ package struct DatabaseSessions: Sendable {
         options(stage, Self.prompt(.queue), Self.promptPatience)
     }
 
-    /// Like ``queue(_:)``, for the planner: a commit does not wait for the WAL flush, which would delay each push twice.
+    /// Like ``queue(_:)``, for the planner: a commit does not wait for the WAL flush, a delay twice for each push.
     ///
     /// This is safe because WAL is written in order: if an outcome is on disk, so are the plan and the claim before it.
     /// A server crash loses at most plans and claims of deliveries without a recorded outcome, which the in-flight

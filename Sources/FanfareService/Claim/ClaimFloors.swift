@@ -40,7 +40,8 @@ struct ClaimFloors {
         largest[place] = max(largest[place] ?? batch.notBefore, batch.notBefore)
     }
 
-    /// Returns where a scan starts: some seconds before the last batch seen, since transactions commit out of order.
+    /// Returns where a scan starts: 5 s before the last batch seen, and at least 10 s ago, since transactions commit
+    /// out of order.
     func floor(gate: Int32 = 0, target: Int16, _ queue: SendQueue, now: Microseconds) -> Timestamp {
         guard let seen = largest[Place(gate: gate, target: target, queue: queue)] else { return .minusInfinity }
         return Timestamp(microseconds: min(seen.microseconds, now - Self.margin) - Self.margin)

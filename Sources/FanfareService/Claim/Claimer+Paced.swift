@@ -53,7 +53,7 @@ extension Claimer {
         return taken
     }
 
-    /// Reads when batches of the paces are due for which that is not known.
+    /// Reads the next due time for the paces that have no known one.
     private func ask(
         _ paces: [BatchPlace: Pace],
         _ turns: inout PacedTurns,

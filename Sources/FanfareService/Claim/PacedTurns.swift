@@ -28,7 +28,7 @@ struct PacedTurns {
     private var passedBy = 0
     private var askedAt: Microseconds?
     private var isAsked = false
-    /// When the next batch is due of the paces whose next claim time is unknown.
+    /// The earliest due time among the paces whose next claim time is unknown.
     private var soonest: Microseconds?
     private var areUnknown = false
 

@@ -3,7 +3,7 @@ internal import FanfareStore
 internal import PostgresClient
 
 /// Decides which other daemons are dead: those whose lock this session acquired and still holds 3 s later, and those
-/// that did not renew their lease within its length.
+/// whose lease was not seen to be renewed within its length.
 ///
 /// All times are of this machine's steady clock, because the database's clock may be set while daemons work. A daemon's
 /// lease ends by its own steady clock, which it reads before it renews the lease, and therefore before another daemon
@@ -57,7 +57,7 @@ struct DeathWatch {
         suspects[id].map { now - $0 >= Self.patience } ?? false
     }
 
-    /// Returns whether a daemon did not renew its lease within its length, or has none.
+    /// Returns whether a daemon's lease was not seen to be renewed within its length, or the daemon has none.
     private func isLeaseOver(_ other: OtherInstance, at now: Microseconds) -> Bool {
         guard let until = other.leaseUntil else { return true }
         return leases[other.id].map { $0.until == until && now - $0.seenAt >= LeaseGuard.length } ?? false

@@ -13,7 +13,7 @@ struct Pipeline {
     let control: any Stage
     /// Records the outcomes of deliveries and closes batches.
     let record: any Stage
-    /// Sends pushes, on separate threads for each app and environment.
+    /// Sends pushes, on separate threads for each app, provider and environment.
     let send: any Stage
     /// Claims batches, reads tokens and renders messages, except for lone events, whose batches the planner claims.
     let claim: any Stage

@@ -9,8 +9,8 @@ internal import Threading
 
 /// The rounds of a planner, and the handling of sets that cannot be planned.
 extension PlannerLoop {
-    /// The lock timeout in milliseconds: well below the round's timeout, which would be blamed on the events, and above
-    /// the time for which retention locks a day of the log.
+    /// The lock timeout in milliseconds: well below the round's timeout, whose expiry would be blamed on the events,
+    /// and above the time for which retention locks a day of the log.
     static let lockTimeout = 300
     /// The statement timeout of a round in milliseconds: many times its target duration, and no longer than other work
     /// can wait.

@@ -17,7 +17,7 @@ struct Quarantine {
     var timeouts: [Int64] = [200, 1000, 3000]
     /// The number of additional rules of an event that extend its limit by a millisecond.
     private static let rulesPerMillisecond: Int64 = 50
-    /// The lock timeout is below every time limit, which would blame the wait on the event.
+    /// The lock timeout is below every time limit, because a wait that reached the limit would be blamed on the event.
     private static let settings = SessionSettings.nestedLoops.setting("lock_timeout", to: "150ms")
     /// After an event that took longer than `above`, planning pauses for three times as long, up to `longest`, to free
     /// the processor.

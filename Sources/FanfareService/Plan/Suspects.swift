@@ -1,7 +1,8 @@
 internal import FanfareCore
 internal import FanfareStore
 
-/// Payload sizes from which events are suspected to make planning slow, per type: a slow jsonpath has a large input.
+/// Payload sizes from which events are suspected to make planning slow, per type: a jsonpath takes longest on large
+/// ones.
 ///
 /// Suspects are planned one by one, apart from the other events, so that further ones do not stop planning again.
 /// Suspicion expires, since most large payloads are harmless.

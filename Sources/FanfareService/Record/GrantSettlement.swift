@@ -53,7 +53,7 @@ extension OpenBatch {
     /// milliseconds since 1970; nil if they were not sent.
     ///
     /// The time is that of the batch's last answer, which is later than each request, so that a cap never admits too
-    /// much. If it is before the time that the grants count from, they are not corrected.
+    /// much. If it is not after the time that the grants count from, the grants of sent deliveries are not corrected.
     fileprivate var settlements: [(Int, Int64?)] {
         let isFirst = !batch.claimed.wasTried
         let countsFrom = batch.begunAt + TakeCaps.ahead * Micros.millisecond

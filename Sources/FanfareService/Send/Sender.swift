@@ -24,7 +24,7 @@ final class Sender: Sendable {
     /// The free descriptors that a starting sender leaves for connections and the rest of the daemon; if senders used
     /// them all, none could send.
     private static let headroom = 16
-    /// Held while a sender starts: otherwise many at once would each find enough descriptors.
+    /// Held while a sender starts: otherwise eighty at once would each find enough descriptors.
     private static let starting = Locked(())
     private static let runningCount = Locked(0)
 
