@@ -33,16 +33,16 @@ extension Configuration.Feedback {
             ofFeedback: "url",
             \.url,
             ConfigurationValueKind<HTTPSURL>.httpsURL.optional,
-            "The URL that outcomes of pushes are posted to, signed as Standard Webhooks are. See Feedback."
+            "The URL that outcomes of pushes are posted to. Requests are signed as defined by Standard Webhooks; see "
+                + "Feedback."
         ),
         .init(
             ofFeedback: "secret_file",
             \.secretFile,
             ConfigurationValueKind<String>.path.optional,
-            """
-            File with the signing secret of `url`, `whsec_` and 24 to 64 bytes in base64. With two, a line each, requests bear \
-            both signatures, while receivers change from one to the other.
-            """
+            "File with the signing secret of `url`: `whsec_` and 24 to 64 bytes in base64. If it has two secrets, "
+                + "one per line, requests carry both signatures, so that receivers can change from one secret to the "
+                + "other."
         ),
         .init(
             ofFeedback: "channel",
@@ -54,10 +54,8 @@ extension Configuration.Feedback {
             ofFeedback: "outcomes",
             \.outcomes,
             .outcomes,
-            """
-            Which outcomes are sent. `gone` are those that disable a device; with `accepted` every push is sent. In the \
-            environment: separated by commas.
-            """
+            "Which outcomes are sent. `gone` reports tokens whose devices are disabled; `accepted` reports every "
+                + "successful push. In the environment: separated by commas."
         ),
         .init(
             ofFeedback: "app",
@@ -65,19 +63,20 @@ extension Configuration.Feedback {
             ConfigurationValueKind<String>.text("an app's name", length: 1...64) {
                 $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0))
             }.optional,
-            "Only outcomes of this app's pushes; unless it is set, of all apps'."
+            "Send only outcomes of this app's pushes. By default, those of all apps are sent."
         ),
         .init(
             ofFeedback: "allowed_networks",
             \.allowedNetworks,
             .networks,
-            "Which addresses the URL's host may have although they are not public. In the environment: separated by commas."
+            "Networks that are not public and in which the URL's host may be. In the environment: separated by "
+                + "commas."
         ),
         .init(
             ofFeedback: "ca_file",
             \.caFile,
             ConfigurationValueKind<String>.path.optional,
-            "PEM file with CAs to trust, besides the system's."
+            "PEM file with CAs to trust in addition to the system's."
         ),
     ]
 

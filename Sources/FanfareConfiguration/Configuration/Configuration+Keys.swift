@@ -18,7 +18,8 @@ extension Configuration {
             \.installation,
             name.optional,
             change: .restart,
-            "Name of this installation; must be the one that the database was adopted as. Give a staging copy another."
+            "Name of this installation. It must be the name under which the database was adopted. Give a staging "
+                + "copy another name."
         ),
         .init(
             "database.url",
@@ -26,24 +27,25 @@ extension Configuration {
             .databaseURL,
             presence: .required,
             change: .restart,
-            "Database to work on, as libpq understands it. Also from `DATABASE_URL`. A password in it works but is "
-                + "warned about."
+            "Database to work on, as a connection string of libpq. `DATABASE_URL` sets it too. A password in it "
+                + "works, but causes a warning."
         ),
         .init(
             "database.password_file",
             \.database.passwordFile,
             file.optional,
             change: .restart,
-            "File that holds the password and nothing else, read at each connect."
+            "File that contains the password and nothing else, read at each connect."
         ),
         .init(
             "database.connections",
             \.database.connections,
             .integer(WorkSessions.least...16),
             change: .restart,
-            "Connections for work: one each to record, claim and plan, and one that walks large audiences and does "
-                + "maintenance by turns. A fifth is maintenance's own, and each further one walks large audiences too. "
-                + "Control and the scheduler come on top, and with `listen` one more."
+            "Connections for work. Recording, claiming and planning use one each; the fourth alternates between "
+                + "expanding large audiences and maintenance. A fifth is for maintenance alone, and each further one "
+                + "also expands large audiences. Control and the scheduler use one more each, and `listen` uses "
+                + "another."
         ),
         .init(
             "listen",
@@ -75,7 +77,7 @@ extension Configuration {
             \.send.streams,
             .integer(1...10_000),
             change: .restart,
-            "Requests at once on one connection; the server may allow fewer."
+            "Concurrent requests on one connection; the server may allow fewer."
         ),
         .init(
             "send.batch",
@@ -89,35 +91,35 @@ extension Configuration {
             \.send.unrecorded,
             .integer(64...65_536),
             change: .restart,
-            "Requests in flight, or answered and not yet recorded: at most so many are repeated after a crash."
+            "In-flight budget: requests in flight or answered, but not yet recorded. After a crash at most this many "
+                + "are repeated."
         ),
         .init(
             "send.transport",
             \.send.transport,
             .choice,
             change: .restart,
-            "What carries requests to APNs and FCM: `engine` is nghttp2, which takes a sixth of the CPU and knows "
-                + "the fate of each request exactly; `curl` is libcurl, which Web Push always goes through."
+            "HTTP/2 client for APNs and FCM. `engine` is nghttp2, which takes a sixth of libcurl's CPU and knows the "
+                + "fate of each request exactly. `curl` is libcurl, which Web Push always uses."
         ),
         .init(
             "send.proxy",
             \.send.proxy,
             ConfigurationValueKind<HTTPProxy>.proxy.optional,
             change: .restart,
-            "HTTP proxy for APNs, FCM and Google's token endpoint, which makes tunnels by CONNECT; `curl` carries them "
-                + "then, whatever `send.transport` says. Web Push connects directly. Variables such as `https_proxy` "
-                + "do not count."
+            "HTTP proxy for APNs, FCM and Google's token endpoint. It must support CONNECT. With a proxy these "
+                + "connections use `curl`, whatever `send.transport` says. Web Push connects directly. Environment "
+                + "variables such as `https_proxy` are ignored."
         ),
         .init(
             "retry.attempts",
             \.retry.attempts,
             .integer(1...100),
             change: .reload,
-            """
-            Attempts per device and event that a provider answered or may have had, the first one included. Free are those \
-            that it did not process or that were never sent, waits that it or a refused credential imposes, and the first in \
-            the other APNs environment; these end with the `ttl`, or after 24 h.
-            """
+            "Attempts per device and event, including the first one. An attempt counts if the provider answered it "
+                + "or may have received it. Not counted are attempts that the provider did not process or that were "
+                + "never sent, waits imposed by the provider or by a refused credential, and the first attempt in "
+                + "the other APNs environment; these end with the `ttl`, or after 24 h."
         ),
     ]
 
@@ -134,7 +136,7 @@ extension Configuration {
             \.retention.log,
             .duration(.seconds(86_400)...(.seconds(30 * 86_400)), step: .seconds(86_400)),
             change: .reload,
-            "How long events, batches and outcomes can be looked up."
+            "How long events, batches and outcomes are kept."
         ),
     ]
 
@@ -144,24 +146,25 @@ extension Configuration {
             \.api.listen,
             ConfigurationValueKind<ListenAddress>.listenAddress.optional,
             change: .restart,
-            "The address of the HTTP API, which is off unless it is set. Without a host it is 127.0.0.1, so that no other host "
-                + "can connect."
+            "The address of the HTTP API. Without it the API is off. The default host is 127.0.0.1, so that no other "
+                + "host can connect."
         ),
         .init(
             "api.health_listen",
             \.api.healthListen,
             ConfigurationValueKind<ListenAddress>.listenAddress.optional,
             change: .restart,
-            "A second address for `/livez`, `/readyz` and `/metrics`, without TLS. Let probes ask it: it answers when `api.listen` has no "
-                + "connection left. It has 64 connections and up to two database sessions of its own."
+            "A second address for `/livez`, `/readyz` and `/metrics`, without TLS. Use it for probes: it responds "
+                + "even if all connections of `api.listen` are in use. It has 64 connections and up to two database "
+                + "sessions of its own."
         ),
         .init(
             "api.certificate_file",
             \.api.certificateFile,
             file.optional,
             change: .restart,
-            "PEM file with the certificate to answer by TLS with, and those between it and its CA. It and its key are read again when "
-                + "they change."
+            "PEM file with the TLS certificate of the API and its intermediate certificates. The certificate and its "
+                + "key are read again when they change."
         ),
         .init(
             "api.key_file",
@@ -175,46 +178,50 @@ extension Configuration {
             \.api.connections,
             .integer(1...100_000),
             change: .restart,
-            "Connections from clients at once. One more ends the one without a token that has asked nothing for longest; where all have "
-                + "tokens, it waits."
+            "Concurrent client connections. At this limit a new connection closes the connection without a token "
+                + "that has been idle longest; if all have tokens, the new one waits."
         ),
         .init(
             "api.sessions",
             \.api.sessions,
             .integer(1...64),
             change: .restart,
-            "Database sessions for HTTP requests, beside those of `database.connections`; opened when they are "
-                + "needed. One more authenticates requests, and one more follows the logs for their readers."
+            "Database sessions for HTTP requests, in addition to `database.connections`; opened when they are "
+                + "needed. One more session authenticates requests, and one more reads the logs for clients that "
+                + "follow them."
         ),
         .init(
             "api.rate",
             \.api.rate,
             .integer(1...1_000_000),
             change: .restart,
-            "Requests a second, and as many at once, of a token that has no limit of its own; what is more is answered 429."
+            "Requests per second with a token that has no limit of its own. A burst may have as many. Further "
+                + "requests get 429."
         ),
         .init(
             "api.phone_topics",
             \.api.phoneTopics,
             .names("a topic, or with `*` at the end all that begin so", bytes: 1...900),
             change: .reload,
-            "What phones may subscribe to by their own tokens (`apps.<name>.jwt`). In the environment: separated by commas."
+            "Topics that phones may subscribe to with their own tokens (`apps.<name>.jwt`). In the environment: "
+                + "separated by commas."
         ),
         .init(
             "api.base_path",
             \.api.basePath,
             .basePath,
             change: .restart,
-            "The path below which a proxy serves API and console, such as `/fanfare`. Links, redirects and the cookie of the console begin "
-                + "with it. The proxy may take it off or leave it on."
+            "The path below which a proxy serves the API and the console, such as `/fanfare`. Links, redirects and "
+                + "the path of the console's cookie begin with it. The proxy may remove it from requests or pass it "
+                + "on."
         ),
         .init(
             "api.console",
             \.api.console,
             .choices(),
             change: .restart,
-            "What the console may do; `[read]` makes it read-only, and `[]` disables it. A token's scopes apply "
-                + "as well."
+            "Actions that the console allows. `[read]` makes it read-only, and `[]` disables it. A token's scopes "
+                + "apply as well."
         ),
     ]
 
@@ -238,8 +245,9 @@ extension Configuration {
             \.log.deliveries,
             .choice,
             change: .reload,
-            "Which outcomes of single devices get a line, at level `info`: with `failures` those of pushes that were tried and "
-                + "not accepted, with `all` also accepted ones and what Fanfare decides by itself."
+            "Which outcomes of single deliveries are logged, at level `info`. `failures` logs pushes that were tried "
+                + "and not accepted; `all` also logs accepted pushes and those that Fanfare decided without asking a "
+                + "provider."
         ),
     ]
 }

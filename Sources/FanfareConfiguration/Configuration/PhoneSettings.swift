@@ -22,34 +22,36 @@ extension Configuration {
             "events",
             \.events,
             ConfigurationValueKind<[String]>.eventTypes.optional,
-            "The types of events that rules of the app may take. A daemon stores it for all daemons when it starts or reloads; one without the "
-                + "key changes nothing, and any may be taken until some daemon had it. `[\"*\"]` allows all again."
+            "The event types that rules of the app may use. A daemon stores this list for all daemons when it starts "
+                + "or reloads; a daemon without the key changes nothing. Until a daemon has stored a list, every "
+                + "type is allowed. `[\"*\"]` allows every type again."
         ),
         .init(
             "jwt.jwks_file",
             \.phones.keysFile,
             ConfigurationValueKind<String>.path.optional,
             presence: .required,
-            "Keys that your own backend signs phones' tokens with, as a JSON Web Key Set (HS256, ES256, Ed25519); read again when it "
-                + "changes. With a secret in it, only the daemon's user may read it."
+            "JSON Web Key Set (HS256, ES256, Ed25519) for the tokens that your backend signs for phones; read again "
+                + "when it changes. If it contains a secret, only the daemon's user may have permission to read it."
         ),
         .init(
             "jwt.issuer",
             \.phones.issuer,
             claim.optional,
-            "What a token's `iss` must be."
+            "Required `iss` of a token."
         ),
         .init(
             "jwt.user_rate",
             \.phones.userRate,
             .integer(1...1000),
-            "Requests a second of one user's phones, and as many at once, or 20; what is more is answered 429."
+            "Requests per second from the phones of one user. A burst may have as many, or 20 if that is more. "
+                + "Further requests get 429."
         ),
         .init(
             "jwt.rate",
             \.phones.rate,
             .integer(1...1_000_000),
-            "Requests a second, and as many at once, of all phones of the app."
+            "Requests per second from all phones of the app. A burst may have as many."
         ),
     ]
 
