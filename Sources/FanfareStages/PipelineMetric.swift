@@ -42,18 +42,18 @@ package enum PipelineMetric: String, CaseIterable {
 
     private var help: String {
         switch self {
-        case .events: "Events that this daemon took out of the outbox, by what became of them."
+        case .events: "Events that this daemon took from the outbox, by fate."
         case .pushes:
             "Outcomes in batches that this daemon closed. A retried push counts once for each attempt."
-        case .pushFailures: "What a provider did not take of these, by the reason: to be tried again, gone, rejected."
+        case .pushFailures: "Pushes that a provider did not accept, by reason: to be retried, gone, rejected."
         case .emitToAccepted:
-            "Seconds from an event's emit until a provider took a push of it; not of what waits on purpose."
+            "Seconds from the emit of an event until a provider accepted a push of it. Pushes that wait intentionally are left out."
         case .requests: "Requests to providers that were answered or lost."
         case .requestsInFlight: "Requests to providers that are not answered yet; at most a second old."
         case .connections: "Connections to providers; at most a second old."
         case .batchesClosed: "Batches that this daemon moved into the log."
         case .devicesDisabled: "Devices disabled on a provider's evidence."
-        case .auditFindings: "What the last audit found that should not be; none from daemons that do not audit."
+        case .auditFindings: "Findings of the last audit; absent on daemons that do not audit."
         }
     }
 

@@ -59,24 +59,25 @@ enum FigureMetric: String, CaseIterable {
             "1 for each app whose pruning is stopped because too many tokens were reported invalid; absent for the others."
         case .leaseHeld: "1 while this daemon may claim and send, else 0."
         case .listening: "1 while LISTEN is known to work, else 0."
-        case .listenProved: "When LISTEN was last proved to work, in seconds since 1970; every 30 s while it does."
+        case .listenProved:
+            "When LISTEN was last verified, in seconds since 1970; it is verified every 30 s while it works."
         case .credentialExpires:
             "When a credential expires, in seconds since 1970; absent for those that do not expire. The API's certificate has no "
                 + "`app`."
-        case .databaseUp: "1 while the database answers, else 0; at most 5 s old."
+        case .databaseUp: "1 while the database responds, else 0; at most 5 s old."
         case .pending: "Deliveries that are still to be sent."
         case .oldestReady:
-            "Seconds since the first of what could be sent now was due; what waits for its time, a gate or a rate is left out."
-        case .oldestPending: "Seconds since the oldest batch was made, also of what waits on purpose."
-        case .campaignRuns: "Runs of campaigns that are not over, tests left out."
-        case .campaignPushes: "Pushes of runs that send which have not ended."
+            "Seconds since the oldest ready delivery was due. Deliveries that wait for their time, a gate or a rate are left out."
+        case .oldestPending: "Seconds since the oldest batch was created, including batches that wait intentionally."
+        case .campaignRuns: "Unfinished runs of campaigns, without tests."
+        case .campaignPushes: "Pushes without a final outcome, in runs that are sending."
         case .daemonsAlive: "Daemons with a lease."
         case .healthProblems: "Rows of fanfare.health that are not ok."
-        case .buildInfo: "1, by the program's version."
+        case .buildInfo: "Always 1; the label has the program's version."
         case .processCPU: "CPU time that the process has used, in seconds."
         case .processMemory: "Memory of the process that is in RAM, in bytes."
         case .processDescriptors: "File descriptors that are open."
-        case .processStart: "When the process began, in seconds since 1970."
+        case .processStart: "When the process started, in seconds since 1970."
         }
     }
 

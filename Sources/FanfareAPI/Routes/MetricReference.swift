@@ -14,6 +14,6 @@ enum MetricReference {
             let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
             return "| `\(metric.name)` | \(kind) | \(labels) | \(metric.help) |"
         }
-        return (["| metric | type | labels | is |", "|---|---|---|---|"] + rows).joined(separator: "\n")
+        return (["| metric | type | labels | meaning |", "|---|---|---|---|"] + rows).joined(separator: "\n")
     }
 }
