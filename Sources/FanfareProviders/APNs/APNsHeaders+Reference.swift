@@ -5,14 +5,14 @@ extension APNsHeaders {
             "message.apns.headers.\(topic)",
             "string",
             standard: "the app's bundle id with the suffix of the push type",
-            "Which of the app's topics. Not with a channel."
+            "One of the app's topics. Not with a channel."
         ),
         RuleKey(
             "message.apns.headers.\(pushType)",
             "string without template",
             range: APNsPushType.allCases.map(\.rawValue).joined(separator: " | "),
-            standard: "by `to.kind`; else background where nothing is shown, or alert",
-            "What it is for."
+            standard: "by `to.kind`; else background if nothing is shown, or alert",
+            "The push type."
         ),
         RuleKey(
             "message.apns.headers.\(priority)",
@@ -26,14 +26,14 @@ extension APNsHeaders {
             "string",
             range: "whole seconds since 1970",
             standard: "the deadline; 0 for voip and pushtotalk",
-            "Until when APNs keeps it; 0 is now or never. Not beside `ttl`."
+            "The time until which APNs keeps the push; 0 means that it is not stored. Not together with `ttl`."
         ),
         RuleKey(
             "message.apns.headers.\(collapseID)",
             "string",
             range: "1 to \(CollapseID.limit) bytes of printable ASCII",
             standard: "`collapse`",
-            "A newer push with the same id replaces this one on the device. Not beside `collapse`, nor with a channel."
+            "A newer push with the same id replaces this one on the device. Not together with `collapse` or a channel."
         ),
     ]
 }

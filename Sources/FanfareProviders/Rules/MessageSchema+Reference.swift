@@ -16,31 +16,31 @@ extension MessageSchema {
 
     /// What each key means, by its path in the message.
     static let meanings: [String: String] = [
-        "notification": "What all providers show; what a provider's own block says wins.",
+        "notification": "The notification for all providers; a provider's own block takes precedence.",
         "notification.title": "Title.",
         "notification.body": "Text.",
         "notification.image":
             """
-        URL of a picture. On iOS a service extension has to fetch it: `mutable-content` is \
+        URL of a picture. On iOS a service extension must fetch it: `mutable-content` is \
         set, and the URL is in `fcm_options.image`.
         """,
         "data":
             """
         Strings for the app on all providers; without `notification` a silent push. Keys \
-        that FCM keeps for itself (`from`, `message_type`, `google…`, `gcm…`) and `aps` are \
+        that FCM reserves (`from`, `message_type`, `google…`, `gcm…`) and `aps` are \
         refused.
         """,
-        "android": "What Android gets of its own, by FCM.",
+        "android": "Android's own block, sent through FCM.",
         "android.collapse_key":
             """
-        Which messages replace each other while the device is offline; made of `collapse` \
-        unless given.
+        Messages with the same key replace each other while the device is offline. By default derived \
+        from `collapse`.
         """,
         "android.priority": "`HIGH` wakes a sleeping device, and gives browsers urgency `high`.",
-        "android.ttl": "How long FCM keeps the message; what is left until the deadline unless given.",
-        "android.restricted_package_name": "Only the app of this package name gets it.",
-        "android.data": "Strings that take the place of `data` on Android.",
-        "android.notification": "What Android shows; each key takes the place of the same in `notification`.",
+        "android.ttl": "How long FCM keeps the message; by default until the deadline.",
+        "android.restricted_package_name": "Only the app with this package name gets it.",
+        "android.data": "Strings that replace `data` on Android.",
+        "android.notification": "The notification on Android; each key replaces the same key of `notification`.",
         "android.notification.title": "Title on Android.",
         "android.notification.body": "Text on Android.",
         "android.notification.icon": "Name of a drawable resource of the app.",
@@ -49,26 +49,26 @@ extension MessageSchema {
         "android.notification.tag": "A newer notification with the same tag replaces this one in the drawer.",
         "android.notification.click_action": "Action of the intent that a tap starts.",
         "android.notification.title_loc_key": "Key of the title among the app's string resources.",
-        "android.notification.title_loc_args": "What is put into that title; needs `title_loc_key`.",
+        "android.notification.title_loc_args": "Arguments of that title; needs `title_loc_key`.",
         "android.notification.body_loc_key": "Key of the text among the app's string resources.",
-        "android.notification.body_loc_args": "What is put into that text; needs `body_loc_key`.",
+        "android.notification.body_loc_args": "Arguments of that text; needs `body_loc_key`.",
         "android.notification.channel_id": "Notification channel of the app.",
         "android.notification.ticker": "Text for accessibility services.",
-        "android.notification.sticky": "Whether it stays when it is tapped.",
-        "android.notification.event_time": "When what it tells of happened, as RFC 3339 writes it.",
+        "android.notification.sticky": "Whether the notification stays when it is tapped.",
+        "android.notification.event_time": "The time of the event that the notification is about, in RFC 3339 format.",
         "android.notification.local_only":
             """
-        Whether it is shown on this device only, not on a watch that belongs to it.
+        Whether it is shown on this device only, not on a paired watch.
         """,
-        "android.notification.notification_priority": "How much it may disturb.",
+        "android.notification.notification_priority": "Its priority, which determines how much it may disturb.",
         "android.notification.default_sound": "Whether the system's sound is played.",
         "android.notification.default_vibrate_timings": "Whether the system's pattern of vibrations is used.",
         "android.notification.default_light_settings": "Whether the system's light is used.",
-        "android.notification.vibrate_timings": "Pauses and vibrations by turns, a pause first.",
-        "android.notification.visibility": "What of it a locked screen shows.",
+        "android.notification.vibrate_timings": "Alternating pauses and vibrations, beginning with a pause.",
+        "android.notification.visibility": "How much of it a locked screen shows.",
         "android.notification.notification_count":
             """
-        The number at the app's icon, where launchers show one; `badge_sql` takes its place.
+        The number at the app's icon, if the launcher shows one; `badge_sql` replaces it.
         """,
         "android.notification.light_settings": "How the light blinks; needs a colour and both durations.",
         "android.notification.light_settings.color": "Colour of the light.",
@@ -79,18 +79,18 @@ extension MessageSchema {
         "android.notification.light_settings.light_on_duration": "How long the light is on.",
         "android.notification.light_settings.light_off_duration": "How long it is off.",
         "android.notification.image": "URL of a picture, in place of `notification.image`.",
-        "android.notification.proxy": "Whether the system may show it in the app's place.",
-        "android.notification.bypass_proxy_notification": "Whether the app handles it in place of the proxy.",
+        "android.notification.proxy": "Whether the system may show the notification instead of the app.",
+        "android.notification.bypass_proxy_notification": "Whether the app handles it instead of the proxy.",
         "android.fcm_options": "FCM's options for Android.",
         "android.fcm_options.analytics_label": "Label in FCM's statistics, for Android.",
-        "android.direct_boot_ok": "Whether it is delivered before a device that was started is unlocked.",
-        "android.bandwidth_constrained_ok": "Whether it is delivered over networks of little bandwidth.",
+        "android.direct_boot_ok": "Whether it is delivered after a start before the device is unlocked.",
+        "android.bandwidth_constrained_ok": "Whether it is delivered over bandwidth-constrained networks.",
         "android.restricted_satellite_ok": "Whether it is delivered over restricted satellite networks.",
-        "apns": "What Apple's devices get of their own.",
-        "apns.headers": "Headers of APNs, none but the following; the others are set by Fanfare.",
+        "apns": "The own block of Apple's devices.",
+        "apns.headers": "Headers of APNs. Only the following are allowed; Fanfare sets the others.",
         "apns.payload":
             """
-        `aps`, and keys of the app's own beside it. It is merged over what `notification` \
+        `aps`, and the app's own keys beside it. It is merged over what `notification` \
         and `data` give (RFC 7396); alone it is sent as it is.
         """,
         "apns.fcm_options": "FCM's options for Apple's devices.",
@@ -98,20 +98,20 @@ extension MessageSchema {
         "apns.fcm_options.analytics_label": "Label in FCM's statistics, for Apple's devices.",
         "apns.live_activity_token":
             """
-        Live Activity that FCM updates for a token of FCM's own; tokens of APNs are reached \
-        by `to.kind`.
+        The token of a Live Activity that FCM updates for one of FCM's own tokens; use `to.kind` \
+        for tokens of APNs.
         """,
-        "webpush": "What browsers get of their own.",
+        "webpush": "Browsers' own block.",
         "webpush.headers":
             """
-        Headers for the push service: the following, and others that it knows, but for those \
+        Headers for the push service: the following, and others that it knows, except those \
         of the encryption and the connection.
         """,
-        "webpush.data": "Strings for the page, over those of `data`.",
+        "webpush.data": "Strings for the page, merged over those of `data`.",
         "webpush.notification":
             """
-        What the page's service worker is to show, over `notification`; keys beside the \
-        following, such as `actions`, may have any value.
+        The notification for the page's service worker, merged over `notification`. Other keys \
+        than the following, such as `actions`, may have any value.
         """,
         "webpush.notification.title": "Title in browsers.",
         "webpush.notification.body": "Text in browsers.",
@@ -121,8 +121,8 @@ extension MessageSchema {
         "webpush.notification.dir": "Direction of the text.",
         "webpush.notification.lang": "Language of the text, such as `es-MX`.",
         "webpush.notification.tag": "A newer notification with the same tag replaces this one.",
-        "webpush.fcm_options": "FCM's options for browsers; `link` counts with every push service.",
-        "webpush.fcm_options.link": "Page that a click opens.",
+        "webpush.fcm_options": "FCM's options for browsers; `link` applies to every push service.",
+        "webpush.fcm_options.link": "The page that a click opens.",
         "webpush.fcm_options.analytics_label": "Label in FCM's statistics, for browsers.",
         "fcm_options": "FCM's options for all platforms.",
         "fcm_options.analytics_label": "Label in FCM's statistics.",

@@ -20,7 +20,7 @@ extension RuleDefinition {
     private static let locale = RuleKey(
         "locales.<tag>",
         "object",
-        "What of `message` is different for devices of this language, merged over it (RFC 7396); null removes."
+        "The parts of `message` that differ for devices of this language, merged over it (RFC 7396); null removes."
     )
 
     private static let variant = [
@@ -29,26 +29,26 @@ extension RuleDefinition {
             "string",
             range: "1 to 64 letters, digits, dots, dashes and underscores, but for `holdout`",
             isRequired: true,
-            "What the variant is called, unique within the rule."
+            "Name of the variant, unique within the rule."
         ),
         RuleKey(
             "variants[].weight",
             "number",
             range: "whole, 0–1000000",
             standard: "1",
-            "Its part of all weights together: so many people get it."
+            "The variant's share of users is its weight divided by the sum of all weights."
         ),
         RuleKey(
             "variants[].message",
             "object",
             standard: "{}",
-            "What of `message` is different in it, merged over it (RFC 7396); null removes. Locales are merged over that."
+            "The parts of `message` that differ in this variant, merged over it (RFC 7396); null removes. Locales are merged over the result."
         ),
         RuleKey(
             "variants[].locales",
             "object",
             standard: "{}",
-            "What of `locales` is different in it, merged over these, by tags that are there."
+            "The parts of `locales` that differ in this variant, merged over them, under tags that the rule has."
         ),
     ]
 
@@ -59,130 +59,146 @@ extension RuleDefinition {
             "string",
             range: "1 to 100 letters, digits, dots, dashes and underscores",
             isRequired: true,
-            "Name of the rule, unique within the app; by it a newer version takes an older one's place."
+            "Name of the rule, unique within the app. A new version replaces the previous one of the same name."
         ),
         RuleKey(
             "app",
             "string",
             range: "1 to 64 letters, digits, dashes and underscores",
             isRequired: true,
-            "The app whose devices it reaches, as the configuration calls it."
+            "The app whose devices get the pushes, under its name in the configuration."
         ),
         RuleKey(
             "event",
             "string",
             range: "1 to \(RuleNames.eventTypeLimit) bytes on one line",
             isRequired: true,
-            "The type of the events that it takes."
+            "The type of the events that the rule matches."
         ),
-        RuleKey("when", "jsonpath predicate", "Which of these events, by their payload; all unless given."),
-        RuleKey("to", "object", isRequired: true, "The audience: exactly one of the first nine keys, and filters."),
+        RuleKey("when", "jsonpath predicate", "Which of these events match, by payload; without it all."),
+        RuleKey(
+            "to",
+            "object",
+            isRequired: true,
+            "The audience: exactly one of the first nine keys, and optional filters."
+        ),
         RuleKey("message", "object", isRequired: true, "The message: an FCM v1 message without its target."),
-        RuleKey("locales", "object", standard: "{}", "What differs by language: tags such as `es` or `zh-Hant`."),
+        RuleKey(
+            "locales",
+            "object",
+            standard: "{}",
+            "Message parts by language, under tags such as `es` or `zh-Hant`."
+        ),
         RuleKey(
             "collapse",
             "template",
             range: "1 to \(CollapseID.limit) bytes of printable ASCII",
-            "A newer push with the same id takes the place of an older one on the device."
+            "A newer push with the same id replaces an older one on the device."
         ),
         RuleKey(
             "ttl",
             "duration",
             range: "1s–\(TimeSpan.limit)",
-            "How long after the event it may still be sent; Fanfare gives up after 24 h where it is left out."
+            "How long after the event its pushes may be sent. Without it Fanfare gives up after 24 h."
         ),
         RuleKey(
             "lane",
             "string",
             range: Lane.allCases.map(\.name).joined(separator: " | "),
             standard: Lane.normal.name,
-            "Which queue its pushes wait in: `transactional` never waits behind the others, `bulk` is for broadcasts."
+            "The queue in which its pushes wait: `transactional` never waits behind the others, `bulk` is for broadcasts."
         ),
         RuleKey(
             "supersede",
             "boolean",
             standard: "false, true for `to.kind: live_activity` with `collapse`",
-            "Whether a newer event drops older ones of the same audience and collapse id that were not yet taken for sending."
+            "Whether a newer event replaces older ones of the same audience and collapse id that were not yet claimed for sending."
         ),
         RuleKey(
             "backlog",
             "string",
             range: BacklogPolicy.allCases.map(\.rawValue).joined(separator: " | "),
             standard: BacklogPolicy.send.rawValue,
-            "What becomes of events that waited out an outage; `latest_per_collapse` needs `collapse`."
+            "Whether events that waited out an outage are sent; `latest_per_collapse` needs `collapse`."
         ),
         RuleKey(
             "delivery",
             "string",
             range: DeliveryGuarantee.allCases.map(\.rawValue).joined(separator: " | "),
             standard: DeliveryGuarantee.atLeastOnce.rawValue,
-            "What is promised of each device while daemons crash."
+            "The guarantee for each device when a daemon crashes."
         ),
-        RuleKey("enabled", "boolean", standard: "true", "Whether it takes events at all."),
+        RuleKey("enabled", "boolean", standard: "true", "Whether the rule matches events."),
         RuleKey(
             "badge_sql",
             "SQL",
             range: "a query of two columns that asks for $1, at most \(sqlLimit) bytes",
-            "What the badge of each user is. Not for audiences that a provider manages."
+            "The query for each user's badge. Not for audiences that a provider manages."
         ),
         RuleKey(
             "category",
             "string",
             range: "1 to 64 letters, digits, dots, dashes and underscores",
-            "What its pushes are about, such as `marketing`: users who opted out of that get none. Not for audiences that a provider manages."
+            "The subject of its pushes, such as `marketing`: users who opted out of the category get none. Not for audiences that a provider manages."
         ),
         RuleKey(
             "quiet_hours",
             "object or string",
             range: "off, or the three keys below",
             standard: "those of the app's policy, in the transactional lane off",
-            "When devices are not disturbed, by the clock where each is. Not for audiences that a provider manages."
+            "The local time during which a device gets no pushes. Not for audiences that a provider manages."
         ),
-        RuleKey("quiet_hours.from", "string", range: "00:00 to 23:59", isRequired: true, "When they begin."),
+        RuleKey(
+            "quiet_hours.from",
+            "string",
+            range: "00:00 to 23:59",
+            isRequired: true,
+            "The time at which they begin."
+        ),
         RuleKey(
             "quiet_hours.until",
             "string",
             range: "00:00 to 23:59",
             isRequired: true,
-            "When they are over; they may pass midnight."
+            "The time at which they end; they may cross midnight."
         ),
         RuleKey(
             "quiet_hours.mode",
             "string",
             range: QuietHours.Mode.allCases.map(\.rawValue).joined(separator: " | "),
             standard: QuietHours.Mode.hold.rawValue,
-            "What becomes of what comes in them: sent when they are over, or not at all."
+            "What happens to pushes in quiet hours: `hold` sends them when quiet hours end, `drop` never."
         ),
         RuleKey(
             "caps",
             "list of strings",
             range: "names of caps that the app's policy has",
-            "Its events count for these, and none is sent to a user who has reached one. Not for audiences that a provider manages."
+            "Its events count towards these caps, and none is sent to a user who has reached one of them. Not for audiences that a provider manages."
         ),
         RuleKey(
             "variants",
             "list of objects",
             range: "1 to \(RuleGroups.variantLimit)",
-            "Variants of `message`, of which each user gets always the same one. Not for audiences that a provider manages."
+            "Variants of `message`; a user always gets the same one. Not for audiences that a provider manages."
         ),
         RuleKey(
             "holdout",
             "string",
             range: "0%–50%",
             standard: "0%",
-            "The share of users who get nothing, always the same ones. Not for audiences that a provider manages."
+            "The share of users who get nothing; they are always the same users. Not for audiences that a provider manages."
         ),
         RuleKey(
             "digest",
             "object",
             range: "not beside `debounce`",
-            "Makes one push of many events: what came since the first of those that belong together. Its message may name `events`, `count` and `since`."
+            "Sends one push for many events: all events of a group since the first one. Its message may name `events`, `count` and `since`."
         ),
         RuleKey(
             "debounce",
             "object",
             range: "not beside `digest`",
-            "Makes one push of events that follow each other closely, once they have paused. Its message may name what that of a `digest` may."
+            "Sends one push for events that follow each other closely, once they pause. Its message may use the same names as that of a `digest`."
         ),
     ]
 }
@@ -195,13 +211,13 @@ extension DigestDefinition {
             "duration",
             range: "1s–24h",
             isRequired: true,
-            "How long after the first event the push leaves."
+            "How long after the first event the push is sent."
         ),
         RuleKey(
             "digest.by",
             "template",
             isRequired: true,
-            "Which events belong together: those that give the same text, such as `{{user_id}}`."
+            "A template that groups events, such as `{{user_id}}`: events with the same text form one group."
         ),
     ]
 
@@ -212,15 +228,15 @@ extension DigestDefinition {
             "duration",
             range: "1s–24h",
             isRequired: true,
-            "How long after the last event the push leaves."
+            "How long after the last event the push is sent."
         ),
-        RuleKey("debounce.by", "template", isRequired: true, "Which events belong together, as in `digest.by`."),
+        RuleKey("debounce.by", "template", isRequired: true, "A template that groups events, as in `digest.by`."),
         RuleKey(
             "debounce.longest",
             "duration",
             range: "`wait`–24h",
             standard: "24h",
-            "How long after the first event it leaves at the latest."
+            "How long after the first event the push is sent at the latest."
         ),
     ]
 }
@@ -233,12 +249,12 @@ extension AudienceDefinition {
             "to.users_sql",
             "SQL",
             range: "a query of one column, at most \(RuleDefinition.sqlLimit) bytes",
-            "The ids of users, asked for each event with its payload in `$1` (`jsonb`)."
+            "The ids of users, queried for each event with its payload in `$1` (`jsonb`)."
         ),
         RuleKey(
             "to.tokens",
             "jsonpath",
-            "Tokens in the payload, which need `provider`; those not yet known are registered."
+            "Tokens in the payload; they need `provider`, and unknown tokens are registered."
         ),
         RuleKey(
             "to.topic",
@@ -250,23 +266,31 @@ extension AudienceDefinition {
             "to.condition",
             "template",
             range: "at most \(TopicClause.topicLimit) topics",
-            "The devices whose topics meet a condition, such as `'news' in topics && !('muted' in topics)`."
+            "The devices whose topics satisfy a condition, such as `'news' in topics && !('muted' in topics)`."
         ),
         RuleKey("to.everyone", "boolean", range: "true", "All devices of the app."),
-        RuleKey("to.fcm_topic", "template", "One of FCM's own topics, by one request: FCM stores the subscribers."),
+        RuleKey(
+            "to.fcm_topic",
+            "template",
+            "One of FCM's own topics, reached by a single request: FCM stores the subscribers."
+        ),
         RuleKey(
             "to.fcm_condition",
             "template",
             range: "at most \(NativeAudience.topicLimit) topics",
-            "A condition on FCM's own topics, by one request."
+            "A condition on FCM's own topics, reached by a single request."
         ),
-        RuleKey("to.channel", "template", "The id of an APNs broadcast channel, by one request, for Live Activities."),
-        RuleKey("to.devices", "jsonpath predicate", "Only devices whose attributes meet it."),
+        RuleKey(
+            "to.channel",
+            "template",
+            "The id of an APNs broadcast channel for Live Activities, reached by a single request."
+        ),
+        RuleKey("to.devices", "jsonpath predicate", "Only devices whose attributes satisfy the predicate."),
         RuleKey(
             "to.provider",
             "string",
             range: "a provider's name, such as \(Providers.names[0].rawValue)",
-            standard: "all that the message has something for",
+            standard: "all providers for which the message has content",
             "Only devices of this provider."
         ),
         RuleKey(
@@ -274,7 +298,7 @@ extension AudienceDefinition {
             "string",
             range: DeviceKind.allCases.map(\.rawValue).joined(separator: " | "),
             standard: "\(DeviceKind.device.rawValue), \(DeviceKind.liveActivity.rawValue) for a channel",
-            "Which kind of tokens; all but the first are of APNs."
+            "The kind of the tokens; all kinds but the first are of APNs."
         ),
     ]
 }

@@ -7,15 +7,15 @@ extension WebPushHeaders {
             "message.webpush.headers.\(timeToLive)",
             "string",
             range: "whole seconds",
-            standard: "what is left until the deadline, a day where there is none",
-            "How long the push service keeps it, at most until the deadline."
+            standard: "the time until the deadline, or a day without one",
+            "How long the push service keeps the push, at most until the deadline."
         ),
         RuleKey(
             "message.webpush.headers.\(urgency)",
             "string",
             range: urgencies.joined(separator: " | "),
             standard: "high with `android.priority: HIGH`, else normal",
-            "How soon a device that saves power gets it."
+            "How soon a device that saves power gets the push."
         ),
         RuleKey(
             "message.webpush.headers.\(topic)",
