@@ -73,7 +73,7 @@ extension RuleDefinition {
             "string",
             range: "1 to \(RuleNames.eventTypeLimit) bytes on one line",
             isRequired: true,
-            "The type of the events that the rule matches."
+            "The type of the events that it takes."
         ),
         RuleKey("when", "jsonpath predicate", "Which of these events match, by payload; without it all."),
         RuleKey(
@@ -128,7 +128,7 @@ extension RuleDefinition {
             standard: DeliveryGuarantee.atLeastOnce.rawValue,
             "The guarantee for each device when a daemon crashes."
         ),
-        RuleKey("enabled", "boolean", standard: "true", "Whether the rule matches events."),
+        RuleKey("enabled", "boolean", standard: "true", "Whether it takes events at all."),
         RuleKey(
             "badge_sql",
             "SQL",
