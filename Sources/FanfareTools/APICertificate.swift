@@ -4,26 +4,26 @@ internal import Foundation
 internal import PushCrypto
 internal import Threading
 
-/// The certificate that the API answers with, as its files are now.
+/// The API's TLS certificate, as its files are now.
 struct APICertificate {
     static let name = "API certificate"
-    /// One that ends sooner is worth a warning, in seconds.
+    /// The remaining validity below which `check` warns, in seconds.
     private static let notice: Int64 = 14 * 86_400
 
     private let file: String
     private let keyFile: String
     private let environment: [String: String]
 
-    /// - Returns: nil where the API answers without TLS.
+    /// - Returns: nil if the API answers without TLS.
     init?(_ settings: Configuration.API, environment: [String: String]) {
         guard let file = settings.certificateFile, let keyFile = settings.keyFile else { return nil }
         (self.file, self.keyFile, self.environment) = (file, keyFile, environment)
     }
 
-    /// Reads it.
+    /// Reads the certificate and checks that it is valid now.
     ///
-    /// - Returns: until when it is valid, in seconds since 1970.
-    /// - Throws: ``ToolError`` for files that cannot be used, and a certificate that is not valid now.
+    /// - Returns: when it expires, in seconds since 1970.
+    /// - Throws: ``ToolError`` if the files cannot be used or the certificate is not valid now.
     func end(at now: Int64) throws(ToolError) -> Int64 {
         let (chain, key): ([UInt8], [UInt8])
         do {
@@ -45,7 +45,7 @@ struct APICertificate {
         }
     }
 
-    /// What `fanfare check` says of it.
+    /// The item that `fanfare check` shows for the certificate.
     func item(at now: Int64) -> CheckItem {
         do throws(ToolError) {
             let end = try end(at: now)

@@ -1,18 +1,18 @@
 internal import PushCrypto
 
-/// A token of the HTTP API in clear: only where it is made, and where somebody asks with it.
+/// A token of the HTTP API in clear: exists only where a token is created and where a request is authenticated.
 ///
-/// `ff_ID_SECRET_SUM`: the prefix and the sum let scanners find one that leaked, and one that is mistyped or made up is refused without
-/// asking the database.
+/// The form is `ff_ID_SECRET_SUM`. Secret scanners find a leaked token by its prefix and its checksum, and a mistyped
+/// or invented token is refused without a database query.
 public struct APIToken: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// Which row it belongs to.
+    /// The id of the token's row.
     public let id: Int32
     private let secret: String
 
-    /// Puts a token together.
+    /// Assembles a token.
     ///
     /// - Parameters:
-    ///   - id: which row it belongs to.
+    ///   - id: the id of the token's row.
     ///   - secret: hexadecimal, from ``newSecret()``.
     init(id: Int32, secret: String) {
         (self.id, self.secret) = (id, secret)
@@ -29,9 +29,9 @@ public struct APIToken: Sendable, CustomStringConvertible, CustomDebugStringConv
         }
     }
 
-    /// Reads what somebody asks with.
+    /// Parses the token of a request.
     ///
-    /// - Parameter text: of any form.
+    /// - Parameter text: any text.
     public init?(parsing text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard text.utf8.count <= 128, parts.count == 4, parts[0] == "ff", let id = Int32(parts[1]), id > 0,
@@ -40,21 +40,21 @@ public struct APIToken: Sendable, CustomStringConvertible, CustomDebugStringConv
         self.init(id: id, secret: String(parts[2]))
     }
 
-    /// The whole token: shown once, and never logged.
+    /// The complete token: shown once, and never logged.
     public var text: String {
         let front = "ff_\(id)_\(secret)"
         return "\(front)_\(Self.sum(of: front))"
     }
 
-    /// SHA-256 of the secret: what is kept.
+    /// The SHA-256 hash of the secret, which the database stores.
     var secretHash: [UInt8] { Self.hash(of: secret) }
 
     static func hash(of secret: String) -> [UInt8] { sha256(Array(secret.utf8)) }
 
-    /// Whether this is the token whose hash is kept; takes the same time whatever it differs in.
+    /// Compares the secret with a stored hash, in constant time.
     ///
-    /// - Parameter hash: the kept one; 32 bytes.
-    /// - Returns: whether it is.
+    /// - Parameter hash: the stored hash; 32 bytes.
+    /// - Returns: whether the token has this hash.
     public func matches(_ hash: [UInt8]) -> Bool {
         let own = secretHash
         guard own.count == hash.count else { return false }

@@ -3,20 +3,20 @@ public import FanfareCore
 internal import FanfareProviders
 internal import PushCrypto
 
-/// An app as the daemon that is asked has it in its configuration.
+/// An app as configured on the daemon that answers.
 public struct AppDescription: Sendable {
     /// Its name.
     public let name: String
-    /// The providers that it is sent to by, in alphabetical order.
+    /// The providers that the app has credentials for, in alphabetical order.
     public let providers: [String]
-    /// What a page passes to `PushManager.subscribe` as `applicationServerKey`: the public half of the VAPID key (RFC 8292
-    /// section 3.2), base64url; nil without Web Push.
+    /// The public half of the VAPID key (RFC 8292 section 3.2), base64url: a page passes it to `PushManager.subscribe`
+    /// as `applicationServerKey`; nil without Web Push.
     public let webPushPublicKey: String?
 
-    /// Looks an app up; reads its VAPID key where it has one.
+    /// Looks up an app and reads its VAPID key, if it has one.
     ///
     /// - Parameters:
-    ///   - name: the app's.
+    ///   - name: the app's name.
     ///   - configuration: the configuration in force.
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
     /// - Throws: ``ToolError``: there is no such app, or its key cannot be read.
@@ -43,7 +43,7 @@ public struct AppDescription: Sendable {
         }
     }
 
-    /// All of it.
+    /// The description as JSON.
     public var json: JSONValue {
         [
             "name": .string(name), "providers": .array(providers.map { .string($0) }),

@@ -2,23 +2,23 @@ internal import FanfareConfiguration
 internal import FanfareProviders
 internal import FanfareStore
 
-/// What an app has in the database and cannot be sent for by this configuration.
+/// What an app has in the database but this configuration has no credentials for.
 struct AppNeeds {
-    /// The most rules that are named.
+    /// The number of rules that the warning names at most.
     private static let shown = 5
 
     private let use: AppUse.Use
     private let app: Configuration.App?
 
     /// - Parameters:
-    ///   - use: what it has in the database.
-    ///   - app: its credentials; nil if the configuration lacks it.
+    ///   - use: the app's devices and rules in the database.
+    ///   - app: the app's credentials; nil if the configuration lacks the app.
     init(_ use: AppUse.Use, _ app: Configuration.App?) {
         self.use = use
         self.app = app
     }
 
-    /// A warning; nil if nothing is lacking.
+    /// The warning; nil if no credentials are lacking.
     var item: CheckItem? {
         guard app == nil else { return itemOfProviders }
         var parts: [String] = []

@@ -4,15 +4,16 @@ internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
 
-/// Whom a campaign would reach.
+/// The audience that a campaign would reach.
 enum CampaignAudience: Sendable {
-    /// Fanfare's own: counted.
+    /// Devices in Fanfare's own tables: counted.
     case counted(CampaignCounts)
-    /// A provider keeps it: one request for all.
+    /// An audience that a provider manages: one request reaches all of it.
     case kept(by: PushProvider)
-    /// A query says who when it fires, and is not asked here; why, for people.
+    /// An audience that a query selects when the campaign fires, and that is not counted now; the reason, as text for
+    /// people.
     case asked(String)
-    /// It could not be counted.
+    /// The audience could not be counted; the reason.
     case problem(String)
 
     var counts: CampaignCounts? {
@@ -29,7 +30,7 @@ enum CampaignAudience: Sendable {
         }
     }
 
-    /// Who gets it, for people.
+    /// The audience as lines of text for people.
     var lines: [String] {
         switch self {
         case .counted(let counts): counts.lines
@@ -40,42 +41,42 @@ enum CampaignAudience: Sendable {
     }
 }
 
-/// How many devices a campaign would reach: where they are, and when they are due.
+/// The devices that a campaign would reach, by time zone and due time.
 struct CampaignCounts: Sendable {
-    /// The devices of one time zone that would get it.
+    /// The devices of the audience in one time zone.
     struct Zone: Sendable, Equatable {
-        /// As it was registered; nil for devices without one.
+        /// The zone's name as registered; nil for devices without one.
         let name: String?
         let devices: Int64
         let dueAt: Timestamp
-        /// What clocks there show when the campaign fires.
+        /// The local time in the zone when the campaign fires.
         let wall: String
 
         /// The name, for people.
         var text: String { TextTable.printable(name ?? "none") }
     }
 
-    /// Providers and users, as of a rule.
+    /// The counts by provider and of users, as for a rule.
     let sum: AudienceCounts
-    /// How many users its query names; nil where it has none.
+    /// How many users the campaign's query returns; nil if it has none.
     let named: Int64?
-    /// What the query says of one of them.
+    /// The variables that the query returns for one of those users.
     let variables: JSONObject
-    /// Devices that would be among them but are disabled, by reason, the most frequent first.
+    /// Matching devices that are disabled, by reason, the most frequent first.
     let disabled: [(reason: String, devices: Int64)]
-    /// By when they are due, and those with most devices first among them.
+    /// The zones in the order of their due times, then by the number of devices, largest first.
     let zones: [Zone]
-    /// By provider and when they are due.
+    /// The devices by provider and due time.
     let groups: [SendingForecast.Group]
-    /// Whether those that would be kept from it were counted to the end.
+    /// Whether the count of suppressed devices finished.
     var isComplete = true
 
-    /// Sums up what the database counted.
+    /// Sums up the database's counts.
     ///
     /// - Parameters:
-    ///   - cells: all of the audience.
-    ///   - suppressed: those of it that would get nothing, or not at once.
-    ///   - begin: when devices are due that have no time of their own.
+    ///   - cells: the whole audience.
+    ///   - suppressed: the devices of it that would get nothing, or get it later.
+    ///   - begin: when devices are due that have no due time of their own.
     ///   - able: the providers that the configuration has credentials for.
     init(_ cells: AudienceCells, _ suppressed: SuppressedCounts, from begin: Timestamp, able: Set<String>) {
         (named, variables) = (cells.named, cells.variables)
@@ -119,7 +120,7 @@ struct CampaignCounts: Sendable {
         return .object(object)
     }
 
-    /// Who gets it and who does not, for people.
+    /// The devices that get the push and those that do not, as lines of text for people.
     var lines: [String] {
         let reasons = disabled.map { "\($0.reason) \($0.devices)" }.joined(separator: ", ")
         return (named.map { ["audience_sql names \($0) user\($0 == 1 ? "" : "s")"] } ?? []) + [sum.text]
@@ -127,23 +128,23 @@ struct CampaignCounts: Sendable {
     }
 }
 
-/// The zones in which the time that a campaign names has passed before it fires.
+/// The zones in which the campaign's local time has already passed when it fires.
 struct PassedZones: Sendable, Equatable {
-    /// How many zones are named to people.
+    /// The number of zones that the text names at most.
     private static let shown = 5
 
-    /// Where it is sent at once, late as it is.
+    /// Zones in which the push is sent at once, late.
     let atOnce: [CampaignCounts.Zone]
-    /// Where it is later than its `ttl` allows, and expires.
+    /// Zones in which the push is later than its `ttl` allows, and expires.
     let tooLate: [CampaignCounts.Zone]
     private let ttl: TimeSpan
 
-    /// Looks for them.
+    /// Finds the zones in which the time has passed.
     ///
     /// - Parameters:
-    ///   - zones: all.
+    ///   - zones: all zones of the audience.
     ///   - begin: when the campaign fires.
-    ///   - ttl: how long after its time a push may wait.
+    ///   - ttl: how long after its due time a push may wait.
     init(_ zones: [CampaignCounts.Zone], from begin: Timestamp, ttl: TimeSpan) {
         let passed = zones.filter { $0.dueAt < begin }
         let limit = begin.microseconds - ttl.seconds * 1_000_000
@@ -156,7 +157,7 @@ struct PassedZones: Sendable, Equatable {
 
     var json: JSONValue { ["at_once": Self.json(atOnce), "too_late": Self.json(tooLate)] }
 
-    /// A line for each kind that there is.
+    /// A line for each of the two kinds that is not empty.
     var lines: [String] {
         var lines: [String] = []
         if !atOnce.isEmpty { lines.append("has passed in \(Self.text(atOnce)): sent at once") }

@@ -4,24 +4,24 @@ internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
 
-/// What a campaign would send to whom and when, if it fired when it is due next; nothing is sent.
+/// What a campaign would send at its next due time, to which devices and when; nothing is sent.
 public struct CampaignExplanation: Sendable {
-    /// How many rows of time zones are shown to people.
+    /// The number of time zones that the text shows at most.
     private static let zonesShown = 20
 
     let campaign: CampaignDefinition
-    /// Where it stands in a file; nil for what is stored.
+    /// The file and line of the definition; nil for a stored campaign.
     let source: String?
-    /// What is stored; nil where nothing is.
+    /// The stored campaign; nil if none is stored.
     let stored: CampaignRow?
     let run: NextRun.Row
     let audience: CampaignAudience
     let limits: SendingLimits
     /// One for each provider, variant and locale.
     let messages: [RuleExplanation]
-    /// Nil where nobody is counted.
+    /// The forecast; nil if the audience is not counted.
     let forecast: SendingForecast?
-    /// Where the time that it names has passed; nil where all have one time.
+    /// The zones in which the campaign's local time has passed; nil if all devices share one due time.
     let passed: PassedZones?
 
     init(
@@ -47,18 +47,18 @@ public struct CampaignExplanation: Sendable {
         }
     }
 
-    /// Whether it would come to nothing: its rule or its time would be refused, its audience is not known, or a message cannot be
-    /// rendered.
+    /// Whether the campaign would send nothing: its rule or its time would be refused, its audience is unknown, or a
+    /// message cannot be rendered.
     public var isRefused: Bool {
         switch audience {
         case .problem: return true
-        // What a query would say is missing in the messages.
+        // Messages are incomplete without the variables that the query returns.
         case .asked: return hasPassed
         case .counted, .kept: return hasPassed || messages.contains { $0.problem != nil }
         }
     }
 
-    /// Whether the one time that it names is over, so that it cannot be put.
+    /// Whether the campaign's only time is over, so that it cannot be stored.
     private var hasPassed: Bool {
         guard let at = run.at, case .once? = campaign.schedule?.times, stored?.schedule != campaign.schedule
         else {
@@ -68,7 +68,7 @@ public struct CampaignExplanation: Sendable {
         return at.microseconds + span * 1_000_000 <= run.askedAt.microseconds
     }
 
-    /// What is not wrong but probably not meant, a line each.
+    /// Likely mistakes that are not errors, a line each.
     private var warnings: [String] {
         var warnings: [String] = []
         if hasPassed { warnings.append("schedule.at has passed: it cannot be applied") }
@@ -85,7 +85,7 @@ public struct CampaignExplanation: Sendable {
         return warnings
     }
 
-    /// All of it as JSON.
+    /// The explanation as JSON.
     public var json: JSONValue {
         var object = JSONObject()
         object["app"] = .string(campaign.app)
@@ -117,7 +117,7 @@ public struct CampaignExplanation: Sendable {
         return .object(object)
     }
 
-    /// All of it for people.
+    /// The explanation as text for people.
     public var text: String {
         let head =
             "\(campaign.app)/\(campaign.name)  \(source ?? stored.map { "\($0.state), version \($0.version)" } ?? "")"
@@ -150,7 +150,7 @@ public struct CampaignExplanation: Sendable {
         passed.flatMap { $0.isEmpty ? nil : $0.lines.joined(separator: "\n  ") }
     }
 
-    /// When it begins and ends.
+    /// When the campaign begins and ends.
     private var course: [String] {
         var lines: [String] = []
         if let forecast, let canary = forecast.canary {
@@ -169,7 +169,8 @@ public struct CampaignExplanation: Sendable {
         return lines
     }
 
-    /// By recipients' time a row for each time, else one for each time zone.
+    /// The table of due times: a row for each time if the schedule goes by recipients' time, else a row for each time
+    /// zone.
     private var zones: String? {
         guard let zones = audience.counts?.zones, !zones.isEmpty else { return nil }
         guard passed != nil else {
@@ -201,30 +202,30 @@ public struct CampaignExplanation: Sendable {
     }
 }
 
-/// A campaign that is explained: in a file, or as it is stored.
+/// The campaign to explain: one from a file, or a stored one.
 struct ChosenCampaign: Sendable {
     let definition: CampaignDefinition
-    /// Its file and line; nil for what is stored.
+    /// The file and line of the definition; nil for a stored campaign.
     let source: String?
-    /// What is stored by its name; nil where nothing is.
+    /// The stored campaign of this name; nil if there is none.
     let stored: CampaignRow?
 }
 
 extension CampaignDefinition {
-    /// How long after its time a push of it may wait.
+    /// How long after its due time a push of the campaign may wait.
     var timeToLive: TimeSpan { rule.definition.ttl ?? SendingForecast.standardTimeToLive }
 
-    /// Whether each device has its own time.
+    /// Whether each device has a due time of its own.
     var isByRecipientTime: Bool { schedule?.timeZone == CampaignSchedule.recipient }
 
-    /// What clocks show where a device is when it is due, at a time of the schedule; nil where all are due at once.
+    /// The local time of a recipient at a time of the schedule; nil if all devices are due at once.
     func wall(of run: NextRun.Row) -> String? { isByRecipientTime ? run.wall : nil }
 
-    /// What the event of one run carries.
+    /// Returns the payload of the event of one run.
     ///
     /// - Parameters:
-    ///   - own: what who starts it puts over the campaign's payload.
-    ///   - time: what it is scheduled for.
+    ///   - own: the members that the caller lays over the campaign's payload.
+    ///   - time: the scheduled time of the run.
     /// - Returns: the payload.
     func payload(with own: JSONObject, at time: Timestamp) -> JSONObject {
         var payload = payload
@@ -236,11 +237,11 @@ extension CampaignDefinition {
 }
 
 extension CampaignRow {
-    /// The schedule that is in force; nil where there is none.
+    /// The schedule in force; nil if there is none.
     var schedule: CampaignSchedule? { inForce.flatMap { try? CampaignDefinition(json: $0) }?.schedule }
 }
 
 extension NextRun.Row {
-    /// When it fires: when it is due, or now where that has passed or nothing is due.
+    /// When the campaign fires: at its due time, or now if that has passed or nothing is due.
     var firesAt: Timestamp { max(at ?? askedAt, askedAt) }
 }

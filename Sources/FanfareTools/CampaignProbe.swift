@@ -5,18 +5,18 @@ internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
 
-/// What PostgreSQL says of campaigns before anything is stored: faults, or when each would be due.
+/// PostgreSQL's check of campaigns before anything is stored: its errors, or when each campaign would be due.
 struct CampaignProbe: Sendable {
-    /// When each is due, or all faults that were found.
+    /// When each campaign is due, or all errors that were found.
     let forecasts: Result<[RuleID: CampaignForecast], ToolError>
 
-    /// Asks.
+    /// Checks the campaigns in the database.
     ///
     /// - Parameters:
     ///   - set: the campaigns.
-    ///   - now: by which it is said what has passed; nil for the database's time.
-    ///   - connection: where they would be stored.
-    /// - Throws: what the database says of anything but the campaigns.
+    ///   - now: the time to compare due times with; nil for the database's time.
+    ///   - connection: a session of the database that would store them.
+    /// - Throws: database errors that are not about the campaigns.
     init(_ set: CampaignSet, at now: Timestamp?, on connection: PostgresConnection) throws(PostgresError) {
         let entries = set.entries
         let faults = try connection.run(CampaignErrors(campaigns: entries.map(\.definition.json.text)))
@@ -46,7 +46,7 @@ struct CampaignProbe: Sendable {
 }
 
 extension CampaignProbe {
-    /// Adds what would have been planned already, since it goes by recipients' time.
+    /// Adds, for schedules by recipients' time, the zones whose planning time has already passed.
     private static func addLateStarts(
         to forecasts: inout [RuleID: CampaignForecast],
         _ entries: [CampaignSet.Entry],
@@ -82,7 +82,7 @@ extension CampaignProbe {
             case .asked(let reason), .problem(let reason): return .unknown(reason)
             }
         } catch {
-            // Who may put campaigns need not be allowed to see devices.
+            // A role that may put campaigns may lack the right to read devices.
             guard error.sqlState == "42501" else { throw error }
             return .unknown("\(error.message); the role fanfare_reader may count")
         }
@@ -90,7 +90,7 @@ extension CampaignProbe {
 }
 
 extension CampaignSchedule {
-    /// The form in which the database is asked when it is due.
+    /// The schedule as a parameter of the query for due times.
     var stored: CampaignTimes.Schedule {
         let fields = expression.map { String(decoding: $0.json.encoded, as: UTF8.self) }
         var wall: String?

@@ -2,27 +2,27 @@ public import FanfareCore
 internal import FanfareProviders
 package import FanfareStore
 
-/// How far one run of a campaign is.
+/// The progress of one run of a campaign.
 public struct CampaignProgress: Sendable {
     private static let width: Int64 = 30
 
-    /// What is known of it.
+    /// The run's row.
     package let run: CampaignRun
-    /// How attempts ended, those that were tried again too.
+    /// Attempts by outcome, including those that were retried.
     package let attempts: [AttemptCount]
 
-    /// The event that it became; nil where it is none.
+    /// The run's event; nil if no event was emitted.
     public var eventID: Int64? { run.eventID }
     /// `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
     public var state: String { run.state }
-    /// Deliveries that are planned so far.
+    /// Deliveries planned so far.
     public var planned: Int64 { run.planned }
-    /// Deliveries that have their last outcome.
+    /// Deliveries with a final outcome.
     public var ended: Int64 { run.ended }
-    /// Deliveries that are planned and have no last outcome yet.
+    /// Planned deliveries without a final outcome.
     public var left: Int64 { max(0, run.planned - run.ended) }
 
-    /// All of it as JSON.
+    /// The progress as JSON.
     public var json: JSONValue {
         [
             "app": .string(run.app), "campaign": .string(run.campaign),
@@ -47,7 +47,7 @@ public struct CampaignProgress: Sendable {
     /// `running: 620 of 1000 ended, 618 accepted, 2 failed, 500/s, through at 2026-12-01 09:30 UTC`.
     public var line: String { "\(state): \(details)" }
 
-    /// The same without the state.
+    /// The line without the state.
     var details: String {
         var parts = ["\(ended) of \(planned)\(run.isPlanning ? " so far" : "") ended"]
         parts.append("\(run.accepted) accepted")
@@ -58,16 +58,16 @@ public struct CampaignProgress: Sendable {
         return parts.joined(separator: ", ")
     }
 
-    /// The line behind a bar, for a terminal.
+    /// The line after a progress bar, for a terminal.
     public var bar: String {
-        // Nothing is done of what is not planned yet; what reaches nobody is done once it is over.
+        // While nothing is planned the bar is empty; a run without recipients shows a full bar once it has ended.
         let part = planned > 0 ? Self.width * ended / planned : (run.isRunning ? 0 : Self.width)
         let full = Int(min(part, Self.width))
         return
             "[\(String(repeating: "#", count: full))\(String(repeating: "-", count: Int(Self.width) - full))] \(line)"
     }
 
-    /// The sum, and a table of attempts by outcome and reason.
+    /// The progress line, and a table of attempts by outcome and reason.
     var text: String {
         let sum = (eventID.map { "event \($0), " } ?? "") + line
         guard !attempts.isEmpty else { return sum }

@@ -4,19 +4,19 @@ internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
 
-/// One campaign: what it is, when it is due, what became of its last runs.
+/// One campaign: its definition, when it is due, and the results of its last runs.
 public struct CampaignReport: Sendable {
     let campaign: CampaignRow
     let forecast: CampaignForecast
-    /// The last ten, the newest first.
+    /// The last ten runs, the newest first.
     let runs: [RunRow]
-    /// What became of the newest that was fired; nil if none was.
+    /// The progress of the newest run that fired; nil if none did.
     let progress: CampaignProgress?
 
-    /// Whether something of it may still be sent: the newest run has not ended.
+    /// Whether the newest run has not ended, so that more may be sent.
     public var isRunning: Bool { progress?.run.isRunning ?? false }
 
-    /// All of it as JSON.
+    /// The report as JSON.
     public var json: JSONValue {
         var object = campaign.json.objectValue ?? JSONObject()
         object["next"] = forecast.json
@@ -25,7 +25,7 @@ public struct CampaignReport: Sendable {
         return .object(object)
     }
 
-    /// All of it for people.
+    /// The report as text for people.
     public var text: String {
         ([summary, history, progress?.text].compactMap(\.self)).joined(separator: "\n\n")
     }
@@ -59,7 +59,7 @@ public struct CampaignReport: Sendable {
 }
 
 extension RunRow {
-    /// All of it as JSON.
+    /// The run as JSON.
     var json: JSONValue {
         [
             "id": JSONValue(id: id), "scheduled_at": JSONValue(scheduledAt), "event_id": JSONValue(id: eventID),

@@ -5,7 +5,7 @@ public import FanfareStore
 internal import PostgresClient
 
 extension CampaignRow {
-    /// All of it as JSON.
+    /// The campaign as JSON.
     public var json: JSONValue {
         [
             "app": .string(app), "name": .string(name), "version": JSONValue(Int64(version)), "state": .string(state),
@@ -16,10 +16,10 @@ extension CampaignRow {
         ]
     }
 
-    /// Campaigns as a table.
+    /// Formats campaigns as a table.
     ///
     /// - Parameter campaigns: the rows.
-    /// - Returns: the text.
+    /// - Returns: the table.
     public static func table(_ campaigns: [CampaignRow]) -> String {
         var table = TextTable(["app", "name", "state", "schedule", "next", "last", "note"])
         for campaign in campaigns {
@@ -31,25 +31,25 @@ extension CampaignRow {
         return table.text
     }
 
-    /// The definition in the form in which two can be compared: without defaults.
+    /// The definition in its canonical form for comparison: without defaults.
     var canonical: JSONValue {
         (try? CampaignDefinition(json: newest).json) ?? newest
     }
 
-    /// `0 9 * * mon Europe/Madrid`, as it was put last.
+    /// The newest schedule, as in `0 9 * * mon Europe/Madrid`.
     package var scheduleText: String {
         guard let schedule = newest["schedule"] else { return "manual" }
         let times = schedule["cron"]?.stringValue ?? schedule["at"]?.stringValue ?? "?"
         return "\(times) \(Self.timeZone(of: newest))"
     }
 
-    /// When it is due next, by what is in force; nil where it is not.
+    /// The next due time of the version in force; nil if it has none.
     var nextText: String? {
         guard let nextWall, let nextAt, let inForce else { return nil }
         return CampaignForecast.text(wall: nextWall, Self.timeZone(of: inForce), at: nextAt)
     }
 
-    /// What keeps the newest version out of force; nil if nothing does.
+    /// Why the newest version is not in force; nil if it is.
     package var note: String? {
         if let reason { return "version \(version) is refused: \(reason)" }
         return isUnchecked ? "version \(version) is not checked yet" : nil

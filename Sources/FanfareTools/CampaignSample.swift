@@ -6,21 +6,21 @@ package import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// Somebody to whom a campaign's message is shown: a row of its query.
+/// A row of a campaign's query, for which its message is shown.
 package struct CampaignSample: Sendable {
-    /// The user; nil where the campaign has no `audience_sql`, or names nobody.
+    /// The user; nil if the campaign has no `audience_sql`, or the query returned no row.
     package var userID: String?
-    /// What the query says of that user.
+    /// The variables that the query returned for that user.
     package var variables = JSONObject()
-    /// A row of `payload_sql`.
+    /// The row that `payload_sql` returned.
     package var payload = JSONObject()
-    /// Why there is none, for people.
+    /// Why there is no row, as text for people.
     package var problem: String?
 
-    /// Nobody in particular.
+    /// Makes a sample without a user.
     package init() {}
 
-    /// The same without what it says of anybody.
+    /// The same sample without values of users.
     package var masked: CampaignSample {
         var masked = self
         if userID != nil { masked.userID = "…" }
@@ -39,26 +39,27 @@ package struct CampaignSample: Sendable {
 }
 
 extension CampaignRow {
-    /// What is in force, or else what was put; nil where it makes no sense to this version of Fanfare.
+    /// The definition in force, else the newest; nil if this version of Fanfare cannot read it.
     private var shown: CampaignDefinition? { try? CampaignDefinition(json: inForce ?? newest) }
 
-    /// The names of its variants.
+    /// The names of the variants.
     package var variantNames: [String] { shown?.rule.definition.groups.variants.map(\.name) ?? [] }
-    /// The languages that it has texts of its own for.
+    /// The locales that the message has texts for.
     package var localeNames: [String] { shown?.rule.definition.locales.keys ?? [] }
-    /// Whether a query says what its message names.
+    /// Whether a query supplies values for the message.
     package var hasQuery: Bool { shown.map { $0.audienceSQL != nil || $0.payloadSQL != nil } ?? false }
-    /// Whether it asks for users.
+    /// Whether a query selects the users.
     package var namesUsers: Bool { shown?.audienceSQL != nil }
 
-    /// Renders it as if it were started now.
+    /// Renders the message as if the campaign were started now.
     ///
     /// - Parameters:
-    ///   - sample: for whom.
-    ///   - locale: the language of the device; nil for none.
-    ///   - configuration: has the apps' APNs topics.
-    /// - Returns: one message for each variant and provider; none where it makes no sense to this version of Fanfare.
-    /// - Throws: ``ToolError`` where too much is rendered.
+    ///   - sample: the row to render for.
+    ///   - locale: the device's language; nil for none.
+    ///   - configuration: supplies the apps' APNs topics.
+    /// - Returns: one message for each variant and provider; none if this version of Fanfare cannot read the
+    ///   definition.
+    /// - Throws: ``ToolError`` if too many requests wait for rendering.
     package func messages(
         for sample: CampaignSample,
         locale: String?,
@@ -68,7 +69,7 @@ extension CampaignRow {
         let now = Timestamp(microseconds: Clocks.wallSeconds * 1_000_000)
         let payload = definition.payload(with: sample.payload, at: now)
         var example = ExampleEvent(payload: JSONValue.object(payload).text)
-        // Somebody's: nobody in particular.
+        // A placeholder for the user.
         example.userID = sample.userID ?? "…"
         example.locale = locale
         example.variables = sample.variables
@@ -78,20 +79,21 @@ extension CampaignRow {
 }
 
 extension ToolDatabase {
-    /// What a campaign's query may take for a page.
+    /// The time limit of a campaign's query for a page.
     private static let sampleTime = "2s"
 
-    /// Takes a row of a campaign's query, with the rights of the program: the query is run as when it fires, and ended after its first row.
+    /// Fetches one row of a campaign's query, with the rights of the program: the query runs as it does when the
+    /// campaign fires, and ends after its first row.
     ///
     /// - Parameters:
     ///   - row: the campaign.
-    ///   - user: whose row; nil for any.
+    ///   - user: the user whose row is wanted; nil for any.
     /// - Returns: the row, or why there is none.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    /// - Throws: ``ToolError`` if the database cannot be queried.
     package func sample(of row: CampaignRow, user: String?) async throws(ToolError) -> CampaignSample {
         guard let definition = try? CampaignDefinition(json: row.inForce ?? row.newest) else { return CampaignSample() }
         return try await asProgram.run { connection throws(PostgresError) in
-            // Its settings would be the next caller's.
+            // The session's settings must not reach the next caller.
             defer { connection.close() }
             try connection.set(
                 SessionSettings([

@@ -4,10 +4,10 @@ public import FanfareCore
 internal import FanfareProviders
 internal import FanfareStore
 
-/// Campaigns from files, each of them found to make sense as far as that can be seen without a database.
+/// Campaigns from files, each checked as far as is possible without a database.
 public struct CampaignSet: Sendable {
     struct Entry: Sendable {
-        /// Where it stands in a file.
+        /// The file and line of the definition.
         let source: RuleSource
         let definition: CampaignDefinition
 
@@ -27,10 +27,11 @@ public struct CampaignSet: Sendable {
         try self.init(FileEntries(files: files, of: .campaign))
     }
 
-    /// Takes campaigns that came as a list, and checks every one of them.
+    /// Reads a list of campaigns and checks every one of them.
     ///
-    /// - Parameter listed: as JSON.
-    /// - Throws: ``ToolError`` with all problems, one per line: `campaigns:3: path: reason`, with the place in the list.
+    /// - Parameter listed: the definitions as JSON.
+    /// - Throws: ``ToolError`` with all problems, one per line, with the position in the list: `campaigns:3: path:
+    ///   reason`.
     public init(listed: [JSONValue]) throws(ToolError) {
         try self.init(FileEntries(listed.enumerated().map { RuleSource($1, in: "campaigns", at: $0 + 1) }))
     }

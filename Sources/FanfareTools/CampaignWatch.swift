@@ -2,18 +2,18 @@ internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
-/// Looks now and then at the campaigns that run, and tells of those that have come on.
+/// Polls the running campaigns and reports those that made progress.
 ///
-/// One look reads what was counted at gates: milliseconds, however many recipients there are.
+/// One poll reads the counts at the gates, which takes milliseconds for any number of recipients.
 struct CampaignWatch {
-    /// How long after a look the next one comes at the earliest, in microseconds.
+    /// The minimum pause between two polls, in microseconds.
     static let pause: Microseconds = 3_000_000
 
     private let filter: LogTail.Filter
     private var told: [Int64: Standing] = [:]
     private var checkedAt: Microseconds?
 
-    /// What makes a new line; that it goes slower or faster does not.
+    /// The figures whose change makes a new line; a change of speed alone does not.
     private struct Standing: Equatable {
         let state: String
         let hold: String?
@@ -26,20 +26,20 @@ struct CampaignWatch {
         }
     }
 
-    /// Tells of nothing yet.
+    /// Makes a watch that has reported nothing yet.
     ///
-    /// - Parameter filter: of which campaigns it tells.
+    /// - Parameter filter: selects the campaigns to report.
     init(_ filter: LogTail.Filter) {
         self.filter = filter
     }
 
-    /// How far those are that have come on since they were told of, and those that have ended.
+    /// Reports the campaigns that made progress since their last line, and those that have ended.
     ///
     /// - Parameters:
-    ///   - connection: outside a transaction.
-    ///   - now: the steady time.
-    /// - Returns: a line for each; none where the last look was less than ``pause`` ago.
-    /// - Throws: what the database says.
+    ///   - connection: a session outside a transaction.
+    ///   - now: the monotonic time.
+    /// - Returns: a line for each; none if the last poll was less than ``pause`` ago.
+    /// - Throws: database errors.
     mutating func lines(on connection: PostgresConnection, at now: Microseconds) throws(PostgresError) -> [TailLine] {
         guard !filter.hidesCampaigns, checkedAt.map({ now - $0 >= Self.pause }) ?? true else { return [] }
         checkedAt = now
@@ -54,7 +54,7 @@ struct CampaignWatch {
 }
 
 extension TailLine {
-    /// Tells how far a campaign is.
+    /// Makes the line for a campaign's progress.
     fileprivate init(_ progress: CampaignProgress) {
         self.init(
             at: progress.run.at,

@@ -1,24 +1,24 @@
 public import FanfareCore
 public import FanfareStore
 
-/// What became of campaigns that were applied.
+/// The result of applying campaigns.
 public struct CampaignsApplied: Sendable {
-    /// What was changed.
+    /// The changes that were made.
     public let plan: CampaignsPlan
-    /// The campaigns of the files as they are stored now.
+    /// The campaigns of the files as stored now.
     public let campaigns: [CampaignRow]
-    /// Whether a daemon lives that checks new versions.
+    /// Whether a live daemon checks new versions.
     public let hasDaemon: Bool
 
-    /// Whether a daemon refused any of them.
+    /// Whether a daemon refused any of the campaigns.
     public var hasRefused: Bool { campaigns.contains { $0.reason != nil } }
 
-    /// All of it as JSON.
+    /// The result as JSON.
     public var json: JSONValue {
         ["plan": plan.json, "campaigns": .array(campaigns.map(\.json)), "daemon": .bool(hasDaemon)]
     }
 
-    /// The changes and the state of each campaign, for people.
+    /// The changes and the state of each campaign, as text for people.
     public var text: String {
         var lines = [plan.text, CampaignRow.table(campaigns)]
         if campaigns.contains(where: \.isUnchecked) {

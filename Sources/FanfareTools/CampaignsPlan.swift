@@ -6,18 +6,19 @@ internal import PostgresClient
 
 /// What applying campaign files changes, and when each campaign would be due.
 public struct CampaignsPlan: Sendable {
-    /// How many times to come are shown of each.
+    /// The number of future times shown for each campaign.
     static let timesShown: Int32 = 3
 
-    /// What becomes of each.
+    /// The change of each campaign.
     public let changes: FilesPlan
-    /// When those of the files would be due, by what the files say.
+    /// When the campaigns of the files would be due under the schedules in the files.
     let forecasts: [RuleID: CampaignForecast]
 
     /// Whether applying would change nothing.
     public var isEmpty: Bool { changes.isEmpty }
 
-    /// The plan as JSON: each campaign of the files has its times to come as `next`, and as `passed` where the first of them has.
+    /// The plan as JSON: each campaign of the files has its future times as `next`, and zones whose first time has
+    /// passed as `passed`.
     public var json: JSONValue {
         changes.json { item in
             var object = JSONObject()
@@ -27,20 +28,20 @@ public struct CampaignsPlan: Sendable {
         }
     }
 
-    /// The plan for people: a line per campaign, its differences and times below it, and a sum.
+    /// The plan as text for people: a line per campaign, its differences and times below it, and a sum.
     public var text: String { changes.text { forecasts[$0.id]?.lines ?? [] } }
 }
 
 /// When a campaign is due next.
 struct CampaignForecast: Sendable {
-    /// The time zone of its schedule; nil where it has none.
+    /// The time zone of the schedule; nil if it has none.
     let timeZone: String?
-    /// The times to come, as many as were asked for or there are.
+    /// The future times: as many as were requested or exist.
     var times: [CampaignTime]
-    /// Where the first of the times has passed; nil where it has nowhere.
+    /// The zones in which the first time has passed; nil if there are none.
     var late: LateStart?
 
-    /// Each with the time and what clocks in its time zone show then.
+    /// Each time with the local time in the schedule's zone.
     var json: JSONValue {
         .array(
             times.map { time in
@@ -59,13 +60,14 @@ struct CampaignForecast: Sendable {
         return next.prefix(1) + (late?.lines ?? []) + next.dropFirst()
     }
 
-    /// `2026-11-30 09:00 Europe/Madrid (2026-11-30 08:00 UTC)`; by recipients' time when it is planned.
+    /// Formats a due time: `2026-11-30 09:00 Europe/Madrid (2026-11-30 08:00 UTC)`; for a schedule by recipients' time
+    /// it is the time of planning.
     ///
     /// - Parameters:
-    ///   - wall: what clocks show that the schedule goes by.
-    ///   - timeZone: the schedule's.
-    ///   - time: when it is due.
-    ///   - isPast: whether that has passed, so that it fires at once.
+    ///   - wall: the local time in the schedule's zone.
+    ///   - timeZone: the schedule's zone.
+    ///   - time: the due time.
+    ///   - isPast: whether that time has passed, so that the campaign fires at once.
     /// - Returns: the text.
     static func text(wall: String, _ timeZone: String, at time: Timestamp, isPast: Bool = false) -> String {
         switch timeZone {
@@ -77,11 +79,11 @@ struct CampaignForecast: Sendable {
     }
 }
 
-/// What becomes of a recipient's local time that would have been planned already.
+/// The zones in which the local time of recipients has passed before planning.
 enum LateStart: Sendable {
-    /// Where it has passed, counted.
+    /// The zones, with their devices counted.
     case counted(PassedZones)
-    /// Why it is not known.
+    /// The count failed; the reason.
     case unknown(String)
 
     var json: JSONValue {
@@ -100,6 +102,6 @@ enum LateStart: Sendable {
 }
 
 extension Timestamp {
-    /// `2026-11-30 08:00 UTC`: the minute that it is in.
+    /// The time to the minute, as in `2026-11-30 08:00 UTC`.
     var minuteText: String { rfc3339.prefix(16).replacing("T", with: " ") + " UTC" }
 }

@@ -5,14 +5,14 @@ internal import FanfareService
 internal import HTTP2Client
 internal import PushTransport
 
-/// Makes, lists and deletes an app's broadcast channels at APNs, which Live Activities listen to (Apple, "Sending channel
-/// management requests to APNs").
+/// Creates, lists and deletes an app's broadcast channels at APNs, which Live Activities subscribe to (Apple, "Sending
+/// channel management requests to APNs").
 ///
-/// Blocks the calling thread while APNs is asked.
+/// Blocks the calling thread until APNs answers.
 public struct ChannelManager: Sendable {
-    /// What APNs keeps for devices that are offline; fixed when the channel is made.
+    /// What APNs stores for offline devices; fixed when the channel is created.
     public enum Storage: Int64, Sendable {
-        /// Nothing: more may be published, and `ttl` must be left out.
+        /// Nothing: APNs allows a higher publishing rate, and `ttl` must be omitted.
         case nothing = 0
         /// The newest message, for up to 8 hours.
         case newest = 1
@@ -24,12 +24,12 @@ public struct ChannelManager: Sendable {
     private let proxy: HTTPProxy?
     private let files: CredentialFiles
 
-    /// Takes an app's credentials from a configuration; nothing is connected yet.
+    /// Reads an app's credentials from a configuration; connects to nothing yet.
     ///
     /// - Parameters:
     ///   - configuration: checked values.
     ///   - app: the app.
-    ///   - isSandbox: whether the channels are those of development builds.
+    ///   - isSandbox: whether the channels belong to development builds.
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
     /// - Throws: ``ToolError`` if the app has no credentials for APNs.
     public init(
@@ -48,7 +48,7 @@ public struct ChannelManager: Sendable {
         files = CredentialFiles(environment: environment)
     }
 
-    /// Apple manages channels on hosts of their own; a simulator or gateway does all in one place.
+    /// Apple serves channel management on separate hosts; a simulator or gateway serves everything on one.
     private static func origin(_ endpoint: Endpoint) -> Endpoint {
         switch endpoint {
         case .apnsProduction: .channelsProduction
@@ -57,10 +57,10 @@ public struct ChannelManager: Sendable {
         }
     }
 
-    /// Makes a channel.
+    /// Creates a channel.
     ///
-    /// - Parameter storage: what is kept for devices that are offline.
-    /// - Returns: its id, which devices subscribe with and rules name in `to.channel`.
+    /// - Parameter storage: what APNs stores for offline devices.
+    /// - Returns: the channel's id, which devices subscribe with and rules name in `to.channel`.
     /// - Throws: ``ToolError``.
     public func create(_ storage: Storage) throws(ToolError) -> String {
         let body: JSONValue = ["message-storage-policy": JSONValue(storage.rawValue), "push-type": "LiveActivity"]
@@ -76,7 +76,7 @@ public struct ChannelManager: Sendable {
     }
 
     /// Lists the app's channels.
-    ///
+    /// - Returns: the channels' ids.
     /// - Returns: their ids.
     /// - Throws: ``ToolError``.
     public func list() throws(ToolError) -> [String] {
@@ -87,10 +87,10 @@ public struct ChannelManager: Sendable {
         return ids.compactMap(\.stringValue)
     }
 
-    /// Deletes a channel for good; what was published before may still arrive.
+    /// Deletes a channel permanently; messages published before may still arrive.
     ///
     /// - Parameter id: the channel.
-    /// - Throws: ``ToolError``, also if there is none.
+    /// - Throws: ``ToolError``, also if there is no such channel.
     public func delete(_ id: String) throws(ToolError) {
         _ = try ask("DELETE", "channels", channel: id, expecting: 204)
     }

@@ -6,12 +6,12 @@ internal import FanfareService
 internal import PostgresClient
 internal import Threading
 
-/// Looks over everything that a daemon needs, without changing anything.
+/// Checks everything that a daemon needs, without changing anything.
 public struct Checkup: Sendable {
     private let configuration: Configuration
     private let environment: [String: String]
 
-    /// Takes what is to be looked over.
+    /// Takes the configuration to check.
     ///
     /// - Parameters:
     ///   - configuration: checked values.
@@ -21,20 +21,20 @@ public struct Checkup: Sendable {
         self.environment = environment
     }
 
-    /// The item for a configuration that cannot be read.
+    /// Returns the item for a configuration that cannot be read.
     ///
-    /// - Parameter error: what is wrong with it.
-    /// - Returns: the only item there is then.
+    /// - Parameter error: the configuration's error.
+    /// - Returns: the only item of such a check.
     public static func unreadable(_ error: ConfigurationError) -> CheckItem {
         CheckItem(.fail, "configuration", error.description, advice: error.mend)
     }
 
-    /// Looks at configuration, key files and database.
+    /// Checks configuration, key files and database.
     ///
-    /// Takes a few seconds at most, with `online` up to 20 more for each provider, for which it blocks the thread.
+    /// Takes a few seconds at most. With `online` it blocks the thread for up to 20 seconds more per provider.
     ///
-    /// - Parameter online: whether providers are asked too, by one request each that no device can get. Push
-    ///   services can be asked only about subscriptions, so nobody is for Web Push.
+    /// - Parameter online: whether to probe the providers too, with one request each that reaches no device. Web Push
+    ///   is not probed, because push services answer only for subscriptions.
     /// - Returns: the items, in the order in which they depend on each other.
     public func items(online: Bool) async -> [CheckItem] {
         await configurationItems + keyItems + certificateItems + feedbackItems + databaseItems()

@@ -5,9 +5,10 @@ internal import FanfareService
 internal import Logging
 internal import Threading
 
-/// Reads the configuration again on HUP: checks all of it first, then swaps what can be changed in a running daemon.
+/// Reloads the configuration on SIGHUP: checks all of it first, then swaps the settings that a running daemon can
+/// change.
 ///
-/// Whatever is wrong with the new one is logged, and the old one stays in force.
+/// If the new configuration has an error, the error is logged and the old configuration stays in force.
 final class ConfigurationReloader: Sendable {
     private let inForce: Locked<Configuration>
     private let daemon: Daemon
@@ -29,10 +30,10 @@ final class ConfigurationReloader: Sendable {
         self.load = load
     }
 
-    /// What is in force; of keys that need a restart, what was at the start.
+    /// The configuration in force; keys that need a restart keep their values from the start.
     var configuration: Configuration { inForce.withLock { $0 } }
 
-    /// Reloads.
+    /// Reloads the configuration.
     func reload() {
         let fresh: Configuration
         do {

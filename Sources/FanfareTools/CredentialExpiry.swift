@@ -5,17 +5,17 @@ internal import FanfareService
 internal import Foundation
 internal import PushCrypto
 
-/// When a credential of an app, or the certificate of the API, ends.
+/// When a credential of an app, or the API's certificate, expires.
 public struct CredentialExpiry: Sendable {
     /// The app; nil for the certificate of the API.
     public let app: String?
-    /// The provider that it is for, such as `apns`; nil for the certificate of the API.
+    /// The provider of the credential, such as `apns`; nil for the certificate of the API.
     public let provider: String?
     /// Which credential, such as `APNs certificate`.
     public let credential: String
-    /// When it ends, in seconds since 1970; nil for those that hold until somebody revokes them.
+    /// When it expires, in seconds since 1970; nil for credentials that hold until they are revoked.
     public let endsAt: Int64?
-    /// Why it is of no use now; nil if it is.
+    /// Why it cannot be used now; nil if it can.
     public let problem: String?
 
     /// The credential as JSON.
@@ -26,7 +26,7 @@ public struct CredentialExpiry: Sendable {
         ]
     }
 
-    /// A table for people; empty if there are no credentials.
+    /// Formats credentials as a table for people; empty if there are none.
     ///
     /// - Parameters:
     ///   - all: the credentials.
@@ -51,7 +51,8 @@ public struct CredentialExpiry: Sendable {
 }
 
 extension Configuration {
-    /// When the apps' credentials and the API's certificate end, as their files say: those this machine has, whatever other daemons use.
+    /// Returns when the apps' credentials and the API's certificate expire, read from this machine's files; other
+    /// daemons may use other files.
     ///
     /// - Parameters:
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.

@@ -5,48 +5,48 @@ public import Logging
 package import PostgresClient
 public import ServiceLifecycle
 
-/// What answers by HTTP beside a daemon's stages; a program that has none works without it.
+/// The HTTP server that runs beside a daemon's stages; optional.
 ///
-/// The seam behind which the HTTP server lies: what runs a daemon builds without it.
+/// A protocol, so that the code that runs a daemon builds without the HTTP server.
 public protocol DaemonListener: Sendable {
-    /// Looks whether the address can be had, and puts together what will answer there; nothing is answered yet.
+    /// Checks that the address can be bound, and builds the server; it accepts no connection yet.
     ///
     /// - Parameters:
-    ///   - address: where.
-    ///   - daemon: beside whom.
-    ///   - onlyHealth: whether only health and metrics are answered.
-    /// - Returns: answers while it runs; on a graceful shutdown it takes no more connections, and ends when what was begun is
-    ///   answered.
-    /// - Throws: ``ToolError``; of kind `unavailable` for an address that is taken, before any stage has begun.
+    ///   - address: the address to listen on.
+    ///   - daemon: the daemon that it reports on.
+    ///   - onlyHealth: whether only health and metrics are served.
+    /// - Returns: a service that answers while it runs. On graceful shutdown it stops accepting connections, and ends
+    ///   when the requests in progress are answered.
+    /// - Throws: ``ToolError``; of kind `unavailable` for an address in use, before any stage has started.
     func open(at address: ListenAddress, for daemon: ListenedDaemon, onlyHealth: Bool) throws(ToolError) -> any Service
 }
 
-/// A daemon as what answers by HTTP sees it.
+/// A daemon as seen by the HTTP server.
 public struct ListenedDaemon: Sendable {
     /// Variables of the process.
     public let environment: [String: String]
     /// The program's version.
     public let version: String
-    /// Where log lines go.
+    /// The logger.
     public let logger: Logger
-    /// What counts.
+    /// The metrics of the process.
     public let metrics: any MetricsFactory
     /// The configuration in force.
     public let configuration: @Sendable () -> Configuration
-    /// The daemon's standing now, without asking anybody.
+    /// Returns the daemon's readiness now, without a query.
     public let readiness: @Sendable () -> DaemonReadiness
-    /// Where the daemon's sessions have been; nil where nothing is shared.
+    /// The timelines of the daemon's sessions; nil if they are not shared.
     package var timelines: PostgresTimelines?
 
-    /// Puts facts together.
+    /// Assembles the daemon's properties.
     ///
     /// - Parameters:
     ///   - environment: variables of the process.
     ///   - version: the program's version.
-    ///   - logger: where log lines go.
-    ///   - metrics: what counts.
-    ///   - configuration: gives the configuration in force.
-    ///   - readiness: gives the daemon's standing.
+    ///   - logger: the logger.
+    ///   - metrics: the metrics of the process.
+    ///   - configuration: returns the configuration in force.
+    ///   - readiness: returns the daemon's readiness.
     public init(
         environment: [String: String],
         version: String,

@@ -8,9 +8,10 @@ public import ServiceLifecycle
 internal import Threading
 public import UnixSignals
 
-/// A daemon's life: waits for its database, runs the services under signals, reloads, drains within a bound.
+/// A daemon's life cycle: waits for its database, runs the services, acts on signals, reloads, and drains within a time
+/// limit.
 public struct DaemonRun: Sendable {
-    /// How long in-flight work may take to end after TERM; below systemd's `TimeoutStopSec`.
+    /// The time limit of draining after SIGTERM; below systemd's `TimeoutStopSec`.
     public static let drainLimit = Duration.seconds(25)
 
     private let configuration: Configuration
@@ -19,21 +20,21 @@ public struct DaemonRun: Sendable {
     private let daemon: Daemon
     private let notifier: SystemdNotifier
     private let reloader: ConfigurationReloader
-    /// What answers by HTTP; nil where that is off.
+    /// The HTTP servers; empty if HTTP is off.
     private let listeners: [any Service]
 
-    /// Reads the keys and puts the services together; nothing is connected yet.
+    /// Reads the keys and assembles the services; connects to nothing yet.
     ///
     /// - Parameters:
     ///   - configuration: checked values; its warnings are logged.
     ///   - environment: variables of the process.
     ///   - version: this program's version.
-    ///   - output: where log lines go; a reload changes its level and form.
-    ///   - metrics: what counts what the daemon does.
-    ///   - notifier: told when the daemon is ready, reloads or drains.
-    ///   - listener: answers by HTTP where the configuration asks for it; nil for a program that cannot.
-    ///   - load: reads the configuration again, with the same flags and environment as at the start.
-    /// - Throws: ``ToolError`` for a key or password file that cannot be used, and an address that is taken.
+    ///   - output: the log output; a reload changes its level and format.
+    ///   - metrics: the metrics of the process.
+    ///   - notifier: notifies systemd when the daemon is ready, reloads or drains.
+    ///   - listener: the HTTP server, used if the configuration enables it; nil for a program without one.
+    ///   - load: reads the configuration again, with the flags and environment of the start.
+    /// - Throws: ``ToolError`` for a key or password file that cannot be used, and an address in use.
     public init(
         configuration: Configuration,
         environment: [String: String],
@@ -99,9 +100,9 @@ public struct DaemonRun: Sendable {
         )
     }
 
-    /// Waits until the database is there, and checks that it is ours to send from.
+    /// Waits until the database is reachable, and checks that it belongs to this installation.
     ///
-    /// - Parameter patience: how long an unreachable database is waited for; one that is not ours fails at once.
+    /// - Parameter patience: how long to retry an unreachable database; a foreign database fails at once.
     /// - Throws: ``ToolError``, or `CancellationError`.
     public func checkDatabase(patience: Duration) async throws {
         let deadline = ContinuousClock.now + patience
@@ -121,10 +122,10 @@ public struct DaemonRun: Sendable {
         }
     }
 
-    /// How long to wait before the database is tried again; the last try is at the end of the patience.
+    /// Returns the pause before the next connection attempt; the last attempt comes at the end of the patience.
     ///
-    /// - Parameter left: of the patience.
-    /// - Returns: at most a second; nil if it is over.
+    /// - Parameter left: the rest of the patience.
+    /// - Returns: at most one second; nil if the patience is over.
     static func pause(left: Duration) -> Duration? {
         left > .zero ? min(left, .seconds(1)) : nil
     }
@@ -132,23 +133,25 @@ public struct DaemonRun: Sendable {
     /// Runs the services until they end.
     ///
     /// - Parameters:
-    ///   - signals: what arrives; a `UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)`.
-    ///   - abandon: ends the process; called when a signal demands to stop at once, and, with nil, when draining takes longer
-    ///     than ``drainLimit``. What was in flight is then unrecorded and may be sent again.
+    ///   - signals: the signals to act on; a `UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)`.
+    ///   - abandon: ends the process. Called with the signal that demands an immediate stop, or with nil when draining
+    ///     takes longer than ``drainLimit``. In-flight deliveries are then unrecorded and may be sent again.
     /// - Returns: how the run ended.
-    /// - Throws: what a service throws.
+    /// - Throws: the error of a service that fails.
     public func run(
         signals: some AsyncSequence<UnixSignal, Never> & Sendable,
         abandon: @escaping @Sendable (UnixSignal?) -> Void
     ) async throws -> ServiceGroup.Ending {
         let group = ServiceGroup(
-            // Last, because they end in reverse: nothing more is asked while what is in flight is recorded.
+            // Listeners come last, because services stop in reverse order: no request arrives while in-flight
+            // deliveries are recorded.
             configuration: .init(
                 services: (daemon.services + listeners).map { .init(service: $0) },
                 logger: logger
             )
         )
-        // The runtime traps where it gets no descriptors for its timers: it takes them while there are some.
+        // The Swift runtime traps if it cannot open descriptors for its timers; this sleep opens them early, while some
+        // are free.
         try await Task.sleep(for: .milliseconds(1))
         let (forwarded, forward) = AsyncStream.makeStream(of: UnixSignal.self)
         let guardian = DrainGuard(limit: Self.drainLimit, logger: logger, abandon: abandon)
@@ -176,7 +179,7 @@ public struct DaemonRun: Sendable {
         }
     }
 
-    /// Says that the daemon is ready once LISTEN is known to work; without LISTEN it works too, by polling.
+    /// Announces readiness once LISTEN works; without LISTEN the daemon polls, and is ready too.
     private func announce() async {
         let isListening = await daemon.waitUntilListening()
         guard !Task.isCancelled else { return }

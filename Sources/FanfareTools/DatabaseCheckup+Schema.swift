@@ -3,11 +3,11 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension DatabaseCheckup {
-    /// Whether the schema is this program's, which publications include it, and which queries lack rows.
+    /// Checks whether the schema is this program's, which publications include it, and which queries lack rows.
     func schemaItems(version: Int) throws(PostgresError) -> [CheckItem] {
         let isOwn = try connection.run(IsLoadedFrom(Schema.sql)).first ?? nil
         let item = Self.schemaItem(version: version, isOwn: isOwn)
-        // The schema of another program may lack functions that these checks call.
+        // Another program's schema may lack functions that these checks call.
         guard isOwn != false else { return [item] }
         return [item] + (try publicationItems()) + (try hiddenItems()) + (try authorsItems())
     }
@@ -32,7 +32,8 @@ extension DatabaseCheckup {
         }
     }
 
-    /// Queries of rules and campaigns are read-only and timed, and take the server's disk all the same.
+    /// Checks authors' queries: those of rules and campaigns are read-only and have time limits, but can still fill the
+    /// server's disk.
     private func authorsItems() throws(PostgresError) -> [CheckItem] {
         guard let limits = try connection.run(AuthorsLimits()).first else { return [] }
         var items: [CheckItem] = []

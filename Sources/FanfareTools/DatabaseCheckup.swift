@@ -7,12 +7,12 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// Looks over a database that could be reached.
+/// Checks a database that could be reached.
 struct DatabaseCheckup {
     let connection: PostgresConnection
     let configuration: Configuration
 
-    /// All items; the later ones only where the schema is there.
+    /// Returns all items; the later ones only if the schema is loaded.
     func items() throws(PostgresError) -> [CheckItem] {
         let version = connection.serverVersion
         var items = [serverItem(version), try DatabaseEncoding.read(on: connection).item]
@@ -66,7 +66,7 @@ struct DatabaseCheckup {
         let asked = Clocks.wall
         let database = try connection.run(DatabaseNow()).first?.microseconds ?? asked
         let answered = Clocks.wall
-        // The database told its time at some moment between the two.
+        // The database read its clock at some moment between the two.
         let ahead = database < asked ? asked - database : min(answered - database, 0)
         guard ahead.magnitude > UInt64(ClockWatch.tolerance) else {
             return CheckItem(.ok, "clock", "agrees with the database's within a minute")
@@ -80,9 +80,10 @@ struct DatabaseCheckup {
         )
     }
 
-    /// One item for each limit that leaves too little room, or one for the narrowest.
+    /// Returns one item for each connection limit with too little room, or one for the narrowest limit.
     private func connectionItems() throws(PostgresError) -> [CheckItem] {
-        // Control, the scheduler, and foreign channels; `badge_sql` may take one more, campaigns' queries two, and `users_sql` four.
+        // Control, the scheduler and foreign channels; besides, `badge_sql` may use one more, campaigns' queries two
+        // and `users_sql` four.
         let onTop = configuration.listen.isEmpty ? 2 : 3
         let needed = Int64(configuration.database.connections + onTop)
         let rooms = try connection.run(SessionLimits()).compactMap { limit in
@@ -129,10 +130,10 @@ struct DatabaseCheckup {
         return items + (try schemaItems(version: installation.schemaVersion))
     }
 
-    /// The item about the server's time zone data.
+    /// Returns the item about the server's time zone data.
     ///
-    /// - Parameter unknown: the zones that the server lacks, under their new and their old name.
-    /// - Returns: a warning; nothing where it lacks none.
+    /// - Parameter unknown: the zones that the server lacks, under their new and old names.
+    /// - Returns: a warning; empty if the server lacks none.
     static func timeZoneItems(unknown: [String]) -> [CheckItem] {
         guard let first = unknown.first else { return [] }
         let others = unknown.count == 1 ? "" : " and \(unknown.count - 1) more"
@@ -176,16 +177,16 @@ struct DatabaseCheckup {
         return refused.isEmpty ? [CheckItem(.ok, "rules", "\(rules.count), none refused")] : refused
     }
 
-    /// What the daemons themselves found; that none runs yet is no fault here.
+    /// Returns the problems that daemons reported; it is no problem here that no daemon runs yet.
     private func healthItems() throws(PostgresError) -> [CheckItem] {
         try connection.run(ListHealth()).filter { !$0.isOK && $0.name != "rules" && $0.name != "daemons" }
             .map { CheckItem(.warn, $0.name, $0.detail, advice: "`fanfare status` shows more.") }
     }
 }
 
-/// How much room one limit leaves for a daemon's sessions.
+/// The room that one connection limit leaves for a daemon's sessions.
 private struct SessionRoom {
-    /// The role or the database that the limit holds for; nil for the server.
+    /// The role or database with the limit; nil for the server.
     let holder: String?
     let allowed: Int64
     let free: Int64

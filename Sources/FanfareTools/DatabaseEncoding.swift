@@ -2,7 +2,7 @@ internal import FanfareProviders
 internal import FanfareStore
 internal import PostgresClient
 
-/// The encoding of a database, whose text is sent as UTF-8.
+/// The encoding of a database; Fanfare sends text as UTF-8.
 struct DatabaseEncoding: Equatable {
     let name: String
 
@@ -13,19 +13,19 @@ struct DatabaseEncoding: Equatable {
 
     static let advice = "Create a database with ENCODING 'UTF8'."
 
-    /// Why the schema is not loaded; nil if it can be.
+    /// Why the schema cannot be loaded; nil if it can be.
     var refusal: String? {
         ["UTF8", "SQL_ASCII"].contains(name) ? nil : "this database's encoding is \(name), and pushes are UTF-8"
     }
 
-    /// What does not work although the schema can be loaded.
+    /// The restriction under this encoding, if the schema can be loaded.
     var warning: String? {
         guard name == "SQL_ASCII" else { return nil }
         return "this database's encoding is SQL_ASCII: text that is not valid UTF-8 can be stored, "
             + "and JSON with escapes beyond ASCII is refused"
     }
 
-    /// For `check`.
+    /// The item for `check`.
     var item: CheckItem {
         if let refusal { return CheckItem(.fail, "encoding", refusal, advice: Self.advice) }
         if let warning { return CheckItem(.warn, "encoding", warning, advice: Self.advice) }

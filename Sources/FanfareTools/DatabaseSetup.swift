@@ -3,16 +3,16 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// What is done to a database before a daemon can work on it.
+/// Prepares a database for the daemon.
 ///
-/// Blocks the calling thread. Each task has a plain session of its own: loading a schema begins and ends transactions and
-/// makes whatever a session has prepared stale, so that nobody should share it.
+/// Blocks the calling thread. Each task opens a session of its own: loading a schema begins and ends transactions and
+/// invalidates prepared statements, so the session must not be shared.
 public struct DatabaseSetup: Sendable {
     private let options: PostgresOptions
     private let place: String
     private let installation: String?
 
-    /// Takes the place from a configuration.
+    /// Reads the connection parameters from a configuration.
     ///
     /// - Parameters:
     ///   - configuration: checked values.
@@ -27,9 +27,10 @@ public struct DatabaseSetup: Sendable {
         installation = configuration.installation
     }
 
-    /// Loads the schema, again where it is there already; a database that nobody adopted yet is adopted.
+    /// Loads the schema, or loads it again; adopts a database that has no installation recorded.
     ///
-    /// - Parameter endsBySignals: whether SIGTERM and SIGINT, which are this process's then, have the server end the statement.
+    /// - Parameter endsBySignals: whether SIGTERM and SIGINT cancel the statement on the server; the process's handlers
+    ///   for them are replaced.
     /// - Returns: whether the database was adopted.
     /// - Throws: ``ToolError``, naming a missing privilege.
     @discardableResult
@@ -38,10 +39,11 @@ public struct DatabaseSetup: Sendable {
             guard try connection.run(IsStandby()).first == false else {
                 throw PostgresError(.server, sqlState: "25006", message: "the server is a standby")
             }
-            // Without a request to cancel, the statement would run on at the server, and the next one wait for its locks.
+            // Without a cancel request, the statement would continue on the server, and the next one would wait for its
+            // locks.
             let canceller = connection.canceller()
             let signals = endsBySignals ? EndingSignals { canceller?.cancel() } : nil
-            // The file checks this too, but the server cannot convert the whole file to some other encodings.
+            // The file checks this too, but the server cannot convert the whole file from some other encodings.
             if let refusal = try DatabaseEncoding.read(on: connection).refusal {
                 throw PostgresError(.server, sqlState: "0A000", message: refusal, hint: DatabaseEncoding.advice)
             }
@@ -56,7 +58,7 @@ public struct DatabaseSetup: Sendable {
         }
     }
 
-    /// Makes this database the one that the configured installation sends from.
+    /// Records the configured installation as the one that sends from this database.
     ///
     /// - Throws: ``ToolError``.
     public func adopt() throws(ToolError) {

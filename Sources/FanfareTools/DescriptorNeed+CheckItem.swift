@@ -3,7 +3,7 @@ internal import FanfareService
 internal import Threading
 
 extension DescriptorNeed {
-    /// What `fanfare check` says of it.
+    /// Returns the item that `fanfare check` shows for the descriptor limit.
     func item(_ limit: DescriptorLimit) -> CheckItem {
         let detail = "up to \(count) are needed, \(limit.hard) are allowed here"
         guard limit.hard < UInt64(count) else { return CheckItem(.ok, "file descriptors", detail) }

@@ -2,18 +2,18 @@ internal import FanfareService
 internal import Logging
 internal import UnixSignals
 
-/// Keeps the end of a daemon bounded: services that do not answer to being cancelled are left behind with the process.
+/// Bounds the shutdown of a daemon: ends the process although services ignore cancellation.
 struct DrainGuard: Sendable {
     let limit: Duration
     let logger: Logger
-    /// Ends the process, because of a signal or, with nil, because its time is over.
+    /// Ends the process, with the signal that demanded it, or nil after the drain limit.
     let abandon: @Sendable (UnixSignal?) -> Void
 
-    /// Passes signals on, and ends the process where they, or time, demand it.
+    /// Forwards signals, and ends the process when a signal or the time limit demands it.
     ///
     /// - Parameters:
-    ///   - signals: what arrives.
-    ///   - forward: gets all of it; finished with `signals`.
+    ///   - signals: the incoming signals.
+    ///   - forward: receives all of them; finishes with `signals`.
     func watch(
         _ signals: some AsyncSequence<UnixSignal, Never> & Sendable,
         forwardingTo forward: AsyncStream<UnixSignal>.Continuation
@@ -28,7 +28,7 @@ struct DrainGuard: Sendable {
                     logger.warning("stopped at once; pushes in flight may be sent again")
                     abandon(signal)
                 case .reload:
-                    // Whether reloads follow each other is the group's own machine's business.
+                    // The order of reloads is decided by the service group's own state machine.
                     _ = machine.reloadFinished()
                 case nil: break
                 }

@@ -1,7 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 
-/// What stands in files of rules, campaigns or policies, before anything is made of it.
+/// The entries of files of rules, campaigns or policies, before they are decoded.
 struct FileEntries {
     private let sources: [RuleSource]
     private var problems: [String] = []
@@ -10,7 +10,7 @@ struct FileEntries {
     ///
     /// - Parameters:
     ///   - files: paths of YAML files.
-    ///   - kind: what is expected in them.
+    ///   - kind: the kind of entry expected.
     init(files: [String], of kind: RulesFile.Kind) {
         var sources: [RuleSource] = []
         for file in files {
@@ -27,13 +27,13 @@ struct FileEntries {
         self.sources = sources
     }
 
-    /// Makes something of each, and finds what is there twice.
+    /// Decodes each entry, and finds duplicates.
     ///
     /// - Parameters:
-    ///   - place: what tells one from another.
-    ///   - id: app and name of what was made.
-    ///   - make: reads and checks one.
-    /// - Returns: what was made, in the order of the files.
+    ///   - place: the property that must be unique.
+    ///   - id: returns app and name of a decoded entry.
+    ///   - make: decodes and checks one entry.
+    /// - Returns: the decoded entries, in the order of the files.
     /// - Throws: ``ToolError`` with all problems of all files, one per line: `rules.yaml:12: path: reason`.
     func read<Entry>(
         by place: String = "name",
@@ -58,7 +58,7 @@ struct FileEntries {
         return entries
     }
 
-    /// What a command says that found problems in files.
+    /// Returns the error of a command that found problems in files.
     ///
     /// - Parameter problems: at least one, a line each.
     /// - Returns: the error.

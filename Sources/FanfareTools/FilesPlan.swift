@@ -3,15 +3,15 @@ public import FanfareCore
 internal import FanfareProviders
 internal import FanfareStore
 
-/// What applying files of rules or campaigns changes.
+/// The changes that applying files of rules or campaigns makes.
 public struct FilesPlan: Sendable {
-    /// What becomes of one rule or campaign.
+    /// The change of one rule or campaign.
     public enum Change: String, Sendable {
         /// It is new.
         case added
         /// It gets a new version.
         case changed
-        /// Nothing.
+        /// It stays as it is.
         case unchanged
         /// It came from a file, is in none of these, and is dropped.
         case dropped
@@ -25,38 +25,38 @@ public struct FilesPlan: Sendable {
         public let app: String
         /// Its name.
         public let name: String
-        /// What becomes of it.
+        /// The change.
         public let change: Change
-        /// What differs: paths from its root, with the values before and after.
+        /// The differences: paths from the root, with the values before and after.
         public let differences: [JSONDifference]
 
         var id: RuleID { RuleID(app: app, name: name) }
     }
 
-    /// What is stored already.
+    /// A stored rule or campaign.
     struct Stored {
         let id: RuleID
-        /// In the form in which two can be compared.
+        /// The canonical form for comparison.
         let canonical: JSONValue
         let isFromFile: Bool
     }
 
-    /// In the order of app and name.
+    /// The items, ordered by app and name.
     public let items: [Item]
-    /// Whether what is in none of the files is dropped.
+    /// Whether rules or campaigns that are in none of the files are dropped.
     public let prunes: Bool
-    /// What is not wrong but probably not meant, a line each.
+    /// Likely mistakes that are not errors, a line each.
     public let warnings: [String]
     private let kind: RulesFile.Kind
 
-    /// Compares.
+    /// Compares the files with the database.
     ///
     /// - Parameters:
     ///   - kind: rules or campaigns.
-    ///   - wanted: what the files say, in the form in which two can be compared.
-    ///   - stored: what there is.
-    ///   - prunes: whether what is in none of the files is dropped.
-    ///   - configuredApps: the apps that the configuration has; nothing is said of apps where it has none.
+    ///   - wanted: the definitions in the files, in canonical form.
+    ///   - stored: the stored definitions.
+    ///   - prunes: whether definitions that are in none of the files are dropped.
+    ///   - configuredApps: the apps of the configuration; if it has none, there are no warnings about apps.
     init(
         _ kind: RulesFile.Kind,
         _ wanted: [(id: RuleID, json: JSONValue)],
@@ -98,21 +98,21 @@ public struct FilesPlan: Sendable {
         items.allSatisfy { $0.change == .unchanged || $0.change == .kept }
     }
 
-    /// What gets a new version.
+    /// The rules or campaigns that get a new version.
     var changed: Set<RuleID> { Set(items.filter { $0.change == .added || $0.change == .changed }.map(\.id)) }
 
-    /// What is dropped.
+    /// The rules or campaigns that are dropped.
     var dropped: [RuleID] { items.filter { $0.change == .dropped }.map(\.id) }
 
     /// The plan as JSON.
     public var json: JSONValue { json { _ in JSONObject() } }
 
-    /// The plan for people: a line for each that changes, one per difference below it, and a sum.
+    /// The plan as text for people: a line per change, its differences below it, and a sum.
     public var text: String { text { _ in [] } }
 
     /// The plan as JSON.
     ///
-    /// - Parameter more: members of an item beside its own.
+    /// - Parameter more: additional members of an item.
     /// - Returns: the JSON.
     func json(more: (Item) -> JSONObject) -> JSONValue {
         [
@@ -131,9 +131,9 @@ public struct FilesPlan: Sendable {
         ]
     }
 
-    /// The plan for people.
+    /// The plan as text for people.
     ///
-    /// - Parameter more: lines below an item; one that is unchanged shows if there are any.
+    /// - Parameter more: lines below an item; an unchanged item is shown only if it has such lines.
     /// - Returns: the text.
     func text(more: (Item) -> [String]) -> String {
         var lines: [String] = []

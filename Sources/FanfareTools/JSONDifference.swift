@@ -1,6 +1,6 @@
 public import FanfareCore
 
-/// One place in which two JSON values differ.
+/// A path at which two JSON values differ.
 public struct JSONDifference: Sendable, Equatable {
     /// Keys and indices from the root.
     public let path: String
@@ -9,12 +9,12 @@ public struct JSONDifference: Sendable, Equatable {
     /// The value after; nil if there is none.
     public let new: JSONValue?
 
-    /// Finds where two values differ, objects member by member, arrays element by element.
+    /// Finds the differences of two values: objects member by member, arrays element by element.
     ///
     /// - Parameters:
     ///   - old: the value before.
     ///   - new: the value after.
-    /// - Returns: the innermost places, in the order of `new`, then what is gone.
+    /// - Returns: the innermost differences, in the order of `new`, then the removed members.
     static func between(_ old: JSONValue, _ new: JSONValue) -> [JSONDifference] {
         between(old, new, path: "")
     }
@@ -42,7 +42,7 @@ public struct JSONDifference: Sendable, Equatable {
         return between(old, new, path: path)
     }
 
-    /// `path`, `old` and `new`; what is not there is missing.
+    /// `path`, `old` and `new`; a value that does not exist is omitted.
     var json: JSONValue {
         var object = JSONObject()
         object["path"] = .string(path)

@@ -1,10 +1,10 @@
 package import FanfareCore
 
 extension JSONObject {
-    /// The most bytes that an event's payload may have, as PostgreSQL writes it.
+    /// The size limit of an event's payload in bytes, as PostgreSQL writes it.
     package static let payloadLimit = 65536
 
-    /// How many bytes PostgreSQL's text of it has, but for numbers that it writes otherwise.
+    /// The size in bytes of PostgreSQL's text of the object, except for numbers that PostgreSQL writes in another form.
     package var storedSize: Int {
         let value = JSONValue.object(self)
         return value.encoded.count + value.blanks
@@ -12,7 +12,7 @@ extension JSONObject {
 }
 
 extension JSONValue {
-    /// How many blanks PostgreSQL writes behind colons and commas.
+    /// The number of spaces that PostgreSQL writes after colons and commas.
     fileprivate var blanks: Int {
         switch self {
         case .object(let object): object.members.reduce(max(0, 2 * object.count - 1)) { $0 + $1.value.blanks }

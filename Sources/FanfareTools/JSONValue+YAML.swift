@@ -1,10 +1,10 @@
 package import FanfareCore
 
 extension JSONValue {
-    /// As files of rules and campaigns write it: for people to read, and to copy into a file.
+    /// The value as YAML in the style of rule and campaign files, for reading and for copying into a file.
     package var yaml: String { Self.lines(self, "").joined(separator: "\n") }
 
-    /// Its lines; the first without a margin where it stands behind a key or a dash.
+    /// Returns the lines; the first has no margin if it follows a key or a dash.
     private static func lines(_ value: JSONValue, _ margin: String) -> [String] {
         switch value {
         case .object(let object) where !object.isEmpty:
@@ -21,7 +21,7 @@ extension JSONValue {
         }
     }
 
-    /// What stands behind a key or a dash, or below it.
+    /// Returns an entry: a value after a key or a dash, or below it.
     private static func entry(_ head: String, _ value: JSONValue, _ margin: String) -> [String] {
         if isNested(value) { return [head] + lines(value, margin + "  ") }
         guard let text = value.stringValue, let block = block(text) else { return ["\(head) \(scalar(value))"] }
@@ -38,7 +38,7 @@ extension JSONValue {
 
     private static func scalar(_ value: JSONValue) -> String { value.stringValue.flatMap(plain) ?? value.text }
 
-    /// Text that needs no quotes; nil where it does.
+    /// Returns text that needs no quotes; nil if it does.
     private static func plain(_ text: String) -> String? {
         // A span of time.
         if text.wholeMatch(of: /[0-9]+[smhd]/) != nil { return text }
@@ -47,7 +47,7 @@ extension JSONValue {
         return others.contains(text.lowercased()) ? nil : text
     }
 
-    /// The lines of text that has several; nil where a block would not hold it as it is.
+    /// Returns the lines of a block scalar; nil if a block would change the text.
     private static func block(_ text: String) -> [String]? {
         let body = text.hasSuffix("\n") ? String(text.dropLast()) : text
         let lines = body.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)

@@ -5,9 +5,9 @@ internal import FanfareService
 internal import Logging
 
 extension LogOutput {
-    /// Logs why the process ends, where a program reads the log; a person is better told by more than one line.
+    /// Logs why the process ends, if a program reads the log; people get the error in several lines instead.
     ///
-    /// - Parameter error: what ended it.
+    /// - Parameter error: the fatal error.
     /// - Returns: whether it was logged.
     public func tell(fatal error: any Error) -> Bool {
         guard isForPrograms else { return false }

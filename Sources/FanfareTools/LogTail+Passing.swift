@@ -1,10 +1,10 @@
 internal import PostgresClient
 
 extension LogTail.Filter {
-    /// Whether a line that was read with no filter is among what is followed.
+    /// Returns whether the filter selects a line that was read without a filter.
     ///
-    /// - Parameter line: any.
-    /// - Returns: the same as reading with this filter would.
+    /// - Parameter line: any line.
+    /// - Returns: the result that reading with this filter would have.
     package func passes(_ line: TailLine) -> Bool {
         switch line.subject {
         case .campaign(let progress): return !hidesCampaigns && shows(progress.run)
@@ -22,10 +22,10 @@ extension LogTail.Filter {
 }
 
 extension TailLine {
-    /// When it was written, in microseconds since 1970 by the database's clock: a reader goes on behind it.
+    /// When the row was written, in microseconds since 1970 by the database's clock: the reader's position.
     package var place: Int64 { at.microseconds }
 
-    /// About how many bytes of memory it has.
+    /// The approximate memory use in bytes.
     package var weight: Int {
         let texts: [String?] =
             switch subject {

@@ -3,13 +3,14 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// Follows the logs of a database: which events were planned, what became of each delivery, and how far campaigns are.
+/// Follows the logs of a database: planned events, outcomes of deliveries, and the progress of campaigns.
 ///
-/// Reads both logs by the time at which rows were written, up to the same time, so that one time says what was read. The last
-/// ``margin`` before the database's clock is read again at each look: a transaction commits later than it writes. A row is missed if
-/// its transaction stays open longer than that; the daemon's end sooner. Nothing is notified. Used by one thread.
+/// Both logs are read in the order of the time at which rows were written, up to the same time, so that one time is the
+/// position in both. Each poll reads the last ``margin`` before the database's clock again, because a transaction
+/// commits later than it writes. A row is missed if its transaction stays open longer than that; the daemon's
+/// transactions end sooner. There are no notifications. Used by one thread.
 public final class LogTail {
-    /// How much is read again, in microseconds.
+    /// The time span that each poll reads again, in microseconds.
     static let margin: Int64 = 10_000_000
 
     private let connection: PostgresConnection
@@ -17,13 +18,13 @@ public final class LogTail {
     private let filter: Filter
     private let clock: @Sendable () -> Microseconds
     private var campaigns: CampaignWatch
-    /// From which time on lines are read, in microseconds since 1970 by the database's clock.
+    /// The start of the lines, in microseconds since 1970 by the database's clock.
     package let from: Int64
-    /// The same, unless the clock was set back behind it.
+    /// The same start, or an earlier one after the clock was set back.
     private var begun: Int64
-    /// What is older was read, in both logs.
+    /// The position: all older rows of both logs have been read.
     private var place: Int64
-    /// What was read and is not older, with its time.
+    /// Rows that were read and are not older than the position, with their times.
     private var events: [Int64: Int64] = [:]
     private var batches: [Int64: Int64] = [:]
 
@@ -42,15 +43,15 @@ public final class LogTail {
         (begun, place) = (from, from)
     }
 
-    /// What came since the last look, in the order of time.
+    /// Returns the rows since the last call, in the order of time.
     ///
-    /// - Returns: events and outcomes; a part of them if there are many, the rest with the next call. Behind all that is there, every
-    ///   few seconds, also a line for each campaign that has come on.
+    /// - Returns: events and outcomes; if there are many, a part of them, and the rest with the next call. After the
+    ///   last row, every few seconds, also a line for each campaign that made progress.
     /// - Throws: ``ToolError``.
     public func next() throws(ToolError) -> [TailLine] {
         do throws(PostgresError) {
             var (lines, isBehind): ([TailLine], Bool) = ([], true)
-            // What was read may all be filtered out; that is no reason to pause.
+            // The filter may drop everything that was read; that is no reason to pause.
             while lines.isEmpty && isBehind { (lines, isBehind) = try read() }
             if !isBehind { lines += try campaigns.lines(on: connection, at: clock()) }
             return lines.sorted { ($0.at, $0.eventID ?? 0) < ($1.at, $1.eventID ?? 0) }
@@ -59,12 +60,12 @@ public final class LogTail {
         }
     }
 
-    /// Reads on in both logs, as far as there is room for in both.
+    /// Reads on in both logs, up to the limit of rows.
     ///
-    /// - Returns: what passes the filter, and whether there is more than was read.
+    /// - Returns: the rows that pass the filter, and whether there are more than were read.
     private func read() throws(PostgresError) -> (lines: [TailLine], isBehind: Bool) {
         let now = try Self.time(on: connection)
-        // A clock that was set back leaves rows of a time to come: they have their turn then.
+        // After the clock was set back, rows may lie in the future; they are read when their time comes.
         var end = now + Self.margin
         var isBehind = false
         var fates = filter.hidesEvents ? [] : try connection.run(TailEvents(window(until: end, seen: events)))
@@ -74,7 +75,7 @@ public final class LogTail {
         let pushes = try connection.run(TailPushes(window(until: end, seen: batches)))
         if Set(pushes.map(\.batchID)).count >= TailPushes.limit {
             (isBehind, end) = (true, pushes.reduce(place) { max($0, $1.at.microseconds) })
-            // These are read again, when the batches before them have been.
+            // These rows are read again after the batches before them.
             fates.removeAll { $0.at.microseconds > end }
         }
         for fate in fates { events[fate.id] = fate.at.microseconds }
@@ -97,10 +98,10 @@ public final class LogTail {
         return window
     }
 
-    /// The session: its statements are planned once, and whatever the statistics say of a partition, rows are found by the index on
-    /// their time.
+    /// Returns the session's settings: statements are planned once, and rows are found by the index on their time
+    /// regardless of a partition's statistics.
     ///
-    /// - Parameter session: what it has besides.
+    /// - Parameter session: the session's other settings.
     /// - Returns: the settings.
     static func settings(_ session: SessionSettings) -> SessionSettings {
         (SessionSettings.nestedLoops.pairs + [("enable_bitmapscan", "off"), ("enable_sort", "off"), ("jit", "off")])
@@ -118,18 +119,18 @@ public final class LogTail {
 }
 
 extension ToolDatabase {
-    /// Follows the logs, on a session of its own: it is held for as long as somebody looks.
+    /// Follows the logs on a session of its own, which it holds until the caller stops.
     ///
     /// Blocks the calling thread, as `next()` does.
     ///
-    /// - Parameter filter: which events.
-    /// - Returns: reads on with each call of `next()`; its session lasts as long as it does.
-    /// - Throws: ``ToolError``; of kind `usage` for a time that is none.
+    /// - Parameter filter: selects the events.
+    /// - Returns: the tail, whose `next()` reads on; its session lives as long as it does.
+    /// - Throws: ``ToolError``; of kind `usage` for a text that is not a time.
     public func tail(_ filter: LogTail.Filter) throws(ToolError) -> LogTail {
         try tail(filter) { Clocks.steady }
     }
 
-    /// The same by a clock that gives the steady time at which campaigns are looked at.
+    /// The same with a clock that gives the monotonic time for polling campaigns.
     func tail(_ filter: LogTail.Filter, clock: @escaping @Sendable () -> Microseconds) throws(ToolError) -> LogTail {
         do throws(PostgresError) {
             var options = self.options

@@ -4,26 +4,26 @@ internal import FanfareProviders
 internal import FanfareService
 internal import PushTransport
 
-/// What FCM says of a message that it is asked to look at and not to deliver.
+/// FCM's result of validating a message without delivering it.
 public struct MessageValidation: Sendable {
-    /// Whether FCM takes it.
+    /// Whether FCM accepts the message.
     public let isTaken: Bool
-    /// What it said, in its own words where it refused.
+    /// FCM's answer, in its own words if it refused.
     public let detail: String
 
-    /// Both as JSON.
+    /// The result as JSON.
     public var json: JSONValue { ["taken": .bool(isTaken), "detail": .string(detail)] }
 }
 
 extension RuleExplanation {
-    /// Asks FCM whether it would take the message (`validate_only`).
+    /// Validates the message with FCM (`validate_only`).
     ///
     /// - Parameters:
     ///   - configuration: names the app's service account.
-    ///   - token: whom it is addressed to; nil for a token that nobody has, whose refusal is no complaint about the message.
+    ///   - token: the token to address; nil for an invented token, whose refusal does not count against the message.
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
-    /// - Returns: what FCM said; nil for other providers and where nothing would be sent.
-    /// - Throws: ``ToolError`` if FCM cannot be asked.
+    /// - Returns: FCM's answer; nil for other providers and if nothing would be sent.
+    /// - Throws: ``ToolError`` if FCM cannot be reached.
     public func validate(
         _ configuration: Configuration,
         token: String? = nil,
@@ -48,7 +48,7 @@ extension RuleExplanation {
         }
     }
 
-    /// The request's body, addressed and marked.
+    /// Returns the request's body with the token and `validate_only`.
     private func validating(_ token: String?) throws -> [UInt8] {
         let request = try JSONValue(parsing: body)
         var message = request["message"]?.objectValue ?? JSONObject()

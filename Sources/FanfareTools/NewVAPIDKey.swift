@@ -1,25 +1,25 @@
 public import FanfareCore
 internal import PushCrypto
 
-/// A key pair that identifies an application server to push services, just made.
+/// A new VAPID key pair, which identifies an application server to push services.
 public struct NewVAPIDKey: Sendable {
-    /// Where the private key is.
+    /// The location of the private key.
     public enum Place: Sendable {
         /// In a new file of mode 600.
         case file(String)
-        /// Nowhere yet: the holder of this value has to keep it.
+        /// In this value only; the caller must store it.
         case here(pem: String)
     }
 
-    /// The public key as browsers take it for `applicationServerKey`.
+    /// The public key in the form of browsers' `applicationServerKey`.
     public let publicKey: String
-    /// Where the private key is.
+    /// The location of the private key.
     public let place: Place
 
     /// Makes a key pair.
     ///
-    /// - Parameter file: where to write the private key; there must be nothing of that name yet. Nil to get it as text.
-    /// - Throws: ``ToolError`` if the file cannot be made; nothing is left then.
+    /// - Parameter file: the path for the private key, which must not exist; nil to get the key as text.
+    /// - Throws: ``ToolError`` if the file cannot be created; no file is left then.
     public init(file: String?) throws(ToolError) {
         do {
             let key = try VAPIDKey.generate()
@@ -35,7 +35,7 @@ public struct NewVAPIDKey: Sendable {
         }
     }
 
-    /// The pair as JSON; a secret where the private key is in no file.
+    /// The pair as JSON; secret if the private key is not in a file.
     public var json: JSONValue {
         switch place {
         case .file(let path): ["public_key": .string(publicKey), "private_key_file": .string(path)]
@@ -43,7 +43,7 @@ public struct NewVAPIDKey: Sendable {
         }
     }
 
-    /// The pair for people; a secret where the private key is in no file.
+    /// The pair as text for people; secret if the private key is not in a file.
     public var text: String {
         let lines = "public key, the applicationServerKey of browsers: \(publicKey)"
         return switch place {

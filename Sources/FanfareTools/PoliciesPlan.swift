@@ -2,27 +2,27 @@ internal import FanfareConfiguration
 public import FanfareCore
 internal import FanfareStore
 
-/// What applying files of policies changes.
+/// The changes that applying policy files makes.
 public struct PoliciesPlan: Sendable {
     /// One app's policy.
     struct Item: Sendable {
         let app: String
         let change: FilesPlan.Change
-        /// What differs, with the values before and after.
+        /// The differences, with the values before and after.
         let differences: [JSONDifference]
     }
 
-    /// In the order of the apps.
+    /// The items, ordered by app.
     let items: [Item]
-    /// What is not wrong but probably not meant, a line each.
+    /// Likely mistakes that are not errors, a line each.
     public let warnings: [String]
 
-    /// Compares.
+    /// Compares the files with the database.
     ///
     /// - Parameters:
-    ///   - wanted: what the files say.
-    ///   - stored: what there is.
-    ///   - configuredApps: the apps that the configuration has; nothing is said of apps where it has none.
+    ///   - wanted: the policies in the files.
+    ///   - stored: the stored policies.
+    ///   - configuredApps: the apps of the configuration; if it has none, there are no warnings about apps.
     init(_ wanted: [(app: String, policy: JSONValue)], stored: [PolicyRow], configuredApps: Set<String>) {
         let old = Dictionary(stored.map { ($0.app, $0.definition) }) { first, _ in first }
         let wanted = wanted.sorted { $0.app < $1.app }
@@ -46,7 +46,7 @@ public struct PoliciesPlan: Sendable {
     /// Whether applying would change nothing.
     public var isEmpty: Bool { items.allSatisfy { $0.change == .unchanged } }
 
-    /// The apps whose policy is put.
+    /// The apps whose policy changes.
     var changed: Set<String> { Set(items.filter { $0.change != .unchanged }.map(\.app)) }
 
     /// The plan as JSON.
@@ -64,7 +64,7 @@ public struct PoliciesPlan: Sendable {
         ]
     }
 
-    /// The plan for people: a line for each that changes, one per difference below it, and a sum.
+    /// The plan as text for people: a line per change, its differences below it, and a sum.
     public var text: String {
         let signs: [FilesPlan.Change: String] = [.added: "+", .changed: "~", .dropped: "-"]
         let lines = items.flatMap { item in

@@ -2,13 +2,13 @@ public import FanfareCore
 public import FanfareStore
 
 extension PolicyRow {
-    /// All of it as JSON.
+    /// The policy as JSON.
     public var json: JSONValue { ["app": .string(app), "policy": definition] }
 
-    /// Policies as a table.
+    /// Formats policies as a table.
     ///
     /// - Parameter policies: the rows.
-    /// - Returns: the text.
+    /// - Returns: the table.
     public static func table(_ policies: [PolicyRow]) -> String {
         var table = TextTable(["app", "time zone", "quiet hours", "caps", "rate", "providers"])
         for policy in policies {

@@ -3,12 +3,12 @@ internal import FanfareCore
 internal import FanfareProviders
 internal import FanfareStore
 
-/// Policies from files, one for an app.
+/// Policies from files, one per app.
 ///
-/// What they say the database checks.
+/// The database checks their contents.
 public struct PolicySet: Sendable {
     struct Entry: Sendable {
-        /// Where it stands in a file.
+        /// The file and line of the policy.
         let source: RuleSource
         let app: String
         let policy: JSONValue

@@ -3,7 +3,7 @@ public import FanfareStore
 internal import PostgresClient
 
 extension RegisteredDevice {
-    /// All of it as JSON.
+    /// The device as JSON.
     public var json: JSONValue {
         var object = JSONObject()
         object["device_id"] = JSONValue(id)
@@ -23,7 +23,7 @@ extension RegisteredDevice {
         return .object(object)
     }
 
-    /// Name and value of each property, for people.
+    /// Name and value of each property, as text for people.
     public var text: String {
         json.objectValue?.members.map { member in
             let value = member.value.stringValue ?? (member.value.isNull ? "-" : member.value.text)
@@ -32,10 +32,10 @@ extension RegisteredDevice {
         }.joined(separator: "\n") ?? ""
     }
 
-    /// Devices as a table.
+    /// Formats devices as a table.
     ///
     /// - Parameter devices: the rows.
-    /// - Returns: the text.
+    /// - Returns: the table.
     public static func table(_ devices: [RegisteredDevice]) -> String {
         var table = TextTable([
             "id", "app", "provider", "environment", "kind", "user", "locale", "registered", "disabled",

@@ -1,25 +1,26 @@
 internal import Threading
 
-/// The thread that renders what somebody asks to see, one request after another: rendering takes a processor, and on the pool's threads
-/// it would take the ones that answer health checks.
+/// The thread that renders messages on request, one request after another.
+///
+/// Rendering uses the CPU, and on the pool's threads it would delay health checks.
 enum RenderThread {
-    /// How many requests wait at most.
+    /// The number of requests that may wait.
     private static let queueLimit = 32
 
     private static let jobs = Mailbox<@Sendable () -> Void>()
     private static let waiting = Locked(0)
-    /// For as long as the process lives.
+    /// The thread, which lives as long as the process.
     private static let thread = WorkerThread.start(name: "explain") {
         while let batch = jobs.take() {
             for job in batch { job() }
         }
     }
 
-    /// Does something on that thread.
+    /// Runs a closure on the thread.
     ///
-    /// - Parameter work: what to do; takes some seconds at most.
+    /// - Parameter work: the closure; takes a few seconds at most.
     /// - Returns: what `work` returns.
-    /// - Throws: what `work` throws; ``ToolError`` of kind `unavailable` where too many wait already.
+    /// - Throws: errors of `work`; ``ToolError`` of kind `unavailable` if too many requests wait.
     static func run<Value: Sendable>(
         _ work: @escaping @Sendable () throws(ToolError) -> Value
     ) async throws(ToolError) -> Value {

@@ -6,19 +6,19 @@ internal import Foundation
 internal import PostgresClient
 internal import Threading
 
-/// An event that was never emitted, and a device that may not exist.
+/// An example event and device; neither needs to exist.
 public struct ExampleEvent: Sendable {
     /// The payload, a JSON object as text.
     public var payload: String
-    /// Its key.
+    /// The idempotency key.
     public var key: String?
     /// The device's locale.
     public var locale: String?
-    /// What the device's token is for; nil for what the rule is for.
+    /// The kind of the device; nil for the kind that the rule is for.
     public var kind: DeviceKind?
     /// The device's user.
     public var userID: String?
-    /// What a campaign's query says of the user.
+    /// The variables that a campaign's query returns for the user.
     var variables = JSONObject()
 
     /// Makes an event.
@@ -29,29 +29,29 @@ public struct ExampleEvent: Sendable {
     }
 }
 
-/// What one rule would send to one device through one provider.
+/// The request that one rule would make for one device through one provider.
 public struct RuleExplanation: Sendable {
     /// The rule's app.
     public let app: String
     /// The rule's name.
     public let rule: String
-    /// Who would be asked to deliver it.
+    /// The provider that the request goes to.
     public let provider: PushProvider
-    /// Which of the rule's variants it is; nil where it has none.
+    /// The rule's variant; nil if it has none.
     public let variant: String?
-    /// The rule's tag that serves the locale; nil for the message without one.
+    /// The rule's locale tag that matches the device's locale; nil for the message without one.
     public let matchedLocale: String?
-    /// The request's headers, but for `authorization` and those that differ by request or belong to the encryption.
+    /// The request's headers, except `authorization`, headers that differ by request and headers of the encryption.
     public let headers: [(name: String, value: String)]
-    /// The request's body, compact JSON; for Web Push before it is encrypted.
+    /// The request's body as compact JSON; for Web Push before encryption.
     public let body: String
     /// Why nothing would be sent; nil if it would.
     public let problem: String?
 
-    /// The bytes of names and values of the headers.
+    /// The size of the headers' names and values in bytes.
     public var headerBytes: Int { headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 
-    /// All of it as JSON.
+    /// The explanation as JSON.
     public var json: JSONValue {
         var headerObject = JSONObject()
         for header in headers { headerObject[header.name] = .string(header.value) }
@@ -64,7 +64,7 @@ public struct RuleExplanation: Sendable {
         ]
     }
 
-    /// The request for people.
+    /// The request as text for people.
     public var text: String {
         let edition = variant.map { "  variant \($0)" } ?? ""
         let locale = matchedLocale.map { "locale \($0)" } ?? "default language"
@@ -82,12 +82,12 @@ public struct RuleExplanation: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    /// Whether it shows nothing, and only wakes the app.
+    /// Whether the push shows nothing and only wakes the app.
     package var isSilent: Bool {
         Providers.named(provider.rawValue)?.isSilent(headers) ?? false
     }
 
-    /// How many bytes the body may have; nil where the provider does not count all of it.
+    /// The size limit of the body in bytes; nil if the provider limits only a part of it.
     package var bodyLimit: Int? { Providers.named(provider.rawValue)?.bodyLimit(headers) }
 
     private static func indented(_ body: String) -> String {
@@ -96,10 +96,10 @@ public struct RuleExplanation: Sendable {
 }
 
 extension ToolDatabase {
-    /// The rules that are stored, each in its newest version.
+    /// Returns the stored rules, each in its newest version.
     ///
-    /// - Parameter app: of this app; nil for all.
-    /// - Returns: those that make sense.
+    /// - Parameter app: the app; nil for all.
+    /// - Returns: the rules that this version of Fanfare can read.
     /// - Throws: ``ToolError``.
     public func ruleSet(app: String?) async throws(ToolError) -> RuleSet {
         let rows = try await run { connection throws(PostgresError) in

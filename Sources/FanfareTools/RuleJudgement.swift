@@ -1,16 +1,16 @@
 public import FanfareCore
 
-/// Whether a rule would take an event, and who would get it, as the database is now.
+/// Whether a rule would match an event, and the audience it would reach, in the database's present state.
 public struct RuleJudgement: Sendable {
-    /// Devices that would be reached, or why nobody is counted.
+    /// The devices that would be reached, or why they are not counted.
     public enum Audience: Sendable {
-        /// Fanfare's own: counted.
+        /// Devices in Fanfare's own tables: counted.
         case counted(AudienceCounts)
-        /// A provider keeps it: one request for all.
+        /// An audience that a provider manages: one request reaches all of it.
         case kept(by: PushProvider)
-        /// A campaign's `audience_sql` says who, when it fires.
+        /// An audience that the campaign's `audience_sql` selects when it fires.
         case asked
-        /// The event makes no audience, or it could not be counted.
+        /// The event selects no audience, or it could not be counted; the reason.
         case problem(String)
     }
 
@@ -20,16 +20,16 @@ public struct RuleJudgement: Sendable {
     public let rule: String
     /// The rule's `when`; nil if it has none.
     public let when: String?
-    /// Whether the rule takes the event.
+    /// Whether the rule matches the event.
     public let isMatched: Bool
-    /// Under which key it would be gathered, and when what is gathered would leave; nil if it would be pushed by itself.
+    /// The digest's key, and when the digest would close; nil if the event would be pushed by itself.
     public let gathered: (key: String, leaves: String)?
-    /// Who would get it; nil if the rule does not take it.
+    /// The audience; nil if the rule does not match.
     public let audience: Audience?
-    /// The user that was asked about, if any, with all devices.
+    /// The user of the request, if any, with all devices.
     public let user: JudgedUser?
 
-    /// All of it as JSON.
+    /// The judgement as JSON.
     public var json: JSONValue {
         var object = JSONObject()
         object["when"] = JSONValue(orNull: when)
@@ -46,7 +46,7 @@ public struct RuleJudgement: Sendable {
         return .object(object)
     }
 
-    /// The judgement for people: the rule's name and `when`, then who would get it.
+    /// The judgement as text for people: the rule's name and `when`, then its audience.
     public var text: String {
         let verdict =
             isMatched
@@ -67,7 +67,7 @@ public struct RuleJudgement: Sendable {
     }
 }
 
-/// How many devices a rule would reach.
+/// The number of devices that a rule would reach.
 public struct AudienceCounts: Sendable, Equatable {
     /// The devices of one provider.
     package struct Provider: Sendable, Equatable {
@@ -75,22 +75,22 @@ public struct AudienceCounts: Sendable, Equatable {
         package let devices: Int64
     }
 
-    /// By provider, those with at least one.
+    /// The providers with at least one device.
     package let providers: [Provider]
-    /// Their users.
+    /// The number of users.
     package let users: Int64
-    /// Devices that would be among them, but are disabled.
+    /// Matching devices that are disabled.
     package let disabled: Int64
-    /// How many users the rule's query named; nil where it has none.
+    /// How many users the rule's query returned; nil if it has none.
     var named: Int64?
-    /// Those that would be kept from it now.
+    /// Devices for which the push would be suppressed now.
     var suppressed = SuppressedCounts()
-    /// The same for people; nothing where all get it at once.
+    /// The suppressions as text for people; empty if all devices get the push at once.
     package var suppressedLines: [String] { suppressed.lines }
     /// Providers whose credentials the configuration lacks.
     package var withoutCredentials: [String] = []
 
-    /// How many there are.
+    /// The total number of devices.
     package var devices: Int64 { providers.reduce(0) { $0 + $1.devices } }
 
     var json: JSONValue {
@@ -124,13 +124,13 @@ public struct AudienceCounts: Sendable, Equatable {
     }
 }
 
-/// One user, and what every device of the app would get.
+/// One user, and the result for every device of the app.
 public struct JudgedUser: Sendable, Equatable {
     /// One device.
     package struct Device: Sendable, Equatable {
         package let id: Int64
         package let provider: String
-        /// Why it would not get it; nil if it would.
+        /// Why the device would not get the push; nil if it would.
         package let obstacle: String?
     }
 

@@ -4,7 +4,7 @@ public import FanfareStore
 internal import PostgresClient
 
 extension RuleRow {
-    /// All of it as JSON.
+    /// The rule as JSON.
     public var json: JSONValue {
         [
             "app": .string(app), "name": .string(name), "event": .string(event), "version": JSONValue(Int64(version)),
@@ -14,10 +14,10 @@ extension RuleRow {
         ]
     }
 
-    /// Rules as a table.
+    /// Formats rules as a table.
     ///
     /// - Parameter rules: the rows.
-    /// - Returns: the text.
+    /// - Returns: the table.
     public static func table(_ rules: [RuleRow]) -> String {
         var table = TextTable(["app", "name", "event", "version", "in force", "state", "reason"])
         for rule in rules {

@@ -5,7 +5,7 @@ internal import Foundation
 internal import Threading
 
 extension RuleSet {
-    /// The rules of one name, app or event type.
+    /// Selects the rules of one name, app or event type.
     ///
     /// - Parameters:
     ///   - rule: the name; nil for all.
@@ -25,22 +25,22 @@ extension RuleSet {
         return RuleSet(entries: found)
     }
 
-    /// The rules that take an event.
+    /// Selects the rules that match an event.
     ///
-    /// - Parameter judgements: of all of these rules, in their order.
-    /// - Returns: perhaps none.
+    /// - Parameter judgements: the judgements of these rules, in their order.
+    /// - Returns: the matching rules; may be empty.
     public func matched(_ judgements: [RuleJudgement]) -> RuleSet {
         RuleSet(entries: zip(entries, judgements).filter { $0.1.isMatched }.map(\.0))
     }
 
-    /// Renders what every rule would send; nothing is sent, no database is asked.
+    /// Renders every rule's requests; sends nothing and queries no database.
     ///
     /// - Parameters:
     ///   - example: the event and the device.
-    ///   - topic: the APNs topic of an app; nil if it is not known.
-    /// - Returns: one explanation for each variant of each rule and each provider that it has something for; for one that has
-    ///   nothing for any, the reason.
-    /// - Throws: ``ToolError`` of kind `usage` if the payload is no JSON object.
+    ///   - topic: returns the APNs topic of an app; nil if it is unknown.
+    /// - Returns: one explanation for each variant of each rule and each provider that it has a message for; for a rule
+    ///   without a message, the reason.
+    /// - Throws: ``ToolError`` of kind `usage` if the payload is not a JSON object.
     public func explain(
         _ example: ExampleEvent,
         topic: (String) -> String?
@@ -64,13 +64,13 @@ extension RuleSet {
         return explanations
     }
 
-    /// The same on a thread of its own, for a server.
+    /// Renders on a thread of its own, for a server.
     ///
     /// - Parameters:
     ///   - example: the event and the device.
-    ///   - configuration: has the apps' APNs topics.
+    ///   - configuration: supplies the apps' APNs topics.
     /// - Returns: as ``explain(_:topic:)``.
-    /// - Throws: as ``explain(_:topic:)``, and ``ToolError`` of kind `unavailable` where too many ask at once.
+    /// - Throws: as ``explain(_:topic:)``, and ``ToolError`` of kind `unavailable` if too many requests wait.
     public func explain(
         _ example: ExampleEvent,
         _ configuration: Configuration
@@ -80,7 +80,7 @@ extension RuleSet {
         }
     }
 
-    /// The most bytes of bodies in one answer, and the most time to render them.
+    /// The limits of one answer: the bytes of its bodies, and the time to render them.
     private static let explainedBytes = 4_194_304
     private static let explainTime = 5 * Micros.second
 
@@ -128,14 +128,14 @@ extension RuleSet {
     }
 }
 
-/// What is compared and shown of a push.
+/// The parts of a push that are compared and shown.
 private struct ExplainedPush: Equatable {
     let headers: [[String]]
     let body: [UInt8]
 }
 
 extension DigestDefinition {
-    /// What an event that was gathered alone becomes: the same as `fanfare.emit_digests` makes of it.
+    /// Returns the payload of a digest of one event, as `fanfare.emit_digests` makes it.
     fileprivate static func payload(ofOne payload: JSONObject, at seconds: Int64) -> JSONObject {
         var made = payload
         made["events"] = [.object(payload)]
@@ -146,7 +146,8 @@ extension DigestDefinition {
 }
 
 extension CompiledRule {
-    /// What templates may name of an event that was never emitted; of a rule that gathers, of what is made of it alone.
+    /// Returns the values that templates can name for an example event; for a rule with a digest, those of a digest of
+    /// this event alone.
     func exampleContext(_ example: ExampleEvent, _ payload: JSONObject, now: Int64) -> RenderContext {
         RenderContext(
             eventID: EventID(rawValue: 1),
@@ -159,10 +160,10 @@ extension CompiledRule {
         )
     }
 
-    /// What tells with which others an event that was never emitted would be gathered.
+    /// Returns the key of the digest that an example event would join.
     ///
-    /// - Returns: nil if the rule does not gather.
-    /// - Throws: `RenderProblem` where it would be refused.
+    /// - Returns: nil if the rule has no digest.
+    /// - Throws: `RenderProblem` if the event would be refused.
     func digestKey(_ example: ExampleEvent, _ payload: JSONObject) throws(RenderProblem) -> String? {
         try digestKey(
             RenderContext(
@@ -174,7 +175,7 @@ extension CompiledRule {
         )
     }
 
-    /// Renders for a device that is made up, or for the audience that the provider manages.
+    /// Renders for an example device, or for the audience that the provider manages.
     fileprivate func explain(
         _ context: RenderContext,
         provider: PushProvider,

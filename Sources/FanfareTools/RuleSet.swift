@@ -2,10 +2,10 @@ internal import FanfareConfiguration
 public import FanfareCore
 internal import FanfareProviders
 
-/// Rules from files, each of them found to make sense as far as that can be seen without a database.
+/// Rules from files, each checked as far as is possible without a database.
 public struct RuleSet: Sendable {
     struct Entry: Sendable {
-        /// Where it stands in a file; nil if it is stored already.
+        /// The file and line of the definition; nil if it is stored.
         let source: RuleSource?
         let compiled: CompiledRule
 
@@ -25,18 +25,18 @@ public struct RuleSet: Sendable {
         try self.init(FileEntries(files: files, of: .rule))
     }
 
-    /// Takes rules that came as a list, and checks every one of them.
+    /// Reads a list of rules and checks every one of them.
     ///
-    /// - Parameter listed: as JSON.
-    /// - Throws: ``ToolError`` with all problems, one per line: `rules:3: path: reason`, with the place in the list.
+    /// - Parameter listed: the definitions as JSON.
+    /// - Throws: ``ToolError`` with all problems, one per line, with the position in the list: `rules:3: path: reason`.
     public init(listed: [JSONValue]) throws(ToolError) {
         try self.init(FileEntries(listed.enumerated().map { RuleSource($1, in: "rules", at: $0 + 1) }))
     }
 
-    /// Takes one rule that is stored, in any of its versions.
+    /// Reads a stored rule, in any of its versions.
     ///
-    /// - Parameter definition: its JSON.
-    /// - Throws: ``ToolError`` if it makes no sense to this version of Fanfare.
+    /// - Parameter definition: the stored JSON.
+    /// - Throws: ``ToolError`` if this version of Fanfare cannot read it.
     package init(definition: JSONValue) throws(ToolError) {
         do throws(RuleProblem) {
             entries = [Entry(source: nil, compiled: try CompiledRule(json: definition))]
@@ -56,7 +56,7 @@ public struct RuleSet: Sendable {
     private init(_ files: FileEntries) throws(ToolError) {
         entries = try files.read(id: \.id) { source throws(RuleProblem) in
             let entry = Entry(source: source, compiled: try CompiledRule(json: source.json))
-            // Stored rules may have the names of campaigns, since campaigns become rules; those that people write may not.
+            // Campaigns are stored as rules under reserved names, which rules in files must not use.
             guard RuleNames.isRule(entry.id.name) else {
                 throw RuleProblem(path: "name", reason: "cannot be a name", hint: RuleNames.ruleHint)
             }

@@ -2,42 +2,42 @@ internal import FanfareCampaigns
 internal import FanfareCore
 internal import PostgresClient
 
-/// What would become of a campaign's pushes if it fired: when the first and the last leave, and how many would be too late.
+/// A forecast of a campaign's pushes: when the first and the last leave, and how many expire.
 ///
-/// Goes by what the campaign and its app's policy say (time zones, rates, ramp, canary, ttl), and takes for granted that providers
-/// answer at once, that nothing else uses up the rates, and that the canary passes.
+/// It uses the limits of the campaign and of its app's policy (time zones, rates, ramp, canary, ttl). It assumes that
+/// providers answer at once, that nothing else uses up the rates, and that the canary passes.
 struct SendingForecast: Equatable, Sendable {
-    /// Devices of one provider that are due at the same time.
+    /// The devices of one provider with the same due time.
     struct Group: Equatable, Sendable {
         let provider: String
         let dueAt: Timestamp
         let devices: Int64
     }
 
-    /// What a push without `ttl` has.
+    /// The ttl of a push without `ttl`.
     static let standardTimeToLive = TimeSpan(seconds: 86_400)
-    /// When the first push leaves; nil where none does.
+    /// When the first push leaves; nil if none does.
     let firstAt: Timestamp?
-    /// When the last push leaves; without a rate when it may.
+    /// When the last push leaves; without a rate, when it may leave.
     let lastAt: Timestamp?
-    /// How many go first; nil where nobody does.
+    /// The size of the canary; nil if there is none.
     let canary: Int64?
-    /// When the canary is judged; nil where there is none.
+    /// When the canary is judged; nil if there is none.
     let judgedAt: Timestamp?
-    /// How many would still wait when their time is over.
+    /// The number of pushes that expire while they wait.
     let expired: Int64
-    /// Whether a rate says when the last push leaves.
+    /// Whether a rate determines when the last push leaves.
     let isLimited: Bool
-    /// Whether the ramp is over before the first push leaves.
+    /// Whether the ramp ends before the first push leaves.
     let isRampWasted: Bool
 
-    /// Reckons.
+    /// Computes the forecast.
     ///
     /// - Parameters:
-    ///   - groups: who gets it.
+    ///   - groups: the audience.
     ///   - begin: when the campaign fires.
-    ///   - campaign: how fast it goes, whom first, and how long a push may wait.
-    ///   - limits: what its app and its providers allow.
+    ///   - campaign: its rate, canary and ttl.
+    ///   - limits: the limits of the app and its providers.
     init(_ groups: [Group], from begin: Timestamp, _ campaign: CampaignDefinition, _ limits: SendingLimits) {
         let total = Double(groups.reduce(0) { $0 + $1.devices })
         let share =
@@ -50,7 +50,7 @@ struct SendingForecast: Equatable, Sendable {
         let speed = SendingSpeed(campaign.rate, limit: limits.app)
         let judged = course.verdict(groups, speed)
         let whole = course.line(groups, speed, judged: judged)
-        // One provider's rate stops no other's pushes.
+        // A rate of one provider does not slow the pushes of the others.
         let parts = limits.providers.map { provider, limit in
             let slower = SendingSpeed(campaign.rate, limit: min(limit, limits.app ?? limit))
             return course.line(groups.filter { $0.provider == provider }, slower, judged: judged)
@@ -69,23 +69,23 @@ struct SendingForecast: Equatable, Sendable {
             }
     }
 
-    /// Seconds from the first push to the last.
+    /// The seconds between the first push and the last.
     var seconds: Int64 {
         guard let firstAt, let lastAt else { return 0 }
         return (lastAt.microseconds - firstAt.microseconds) / 1_000_000
     }
 }
 
-/// How many pushes a second an app's policy allows.
+/// The rates of an app's policy, in pushes a second.
 struct SendingLimits: Equatable, Sendable {
-    /// All of the app's; nil for as many as can be.
+    /// The limit of the whole app; nil for none.
     var app: Int?
-    /// Those by one provider.
+    /// The limits by provider.
     var providers: [String: Int] = [:]
 
     /// - Parameters:
-    ///   - policy: as it was put; nil where the app has none.
-    ///   - lane: where the pushes wait: the transactional lane is neither counted nor delayed.
+    ///   - policy: the stored policy; nil if the app has none.
+    ///   - lane: the lane of the pushes: the transactional lane is neither counted nor delayed.
     init(_ policy: JSONValue?, lane: Lane) {
         guard let policy, lane != .transactional else { return }
         app = Self.limit(policy["rate"])
@@ -99,18 +99,18 @@ struct SendingLimits: Equatable, Sendable {
     }
 }
 
-/// What is the same for all lines of one campaign.
+/// The parameters that all lines of one campaign share.
 private struct SendingCourse {
-    /// So many answers a canary is judged by at least, where there are so many.
+    /// The number of answers that a canary needs before it is judged, if it has that many.
     private static let answersNeeded = 100.0
 
     let begin: Timestamp
     let ttl: TimeSpan
     let canary: CampaignCanary?
-    /// Which part of the audience goes first.
+    /// The canary's share of the audience.
     let share: Double
 
-    /// When the canary is judged; nil where there is none.
+    /// When the canary is judged; nil if there is none.
     func verdict(_ groups: [SendingForecast.Group], _ speed: SendingSpeed?) -> Double? {
         guard let canary else { return nil }
         var line = SendingLine(speed)
@@ -119,7 +119,7 @@ private struct SendingCourse {
         return max((line.first ?? 0) + Double(wait), line.time(of: min(Self.answersNeeded, line.sent)))
     }
 
-    /// Sends it all.
+    /// Sends all groups along one line.
     func line(_ groups: [SendingForecast.Group], _ speed: SendingSpeed?, judged: Double?) -> SendingLine {
         var line = SendingLine(speed)
         let left = line.serve(parts(groups, share, from: 0), until: judged ?? .infinity)

@@ -1,12 +1,12 @@
 internal import FanfareCampaigns
 internal import FanfareCore
 
-/// Pushes that leave one after the other at a rate, as if they were a fluid; times are seconds after the campaign fired.
+/// A queue of pushes that leave at a rate, modelled as a fluid; times are seconds after the campaign fired.
 struct SendingLine {
-    /// Pushes that may leave from the same time on.
+    /// Pushes with the same earliest time.
     struct Part: Equatable {
         let ready: Double
-        /// From then on they are too late, and take nothing of the rate.
+        /// The time after which they expire, without using the rate.
         let deadline: Double
         var pushes: Double
     }
@@ -21,31 +21,31 @@ struct SendingLine {
     private var rampBegan = 0.0
     private var clock = 0.0
     private var marks: [Mark] = []
-    /// How many left.
+    /// The number of pushes sent.
     private(set) var sent = 0.0
-    /// How many were too late.
+    /// The number of pushes expired.
     private(set) var expired = 0.0
-    /// When the first left.
+    /// When the first push left.
     private(set) var first: Double?
-    /// When the last left.
+    /// When the last push left.
     private(set) var last: Double?
 
-    /// - Parameter speed: nil for as fast as can be.
+    /// - Parameter speed: the speed limit; nil for none.
     init(_ speed: SendingSpeed?) {
         self.speed = speed
     }
 
-    /// Has the ramp begin anew.
+    /// Restarts the ramp.
     mutating func restartRamp(at time: Double) {
         rampBegan = time
     }
 
-    /// Lets pushes leave in the order in which they are ready.
+    /// Sends pushes in the order in which they become ready.
     ///
     /// - Parameters:
     ///   - parts: in any order.
-    ///   - end: from when on none leaves.
-    /// - Returns: what is left then.
+    ///   - end: the time from which none leaves.
+    /// - Returns: the pushes left at that time.
     mutating func serve(_ parts: [Part], until end: Double = .infinity) -> [Part] {
         var left: [Part] = []
         for part in parts.sorted(by: { ($0.ready, $0.deadline) < ($1.ready, $1.deadline) }) where part.pushes > 0 {
@@ -67,7 +67,7 @@ struct SendingLine {
         return left
     }
 
-    /// When so many had left; 0 where as many never did.
+    /// Returns when a number of pushes had left; 0 if it was never reached.
     func time(of count: Double) -> Double {
         var before = 0.0
         for mark in marks {
@@ -86,18 +86,18 @@ struct SendingLine {
     }
 }
 
-/// How many pushes may leave in a second; times are seconds after the ramp began.
+/// The number of pushes that may leave in a second; times are seconds after the ramp began.
 struct SendingSpeed: Equatable, Sendable {
     private let from: Double
     private let full: Double
-    /// How long it takes from the one to the other.
+    /// The time in which the speed grows from its first to its last value.
     private let growth: Double
 
-    /// The slowest of what is given; nil for as fast as can be.
+    /// Takes the slowest of the given limits; nil if there is none.
     ///
     /// - Parameters:
-    ///   - rate: the campaign's own.
-    ///   - limit: what else holds for it, pushes a second.
+    ///   - rate: the campaign's rate.
+    ///   - limit: the other limit, in pushes a second.
     init?(_ rate: CampaignRate?, limit: Int?) {
         guard let own = rate?.perSecond ?? limit else { return nil }
         full = Double(min(own, limit ?? own))
@@ -109,14 +109,14 @@ struct SendingSpeed: Equatable, Sendable {
         growth = Double(ramp.over.seconds) * (full - from) / Double(own - ramp.from)
     }
 
-    /// How many may leave between two times.
+    /// Returns how many pushes may leave between two times.
     func room(from start: Double, to end: Double) -> Double {
         let slow = max(0, min(end, growth) - start)
         let mean = (speed(at: start) + speed(at: min(end, growth))) / 2
         return slow * mean + (end > growth ? full * (end - max(start, growth)) : 0)
     }
 
-    /// How long so many take from a time on.
+    /// Returns how long a number of pushes takes from a time on.
     func span(of count: Double, from start: Double) -> Double {
         let slow = room(from: start, to: max(start, growth))
         guard count < slow else { return max(0, growth - start) + (count - slow) / full }

@@ -2,9 +2,9 @@ internal import FanfareCore
 internal import PostgresClient
 
 extension Since {
-    /// The mistake of who typed what PostgreSQL takes for no time; nil for any other error.
+    /// Returns the usage error if PostgreSQL cannot read the typed time; nil for any other error.
     func mistake(in error: PostgresError) -> ToolError? {
-        // No time, out of range, two ways to name no time zone, and infinity.
+        // Invalid time, out of range, two errors for unknown time zones, and infinity.
         guard let text, let state = error.sqlState, ["22007", "22008", "22009", "22023", "0A000"].contains(state) else {
             return nil
         }

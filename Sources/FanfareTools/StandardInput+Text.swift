@@ -2,13 +2,13 @@ public import FanfareConfiguration
 internal import Foundation
 
 extension StandardInput {
-    /// The text an argument stands for: itself, or all of standard input for `-`.
+    /// Returns the text of an argument: the argument itself, or all of standard input for `-`.
     ///
     /// Blocks until the input ends.
     ///
     /// - Parameter text: the argument.
     /// - Returns: the text.
-    /// - Throws: ``ToolError`` of kind `usage` if the input cannot be read or is no UTF-8.
+    /// - Throws: ``ToolError`` of kind `usage` if the input cannot be read or is not UTF-8.
     public static func text(for text: String) throws(ToolError) -> String {
         guard text == argument else { return text }
         guard let data = try? FileHandle.standardInput.readToEnd() ?? Data() else {

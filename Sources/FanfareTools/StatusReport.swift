@@ -3,20 +3,20 @@ internal import FanfareService
 package import FanfareStore
 package import PostgresClient
 
-/// What the daemons of one database do, as the database knows it.
+/// The state of the daemons of one database, as the database knows it.
 public struct StatusReport: Sendable {
     package let installation: Installation
     package let now: Timestamp
     package let daemons: [DaemonRow]
     package let queues: [QueueRow]
     package let health: [HealthRow]
-    /// Events that no daemon has planned yet; nil where they were not counted.
+    /// The events that no daemon has planned yet; nil if they were not counted.
     package let unplanned: UnplannedEvents.Row?
 
     /// Whether at least one daemon lives.
     public var hasDaemon: Bool { daemons.contains(where: \.isAlive) }
 
-    /// All of it as JSON.
+    /// The report as JSON.
     public var json: JSONValue {
         [
             "installation": JSONValue(orNull: installation.name),
@@ -30,7 +30,7 @@ public struct StatusReport: Sendable {
         ]
     }
 
-    /// Three tables for people.
+    /// The report as three tables for people.
     public var text: String {
         let name = installation.name ?? "(unnamed)"
         let adopted = installation.isAdopted && installation.isSameDatabase ? "" : ", not adopted as this database"
@@ -69,9 +69,9 @@ public struct StatusReport: Sendable {
 }
 
 extension ToolDatabase {
-    /// Reads what the daemons do.
+    /// Reads the state of the daemons.
     ///
-    /// - Parameter withQueues: whether queues are counted, which takes as long as they are.
+    /// - Parameter withQueues: whether to count the queues, which takes time in proportion to their length.
     /// - Returns: the report.
     /// - Throws: ``ToolError``.
     public func status(withQueues: Bool = true) async throws(ToolError) -> StatusReport {
@@ -94,7 +94,7 @@ extension ToolDatabase {
 extension ToolDatabase {
     /// Counts the events that no daemon has planned yet.
     ///
-    /// - Returns: how many, about.
+    /// - Returns: the approximate number.
     /// - Throws: ``ToolError``.
     package func unplanned() async throws(ToolError) -> UnplannedEvents.Row? {
         try await run { connection throws(PostgresError) in try connection.run(UnplannedEvents()).first }
@@ -111,10 +111,10 @@ extension UnplannedEvents.Row {
 }
 
 extension Timestamp {
-    /// How long ago this was: `3s`, `5m`, `2h`, `4d`.
+    /// Returns the age: `3s`, `5m`, `2h`, `4d`.
     ///
     /// - Parameter now: the time by the same clock.
-    /// - Returns: a whole number of the largest unit that says enough.
+    /// - Returns: a whole number of the largest suitable unit.
     func age(at now: Timestamp) -> String {
         let seconds = max(0, now.microseconds - microseconds) / 1_000_000
         switch seconds {
@@ -125,7 +125,7 @@ extension Timestamp {
         }
     }
 
-    /// How long ago this was, in seconds.
+    /// Returns the age in seconds.
     func secondsAgo(at now: Timestamp) -> JSONValue {
         JSONValue(max(0, now.microseconds - microseconds) / 1_000_000)
     }

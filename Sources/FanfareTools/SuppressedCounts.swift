@@ -2,24 +2,24 @@ internal import FanfareCore
 internal import FanfareProviders
 internal import FanfareStore
 
-/// How many devices of an audience would get nothing, or not at once; those that would are counted with the others.
+/// How many devices of an audience would get nothing or get the push later; the others are counted elsewhere.
 struct SuppressedCounts: Sendable, Equatable {
-    /// Those that get it later.
+    /// The reasons for which the push comes later.
     private static let kept: [Suppression] = [.heldQuiet, .heldSnoozed]
 
-    /// By reason, each device once.
+    /// The number of devices by reason, each device counted once.
     var counts: [Suppression: Int64] = [:]
 
     private var left: [Suppression] { Suppression.allCases.filter { !Self.kept.contains($0) } }
 
-    /// Those that get nothing by reason, and those that get it later.
+    /// Devices that get nothing, by reason, and devices that get the push later.
     var json: (suppressed: JSONValue, later: JSONValue) { (json(left), json(Self.kept)) }
 
-    /// How many get nothing.
+    /// The number of devices that get nothing.
     var nothing: Int64 { left.reduce(0) { $0 + (counts[$1] ?? 0) } }
-    /// As in `296: held out 290, opted out 6`; nil where there are none.
+    /// Devices that get nothing, as in `296: held out 290, opted out 6`; nil if there are none.
     var nothingText: String? { text(left) }
-    /// The same of those that get it later.
+    /// Devices that get the push later, in the same form.
     var laterText: String? { text(Self.kept) }
 
     private func text(_ reasons: [Suppression]) -> String? {
@@ -28,7 +28,7 @@ struct SuppressedCounts: Sendable, Equatable {
         return sum == 0 ? nil : "\(sum): \(parts.joined(separator: ", "))"
     }
 
-    /// Nothing where all get it at once; for people.
+    /// The counts as text for people; empty if all devices get the push at once.
     var lines: [String] {
         [("would get nothing", left), ("would get it later", Self.kept)].compactMap { what, reasons in
             let parts = reasons.compactMap { reason in counts[reason].map { "\(reason.text) \($0)" } }
@@ -45,7 +45,7 @@ struct SuppressedCounts: Sendable, Equatable {
 }
 
 extension Suppression {
-    /// As a key; whether it is for good says where it stands.
+    /// The key in JSON; the enclosing member tells whether the suppression is final.
     fileprivate var key: String {
         switch self {
         case .heldSnoozed: Suppression.snoozed.rawValue
@@ -54,7 +54,7 @@ extension Suppression {
         }
     }
 
-    /// For people.
+    /// The reason as text for people.
     fileprivate var text: String {
         switch self {
         case .heldOut: "held out"
@@ -68,7 +68,7 @@ extension Suppression {
 }
 
 extension CompiledRule {
-    /// Whether its audience is looked for among all devices, and planned in slices.
+    /// Whether the audience is found by a scan of all devices, and planned in slices.
     var isScanned: Bool {
         switch audience {
         case .topic, .condition, .everyone: true

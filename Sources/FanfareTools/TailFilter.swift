@@ -3,11 +3,11 @@ internal import FanfareProviders
 internal import FanfareStore
 
 extension LogTail {
-    /// Which lines to follow: those that meet all that is set.
+    /// Which lines to follow: lines that meet all conditions that are set.
     public struct Filter: Sendable {
-        /// Of this event only.
+        /// Only lines of this event.
         public var eventID: Int64?
-        /// Of this type only.
+        /// Only lines of events of this type.
         public var eventType: String?
         /// Only pushes to devices of this user.
         public var user: String?
@@ -17,28 +17,28 @@ extension LogTail {
         public var rule: String?
         /// Only these outcomes of pushes and fates of events; nil for all.
         public var outcomes: [String]?
-        /// From then on; nil for now.
+        /// The start of the lines; nil for now.
         public var since: Since?
 
-        /// Makes a filter that lets everything pass.
+        /// Makes a filter without conditions.
         public init() {}
 
-        /// All outcomes and fates that there are.
+        /// The names of all outcomes and fates.
         public static var words: [String] {
             OutcomeKind.allCases.map(\.rawValue)
                 + EventFate.allCases.map(\.name).filter { OutcomeKind(rawValue: $0) == nil }
         }
 
-        /// What did not get there although nobody wanted it so.
+        /// The outcomes and fates of failures.
         public static let failures = ["retrying", "gone", "rejected", "refused", "expired", "exhausted", "unknown"]
 
-        /// Whether lines of events are left out: they have no user, app or rule.
+        /// Whether event lines are left out: they have no user, app or rule.
         var hidesEvents: Bool { user != nil || app != nil || rule != nil }
 
-        /// Whether lines of campaigns are left out: they tell of many pushes, not of one that a user gets or that ends in some way.
+        /// Whether campaign lines are left out: they cover many pushes, and have no user and no single outcome.
         var hidesCampaigns: Bool { user != nil || outcomes != nil }
 
-        /// Whether a campaign is among what is followed.
+        /// Returns whether the filter selects a campaign's run.
         func shows(_ run: CampaignRun) -> Bool {
             (app ?? run.app) == run.app && (eventType ?? run.eventType) == run.eventType
                 && (rule == nil || rule == RuleNames.ofCampaign(run.campaign))

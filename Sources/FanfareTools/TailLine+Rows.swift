@@ -3,7 +3,7 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension TailLine {
-    /// Tells what became of an event.
+    /// Makes the line for an event's fate.
     init(_ row: TailEvents.Row) {
         self.init(
             at: row.at,
@@ -15,7 +15,7 @@ extension TailLine {
         )
     }
 
-    /// Tells what became of a delivery; nil for a batch of which the filter leaves none.
+    /// Makes the line for a delivery's outcome; nil if the filter leaves no delivery of the batch.
     init?(_ row: TailPushes.Row) {
         guard let delivery = row.delivery else { return nil }
         self.init(

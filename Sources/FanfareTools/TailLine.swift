@@ -5,9 +5,10 @@ internal import FanfareProviders
 internal import FanfareService
 internal import PostgresClient
 
-/// One line of `fanfare tail`: the fate of an event, the outcome of one attempt for one delivery, or how far a campaign is.
+/// One line of `fanfare tail`: the fate of an event, the outcome of one attempt for one delivery, or a campaign's
+/// progress.
 public struct TailLine: Sendable {
-    /// What a delivery's attempt came to.
+    /// The outcome of one attempt.
     struct Push: Sendable {
         let rule: String
         let app: String
@@ -18,12 +19,12 @@ public struct TailLine: Sendable {
         let attempt: Int64
         let outcome: String
         let reason: String
-        /// Why it was refused.
+        /// The provider's reason for a refusal.
         let detail: String?
         let batchID: Int64
     }
 
-    /// What a line is about.
+    /// The subject of a line.
     enum Subject: Sendable {
         case event(fate: String, key: String?, detail: String?)
         case push(Push)
@@ -31,12 +32,12 @@ public struct TailLine: Sendable {
     }
 
     let at: Timestamp
-    /// Nil for a campaign that has become no event.
+    /// The event's id; nil for a campaign run without an event.
     let eventID: Int64?
     let eventType: String
     /// When the event was emitted; nil if its log row is gone.
     let emittedAt: Timestamp?
-    /// The id of the trace that the event is a part of, if any.
+    /// The id of the event's trace, if any.
     var traceID: String? = nil
     let subject: Subject
 
@@ -84,7 +85,7 @@ public struct TailLine: Sendable {
 
     /// The line for people.
     ///
-    /// - Parameter colour: whether a terminal shows it.
+    /// - Parameter colour: whether to colour the line for a terminal.
     /// - Returns: one line.
     public func text(colour: Bool) -> String {
         let time = String(at.rfc3339.dropFirst(11).prefix(12))
@@ -116,7 +117,7 @@ public struct TailLine: Sendable {
         return cells.joined(separator: "  ")
     }
 
-    /// Green for what went well, yellow for what waits, red for what needs a look, dim for the rest.
+    /// Colours a word: green for success, yellow for waiting, red for a problem, dim for the rest.
     private static func coloured(_ word: String) -> String {
         let code =
             switch word {

@@ -1,4 +1,4 @@
-/// Rows of text in columns, for terminals.
+/// A table of text in columns, for terminals.
 public struct TextTable: Sendable {
     private let header: [String]
     private var rows: [[String]] = []
@@ -17,7 +17,7 @@ public struct TextTable: Sendable {
         rows.append(cells.map(Self.printable))
     }
 
-    /// The table, columns aligned, without white space at the ends of lines.
+    /// The table, columns aligned, without trailing white space.
     public var text: String {
         let all = [header.map { $0.uppercased() }] + rows
         let widths = header.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
@@ -30,7 +30,8 @@ public struct TextTable: Sendable {
         }.joined(separator: "\n")
     }
 
-    /// A text that cannot drive a terminal: what users stored may hold escape sequences.
+    /// Returns a text with control characters replaced, because texts of users may hold escape sequences for the
+    /// terminal.
     ///
     /// - Parameter text: any text.
     /// - Returns: the text on one line.
@@ -38,10 +39,10 @@ public struct TextTable: Sendable {
         String(String.UnicodeScalarView(text.unicodeScalars.map { isUnruly($0) ? " " : $0 }))
     }
 
-    /// JSON that cannot drive a terminal either: what could is escaped, and means the same.
+    /// Returns JSON with control characters escaped for a terminal; its value is the same.
     ///
-    /// - Parameter json: as it is encoded.
-    /// - Returns: the same on one line.
+    /// - Parameter json: encoded JSON.
+    /// - Returns: the JSON on one line.
     public static func printableJSON(_ json: String) -> String {
         json.unicodeScalars.reduce(into: "") { text, scalar in
             if isUnruly(scalar) {
@@ -53,7 +54,7 @@ public struct TextTable: Sendable {
         }
     }
 
-    /// Controls, and what turns the order of the text around it or begins a line.
+    /// Returns whether a scalar is a control character, changes the direction of text or breaks a line.
     private static func isUnruly(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

@@ -1,27 +1,27 @@
 public import FanfareCore
 internal import FanfareStore
 
-/// On whose behalf a database is used by a program that answers others.
+/// The client on whose behalf a server uses the database.
 public struct ToolCaller: Sendable {
-    /// What is done, and so as which role.
+    /// The scope of the action, which determines the database role.
     public let scope: TokenScope
-    /// What people call the token; of a phone's token, whose it is.
+    /// The token's name; for a phone's token, its user.
     public let actor: String
-    /// The token's id; nil for a phone's, which is nowhere kept.
+    /// The token's id; nil for a phone's token, which is not stored.
     public let tokenID: Int32?
-    /// By which log lines are found.
+    /// The id that finds the request's log lines.
     public let requestID: String
-    /// Why, in the caller's words; nil where nobody asked.
+    /// The reason that the client gave; nil if none was required.
     public let reason: String?
 
-    /// Puts facts together.
+    /// Assembles a caller.
     ///
     /// - Parameters:
-    ///   - scope: what is done.
-    ///   - actor: what people call the token.
-    ///   - tokenID: the token's id; nil for one that is nowhere kept.
-    ///   - requestID: by which log lines are found.
-    ///   - reason: why, in the caller's words; nil where nobody asked.
+    ///   - scope: the scope of the action.
+    ///   - actor: the token's name.
+    ///   - tokenID: the token's id; nil for a token that is not stored.
+    ///   - requestID: the id that finds the request's log lines.
+    ///   - reason: the reason that the client gave; nil if none was required.
     public init(scope: TokenScope, actor: String, tokenID: Int32?, requestID: String, reason: String? = nil) {
         (self.scope, self.actor, self.tokenID, self.requestID) = (scope, actor, tokenID, requestID)
         self.reason = reason
@@ -40,13 +40,13 @@ public struct ToolCaller: Sendable {
     }
 }
 
-/// What was changed, as the table of actions tells it.
+/// A change, as the table of actions records it.
 struct ToolAction: Sendable {
-    /// As `device.register`.
+    /// The action's name, such as `device.register`.
     let name: String
-    /// What it was done to; holds no token and no payload.
+    /// The object of the change; holds no token and no payload.
     let target: String?
-    /// How many, where it was done to several.
+    /// The number of objects, if there are several.
     let count: Int64?
 
     init(_ name: String, _ target: String? = nil, count: Int64? = nil) {

@@ -2,35 +2,36 @@ public import FanfareCore
 public import FanfareStore
 internal import PostgresClient
 
-/// What a token of the HTTP API is to allow.
+/// The properties of a new token of the HTTP API.
 public struct APITokenRequest: Sendable {
-    /// What people call it.
+    /// The token's name.
     public var name: String
-    /// What it allows; at least one.
+    /// The scopes that it grants; at least one.
     public var scopes: [TokenScope]
-    /// The only app it may touch; nil for all.
+    /// The only app that it gives access to; nil for all.
     public var app: String?
-    /// Requests a second; nil for what the configuration says.
+    /// The rate limit in requests a second; nil for the configuration's.
     public var rate: Int32?
-    /// How long it can be used; nil for ever.
+    /// The time until it expires; nil for never.
     public var lifetime: TimeSpan?
 
-    /// Asks for a token.
+    /// Makes a request with defaults.
     ///
     /// - Parameters:
-    ///   - name: what people call it.
-    ///   - scopes: what it allows.
+    ///   - name: the token's name.
+    ///   - scopes: the scopes that it grants.
     public init(name: String, scopes: [TokenScope]) {
         (self.name, self.scopes) = (name, scopes)
     }
 }
 
 extension ToolDatabase {
-    /// Makes a token.
+    /// Creates a token.
     ///
-    /// - Parameter request: what it is to allow.
-    /// - Returns: the token, of which only a hash is kept.
-    /// - Throws: ``ToolError``; of kind `usage` for one that can allow nothing, or events to who may touch one app only.
+    /// - Parameter request: the properties of the token.
+    /// - Returns: the token; the database stores only its hash.
+    /// - Throws: ``ToolError``; of kind `usage` for a token without scopes, or one for events that is limited to an
+    ///   app.
     public func createToken(_ request: APITokenRequest) async throws(ToolError) -> APIToken {
         guard (1...200).contains(request.name.utf8.count), !request.name.contains(where: \.isNewline) else {
             throw ToolError(.usage, "the name is empty, too long or has several lines", hint: "Use 1 to 200 bytes.")
@@ -61,18 +62,18 @@ extension ToolDatabase {
 
     /// Lists tokens, the newest first.
     ///
-    /// - Parameter onlyValid: whether those that cannot be used any more are left out.
+    /// - Parameter onlyValid: whether expired and revoked tokens are left out.
     /// - Returns: the tokens, without secrets.
     /// - Throws: ``ToolError``.
     public func tokens(onlyValid: Bool) async throws(ToolError) -> [APITokenRow] {
         try await run { connection throws(PostgresError) in try connection.run(ListAPITokens(onlyValid: onlyValid)) }
     }
 
-    /// Ends a token; daemons refuse it within a second.
+    /// Revokes a token; daemons refuse it within a second.
     ///
     /// - Parameter id: its id.
     /// - Returns: whether it was not revoked before.
-    /// - Throws: ``ToolError``, also if there is none.
+    /// - Throws: ``ToolError``, also if there is no such token.
     public func revokeToken(_ id: Int32) async throws(ToolError) -> Bool {
         let revoked = try await run { connection throws(PostgresError) in
             try connection.run(RevokeAPIToken(id: id)).first
@@ -88,9 +89,9 @@ extension ToolDatabase {
         return revoked
     }
 
-    /// Notes that tokens were used, once a minute at most.
+    /// Records the last use of tokens, with the precision of a minute.
     ///
-    /// - Parameter ids: whose.
+    /// - Parameter ids: the tokens' ids.
     /// - Throws: ``ToolError``.
     package func noteUse(of ids: [Int32]) async throws(ToolError) {
         _ = try await run { connection throws(PostgresError) in
@@ -98,7 +99,7 @@ extension ToolDatabase {
         }
     }
 
-    /// What cursors of lists are signed with.
+    /// Returns the secret that signs the cursors of lists.
     ///
     /// - Throws: ``ToolError``.
     package func cursorSecret() async throws(ToolError) -> [UInt8] {
@@ -108,8 +109,8 @@ extension ToolDatabase {
     /// Ends a session of the console, for all daemons.
     ///
     /// - Parameters:
-    ///   - id: which.
-    ///   - end: when it would end by itself, in seconds since 1970.
+    ///   - id: the session's id.
+    ///   - end: when the session expires, in seconds since 1970.
     /// - Throws: ``ToolError``.
     package func endSession(_ id: Int64, until end: Int64) async throws(ToolError) {
         _ = try await run { connection throws(PostgresError) in
@@ -117,10 +118,10 @@ extension ToolDatabase {
         }
     }
 
-    /// Whether somebody logged out of a session of the console.
+    /// Returns whether a session of the console was ended by a logout.
     ///
-    /// - Parameter id: which.
-    /// - Returns: whether it counts no more.
+    /// - Parameter id: the session's id.
+    /// - Returns: whether the session is no longer valid.
     /// - Throws: ``ToolError``.
     package func isSessionEnded(_ id: Int64) async throws(ToolError) -> Bool {
         try await run { connection throws(PostgresError) in try connection.run(IsSessionEnded(id: id)).first ?? false }
@@ -128,7 +129,7 @@ extension ToolDatabase {
 }
 
 extension APITokenRow {
-    /// All of it as JSON; no secret, and no hash of one.
+    /// The token as JSON, without its secret and hash.
     public var json: JSONValue {
         [
             "id": JSONValue(id: Int64(id)), "name": .string(name), "scopes": .array(scopes.map { .string($0) }),
@@ -139,10 +140,10 @@ extension APITokenRow {
         ]
     }
 
-    /// Tokens as a table.
+    /// Formats tokens as a table.
     ///
     /// - Parameter tokens: the rows.
-    /// - Returns: the text.
+    /// - Returns: the table.
     public static func table(_ tokens: [APITokenRow]) -> String {
         var table = TextTable(["id", "name", "scopes", "app", "created", "last used", "state"])
         for token in tokens {

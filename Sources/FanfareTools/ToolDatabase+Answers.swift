@@ -2,31 +2,32 @@ internal import FanfareCore
 package import FanfareStore
 internal import PostgresClient
 
-/// What providers answered over some time.
+/// The providers' answers over a period.
 package struct AnswerFigures: Sendable {
-    /// By target and reason, over all of the time.
+    /// The answers of the whole period, by target and reason.
     package let answers: [AnswersByReason.Row]
-    /// The same of the last minutes alone.
+    /// The answers of the last minutes.
     package let recent: [AnswersByReason.Row]
-    /// The same of the last minute.
+    /// The answers of the last minute.
     package let newest: [AnswersByReason.Row]
-    /// By step, outcome and reason.
+    /// The outcomes by step, outcome and reason.
     package let outcomes: [OutcomesOverTime.Row]
-    /// How long accepted pushes took since their events' emit: the code is the number of the class.
+    /// The time from an event's emit to the provider's acceptance of its pushes; the code is the number of the
+    /// histogram bucket.
     package let times: [CountsOverTime.Row]
-    /// What outcomes mean.
+    /// The meanings of the outcomes.
     package let meanings: [OutcomeMeanings.Row]
 }
 
 extension ToolDatabase {
-    /// Reads what providers answered.
+    /// Reads the providers' answers.
     ///
     /// - Parameters:
-    ///   - since: when it begins, in microseconds since 1970.
-    ///   - recent: when the last minutes begin, in microseconds since 1970.
-    ///   - newest: when the last minute begins, in microseconds since 1970.
-    ///   - stepSeconds: how long a step is.
-    ///   - app: of which app's pushes; nil for all.
+    ///   - since: the start of the period, in microseconds since 1970.
+    ///   - recent: the start of the last minutes, in microseconds since 1970.
+    ///   - newest: the start of the last minute, in microseconds since 1970.
+    ///   - stepSeconds: the length of a step.
+    ///   - app: the app whose pushes are counted; nil for all.
     /// - Returns: the figures.
     /// - Throws: ``ToolError``.
     package func answers(

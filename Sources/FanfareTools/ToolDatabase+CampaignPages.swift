@@ -3,11 +3,11 @@ package import FanfareCore
 package import FanfareStore
 package import PostgresClient
 
-/// All campaigns: those that run, and when the others are due.
+/// All campaigns: the running ones, and the due times of the others.
 package struct CampaignListing: Sendable {
     package let campaigns: [CampaignRow]
     package let running: [CampaignProgress]
-    /// In the order of time.
+    /// The due times, in order.
     package let due: [CampaignDue]
 }
 
@@ -15,37 +15,37 @@ package struct CampaignListing: Sendable {
 package struct CampaignDue: Sendable {
     package let id: RuleID
     package let at: Timestamp
-    /// What clocks show then that the schedule goes by: `2026-11-30 09:00`.
+    /// The local time in the schedule's zone: `2026-11-30 09:00`.
     package let wall: String
-    /// Whether each recipient's clock is gone by; it is planned at ``at`` then.
+    /// Whether the schedule goes by recipients' time; ``at`` is then the time of planning.
     package let isByRecipient: Bool
-    /// Whether it is the last that was asked for, and not the last that there is.
+    /// Whether later times exist beyond the number requested.
     package let hasMore: Bool
 }
 
-/// One campaign, what runs of it, and what became of it before.
+/// One campaign with its running run and its former runs.
 package struct CampaignSummary: Sendable {
     package let campaign: CampaignRow
     package let progress: CampaignProgress?
     package let history: [CampaignHistory.Row]
-    /// Of ``progress``; nil where all go at once.
+    /// The canary of ``progress``; nil if the run has none.
     package let canary: CanaryStanding.Row?
-    /// Of ``progress``; none where all have one time.
+    /// The waves of ``progress``; empty if all devices share one due time.
     package let waves: [CampaignWaves.Row]
     package let due: [CampaignDue]
-    /// What was done by hand, the newest first.
+    /// The manual actions, the newest first.
     package let actionLog: [CampaignActionLog.Row]
 }
 
 extension ToolDatabase {
-    /// So many times are asked for on one page, of all campaigns together.
+    /// The number of due times on one page, of all campaigns together.
     private static let timesOfAll: Int32 = 1000
-    /// And so many of one.
+    /// The number of due times of one campaign.
     private static let timesOfEach: Int32 = 60
 
-    /// Lists campaigns with what runs, and what comes.
+    /// Lists campaigns with their running runs and due times.
     ///
-    /// - Returns: all of them.
+    /// - Returns: the listing.
     /// - Throws: ``ToolError``.
     package func campaignListing() async throws(ToolError) -> CampaignListing {
         try await run { connection throws(PostgresError) in
@@ -72,14 +72,14 @@ extension ToolDatabase {
         }
     }
 
-    /// Looks at one campaign.
+    /// Reads one campaign.
     ///
     /// - Parameters:
-    ///   - id: which.
-    ///   - before: runs before this one only; nil for the newest.
-    ///   - limit: how many runs.
-    ///   - isUpdate: whether only what changes is looked at: no waves and no times.
-    /// - Returns: all of it; nil if there is no such campaign.
+    ///   - id: the campaign's id.
+    ///   - before: the run before which to list; nil for the newest.
+    ///   - limit: the number of runs.
+    ///   - isUpdate: whether to read only what changes: no waves and no due times.
+    /// - Returns: the summary; nil if there is no such campaign.
     /// - Throws: ``ToolError``.
     package func campaignSummary(
         _ id: RuleID,

@@ -5,15 +5,15 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// How many runs are told of a campaign.
+    /// The number of runs in a report.
     private static let runsShown: Int32 = 10
 
-    /// Tells of one campaign.
+    /// Reports on one campaign.
     ///
     /// - Parameters:
     ///   - app: the campaign's app.
     ///   - name: its name.
-    /// - Returns: what it is, when it is due, what became of it.
+    /// - Returns: its definition, due times and last runs.
     /// - Throws: ``ToolError``, also if there is no such campaign.
     public func campaign(app: String, name: String) async throws(ToolError) -> CampaignReport {
         let id = RuleID(app: app, name: name)
@@ -31,15 +31,15 @@ extension ToolDatabase {
         return found
     }
 
-    /// Follows the newest run of a campaign until it has ended.
+    /// Follows the newest run of a campaign until it ends.
     ///
     /// - Parameters:
     ///   - app: the campaign's app.
     ///   - name: its name.
-    ///   - clock: by which a look at it comes every second.
-    ///   - tell: gets how far it is after each look, the last one included; nothing where it never fired.
-    /// - Throws: ``ToolError``, also if there is no such campaign, and what `tell` throws. `CancellationError` where the task
-    ///   was cancelled in between.
+    ///   - clock: the clock for the polls, one a second.
+    ///   - tell: receives the progress after each poll, the last one included; nil if the campaign never fired.
+    /// - Throws: ``ToolError``, also if there is no such campaign, and errors of `tell`. `CancellationError` if the
+    ///   task is cancelled between two polls.
     public func watchCampaign(
         app: String,
         name: String,
@@ -67,7 +67,7 @@ extension ToolDatabase {
         )
     }
 
-    /// How far the newest is that was fired.
+    /// Returns the progress of the newest run that fired.
     func newest(
         _ runs: [RunRow],
         on connection: PostgresConnection
@@ -79,7 +79,8 @@ extension ToolDatabase {
         return nil
     }
 
-    /// By what is in force; while nothing is, by what was put, which a daemon may still refuse.
+    /// Returns the due times of the version in force; if there is none, of the newest version, which a daemon may still
+    /// refuse.
     func forecast(
         _ row: CampaignRow,
         count: Int32 = CampaignsPlan.timesShown,

@@ -6,18 +6,18 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// A campaign that was started manually.
+/// The result of starting a campaign manually.
 public struct CampaignStarted: Sendable {
     /// The run's id.
     public let runID: Int64
-    /// The event that was emitted; nil where none was.
+    /// The id of the emitted event; nil if none was emitted.
     public let eventID: Int64?
-    /// Why none was; nil where the campaign's query is read first.
+    /// Why no event was emitted; nil if the campaign's query runs first.
     public let problem: String?
-    /// How many devices it would have reached just before; nil where that was not counted.
+    /// The number of devices counted just before the start; nil if they were not counted.
     public let devices: Int64?
 
-    /// All of it as JSON.
+    /// The result as JSON.
     public var json: JSONValue {
         [
             "run_id": JSONValue(id: runID), "event_id": JSONValue(id: eventID),
@@ -25,7 +25,7 @@ public struct CampaignStarted: Sendable {
         ]
     }
 
-    /// The same on one line, for people.
+    /// The result on one line, for people.
     public var text: String {
         guard let eventID else {
             guard problem != nil else { return "run \(runID), whose query is read now" }
@@ -35,52 +35,52 @@ public struct CampaignStarted: Sendable {
     }
 }
 
-/// How many devices a campaign would reach if it were started now.
+/// The number of devices that a campaign would reach if it were started now.
 package enum CampaignReach: Sendable, Equatable {
     case counted(Counted)
-    /// Nobody can say beforehand; why, for people.
+    /// The number cannot be known before the start; the reason, as text for people.
     case unknown(String)
-    /// It cannot be started; starting it says why.
+    /// The campaign cannot be started; the attempt returns the reason.
     case nobody
 
-    /// An audience as `campaigns explain` counts it.
+    /// A counted audience, as in `campaigns explain`.
     package struct Counted: Sendable, Equatable {
         /// Enabled devices of the audience.
         package let audience: Int64
         /// Their users.
         package let users: Int64
-        /// How many users the campaign's query names; nil where it has none.
+        /// How many users the campaign's query returns; nil if it has none.
         package let named: Int64?
-        /// Devices that get nothing, and those that get it later, by reason; nil where they are too many to count in time.
+        /// Devices that get nothing or get the push later, by reason; nil if the count exceeded its time limit.
         let suppressed: SuppressedCounts?
 
-        /// Devices that get it, now or later.
+        /// Devices that get the push, now or later.
         package var devices: Int64 { audience - (suppressed?.nothing ?? 0) }
-        /// As in `296: held out 290, opted out 6`; nil where all get it.
+        /// Devices that get nothing, as in `296: held out 290, opted out 6`; nil if all devices get the push.
         package var nothingText: String? { suppressed?.nothingText }
-        /// As in `12: quiet hours 12`; nil where all that get it get it at once.
+        /// Devices that get the push later, as in `12: quiet hours 12`; nil if there are none.
         package var laterText: String? { suppressed?.laterText }
-        /// Whether those that get nothing were counted.
+        /// Whether the devices that get nothing were counted.
         package var isComplete: Bool { suppressed != nil }
     }
 }
 
 extension ToolDatabase {
-    /// More devices than that are reached only by who says that it is meant.
+    /// The number of devices above which a manual start must be confirmed.
     public static let unconfirmedDevices: Int64 = 1000
 
-    /// Starts a campaign now, unless it would reach many and nobody confirmed that.
+    /// Starts a campaign now, unless it would reach many devices and the caller has not confirmed that.
     ///
     /// - Parameters:
     ///   - app: the campaign's app.
     ///   - name: its name.
-    ///   - payload: a JSON object as text, over the campaign's own.
-    ///   - isConfirmed: whether it is started however many it reaches; then nobody is counted.
-    ///   - once: by what the request is known again, for a token's; nil if it may come only once.
-    ///   - configuration: whose credentials are compared with the audience.
-    /// - Returns: what was started.
-    /// - Throws: ``ToolError``; of kind `usage` if it would reach more than ``unconfirmedDevices``, or if that cannot be known,
-    ///   and nobody confirmed it, and if the payload is no JSON object.
+    ///   - payload: a JSON object as text, laid over the campaign's own payload.
+    ///   - isConfirmed: whether to start it regardless of the number of devices, which is then not counted.
+    ///   - once: the idempotency key of a token's request; nil if the request may be sent only once.
+    ///   - configuration: supplies the credentials to compare with the audience.
+    /// - Returns: the run.
+    /// - Throws: ``ToolError``; of kind `usage` if it is unconfirmed and would reach more than ``unconfirmedDevices``
+    ///   or an unknown number, and if the payload is not a JSON object.
     public func startCampaign(
         app: String,
         name: String,
@@ -90,16 +90,16 @@ extension ToolDatabase {
         _ configuration: Configuration
     ) async throws(ToolError) -> RequestFate<CampaignStarted> {
         let own = try ToolJSON.object(payload, named: "--payload")
-        // What was started is told of, whomever it would reach now.
+        // A repeated request returns the first result, however many devices the campaign would reach now.
         let isSettled = isConfirmed ? true : try await knows(once)
         let devices = isSettled ? nil : try await audience(app, name, own, configuration)
         let start = StartCampaign(RuleID(app: app, name: name), payload: JSONValue.object(own).text)
         let fate = try await change(once: once) { connection throws(PostgresError) -> (RunRow?, Int64?) in
             guard let id = try connection.run(start).first ?? nil else { return (nil, nil) }
-            // Its row is not seen by the statement that makes it.
+            // The statement that creates the row does not see it, so a second one reads it.
             return (try connection.run(FindRun(id: id)).first, devices)
         } ids: { run, devices in
-            // A repeated request is answered what the first one was.
+            // The ids from which a repeated request restores the first answer.
             run.map { [$0.id] + (devices.map { [$0] } ?? []) } ?? []
         } again: { connection, ids throws(PostgresError) in
             (try connection.run(FindRun(id: ids[0])).first, ids.count > 1 ? ids[1] : nil)
@@ -119,7 +119,7 @@ extension ToolDatabase {
         }
     }
 
-    /// Counts whom a campaign would reach now, unless they are many; nil where nothing is in force.
+    /// Counts the audience that a campaign would reach now, for the confirmation; nil if no version is in force.
     private func audience(
         _ app: String,
         _ name: String,
@@ -144,14 +144,15 @@ extension ToolDatabase {
         }
     }
 
-    /// Counts whom a campaign would reach now, as `campaigns explain` does, with the rights of the program: a query is run as when it fires.
+    /// Counts the audience that a campaign would reach now, as `campaigns explain` does, with the rights of the
+    /// program: its query runs as it does when the campaign fires.
     ///
     /// - Parameters:
     ///   - app: the campaign's app.
     ///   - name: its name.
-    ///   - own: what is put over its payload.
-    ///   - configuration: whose credentials are compared with the audience.
-    /// - Returns: the devices, or why they are not counted.
+    ///   - own: the payload to lay over the campaign's own.
+    ///   - configuration: supplies the credentials to compare with the audience.
+    /// - Returns: the counts, or why the devices are not counted.
     /// - Throws: ``ToolError``, also if there is no such campaign.
     package func reach(
         app: String,
@@ -183,7 +184,7 @@ extension ToolDatabase {
         }
     }
 
-    /// The audience of a campaign that is started now.
+    /// Counts the audience of a campaign that is started now.
     private func audience(
         of campaign: CampaignDefinition,
         payload own: JSONObject,
@@ -191,7 +192,7 @@ extension ToolDatabase {
     ) async throws(ToolError) -> CampaignAudience {
         let able = Providers.serving(configuration.apps[campaign.app])
         return try await run { connection throws(PostgresError) in
-            // Its settings would be the next caller's.
+            // The session's settings must not reach the next caller.
             defer { connection.close() }
             connection.allowAnswers(within: .seconds(15))
             try connection.set(
@@ -202,7 +203,7 @@ extension ToolDatabase {
             }
             var reader = AudienceReader(connection: connection, campaign: campaign, able: able)
             reader.patience = .seconds(5)
-            // Who starts it by hand waits for no recipient's clock.
+            // A manual start does not wait for recipients' local time.
             let run = NextRun.Row(askedAt: now, at: nil, wall: nil)
             return try reader.audience(of: run, payload: own, reader.policy())
         }

@@ -10,14 +10,14 @@ extension ToolDatabase {
     ///
     /// - Parameters:
     ///   - set: the campaigns.
-    ///   - prune: whether campaigns that are gone from the files are to be dropped.
-    /// - Returns: what applying would change, and when each would be due.
-    /// - Throws: ``ToolError``, with a line per campaign that PostgreSQL finds fault with.
+    ///   - prune: whether campaigns that are no longer in the files are dropped.
+    /// - Returns: the changes, and when each campaign would be due.
+    /// - Throws: ``ToolError``, with a line per campaign that PostgreSQL refuses.
     public func planCampaigns(_ set: CampaignSet, prune: Bool) async throws(ToolError) -> CampaignsPlan {
         try await planCampaigns(set, prune: prune, at: nil)
     }
 
-    /// The same at a time that is given, by which it is said what has passed; nil for the database's.
+    /// Compares campaigns at a given time, with which due times are compared; nil for the database's time.
     func planCampaigns(_ set: CampaignSet, prune: Bool, at now: Timestamp?) async throws(ToolError) -> CampaignsPlan {
         let (probe, plan) = try await run { connection throws(PostgresError) in
             try (CampaignProbe(set, at: now, on: connection), makePlan(set, prune, on: connection))
@@ -25,13 +25,13 @@ extension ToolDatabase {
         return CampaignsPlan(changes: plan, forecasts: try probe.forecasts.get())
     }
 
-    /// Stores campaigns, all of them or none, and waits a little for a daemon to check them.
+    /// Stores campaigns, all of them or none, and waits briefly for a daemon to check them.
     ///
     /// - Parameters:
     ///   - set: the campaigns.
-    ///   - prune: whether campaigns of the same apps that came from files and are gone there are dropped.
-    /// - Returns: what became of them.
-    /// - Throws: ``ToolError``, with a line per campaign that PostgreSQL finds fault with; nothing is changed then.
+    ///   - prune: whether campaigns of the same apps that came from files and are no longer in them are dropped.
+    /// - Returns: the result.
+    /// - Throws: ``ToolError``, with a line per campaign that PostgreSQL refuses; nothing is changed then.
     public func applyCampaigns(_ set: CampaignSet, prune: Bool) async throws(ToolError) -> CampaignsApplied {
         let probe = try await run { connection throws(PostgresError) in try CampaignProbe(set, at: nil, on: connection)
         }
@@ -57,8 +57,8 @@ extension ToolDatabase {
 
     /// Lists campaigns.
     ///
-    /// - Parameter app: of this app; nil for all.
-    /// - Returns: each with what was put last, and what became of it last.
+    /// - Parameter app: the app; nil for all.
+    /// - Returns: each campaign with its newest version and its last run.
     /// - Throws: ``ToolError``.
     public func campaigns(app: String?) async throws(ToolError) -> [CampaignRow] {
         try await run { connection throws(PostgresError) in
@@ -66,14 +66,15 @@ extension ToolDatabase {
         }
     }
 
-    /// Sends what a campaign would send to some users only, at once.
+    /// Sends the push of a campaign to some users only, at once.
     ///
     /// - Parameters:
     ///   - app: the campaign's app.
     ///   - name: its name.
-    ///   - users: who gets it; at least one.
+    ///   - users: the users; at least one.
     /// - Returns: the event's id.
-    /// - Throws: ``ToolError``, also if the campaign is not checked yet, and if its query fails meanwhile.
+    /// - Throws: ``ToolError``, also if the campaign is not checked yet, and if its query fails in the time that the
+    ///   call waits.
     public func testCampaign(app: String, name: String, users: [String]) async throws(ToolError) -> Int64 {
         let statement = TestCampaign(RuleID(app: app, name: name), users: users)
         let eventID = try await change { connection throws(PostgresError) in
@@ -82,7 +83,7 @@ extension ToolDatabase {
             ToolAction("campaign.test", "\(app)/\(name)", count: Int64(users.count))
         }
         guard let eventID else { throw ToolError(.failed, "the database gave no event id") }
-        // Where it has a query, that is read first; who waits no longer finds what became of it in fanfare.runs.
+        // If the campaign has a query, it runs first; after the wait, its result is found in fanfare.runs.
         _ = try await awaitVerdict { connection throws(PostgresError) in
             try connection.run(FindTrial(eventID: eventID)).first?.state == "querying"
         }
@@ -98,11 +99,11 @@ extension ToolDatabase {
     /// Pauses, resumes, aborts or drops a campaign.
     ///
     /// - Parameters:
-    ///   - change: which of it.
+    ///   - change: the kind of change.
     ///   - app: the campaign's app.
     ///   - name: its name.
-    /// - Returns: whether there was something to do.
-    /// - Throws: ``ToolError``, also if there is no such campaign, but for `drop`.
+    /// - Returns: whether anything changed.
+    /// - Throws: ``ToolError``, also if there is no such campaign, except for `drop`.
     public func change(_ change: CampaignChange, app: String, campaign name: String) async throws(ToolError) -> Bool {
         let id = RuleID(app: app, name: name)
         return try await self.change { connection throws(PostgresError) in

@@ -4,16 +4,16 @@ public import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// How many enabled devices a user has whose phones register them: each push goes to all of them.
+    /// The limit of enabled devices per user for registrations by phones, because each push goes to all of them.
     static let devicesOfUser: Int32 = 50
 
     /// Registers a token, or renews its registration.
     ///
     /// - Parameters:
-    ///   - registration: what is known about it.
-    ///   - topics: which it is subscribed to, beside those it has.
+    ///   - registration: the device's properties.
+    ///   - topics: topics to subscribe it to, besides its present ones.
     /// - Returns: the device's id.
-    /// - Throws: ``ToolError``; of kind `usage` for a provider that there is not.
+    /// - Throws: ``ToolError``; of kind `usage` for an unknown provider.
     public func register(
         _ registration: DeviceRegistration,
         topics: [String] = []
@@ -21,16 +21,17 @@ extension ToolDatabase {
         try await register(registration, topics, isOwn: { _ throws(PostgresError) in true }, limit: nil) ?? 0
     }
 
-    /// Registers a token for its user alone, or renews its registration.
+    /// Registers a token for its user only, or renews its registration.
     ///
-    /// A token moves to this user, even if another user had it. The token that it replaces must be this user's already. A user with
-    /// more than ``devicesOfUser`` enabled devices loses the one that was registered longest ago.
+    /// The token moves to this user, even if another user had it. A token that it replaces must belong to this user
+    /// already. If the user has more than ``devicesOfUser`` enabled devices, the one registered longest ago is
+    /// disabled.
     ///
     /// - Parameters:
-    ///   - registration: what is known about it, its user too.
-    ///   - topics: which it is subscribed to, beside those it has.
-    /// - Returns: the device's id; nil if what it would replace is another user's: nothing has changed then.
-    /// - Throws: ``ToolError``; of kind `usage` for a provider that there is not.
+    ///   - registration: the device's properties, including its user.
+    ///   - topics: topics to subscribe it to, besides its present ones.
+    /// - Returns: the device's id; nil if the token to replace belongs to another user: nothing has changed then.
+    /// - Throws: ``ToolError``; of kind `usage` for an unknown provider.
     public func registerOwn(
         _ registration: DeviceRegistration,
         topics: [String] = []
@@ -77,9 +78,9 @@ extension ToolDatabase {
     ///   - app: the app.
     ///   - provider: a provider's name, such as `apns`.
     ///   - token: the token.
-    ///   - user: whose alone it may be; nil for anybody's.
-    /// - Returns: whether one was enabled.
-    /// - Throws: ``ToolError``; of kind `usage` for a provider that there is not.
+    ///   - user: the only user whose device may be disabled; nil for any.
+    /// - Returns: whether an enabled device was disabled.
+    /// - Throws: ``ToolError``; of kind `usage` for an unknown provider.
     public func unregister(
         app: String,
         provider: String,
@@ -115,7 +116,7 @@ extension ToolDatabase {
             ToolAction("device.unregister", "\(app)/\(id)", count: $0 ? 1 : 0)
         }
         if !isDisabled {
-            // Who registers devices may not look at them, but may learn that this one is not there.
+            // A role that registers devices may not read them, but may learn that this device does not exist.
             var program = self
             program.forgetCaller()
             _ = try await program.device(id, of: app)
@@ -125,9 +126,9 @@ extension ToolDatabase {
 
     /// Lists devices, the newest first.
     ///
-    /// - Parameter filter: which.
+    /// - Parameter filter: selects the devices.
     /// - Returns: the devices, without their topics.
-    /// - Throws: ``ToolError``; of kind `usage` for a provider that there is not.
+    /// - Throws: ``ToolError``; of kind `usage` for an unknown provider.
     public func devices(_ filter: DeviceFilter) async throws(ToolError) -> [RegisteredDevice] {
         if let provider = filter.provider { try Self.check(provider: provider) }
         return try await run { connection throws(PostgresError) in
@@ -136,12 +137,12 @@ extension ToolDatabase {
         }
     }
 
-    /// The locale of a user's newest device that is enabled.
+    /// Returns the locale of a user's newest enabled device.
     ///
     /// - Parameters:
     ///   - user: the user's id.
-    ///   - app: of this app; nil for all.
-    /// - Returns: nil where there is no such device, or it has none.
+    ///   - app: the app; nil for all.
+    /// - Returns: nil if there is no such device, or it has no locale.
     /// - Throws: ``ToolError``.
     public func locale(of user: String, app: String?) async throws(ToolError) -> String? {
         var filter = DeviceFilter()
@@ -153,7 +154,7 @@ extension ToolDatabase {
     ///
     /// - Parameter id: its id.
     /// - Returns: the device.
-    /// - Throws: ``ToolError``, also if there is none.
+    /// - Throws: ``ToolError``, also if there is no such device.
     public func device(_ id: Int64) async throws(ToolError) -> RegisteredDevice {
         let found = try await run { connection throws(PostgresError) in try connection.run(ShowDevice(id: id)).first }
         guard let found else {
@@ -187,8 +188,8 @@ extension ToolDatabase {
     /// - Parameters:
     ///   - ids: the devices.
     ///   - topic: the topic's name.
-    ///   - isSubscribed: whether they shall be subscribed afterwards.
-    /// - Returns: how many that changed.
+    ///   - isSubscribed: whether the devices are to be subscribed.
+    /// - Returns: the number of devices that changed.
     /// - Throws: ``ToolError``.
     public func setSubscribed(_ ids: [Int64], to topic: String, _ isSubscribed: Bool) async throws(ToolError) -> Int64 {
         try await change { connection throws(PostgresError) in
@@ -202,7 +203,7 @@ extension ToolDatabase {
 }
 
 extension ToolDatabase {
-    /// Refuses what is no provider: nothing is ever found there, which must not look like an answer.
+    /// Refuses an unknown provider: a search for its devices finds none, which would look like a valid answer.
     static func check(provider: String) throws(ToolError) {
         guard Providers.named(provider) == nil else { return }
         let known = Providers.names.map(\.rawValue)
@@ -214,7 +215,8 @@ extension ToolDatabase {
         )
     }
 
-    /// Refuses a device to which nothing could ever be sent, where the database cannot tell: there it ends at its first push.
+    /// Refuses a device that could never get a push, for errors that the database does not check; such a device would
+    /// fail at its first push.
     private static func check(_ registration: DeviceRegistration) throws(ToolError) {
         let recipient = Recipient(
             token: registration.token,

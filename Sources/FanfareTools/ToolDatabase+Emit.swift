@@ -6,11 +6,11 @@ extension ToolDatabase {
     /// Emits an event.
     ///
     /// - Parameters:
-    ///   - type: such as `order.shipped`.
+    ///   - type: the event's type, such as `order.shipped`.
     ///   - payload: a JSON object as text.
     ///   - key: the idempotency key, if any.
-    ///   - ttl: how long it may be delivered, if less than the rules say.
-    ///   - trace: of which trace it is a part, if of any.
+    ///   - ttl: how long the event may be delivered, if shorter than the rules' ttl.
+    ///   - trace: the trace that the event belongs to, if any.
     /// - Returns: the event's id.
     /// - Throws: ``ToolError``; of kind `usage` if no rule can name the type, or the payload is no JSON object or too large.
     public func emit(

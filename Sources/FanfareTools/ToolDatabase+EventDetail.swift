@@ -1,35 +1,35 @@
 package import FanfareStore
 internal import PostgresClient
 
-/// An event, and how often each outcome came of it.
+/// An event, with the counts of its outcomes.
 package struct EventDetail: Sendable {
     /// The event.
     package let event: FoundEvent
-    /// Indented JSON; nil where it is not kept.
+    /// The payload as indented JSON; nil if it is not stored any more.
     package let payload: String?
-    /// What it takes as text.
+    /// The payload's size as text.
     package let payloadBytes: Int64
-    /// Of the trace that its emitter was in, in hexadecimal; nil for none.
+    /// The id of the emitter's trace, in hexadecimal; nil for none.
     package let traceID: String?
-    /// Of the batches that were counted.
+    /// The outcomes of the batches that were counted.
     package let outcomes: [EventOutcomes.Row]
-    /// Behind which batch the counting goes on; nil for all that there are.
+    /// The batch after which counting continues; nil if all batches were counted.
     package let next: Int64?
-    /// The campaign's run that it is; nil for other events.
+    /// The campaign run of the event; nil for other events.
     package let run: EventRun.Row?
 }
 
 extension ToolDatabase {
-    /// So many times the budget of one counting is counted for a page: two million pushes.
+    /// The number of counting queries for one page, enough for two million pushes.
     private static let countings = 4
 
-    /// Tells of an event, and of so many of its batches behind one how they ended.
+    /// Reads an event, and counts the outcomes of a limited number of its batches.
     ///
     /// - Parameters:
     ///   - id: the event's id.
-    ///   - after: ``EventDetail/next`` of the part before; 0 for the beginning.
+    ///   - after: ``EventDetail/next`` of the previous part; 0 for the start.
     /// - Returns: the event.
-    /// - Throws: ``ToolError``, also if there is none.
+    /// - Throws: ``ToolError``, also if there is no such event.
     package func eventDetail(_ id: Int64, after: Int64) async throws(ToolError) -> EventDetail {
         let detail = try await run { connection throws(PostgresError) -> EventDetail? in
             guard let head = try connection.run(EventHead(id: id)).first else { return nil }
@@ -40,7 +40,7 @@ extension ToolDatabase {
                 guard place != nil else { break }
                 outcomes += rows
             }
-            // Whether there is more behind what was counted, or it ended just there.
+            // Checks whether more batches follow, or the last one was counted.
             if let last = place, try connection.run(EventOutcomes(event: id, after: last, budget: 20)).isEmpty {
                 place = nil
             }
@@ -58,14 +58,14 @@ extension ToolDatabase {
         return detail
     }
 
-    /// What the rules said to an event: whether each took it, and why not.
+    /// Returns each rule's verdict on an event: whether it matched, and why not.
     ///
     /// - Parameter id: the event's id.
-    /// - Returns: a row for each rule of its type, and one without a rule where there is none.
+    /// - Returns: a row for each rule of the event's type, or one row without a rule if there is none.
     /// - Throws: ``ToolError``.
     package func ruleVerdicts(ofEvent id: Int64) async throws(ToolError) -> [WhyRow] {
         let rows = try await run { connection throws(PostgresError) in
-            // Nobody has no id, so that only what is about the event and its rules is told.
+            // No user has an empty id, so the query returns only rows about the event and its rules.
             try connection.run(WhyRows(eventID: id, user: "", app: nil))
         }
         return rows.filter {

@@ -2,27 +2,27 @@ public import FanfareCore
 public import FanfareStore
 internal import PostgresClient
 
-/// An event that is to be emitted.
+/// An event to be emitted.
 public struct NewEvent: Sendable {
-    /// Such as `order.shipped`.
+    /// The event's type, such as `order.shipped`.
     public let type: String
-    /// What it carries.
+    /// The payload.
     public let payload: JSONObject
-    /// The key by which it is known as a duplicate, if any.
+    /// The idempotency key, if any.
     public let key: String?
-    /// How long it may be delivered, if less than the rules say.
+    /// How long the event may be delivered, if shorter than the rules' ttl.
     public let ttl: TimeSpan?
-    /// Of which trace it is a part, if of any.
+    /// The trace that the event belongs to, if any.
     public let trace: TraceContext?
 
     /// Describes an event.
     ///
     /// - Parameters:
-    ///   - type: such as `order.shipped`.
-    ///   - payload: what it carries.
+    ///   - type: the event's type, such as `order.shipped`.
+    ///   - payload: the payload.
     ///   - key: the idempotency key, if any.
-    ///   - ttl: how long it may be delivered.
-    ///   - trace: of which trace it is a part.
+    ///   - ttl: how long the event may be delivered.
+    ///   - trace: the trace that the event belongs to.
     public init(type: String, payload: JSONObject, key: String?, ttl: TimeSpan?, trace: TraceContext? = nil) {
         (self.type, self.payload, self.key, self.ttl, self.trace) = (type, payload, key, ttl, trace)
     }
@@ -33,7 +33,7 @@ extension ToolDatabase {
     ///
     /// - Parameters:
     ///   - events: at least one.
-    ///   - once: by what the request is known again, for a token's; nil if it may come only once.
+    ///   - once: the idempotency key of a token's request; nil if the request may be sent only once.
     /// - Returns: the events' ids, in the order of the events.
     /// - Throws: ``ToolError``; then nothing was emitted, unless the connection was lost in between.
     public func emit(
@@ -58,10 +58,10 @@ extension ToolDatabase {
         }
     }
 
-    /// Stops what is not sent of an event.
+    /// Cancels the unsent deliveries of an event.
     ///
     /// - Parameter id: the event's id.
-    /// - Returns: whether the event is known and not finished.
+    /// - Returns: whether the event exists and is not finished.
     /// - Throws: ``ToolError``.
     public func cancel(_ id: Int64) async throws(ToolError) -> Bool {
         try await change { connection throws(PostgresError) in
@@ -71,12 +71,12 @@ extension ToolDatabase {
         }
     }
 
-    /// Stops what is not sent of the event with a type and a key; later ones under the key are sent.
+    /// Cancels the unsent deliveries of the event with a type and a key; later events with the key are sent.
     ///
     /// - Parameters:
     ///   - type: the event's type.
     ///   - key: its key.
-    /// - Returns: whether such an event is known and not finished.
+    /// - Returns: whether such an event exists and is not finished.
     /// - Throws: ``ToolError``.
     public func cancel(type: String, key: String) async throws(ToolError) -> Bool {
         try await change { connection throws(PostgresError) in
@@ -89,15 +89,15 @@ extension ToolDatabase {
     /// Looks up one event.
     ///
     /// - Parameter id: its id.
-    /// - Returns: the event with its fate.
-    /// - Throws: ``ToolError``, also if there is none.
+    /// - Returns: the event and its fate.
+    /// - Throws: ``ToolError``, also if there is no such event.
     public func event(_ id: Int64) async throws(ToolError) -> EventReport {
         let found = try await run { connection throws(PostgresError) in try connection.run(ShowEvent(id: id)).first }
         guard let found else { throw Self.noEvent(id) }
         return found
     }
 
-    /// What is said where there is no event of an id.
+    /// Returns the error for an event id that does not exist.
     static func noEvent(_ id: Int64) -> ToolError {
         ToolError(
             .failed,
@@ -109,7 +109,7 @@ extension ToolDatabase {
 }
 
 extension EventReport {
-    /// All of it as JSON; ids as text, since they are larger than JavaScript's numbers.
+    /// The report as JSON; ids are text, because JavaScript's numbers are too small for them.
     public var json: JSONValue {
         [
             "id": .string("\(id)"), "type": .string(type), "key": JSONValue(orNull: key),
@@ -120,7 +120,7 @@ extension EventReport {
 }
 
 extension DeliveryRow {
-    /// All of it as JSON; ids as text.
+    /// The row as JSON; ids are text.
     public var json: JSONValue {
         [
             "event_id": .string("\(place.event)"), "event_type": .string(eventType), "app": .string(app),

@@ -7,16 +7,16 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// Tells what a campaign would send to whom and when, if it fired when it is due next; changes nothing.
+    /// Explains what a campaign would send at its next due time, to which devices and when; changes nothing.
     ///
     /// - Parameters:
     ///   - app: the campaign's app.
     ///   - name: its name.
-    ///   - set: campaigns of files that it is looked for in; nil for what is stored.
-    ///   - payload: a JSON object as text, over the campaign's own.
-    ///   - configuration: whose credentials are compared with the audience.
-    /// - Returns: all of it.
-    /// - Throws: ``ToolError``, also if there is no such campaign; of kind `usage` if the payload is no JSON object.
+    ///   - set: the campaigns of files to search; nil for the stored campaign.
+    ///   - payload: a JSON object as text, laid over the campaign's own payload.
+    ///   - configuration: supplies the credentials to compare with the audience.
+    /// - Returns: the explanation.
+    /// - Throws: ``ToolError``, also if there is no such campaign; of kind `usage` if the payload is not a JSON object.
     public func explainCampaign(
         app: String,
         name: String,
@@ -27,7 +27,7 @@ extension ToolDatabase {
         try await explainCampaign(app: app, name: name, in: set, payload: payload, configuration, at: nil)
     }
 
-    /// The same at a time that is given; nil for the database's.
+    /// Explains a campaign at a given time; nil for the database's time.
     func explainCampaign(
         app: String,
         name: String,
@@ -40,7 +40,7 @@ extension ToolDatabase {
         let chosen = try await choose(RuleID(app: app, name: name), in: set)
         let able = Providers.serving(configuration.apps[app])
         let (run, audience, limits) = try await run { connection throws(PostgresError) in
-            // Its settings would be the next caller's.
+            // The session's settings must not reach the next caller.
             defer { connection.close() }
             connection.allowAnswers(within: .seconds(15))
             try connection.set(
@@ -84,13 +84,13 @@ extension ToolDatabase {
 }
 
 extension NextRun.Row {
-    /// Asks when a campaign is due next: by what is in force where its schedule is.
+    /// Finds when a campaign is due next: from the version in force, if that has the schedule.
     ///
     /// - Parameters:
     ///   - chosen: the campaign.
-    ///   - now: the time to ask at; nil for the database's.
-    ///   - connection: where it is stored.
-    /// - Throws: what the database says.
+    ///   - now: the time to start from; nil for the database's time.
+    ///   - connection: a session of the database that stores it.
+    /// - Throws: database errors.
     init(_ chosen: ChosenCampaign, at now: Timestamp?, on connection: PostgresConnection) throws(PostgresError) {
         let schedule = chosen.definition.schedule
         var standing = NextRun.Standing.new
@@ -108,41 +108,41 @@ extension NextRun.Row {
     }
 }
 
-/// Counts whom a campaign would reach.
+/// Counts the audience that a campaign would reach.
 struct AudienceReader {
-    /// What a statement ends with that took too long.
+    /// The SQLSTATE of a statement that exceeded its time limit.
     private static let timedOut = "57014"
-    /// And one that asks for what its role may not.
+    /// The SQLSTATE of a statement that its role may not run.
     private static let forbidden = "42501"
 
     let connection: PostgresConnection
     let campaign: CampaignDefinition
     /// The providers that the configuration has credentials for.
     let able: Set<String>
-    /// After which time those that are kept from it are counted no longer; nil for never.
+    /// The time limit for counting suppressed devices; nil for none.
     var patience: Duration?
 
-    /// What holds for all of the app's pushes.
+    /// Returns the app's policy.
     ///
-    /// - Returns: as it was put; nil where it has none.
-    /// - Throws: what the database says.
+    /// - Returns: the stored policy; nil if the app has none.
+    /// - Throws: database errors.
     func policy() throws(PostgresError) -> JSONValue? {
         try connection.run(StoredPolicies(apps: [campaign.app])).first?.definition
     }
 
-    /// By which zone a wall time is read for devices that have none.
+    /// Returns the time zone for devices that have none.
     private func defaultZone(_ policy: JSONValue?) -> String {
         campaign.schedule?.defaultTimeZone ?? policy?["time_zone"]?.stringValue ?? CampaignSchedule.utc
     }
 
-    /// Counts.
+    /// Counts the audience.
     ///
     /// - Parameters:
-    ///   - run: which it is of.
-    ///   - own: what is put over the campaign's payload.
-    ///   - policy: the app's.
+    ///   - run: the run.
+    ///   - own: the payload to lay over the campaign's own.
+    ///   - policy: the app's policy.
     /// - Returns: the audience by provider and time zone, or why it is not counted.
-    /// - Throws: what the database says, but that it took too long.
+    /// - Throws: database errors, except for an exceeded time limit.
     func audience(
         of run: NextRun.Row,
         payload own: JSONObject,
@@ -164,7 +164,7 @@ struct AudienceReader {
                 campaign.rule.definition,
                 campaign.rule.audience,
                 path: columns.audiencePath,
-                // Whom a rule's query names campaigns do not ask.
+                // Campaigns do not run a rule's `users_sql`.
                 users: nil,
                 campaignSQL: campaign.audienceSQL,
                 context
@@ -202,14 +202,14 @@ struct AudienceReader {
 }
 
 extension CampaignDefinition {
-    /// Renders what it would send: for each locale of its own and each variant, through each provider that reaches somebody.
+    /// Renders the messages of a campaign: for each locale and variant, through each provider that reaches a device.
     ///
     /// - Parameters:
-    ///   - own: what is put over its payload.
-    ///   - run: which it is of.
-    ///   - audience: whom it reaches.
-    ///   - topic: the APNs topic of an app; nil if it is not known.
-    /// - Returns: one explanation for each.
+    ///   - own: the payload to lay over the campaign's own.
+    ///   - run: the run.
+    ///   - audience: the audience.
+    ///   - topic: the APNs topic of an app; nil if it is unknown.
+    /// - Returns: one explanation for each message.
     /// - Throws: ``ToolError``.
     fileprivate func messages(
         _ own: JSONObject,
@@ -220,7 +220,7 @@ extension CampaignDefinition {
         let set = RuleSet(entries: [.init(source: nil, compiled: rule)])
         let payload = payload(with: own, at: run.at ?? run.firesAt)
         var example = ExampleEvent(payload: JSONValue.object(payload).text)
-        // Somebody's: nobody in particular.
+        // A placeholder for the user.
         example.userID = "…"
         example.variables = audience.counts?.variables ?? JSONObject()
         let reached = Set(audience.counts?.sum.providers.map(\.name) ?? [])

@@ -2,11 +2,11 @@ public import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
-/// How far a feedback hook is.
+/// The progress of a feedback hook.
 public struct FeedbackState: Sendable {
     let row: FeedbackStateRow
 
-    /// All of it as JSON.
+    /// The state as JSON.
     public var json: JSONValue {
         [
             "name": .string(row.name), "app": row.app.map(JSONValue.string) ?? .null,
@@ -19,10 +19,10 @@ public struct FeedbackState: Sendable {
         ]
     }
 
-    /// A table of hooks for people.
+    /// Formats hooks as a table for people.
     ///
     /// - Parameter hooks: any number.
-    /// - Returns: the text.
+    /// - Returns: the table.
     public static func table(_ hooks: [FeedbackState]) -> String {
         guard !hooks.isEmpty else { return "no hook: `feedback` of the configuration names them" }
         var table = TextTable(["hook", "state", "app", "outcomes", "waiting", "lag", "told", "lost", "error"])
@@ -39,9 +39,9 @@ public struct FeedbackState: Sendable {
 }
 
 extension ToolDatabase {
-    /// All feedback hooks, by name.
+    /// Returns the states of all feedback hooks, by name.
     ///
-    /// - Returns: how far each is.
+    /// - Returns: the states.
     /// - Throws: ``ToolError``.
     public func feedbackHooks() async throws(ToolError) -> [FeedbackState] {
         try await run { connection throws(PostgresError) in
@@ -49,13 +49,13 @@ extension ToolDatabase {
         }
     }
 
-    /// Has a hook told once more what was noted since then.
+    /// Redelivers to a hook the feedback recorded since a time.
     ///
     /// - Parameters:
-    ///   - hook: its name.
-    ///   - since: since when.
-    /// - Returns: how many batches have something of it.
-    /// - Throws: ``ToolError``, also where there is no such hook.
+    ///   - hook: the hook's name.
+    ///   - since: the start.
+    /// - Returns: the number of batches with feedback.
+    /// - Throws: ``ToolError``, also if there is no such hook.
     public func replayFeedback(_ hook: String, since: Since) async throws(ToolError) -> Int64 {
         try await change(since: since) { connection throws(PostgresError) in
             try connection.run(ReplayFeedback(hook: hook, since: since)).first ?? 0
@@ -64,10 +64,10 @@ extension ToolDatabase {
         }
     }
 
-    /// Has a hook tried at once, also one that answered 410.
+    /// Makes a hook due at once, even if it answered 410.
     ///
-    /// - Parameter hook: its name.
-    /// - Throws: ``ToolError``, also where there is no such hook.
+    /// - Parameter hook: the hook's name.
+    /// - Throws: ``ToolError``, also if there is no such hook.
     public func resumeFeedback(_ hook: String) async throws(ToolError) {
         _ = try await change { connection throws(PostgresError) in
             try connection.run(ResumeFeedback(hook: hook))
@@ -76,10 +76,10 @@ extension ToolDatabase {
         }
     }
 
-    /// Forgets how far a hook is; one that a daemon has in its configuration begins anew.
+    /// Deletes the progress of a hook; a hook that a daemon still has in its configuration starts anew.
     ///
-    /// - Parameter hook: its name.
-    /// - Throws: ``ToolError``, also where there is no such hook.
+    /// - Parameter hook: the hook's name.
+    /// - Throws: ``ToolError``, also if there is no such hook.
     public func forgetFeedback(_ hook: String) async throws(ToolError) {
         _ = try await change { connection throws(PostgresError) in
             try connection.run(ForgetFeedbackHook(hook: hook))

@@ -2,10 +2,10 @@ package import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// Reads what metrics tell of the database beside its status: what it costs depends on what waits and runs, not on what
-    /// was.
+    /// Reads the database figures of the metrics that the status does not have. The cost depends on the deliveries
+    /// waiting and the campaigns running, not on past work.
     ///
-    /// - Returns: how long what is ready has waited, and what campaigns do.
+    /// - Returns: how long ready deliveries have waited, and the running campaigns.
     /// - Throws: ``ToolError``.
     package func figures() async throws(ToolError) -> (ages: [ReadyAge], campaigns: [LiveCampaigns]) {
         try await run { connection throws(PostgresError) in

@@ -1,45 +1,45 @@
 package import FanfareStore
 package import PostgresClient
 
-/// Which events are looked for.
+/// Selects events in a search.
 package struct EventFilter: Sendable {
-    /// Of this type; nil for all.
+    /// Only events of this type; nil for all.
     package var type: String?
-    /// With this key; nil for all.
+    /// Only events with this key; nil for all.
     package var key: String?
-    /// Of which became this, such as `planned`; nil for all.
+    /// Only events with this fate, such as `planned`; nil for all.
     package var fate: String?
-    /// Of types that an app has rules for; nil for all.
+    /// Only events of types that this app has rules for; nil for all.
     package var app: String?
-    /// Not older; nil for all.
+    /// Only events since this time; nil for all.
     package var since: Timestamp?
-    /// Older; nil for all.
+    /// Only events before this time; nil for all.
     package var until: Timestamp?
 
-    /// All of them.
+    /// Makes a filter that selects all events.
     package init() {}
 
-    /// Whether an event passes, as far as it itself tells.
+    /// Returns whether the filter selects an event, judged by the event's own columns.
     fileprivate func takes(_ event: FoundEvent) -> Bool {
         event.type == type ?? event.type && event.fate == fate ?? event.fate
             && (since.map { event.createdAt >= $0 } ?? true) && (until.map { event.createdAt < $0 } ?? true)
     }
 }
 
-/// A part of a list of events that are looked for so much at a time.
+/// One page of an event search that examines a limited number of rows at a time.
 package struct FoundEvents: Sendable {
-    /// The newest first; none does not mean that there are none, while there is ``next``.
+    /// The events, the newest first; may be empty although ``next`` leads to more.
     package let events: [FoundEvent]
-    /// Where the list goes on; nil for all that there is.
+    /// Where the list continues; nil at its end.
     package let next: EventPlace?
-    /// Whether more wait to be planned than are among them, where ``next`` goes on in the log.
+    /// Whether more events wait to be planned than the page holds, while ``next`` continues in the log.
     package let isMoreWaiting: Bool
-    /// Whether the search ended before the list did.
+    /// Whether the search stopped before the end of the list.
     package let isStopped: Bool
-    /// Back to when was looked then.
+    /// The time back to which a stopped search looked.
     package let searchedTo: Timestamp?
 
-    /// Puts a part together.
+    /// Assembles a page.
     package init(
         events: [FoundEvent],
         next: EventPlace?,
@@ -53,17 +53,17 @@ package struct FoundEvents: Sendable {
 }
 
 extension ToolDatabase {
-    /// Of so many events that hold a key is told what became of them.
+    /// The number of events with a key whose details are read.
     private static let eventsOfKey = 20
 
-    /// Looks for events: what waits to be planned before all, then the log.
+    /// Searches events: first those that wait to be planned, then the log.
     ///
     /// - Parameters:
-    ///   - filter: which.
-    ///   - before: ``FoundEvents/next`` of the part before; nil for the beginning.
-    ///   - limit: how many at most of the log, and of what waits.
-    /// - Returns: a part of them. Those that hold the key are among the first, however old they are. The list goes on in the log, but for
-    ///   ``EventFilter/fate`` `waiting`.
+    ///   - filter: selects the events.
+    ///   - before: ``FoundEvents/next`` of the previous page; nil for the start.
+    ///   - limit: the maximum number of log events, and of waiting events.
+    /// - Returns: a page. Events that hold the key come first, regardless of age. The list continues in the log, except
+    ///   for ``EventFilter/fate`` `waiting`.
     /// - Throws: ``ToolError``.
     package func events(_ filter: EventFilter, before: EventPlace?, limit: Int) async throws(ToolError) -> FoundEvents {
         try await run { connection throws(PostgresError) in
@@ -107,7 +107,7 @@ extension ToolDatabase {
         }
     }
 
-    /// Looks for events that wait.
+    /// Searches the events that wait.
     private static func waiting(
         _ filter: EventFilter,
         before: EventPlace?,
@@ -136,17 +136,17 @@ extension ToolDatabase {
         )
     }
 
-    /// What became of the pushes of some events, as far as a list tells.
+    /// Returns the summarized outcomes of events, for a list.
     ///
-    /// - Parameter ids: of the events.
-    /// - Returns: by event and outcome; none of an event without pushes.
+    /// - Parameter ids: the events' ids.
+    /// - Returns: rows by event and outcome; none for an event without pushes.
     /// - Throws: ``ToolError``.
     package func ends(of ids: [Int64]) async throws(ToolError) -> [EventEnds.Row] {
         guard !ids.isEmpty else { return [] }
         return try await run { connection throws(PostgresError) in try connection.run(EventEnds(of: ids)) }
     }
 
-    /// Which events hold a key now.
+    /// Returns the events that hold a key now.
     ///
     /// - Parameter key: the key.
     /// - Returns: at most a hundred, the newest first.
@@ -158,26 +158,26 @@ extension ToolDatabase {
     /// Looks up one event.
     ///
     /// - Parameter id: its id.
-    /// - Returns: nil if there is none, or none any more.
+    /// - Returns: nil if there is no such event, or it is deleted.
     /// - Throws: ``ToolError``.
     package func eventHead(_ id: Int64) async throws(ToolError) -> FoundEvent? {
         try await run { connection throws(PostgresError) in try connection.run(EventHead(id: id)).first?.event }
     }
 
-    /// What a cancellation of events would still stop.
+    /// Returns what a cancellation of events would still stop.
     ///
-    /// - Parameter ids: of the events.
-    /// - Returns: one row for each.
+    /// - Parameter ids: the events' ids.
+    /// - Returns: one row for each event.
     /// - Throws: ``ToolError``.
     package func unsent(of ids: [Int64]) async throws(ToolError) -> [ListUnsent.Row] {
         try await run { connection throws(PostgresError) in try connection.run(ListUnsent(events: ids)) }
     }
 
-    /// Stops what is not sent of events.
+    /// Cancels the unsent deliveries of events.
     ///
-    /// - Parameter ids: of the events; see ``unsent(of:)`` of which something is not sent.
-    /// - Returns: how many they are.
-    /// - Throws: ``ToolError``; nothing is stopped then.
+    /// - Parameter ids: the events' ids; ``unsent(of:)`` returns which events have unsent deliveries.
+    /// - Returns: the number of events cancelled.
+    /// - Throws: ``ToolError``; nothing is cancelled then.
     package func cancel(_ ids: [Int64]) async throws(ToolError) -> Int64 {
         try await change { connection throws(PostgresError) in
             try connection.run(CancelEvents(ids: ids)).first ?? 0

@@ -3,19 +3,19 @@ package import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// Rules and campaigns of a name.
+    /// Finds rules and campaigns by name.
     ///
-    /// - Parameter text: the whole name, however it is capitalized.
+    /// - Parameter text: the whole name, in any case.
     /// - Returns: at most 20, rules first.
     /// - Throws: ``ToolError``.
     package func named(_ text: String) async throws(ToolError) -> [FindNamed.Row] {
         try await run { connection throws(PostgresError) in try connection.run(FindNamed(text)) }
     }
 
-    /// Looks among the last pushes for the one that a provider knows by an id, such as an `apns-id`.
+    /// Finds, among the latest pushes, the one with a provider's id, such as an `apns-id`.
     ///
-    /// - Parameter deliveryID: as a UUID.
-    /// - Returns: the event and the device; nil where it is none of the last.
+    /// - Parameter deliveryID: the id, a UUID.
+    /// - Returns: the event and the device; nil if none of the latest pushes has this id.
     /// - Throws: ``ToolError``.
     package func push(ofDelivery deliveryID: String) async throws(ToolError) -> (event: Int64, device: Int64)? {
         let rows = try await run { connection throws(PostgresError) in try connection.run(LastDeliveries()) }

@@ -2,14 +2,14 @@ package import FanfareCore
 package import FanfareStore
 package import PostgresClient
 
-/// What devices there are, and how it stands with those that providers reported unregistered.
+/// The devices, and the handling of those that providers reported unregistered.
 package struct FleetFigures: Sendable {
-    /// By target and state, about.
+    /// The approximate number of devices by target and state.
     package let counts: [SampleDevices.Row]
-    /// Outcomes by day, of the last days.
+    /// The outcomes of the last days, by day.
     package let outcomes: [OutcomesOverTime.Row]
     package let fuses: [PruneFuseFigures]
-    /// What outcomes mean.
+    /// The meanings of the outcomes.
     package let meanings: [OutcomeMeanings.Row]
 }
 
@@ -17,14 +17,14 @@ package struct FleetFigures: Sendable {
 package struct PruneFuseFigures: Sendable {
     package let app: String
     package let environment: String
-    /// Which evidence there was too much of; nil while it is whole.
+    /// The kind of evidence that blew the fuse; nil while it is closed.
     package let blownBy: PruneEvidence.Strength?
-    /// What all providers together answered in ten minutes.
+    /// The answers of all providers in ten minutes.
     package let counts: PruneCounts
 }
 
 extension PruneFuseFigures {
-    /// The fuses that were blown or have answers to go by.
+    /// Returns the fuses that are blown or have answers to judge by.
     fileprivate static func all(_ answers: [RecentAnswers.Row], _ fuses: [StoredFuse]) -> [PruneFuseFigures] {
         var counts: [FuseKey: PruneCounts] = [:]
         for row in answers { counts[row.source.key, default: PruneCounts()] += row.counts }
@@ -40,22 +40,22 @@ extension PruneFuseFigures {
     }
 }
 
-/// Some devices, and what more there is.
+/// Some devices, and whether more follow.
 package struct FoundDevices: Sendable {
     package let devices: [RegisteredDevice]
-    /// Whether there may be more behind the last one.
+    /// Whether more devices may follow.
     package let isMore: Bool
-    /// Where the search stopped before there were as many as asked for; the id behind which it goes on.
+    /// The id after which the search continues, if it stopped before it found as many as requested.
     package let stoppedAt: Int64?
 }
 
 extension ToolDatabase {
-    /// Reads what devices there are.
+    /// Reads the figures about devices.
     ///
     /// - Parameters:
-    ///   - since: when the series begins, in microseconds since 1970.
-    ///   - stepSeconds: how long a step is.
-    ///   - app: of which app; nil for all.
+    ///   - since: the start of the series, in microseconds since 1970.
+    ///   - stepSeconds: the length of a step.
+    ///   - app: the app; nil for all.
     /// - Returns: the figures.
     /// - Throws: ``ToolError``.
     package func fleet(since: Int64, stepSeconds: Int32, app: String?) async throws(ToolError) -> FleetFigures {
@@ -72,13 +72,13 @@ extension ToolDatabase {
         }
     }
 
-    /// Finds devices, the newest first, in so many that are looked at.
+    /// Finds devices, the newest first, within a limited number of rows examined.
     ///
     /// - Parameters:
-    ///   - filter: which; of the user and the topic nothing is heeded.
-    ///   - reason: why they are disabled; nil for all.
-    ///   - since: disabled since then; nil for all.
-    /// - Returns: at most as many as the filter's limit.
+    ///   - filter: selects the devices; its user and topic are ignored.
+    ///   - reason: the reason why they are disabled; nil for all.
+    ///   - since: only devices disabled since this time; nil for all.
+    /// - Returns: at most as many devices as the filter's limit.
     /// - Throws: ``ToolError``.
     package func findDevices(_ filter: DeviceFilter, reason: String?, since: Timestamp?) async throws(ToolError)
         -> FoundDevices

@@ -7,14 +7,14 @@ internal import PostgresClient
 internal import Threading
 
 extension ToolDatabase {
-    /// Judges which rules take an event and whom they reach, as planning would; changes nothing.
+    /// Judges which rules match an event and which devices they reach, as planning would; changes nothing.
     ///
     /// - Parameters:
-    ///   - set: the rules, stored or not. Their event type is taken for the event's.
-    ///   - example: the event, and the user to ask about, if any.
-    ///   - configuration: whose credentials are compared with the audience.
+    ///   - set: the rules, stored or not; the event counts as one of their event type.
+    ///   - example: the event, and the user to report on, if any.
+    ///   - configuration: supplies the credentials to compare with the audience.
     /// - Returns: one judgement for each rule, in their order.
-    /// - Throws: ``ToolError``; of kind `usage` if the payload is no JSON object.
+    /// - Throws: ``ToolError``; of kind `usage` if the payload is not a JSON object.
     public func judge(
         _ set: RuleSet,
         _ example: ExampleEvent,
@@ -22,7 +22,7 @@ extension ToolDatabase {
     ) async throws(ToolError) -> [RuleJudgement] {
         let payload = try ToolJSON.object(example.payload, named: "--event")
         return try await run { connection throws(PostgresError) in
-            // Its settings would be the next caller's.
+            // The session's settings must not reach the next caller.
             defer { connection.close() }
             connection.allowAnswers(within: .seconds(15))
             try connection.set(
@@ -40,9 +40,9 @@ extension ToolDatabase {
 
 /// Judges one rule.
 private struct RuleJudge {
-    /// What a statement ends with that took too long.
+    /// The SQLSTATE of a statement that exceeded its time limit.
     private static let timedOut = "57014"
-    /// What a rule's query may take, in milliseconds, as when events are planned.
+    /// The time limit of a rule's query in milliseconds, the same as in planning.
     private static let patience = 2_000
 
     let connection: PostgresConnection
@@ -116,10 +116,10 @@ private struct RuleJudge {
         )
     }
 
-    /// Runs the rule's query, as planning would.
+    /// Runs the rule's query as planning would.
     ///
-    /// - Returns: whom it names, or what it failed with.
-    /// - Throws: where the session is lost.
+    /// - Returns: the users that the query returns, or its error.
+    /// - Throws: an error if the session is lost.
     private func ask(_ sql: String) throws(PostgresError) -> Result<UsersBySQL, PostgresError> {
         let answer = Result { () throws(PostgresError) in
             try connection.usersBySQL(sql, payload: JSONValue.object(payload).text, within: Self.patience)
@@ -182,7 +182,7 @@ private struct RuleJudge {
         }
     }
 
-    /// The first thing that keeps a device from getting it.
+    /// Returns the first reason why a device would not get the push.
     private func obstacle(_ row: [String?]) -> String? {
         let audience = rule.definition.audience
         if let since = row[4] { return "disabled since \(since): \(row[5] ?? "")" }

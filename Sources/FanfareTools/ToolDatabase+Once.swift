@@ -1,39 +1,39 @@
 internal import FanfareStore
 internal import PostgresClient
 
-/// By what a request is known that may come twice.
+/// The idempotency key of a request that may be repeated.
 public struct RequestKey: Sendable {
-    /// What the client calls it; 1 to 255 bytes.
+    /// The client's key; 1 to 255 bytes.
     public let key: String
-    /// SHA-256 of what is asked.
+    /// The SHA-256 hash of the request.
     public let bodyHash: [UInt8]
 
-    /// Names a request.
+    /// Makes the key of a request.
     ///
     /// - Parameters:
-    ///   - key: what the client calls it.
-    ///   - bodyHash: SHA-256 of what is asked.
+    ///   - key: the client's key.
+    ///   - bodyHash: the SHA-256 hash of the request.
     public init(_ key: String, bodyHash: [UInt8]) {
         (self.key, self.bodyHash) = (key, bodyHash)
     }
 }
 
-/// What came of a request that may come twice.
+/// The result of a request that may be repeated.
 public enum RequestFate<Value: Sendable>: Sendable {
-    /// It was done.
+    /// The request was performed.
     case done(Value)
-    /// The same request was done before, with this.
+    /// The same request was performed before; its result.
     case repeated(Value)
-    /// The same request is being done now.
+    /// The same request is in progress.
     case running
-    /// Another request was done with this key.
+    /// The key belongs to another request.
     case keyReused
 
-    /// The same with another value.
+    /// Converts the value.
     ///
-    /// - Parameter transform: makes it of what was done.
-    /// - Returns: what came of the request.
-    /// - Throws: what `transform` throws.
+    /// - Parameter transform: converts the value.
+    /// - Returns: the result with the converted value.
+    /// - Throws: errors of `transform`.
     func map<Other>(_ transform: (Value) throws(ToolError) -> Other) throws(ToolError) -> RequestFate<Other> {
         switch self {
         case .done(let value): .done(try transform(value))
@@ -43,10 +43,10 @@ public enum RequestFate<Value: Sendable>: Sendable {
         }
     }
 
-    /// What was done, now or before.
+    /// Returns the value of the request, performed now or before.
     ///
     /// - Returns: the value.
-    /// - Throws: ``ToolError`` where nothing was; never for a request without a key.
+    /// - Throws: ``ToolError`` if there is none; never for a request without a key.
     public func get() throws(ToolError) -> Value {
         switch self {
         case .done(let value), .repeated(let value): return value
@@ -57,16 +57,17 @@ public enum RequestFate<Value: Sendable>: Sendable {
 }
 
 extension ToolDatabase {
-    /// Changes something in one transaction, unless the same request of the same token has done so before.
+    /// Runs a change in one transaction, unless the same token has sent the same request before.
     ///
     /// - Parameters:
-    ///   - once: by what the request is known again, for a token's; nil if it may come only once.
-    ///   - work: what to do; must not begin or end a transaction itself.
-    ///   - ids: by what it is found again; without any, a second request is done like a first one.
-    ///   - again: what a first request did that is found by these, with the rights of the program.
-    ///   - action: what was done; nil for nothing.
-    /// - Returns: what came of it.
-    /// - Throws: ``ToolError`` for what the database says; nothing has changed then.
+    ///   - once: the idempotency key of a token's request; nil if the request may be sent only once.
+    ///   - work: makes the change; must not begin or end a transaction.
+    ///   - ids: returns the ids to store for a repeated request; if there are none, a repeated request is performed
+    ///     again.
+    ///   - again: restores the first result from those ids, with the rights of the program.
+    ///   - action: returns the action to audit; nil for none.
+    /// - Returns: the result.
+    /// - Throws: ``ToolError`` for database errors; nothing has changed then.
     func change<Value: Sendable>(
         once: RequestKey?,
         _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Value,
@@ -95,15 +96,15 @@ extension ToolDatabase {
         }
     }
 
-    /// Whether a request with this key was done before.
+    /// Returns whether a request with this key was performed before.
     ///
     /// - Parameter once: the key; nil for none.
-    /// - Returns: whether it is known.
-    /// - Throws: ``ToolError`` for what the database says.
+    /// - Returns: whether the key is known.
+    /// - Throws: ``ToolError`` for database errors.
     func knows(_ once: RequestKey?) async throws(ToolError) -> Bool {
         guard let once else { return false }
         let tokenID = caller?.tokenID ?? 0
-        // No role of a token may look.
+        // The roles of tokens may not read this table.
         var database = self
         database.forgetCaller()
         return try await database.run { connection throws(PostgresError) in

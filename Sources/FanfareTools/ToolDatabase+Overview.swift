@@ -3,28 +3,28 @@ internal import FanfareStages
 package import FanfareStore
 internal import PostgresClient
 
-/// What became of events and pushes over some time, in equal steps.
+/// The fates of events and outcomes of pushes over a period, in equal steps.
 package struct TrafficFigures: Sendable {
-    /// The upper bounds of the classes of times, in seconds; what took longer is in a last one.
+    /// The upper bounds of the latency buckets, in seconds; a last bucket holds longer times.
     package static let bounds = PipelineMetric.emitToAccepted.bounds ?? []
 
-    /// By step, outcome and reason.
+    /// The outcomes by step, outcome and reason.
     package let outcomes: [OutcomesOverTime.Row]
-    /// How long accepted pushes took since their events' emit: the code is the number of the class.
+    /// The time from an event's emit to the provider's acceptance of its pushes; the code is the number of the bucket.
     package let times: [CountsOverTime.Row]
-    /// Events of all apps that left the outbox: the code is the number of the fate.
+    /// The events of all apps that left the outbox; the code is the number of the fate.
     package let fates: [CountsOverTime.Row]
-    /// What outcomes mean.
+    /// The meanings of the outcomes.
     package let meanings: [OutcomeMeanings.Row]
 }
 
 extension ToolDatabase {
-    /// Reads what became of events and pushes.
+    /// Reads the fates of events and the outcomes of pushes.
     ///
     /// - Parameters:
-    ///   - since: when it begins, in microseconds since 1970.
-    ///   - stepSeconds: how long a step is.
-    ///   - app: whose pushes; nil for all.
+    ///   - since: the start of the period, in microseconds since 1970.
+    ///   - stepSeconds: the length of a step.
+    ///   - app: the app whose pushes are counted; nil for all.
     /// - Returns: the figures.
     /// - Throws: ``ToolError``.
     package func traffic(since: Int64, stepSeconds: Int32, app: String?) async throws(ToolError) -> TrafficFigures {
@@ -39,17 +39,17 @@ extension ToolDatabase {
         }
     }
 
-    /// Reads what waits to be sent, about.
+    /// Reads the approximate number of deliveries that wait to be sent.
     ///
-    /// - Returns: by target, lane and gate.
+    /// - Returns: the backlog by target, lane and gate.
     /// - Throws: ``ToolError``.
     package func backlog() async throws(ToolError) -> [BacklogRow] {
         try await run { connection throws(PostgresError) in try connection.run(ListBacklog()) }
     }
 
-    /// Reads how far campaigns are that run.
+    /// Reads the progress of running campaigns.
     ///
-    /// - Returns: in the order in which they were fired.
+    /// - Returns: the runs, in the order in which they fired.
     /// - Throws: ``ToolError``.
     package func runningCampaigns() async throws(ToolError) -> [CampaignProgress] {
         try await run { connection throws(PostgresError) in

@@ -1,34 +1,34 @@
 package import FanfareStore
 internal import PostgresClient
 
-/// A user as far as the tables of devices and preferences know.
+/// A user's devices and preferences.
 package struct PersonDetail: Sendable {
-    /// At most 200, the newest first.
+    /// The devices, at most 200, the newest first.
     package let devices: [RegisteredDevice]
-    /// What was said, with the app it was said in.
+    /// The user's preferences, each with its app.
     package let preferences: [(app: String, preference: UserPreference)]
 
-    /// Puts together what is known.
+    /// Assembles a user's devices and preferences.
     package init(devices: [RegisteredDevice], preferences: [(app: String, preference: UserPreference)]) {
         (self.devices, self.preferences) = (devices, preferences)
     }
 }
 
 extension ToolDatabase {
-    /// The names of all apps.
+    /// Returns the names of all apps.
     ///
     /// - Throws: ``ToolError``.
     package func appNames() async throws(ToolError) -> [String] {
         try await run { connection throws(PostgresError) in try connection.run(AppNames()) }
     }
 
-    /// Tells of a user's devices and preferences.
+    /// Reads a user's devices and preferences.
     ///
     /// - Parameters:
     ///   - user: the user's id.
-    ///   - apps: in which.
-    ///   - app: the only one whose devices are asked for; nil for all.
-    /// - Returns: what is known.
+    ///   - apps: the apps whose preferences are read.
+    ///   - app: the app whose devices are read; nil for all.
+    /// - Returns: the devices and preferences.
     /// - Throws: ``ToolError``.
     package func person(_ user: String, apps: [String], app: String?) async throws(ToolError) -> PersonDetail {
         try await run { connection throws(PostgresError) in
@@ -43,7 +43,7 @@ extension ToolDatabase {
 
     /// Looks up one device.
     ///
-    /// - Parameter id: its id.
+    /// - Returns: nil if there is no such device.
     /// - Returns: nil if there is none.
     /// - Throws: ``ToolError``.
     package func registeredDevice(_ id: Int64) async throws(ToolError) -> RegisteredDevice? {

@@ -2,7 +2,7 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// Asks the database for the time only.
+    /// Checks that the database answers, by reading its time.
     ///
     /// - Throws: ``ToolError`` if it does not answer.
     public func ping() async throws(ToolError) {

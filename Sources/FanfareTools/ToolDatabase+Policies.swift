@@ -8,18 +8,18 @@ extension ToolDatabase {
     /// Compares policies with what is stored; changes nothing.
     ///
     /// - Parameter set: the policies.
-    /// - Returns: what applying would change.
-    /// - Throws: ``ToolError``, with a line per policy that is wrong.
+    /// - Returns: the changes that applying would make.
+    /// - Throws: ``ToolError``, with a line per invalid policy.
     public func planPolicies(_ set: PolicySet) async throws(ToolError) -> PoliciesPlan {
         try await check(set)
         return try await run { connection throws(PostgresError) in try makePlan(set, on: connection) }
     }
 
-    /// Stores policies, all of them or none; they are in force with the transaction.
+    /// Stores policies, all of them or none; they take effect when the transaction commits.
     ///
     /// - Parameter set: the policies.
-    /// - Returns: what was changed.
-    /// - Throws: ``ToolError``, with a line per policy that is wrong; nothing is changed then.
+    /// - Returns: the changes.
+    /// - Throws: ``ToolError``, with a line per invalid policy; nothing is changed then.
     public func applyPolicies(_ set: PolicySet) async throws(ToolError) -> PoliciesPlan {
         try await check(set)
         return try await change { connection throws(PostgresError) in
@@ -34,8 +34,8 @@ extension ToolDatabase {
 
     /// Lists policies.
     ///
-    /// - Parameter app: of this app; nil for all.
-    /// - Returns: those there are.
+    /// - Parameter app: the app; nil for all.
+    /// - Returns: the stored policies.
     /// - Throws: ``ToolError``.
     public func policies(app: String?) async throws(ToolError) -> [PolicyRow] {
         try await run { connection throws(PostgresError) in

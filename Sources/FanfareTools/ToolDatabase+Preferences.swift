@@ -3,14 +3,14 @@ public import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// Says whether a user gets nothing of a category.
+    /// Opts a user out of a category, or in again.
     ///
     /// - Parameters:
-    ///   - category: its name; `*` for all that have one.
+    ///   - category: the category's name; `*` for all categories of events that have one.
     ///   - user: the user's id.
     ///   - app: the app.
-    ///   - isOptedOut: whether nothing of it is sent.
-    /// - Throws: ``ToolError``, also if there can be no such category.
+    ///   - isOptedOut: whether the user is opted out.
+    /// - Throws: ``ToolError``, also for an invalid category name.
     public func setPreference(
         _ category: String,
         of user: String,
@@ -25,14 +25,14 @@ extension ToolDatabase {
         }
     }
 
-    /// Has a user get nothing of a category for a while.
+    /// Snoozes a category for a user.
     ///
     /// - Parameters:
-    ///   - category: its name; `*` for all that have one.
+    ///   - category: the category's name; `*` for all categories of events that have one.
     ///   - user: the user's id.
     ///   - app: the app.
-    ///   - until: a duration from now, such as `8h`, or a time as PostgreSQL reads it; nil to end it.
-    /// - Throws: ``ToolError``, also if there can be no such category, or the text is no time.
+    ///   - until: a duration from now, such as `8h`, or a time as PostgreSQL reads it; nil to end the snooze.
+    /// - Throws: ``ToolError``, also for an invalid category name or time.
     public func snooze(_ category: String, of user: String, app: String, until: String?) async throws(ToolError) {
         let span = until.flatMap { TimeSpan($0) }
         let statement = SnoozeUser(
@@ -49,12 +49,12 @@ extension ToolDatabase {
         }
     }
 
-    /// What a user said.
+    /// Returns a user's preferences.
     ///
     /// - Parameters:
     ///   - user: the user's id.
     ///   - app: the app.
-    /// - Returns: by category; none if nothing was said, or there is no such user.
+    /// - Returns: the preferences by category; none for an unknown user.
     /// - Throws: ``ToolError``.
     public func preferences(of user: String, app: String) async throws(ToolError) -> [UserPreference] {
         try await run { connection throws(PostgresError) in

@@ -1,36 +1,36 @@
 public import FanfareStore
 package import PostgresClient
 
-/// A part of a list of pushes that are looked for so much at a time.
+/// One page of a push search that examines a limited number of rows at a time.
 public struct FoundPushes: Sendable {
-    /// Those that were found; none does not mean that there are none, while there is ``next``.
+    /// The pushes; may be empty although ``next`` leads to more.
     public let rows: [DeliveryRow]
-    /// By which numbers the list goes on; nil for all that there is.
+    /// The numbers that tell where the list continues; nil at its end.
     public let next: [Int64]?
-    /// Back to when was looked, where the search ended before the list did.
+    /// The time back to which a stopped search looked.
     package var searchedTo: Timestamp?
-    /// Whether the search ended before the list did.
+    /// Whether the search stopped before the end of the list.
     package var isStopped = false
 
-    /// Puts a part together.
+    /// Assembles a page.
     package init(rows: [DeliveryRow], next: [Int64]?, searchedTo: Timestamp? = nil, isStopped: Bool = false) {
         (self.rows, self.next, self.searchedTo, self.isStopped) = (rows, next, searchedTo, isStopped)
     }
 }
 
 extension ToolDatabase {
-    /// How many numbers say where a list of pushes goes on.
+    /// The number of numbers in a position of a push list.
     package static let placeOfPush = 2
 
-    /// Tells what became of an event, device by device.
+    /// Lists the pushes of an event, device by device.
     ///
     /// - Parameters:
     ///   - event: its id.
-    ///   - outcome: only of this outcome; nil for all.
-    ///   - reason: only for this reason; nil for all.
-    ///   - after: ``FoundPushes/next`` of the part before; nil for the beginning.
-    ///   - limit: how many at most.
-    /// - Returns: by batch and device.
+    ///   - outcome: only pushes with this outcome; nil for all.
+    ///   - reason: only pushes with this reason; nil for all.
+    ///   - after: ``FoundPushes/next`` of the previous page; nil for the start.
+    ///   - limit: the maximum number of pushes.
+    /// - Returns: a page, ordered by batch and device.
     /// - Throws: ``ToolError``.
     public func pushes(
         ofEvent event: Int64,
@@ -58,14 +58,14 @@ extension ToolDatabase {
         return FoundPushes(rows: rows, next: [stop.place, .max], isStopped: true)
     }
 
-    /// Tells what became of what was for a user: the newest batches first, and before all others what waits.
+    /// Lists the pushes to a user: first those that wait, then the newest batches.
     ///
     /// - Parameters:
     ///   - user: the user's id.
     ///   - app: the app; nil for all.
-    ///   - after: ``FoundPushes/next`` of the part before; nil for the beginning.
-    ///   - limit: how many at most; of what waits no more are told of.
-    /// - Returns: a part of them.
+    ///   - after: ``FoundPushes/next`` of the previous page; nil for the start.
+    ///   - limit: the maximum number of pushes, and of waiting ones.
+    /// - Returns: a page.
     /// - Throws: ``ToolError``.
     public func pushes(
         ofUser user: String,
@@ -73,7 +73,7 @@ extension ToolDatabase {
         after: [Int64]?,
         limit: Int
     ) async throws(ToolError) -> FoundPushes {
-        // Of the last batch of the part before so many were told of.
+        // The last batch of the previous page, and how many of its pushes were listed.
         let (batch, seen) = (after?[0], after.map { Int(clamping: $0[1]) } ?? 0)
         let statement = UserPushes(
             user: user,

@@ -7,12 +7,12 @@ extension ToolDatabase {
     ///
     /// - Parameters:
     ///   - eventID: the event.
-    ///   - user: who of its audience is to get it; nil for all.
-    ///   - app: whose rules are to take it; nil for those of all apps.
-    ///   - trace: of which trace it is a part now, if of any.
-    ///   - once: by what the request is known again, for a token's; nil if it may come only once.
+    ///   - user: the only user of the audience to send to; nil for all.
+    ///   - app: the app whose rules are applied; nil for all.
+    ///   - trace: the trace that the new event belongs to, if any.
+    ///   - once: the idempotency key of a token's request; nil if the request may be sent only once.
     /// - Returns: the new event's id.
-    /// - Throws: ``ToolError``, also where the event is not in the log any more, or cannot go to one user only.
+    /// - Throws: ``ToolError``, also if the event is not in the log any more, or cannot go to one user only.
     public func replay(
         _ eventID: Int64,
         to user: String?,

@@ -5,21 +5,21 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// How many devices a transaction restores at most, so that none is long.
+    /// The number of devices restored in one transaction, which keeps transactions short.
     private static let restoredAtOnce = 10_000
 
-    /// Enables devices again that pruning had disabled; those their users or apps unregistered stay disabled.
+    /// Re-enables devices that pruning disabled; devices unregistered by their users or apps stay disabled.
     ///
-    /// It looks through all devices once, by their ids, in many short statements, and restores what it finds in many short
-    /// transactions: what was restored before an error stays restored. What is pruned while it runs may be restored or not, but
-    /// for a request with an end. A provider that still calls a token dead gets it pruned again.
+    /// It scans all devices once, by id, in many short statements, and restores them in many short transactions:
+    /// devices restored before an error stay restored. Devices that are pruned during the scan may or may not be
+    /// restored, unless the request has an end time. If a provider still reports a token unregistered, its device is
+    /// pruned again.
     ///
     /// - Parameters:
-    ///   - request: which.
+    ///   - request: selects the devices.
     ///   - isDryRun: whether to count only.
-    /// - Returns: how many, by reason.
-    /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that there is not, and for a time
-    ///   that is none.
+    /// - Returns: the number of devices by reason.
+    /// - Throws: ``ToolError``; of kind `usage` for an unknown app, environment or reason, and for an invalid time.
     public func restore(_ request: RestoreRequest, isDryRun: Bool) async throws(ToolError) -> [(
         reason: String, devices: Int64
     )] {
@@ -32,7 +32,8 @@ extension ToolDatabase {
         var next: Int64? = 0
         while let place = next {
             next = nil
-            // The session is given back after each, so that nobody waits for all of them.
+            // The session is returned to the pool after each part, so that other callers do not wait for the whole
+            // scan.
             let rows = try await run { connection throws(PostgresError) in
                 try connection.run(FindPruned(request: request, since: since, after: place, withIDs: !isDryRun))
             }
@@ -69,13 +70,13 @@ extension ToolDatabase {
 }
 
 extension ToolDatabase {
-    /// Closes an app's blown prune fuses: all daemons prune again within half a second, and count anew.
+    /// Resets an app's blown prune fuses: all daemons prune again within half a second, and their counts start anew.
     ///
     /// - Parameters:
     ///   - app: the app.
     ///   - environment: `production` or `sandbox`; nil for both.
     /// - Returns: the environments whose fuse was blown.
-    /// - Throws: ``ToolError``; of kind `usage` for an app or an environment that there is not.
+    /// - Throws: ``ToolError``; of kind `usage` for an unknown app or environment.
     public func resumePruning(app: String, environment: String?) async throws(ToolError) -> [String] {
         try await check(app: app, environment: environment)
         return try await run { connection throws(PostgresError) in
@@ -83,7 +84,7 @@ extension ToolDatabase {
         }
     }
 
-    /// The environments in which an app's prune fuse is blown.
+    /// Returns the environments in which an app's prune fuse is blown.
     ///
     /// - Parameter app: the app.
     /// - Returns: `production`, `sandbox`, both or none.
@@ -109,7 +110,8 @@ extension ToolDatabase {
         }
     }
 
-    /// Refuses what would find nothing whatever was there: in an emergency a mistyped name must not look like success.
+    /// Refuses an unknown name: such a request finds nothing, and in an emergency a mistyped name must not look like
+    /// success.
     private func check(app: String, environment: String?) async throws(ToolError) {
         let environments = ["production", "sandbox"]
         if let environment, !environments.contains(environment) {

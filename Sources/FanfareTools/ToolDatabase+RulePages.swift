@@ -4,46 +4,46 @@ internal import FanfareProviders
 package import FanfareStore
 internal import PostgresClient
 
-/// Rules with what became of what they sent lately.
+/// Rules, with the recent outcomes of some of them.
 package struct RuleListing: Sendable {
-    /// All that people put.
+    /// All rules except those of campaigns.
     package let rules: [RuleRow]
-    /// Those that were chosen.
+    /// The rules that the page shows.
     package let shown: [RuleRow]
-    /// By rule, for those that are shown.
+    /// The recent outcomes of the shown rules.
     package let weeks: [RuleID: RuleWeeks.Row]
 }
 
-/// One rule in one of its versions.
+/// One version of a rule.
 package struct RuleSummary: Sendable {
     package let rule: RuleRow
-    /// The newest first.
+    /// The versions, the newest first.
     package let versions: [RuleVersions.Row]
-    /// The one that is looked at.
+    /// The version shown.
     package let shown: RuleVersions.Row
-    /// The one before that; nil for the first.
+    /// The previous version; nil for the first one.
     package let before: RuleVersions.Row?
-    /// Of seven days, all versions.
+    /// The outcomes of all versions in seven days.
     package let outcomes: [RuleOutcomes.Row]
 }
 
-/// What a rule would do with an event that is not emitted.
+/// What a rule would do with an event, which is not emitted.
 package struct RuleTrial: Sendable {
     package let judgement: RuleJudgement
-    /// What it would send; nothing where it does not match the event.
+    /// The messages; empty if the rule does not match.
     package let messages: [RuleExplanation]
-    /// The locale of the user's newest device; nil where there is none.
+    /// The locale of the user's newest device; nil if there is none.
     package let locale: String?
 }
 
 extension ToolDatabase {
-    /// How many days are looked back on.
+    /// The number of days of recent outcomes.
     package static let daysOfRules: Int32 = 7
 
-    /// Lists rules, and tells more of some of them.
+    /// Lists rules, and reads the recent outcomes of some of them.
     ///
-    /// - Parameter choose: those that more is told of, in their order.
-    /// - Returns: the rules that people put; what campaigns became belongs to these.
+    /// - Parameter choose: selects the rules whose outcomes are read, in their order.
+    /// - Returns: the rules except those of campaigns.
     /// - Throws: ``ToolError``.
     package func ruleListing(
         _ choose: @escaping @Sendable ([RuleRow]) -> [RuleRow]
@@ -57,11 +57,11 @@ extension ToolDatabase {
         }
     }
 
-    /// Looks at one rule.
+    /// Reads one rule.
     ///
     /// - Parameters:
-    ///   - id: which.
-    ///   - version: in which version; nil for the newest.
+    ///   - id: the rule's id.
+    ///   - version: the version; nil for the newest.
     /// - Returns: the rule; nil if there is no such rule or version.
     /// - Throws: ``ToolError``.
     package func ruleSummary(_ id: RuleID, version: Int32?) async throws(ToolError) -> RuleSummary? {
@@ -71,7 +71,7 @@ extension ToolDatabase {
             let versions = try connection.run(RuleVersions(of: id, limit: 50))
             guard let rule, let newest = versions.first else { return nil }
             let wanted = version ?? newest.version
-            // The oldest of those that are listed has one before it too.
+            // The oldest listed version needs its predecessor too.
             let delivery = try connection.run(RuleVersions(of: id, before: wanted &+ 1, limit: 2))
             guard let shown = delivery.first, shown.version == wanted else { return nil }
             return RuleSummary(
@@ -84,15 +84,15 @@ extension ToolDatabase {
         }
     }
 
-    /// Tells what a rule would do with an event; nothing is emitted, and nothing changes.
+    /// Tries a rule on an event; emits and changes nothing.
     ///
     /// - Parameters:
     ///   - definition: the rule's JSON.
-    ///   - payload: the event's, a JSON object as text.
-    ///   - user: whose devices and locale count; nil for nobody's.
-    ///   - configuration: whose credentials are compared with the audience.
-    /// - Returns: what it would do.
-    /// - Throws: ``ToolError``, also where the rule makes no sense; of kind `usage` if the payload is no JSON object.
+    ///   - payload: the event's payload, a JSON object as text.
+    ///   - user: the user whose devices and locale are used; nil for none.
+    ///   - configuration: supplies the credentials to compare with the audience.
+    /// - Returns: the result.
+    /// - Throws: ``ToolError``, also if the rule is invalid; of kind `usage` if the payload is not a JSON object.
     package func tryRule(
         _ definition: JSONValue,
         payload: String,
@@ -111,7 +111,7 @@ extension ToolDatabase {
         }
         var messages = judgement.isMatched ? try await set.explain(example, configuration) : []
         if let user, messages.contains(where: { $0.variant != nil }) {
-            // What the user gets, whatever the others do.
+            // The variant of this user only.
             let variant = try await run { connection throws(PostgresError) in
                 try connection.run(RuleVariant(of: definition.text, user: user)).first ?? nil
             }
@@ -120,11 +120,11 @@ extension ToolDatabase {
         return RuleTrial(judgement: judgement, messages: messages, locale: example.locale)
     }
 
-    /// A user's devices that get pushes.
+    /// Returns a user's enabled devices.
     ///
     /// - Parameters:
-    ///   - user: whose.
-    ///   - app: of this app; nil for all.
+    ///   - user: the user's id.
+    ///   - app: the app; nil for all.
     /// - Returns: at most 200, the newest first.
     /// - Throws: ``ToolError``.
     package func liveDevices(of user: String, app: String?) async throws(ToolError) -> [RegisteredDevice] {

@@ -4,24 +4,24 @@ internal import FanfareProviders
 public import FanfareStore
 internal import PostgresClient
 
-/// What became of rules that were applied.
+/// The result of applying rules.
 public struct RulesApplied: Sendable {
-    /// What was changed.
+    /// The changes that were made.
     public let plan: FilesPlan
-    /// The rules of the files as they are stored now.
+    /// The rules of the files as stored now.
     public let rules: [RuleRow]
-    /// Whether a daemon lives that checks new versions.
+    /// Whether a live daemon checks new versions.
     public let hasDaemon: Bool
 
-    /// Whether a daemon refused any of them.
+    /// Whether a daemon refused any of the rules.
     public var hasRefused: Bool { rules.contains { $0.state == "refused" } }
 
-    /// All of it as JSON.
+    /// The result as JSON.
     public var json: JSONValue {
         ["plan": plan.json, "rules": .array(rules.map(\.json)), "daemon": .bool(hasDaemon)]
     }
 
-    /// The changes and the state of each rule, for people.
+    /// The changes and the state of each rule, as text for people.
     public var text: String {
         var lines = [plan.text, RuleRow.table(rules)]
         if rules.contains(where: { $0.state == "unchecked" }) {
@@ -40,9 +40,9 @@ extension ToolDatabase {
     ///
     /// - Parameters:
     ///   - set: the rules.
-    ///   - prune: whether rules that are gone from the files are to be dropped.
-    /// - Returns: what applying would change.
-    /// - Throws: ``ToolError``, with a line per rule that PostgreSQL finds fault with.
+    ///   - prune: whether rules that are no longer in the files are dropped.
+    /// - Returns: the changes that applying would make.
+    /// - Throws: ``ToolError``, with a line per rule that PostgreSQL refuses.
     public func planRules(_ set: RuleSet, prune: Bool) async throws(ToolError) -> FilesPlan {
         let (problems, plan) = try await run { connection throws(PostgresError) in
             try (probe(set, on: connection), makePlan(set, prune, on: connection))
@@ -51,13 +51,13 @@ extension ToolDatabase {
         return plan
     }
 
-    /// Stores rules, all of them or none, and waits a little for a daemon to check them.
+    /// Stores rules, all of them or none, and waits briefly for a daemon to check them.
     ///
     /// - Parameters:
     ///   - set: the rules.
-    ///   - prune: whether rules of the same apps that came from files and are gone there are dropped.
-    /// - Returns: what became of them.
-    /// - Throws: ``ToolError``, with a line per rule that PostgreSQL finds fault with; nothing is changed then.
+    ///   - prune: whether rules of the same apps that came from files and are no longer in them are dropped.
+    /// - Returns: the result.
+    /// - Throws: ``ToolError``, with a line per rule that PostgreSQL refuses; nothing is changed then.
     public func applyRules(_ set: RuleSet, prune: Bool) async throws(ToolError) -> RulesApplied {
         let problems = try await run { connection throws(PostgresError) in try probe(set, on: connection) }
         guard problems.isEmpty else { throw FileEntries.refused(problems) }
@@ -73,19 +73,19 @@ extension ToolDatabase {
 
     /// Lists rules.
     ///
-    /// - Parameter app: of this app; nil for all.
-    /// - Returns: each with its newest version.
+    /// - Parameter app: the app; nil for all.
+    /// - Returns: each rule with its newest version.
     /// - Throws: ``ToolError``.
     public func rules(app: String?) async throws(ToolError) -> [RuleRow] {
         try await run { connection throws(PostgresError) in try stored(app.map { [$0] }, on: connection) }
     }
 
-    /// Those that people put; what campaigns became belongs to these.
+    /// Returns the stored rules except those of campaigns.
     private func stored(_ apps: [String]?, on connection: PostgresConnection) throws(PostgresError) -> [RuleRow] {
         try connection.run(StoredRules(apps: apps)).filter { !RuleNames.isOfCampaign($0.name) }
     }
 
-    /// Asks PostgreSQL what `put_rule` would say: whether it reads the jsonpaths, and the queries.
+    /// Checks in PostgreSQL what `put_rule` checks: the jsonpaths and the queries.
     private func probe(_ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) -> [String] {
         let faults = try connection.run(RuleErrors(rules: set.entries.map(\.compiled.definition.json.text)))
         return zip(set.entries, faults).compactMap { entry, problem in
@@ -123,13 +123,13 @@ extension ToolDatabase {
 }
 
 extension FilesPlan {
-    /// Compares rules.
+    /// Compares the rules of files with the stored ones.
     ///
     /// - Parameters:
-    ///   - set: what the files say.
-    ///   - stored: what there is.
-    ///   - prunes: whether rules that are gone from the files are dropped.
-    ///   - configuredApps: the apps that the configuration has; nothing is said of apps where it has none.
+    ///   - set: the rules of the files.
+    ///   - stored: the stored rules.
+    ///   - prunes: whether rules that are no longer in the files are dropped.
+    ///   - configuredApps: the apps of the configuration; if it has none, there are no warnings about apps.
     init(_ set: RuleSet, stored: [RuleRow], prunes: Bool, configuredApps: Set<String> = []) {
         self.init(
             .rule,

@@ -4,28 +4,28 @@ internal import FanfareService
 public import FanfareStore
 internal import PostgresClient
 
-/// What `fanfare migrate` does to a database.
+/// The changes that `fanfare migrate` makes.
 public struct MigrationPlan: Sendable {
-    /// The database's version; nil if there is no schema, or if this role may not read it.
+    /// The schema's version; nil if there is no schema, or if this role may not read it.
     public let from: Int?
-    /// Whether there is a schema that this role may read only after loading it.
+    /// Whether there is a schema that this role can read only after loading it.
     public let isHidden: Bool
-    /// The version this program brings.
+    /// The version of this program's schema.
     public let to: Int
-    /// Roles that are created, cluster-wide.
+    /// The roles that are created, cluster-wide.
     public let roles: [String]
-    /// Whether `migrate` also adopts the database, as it does where no installation is recorded.
+    /// Whether `migrate` also adopts the database, as it does if no installation is recorded.
     ///
-    /// Not known before the load if the role may not read the schema.
+    /// Unknown before the load if the role may not read the schema.
     public var adopts: Bool
-    /// What does not work in this database; nil if everything does.
+    /// The restriction in this database; nil if there is none.
     public let warning: String?
-    /// The installation it is adopted as.
+    /// The installation that adopts the database.
     public let installation: String?
 
     /// The plan as JSON.
     ///
-    /// - Parameter isDone: whether it was carried out.
+    /// - Parameter isDone: whether the plan was carried out.
     /// - Returns: an object.
     public func json(isDone: Bool) -> JSONValue {
         [
@@ -36,9 +36,9 @@ public struct MigrationPlan: Sendable {
         ]
     }
 
-    /// The plan for people.
+    /// The plan as text for people.
     ///
-    /// - Parameter isDone: whether it was carried out.
+    /// - Parameter isDone: whether the plan was carried out.
     /// - Returns: one line per step.
     public func text(isDone: Bool) -> String {
         var lines: [String] = []
@@ -58,24 +58,24 @@ public struct MigrationPlan: Sendable {
     }
 }
 
-/// What `fanfare adopt` changes.
+/// The change that `fanfare adopt` makes.
 public struct AdoptionChange: Sendable {
-    /// What is recorded; nil if nobody has adopted the database.
+    /// The recorded installation; nil if the database is not adopted.
     public let old: DatabaseIdentity?
-    /// What is recorded afterwards.
+    /// The installation recorded afterwards.
     public let new: DatabaseIdentity
 
     /// The change as JSON.
     ///
-    /// - Parameter isDone: whether it was carried out.
+    /// - Parameter isDone: whether the change was carried out.
     /// - Returns: an object.
     public func json(isDone: Bool) -> JSONValue {
         ["old": old?.json ?? .null, "new": new.json, "done": .bool(isDone)]
     }
 
-    /// The change for people.
+    /// The change as text for people.
     ///
-    /// - Parameter isDone: whether it was carried out.
+    /// - Parameter isDone: whether the change was carried out.
     /// - Returns: the old identity and the new one.
     public func text(isDone: Bool) -> String {
         "was: \(old?.text ?? "not adopted")\n\(isDone ? "is:  " : "will be: ")\(new.text)"
@@ -83,7 +83,7 @@ public struct AdoptionChange: Sendable {
 }
 
 extension ToolDatabase {
-    /// Looks what loading the schema would change; changes nothing.
+    /// Determines what loading the schema would change; changes nothing.
     ///
     /// - Parameter configuration: names the installation.
     /// - Returns: the plan.
@@ -118,7 +118,7 @@ extension ToolDatabase {
                 let version = try isThere ? connection.run(SchemaVersion()).first : nil
                 there = (version, false, try isThere ? !connection.run(RecordedIdentity()).isEmpty : false)
             } catch {
-                // Loading makes this role a member of the schema's owner, if the role has the right.
+                // Loading the schema makes this role a member of the schema's owner, if the role has the right.
                 guard error.sqlState == "42501" else { throw error }
                 there = (nil, true, true)
             }
@@ -134,7 +134,7 @@ extension ToolDatabase {
         }
     }
 
-    /// Looks what adopting the database would change; changes nothing.
+    /// Determines what adopting the database would change; changes nothing.
     ///
     /// - Parameter name: the installation's name.
     /// - Returns: the change.

@@ -4,15 +4,15 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// How many tokens are read at once: what one call to FCM's topic management takes.
+    /// The number of tokens in a page, which is the limit of one call to FCM's topic management.
     static let tokenPage: Int64 = 1000
 
-    /// Goes through the tokens of enabled devices, a thousand at a time, so that memory stays flat.
+    /// Reads the tokens of enabled devices, a thousand at a time, in constant memory.
     ///
     /// - Parameters:
-    ///   - filter: which.
-    ///   - body: gets each page; the session is free meanwhile.
-    /// - Throws: ``ToolError``, also what `body` throws.
+    ///   - filter: selects the devices.
+    ///   - body: receives each page; the session is free meanwhile.
+    /// - Throws: ``ToolError``, and errors of `body`.
     public func forEachToken(
         _ filter: FCMDeviceFilter,
         _ body: ([String]) async throws(ToolError) -> Void

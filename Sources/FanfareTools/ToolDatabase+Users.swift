@@ -7,27 +7,28 @@ extension ToolDatabase {
     /// - Parameters:
     ///   - user: the user's id.
     ///   - app: the app.
-    /// - Returns: how many devices.
+    /// - Returns: the number of deleted devices.
     /// - Throws: ``ToolError``.
     public func forget(user: String, app: String) async throws(ToolError) -> Int64 {
         try await change { connection throws(PostgresError) in
             try connection.run(ForgetUser(app: app, user: user)).first ?? 0
         } action: {
-            // Not whom: this row would remember.
+            // The action's row must not store the user that is deleted.
             ToolAction("user.forget", app, count: $0)
         }
     }
 
-    /// Which of some devices an app does not have.
+    /// Returns those of some devices that an app does not have.
     ///
     /// - Parameters:
-    ///   - ids: the devices.
+    ///   - ids: the devices' ids.
     ///   - app: the app.
-    ///   - user: whose alone they may be; nil for anybody's.
-    /// - Returns: the ids of others' devices, and of none.
+    ///   - user: the only user whose devices count; nil for any.
+    /// - Returns: the ids of devices of other apps or users, and of devices that do not exist.
     /// - Throws: ``ToolError``.
     public func devices(_ ids: [Int64], notOf app: String, user: String?) async throws(ToolError) -> [Int64] {
-        // As whoever runs the program: who may subscribe devices need not be one who sees them.
+        // Runs with the rights of the program, because a role that may subscribe devices may lack the right to read
+        // them.
         var own = self
         own.forgetCaller()
         return try await own.run { connection throws(PostgresError) in

@@ -2,13 +2,13 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// How long a daemon's verdict is waited for.
+    /// How long to wait for a daemon's verdict.
     private static let patience = Duration.seconds(5)
 
-    /// Waits a little for a daemon's verdict on what was put, with the session free in between.
+    /// Waits a few seconds for a daemon's verdict on new versions; the session is free between polls.
     ///
-    /// - Parameter isUnchecked: whether it is still to come.
-    /// - Returns: whether a daemon lives that gives one.
+    /// - Parameter isUnchecked: returns whether the verdict is still missing.
+    /// - Returns: whether a live daemon checks new versions.
     /// - Throws: ``ToolError``.
     func awaitVerdict(
         isUnchecked: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Bool
@@ -18,7 +18,7 @@ extension ToolDatabase {
         }
         let deadline = ContinuousClock.now + Self.patience
         while hasDaemon, ContinuousClock.now < deadline, try await run(isUnchecked) {
-            // A task that is cancelled does not sleep, and the next look at the database says so.
+            // In a cancelled task the sleep returns at once, and the next query throws.
             try? await Task.sleep(for: .milliseconds(100))
         }
         return hasDaemon

@@ -3,14 +3,14 @@ public import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// What happened to an event for one user.
+    /// Explains what happened to an event for one user.
     ///
     /// - Parameters:
     ///   - eventID: the event.
     ///   - user: the user's id.
-    ///   - app: only what concerns this app; nil for all.
-    /// - Returns: what it came to, and each step on the way in order of time.
-    /// - Throws: ``ToolError``; of kind `usage` if no app of that name is there.
+    ///   - app: only rows about this app; nil for all.
+    /// - Returns: the result, and each step in the order of time.
+    /// - Throws: ``ToolError``; of kind `usage` for an unknown app.
     public func why(eventID: Int64, user: String, app: String?) async throws(ToolError) -> WhyReport {
         try await checkApp(app)
         return try await run { connection throws(PostgresError) in
@@ -21,13 +21,13 @@ extension ToolDatabase {
         }
     }
 
-    /// What the last events of a user came to.
+    /// Returns the results of a user's last events.
     ///
     /// - Parameters:
     ///   - user: the user's id.
-    ///   - app: only what concerns this app; nil for all.
-    /// - Returns: twenty at most, the newest first; where there are none, one line without an event that tells what is known of the user.
-    /// - Throws: ``ToolError``; of kind `usage` if no app of that name is there.
+    ///   - app: only rows about this app; nil for all.
+    /// - Returns: at most twenty, the newest first; if there are none, one row without an event, about the user.
+    /// - Throws: ``ToolError``; of kind `usage` for an unknown app.
     public func why(user: String, app: String?) async throws(ToolError) -> [WhyVerdict] {
         try await checkApp(app)
         return try await run { connection throws(PostgresError) in
@@ -35,7 +35,7 @@ extension ToolDatabase {
         }
     }
 
-    /// A mistyped app would look as if nobody had a device.
+    /// Refuses an unknown app, which would look like a user without devices.
     private func checkApp(_ app: String?) async throws(ToolError) {
         guard let app else { return }
         let names = try await run { connection throws(PostgresError) in try connection.run(AppNames()) }

@@ -5,50 +5,50 @@ internal import FanfareService
 internal import FanfareStore
 package import PostgresClient
 
-/// The database as the commands use it: one session, opened when it is first needed and kept for what comes after.
+/// The database as the commands use it: one session, opened on first use and kept for later calls.
 ///
-/// What can be done stands in extensions, one file for each command. Its calls suspend and never block the thread; several at
-/// once wait for each other. Close it when done.
+/// The operations are in extensions, one file per command. Calls suspend and never block the thread; concurrent calls
+/// wait for each other. Close it when done.
 public struct ToolDatabase: Sendable {
     let options: PostgresOptions
-    /// What errors call the database; holds no password.
+    /// The database's name in errors; holds no password.
     let place: String
-    /// The apps that the configuration has.
+    /// The apps of the configuration.
     let configuredApps: Set<String>
     private let pool: PostgresPool
-    /// On whose behalf it is used; nil for whoever runs the program.
+    /// The client on whose behalf it is used; nil for the program itself.
     private(set) var caller: ToolCaller?
-    /// Told what the server has to say of what it did; nil for nobody.
+    /// Receives the server's notices; nil to drop them.
     private var notes: (@Sendable (String) -> Void)?
 
-    /// Takes the place from a configuration; nothing is connected yet.
+    /// Reads the connection parameters from a configuration; connects to nothing yet.
     ///
     /// - Parameters:
     ///   - configuration: checked values.
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
-    ///   - notes: told what the server has to say of what it did, a line each, from any thread; nil for nobody.
+    ///   - notes: receives the server's notices, a line each, on any thread; nil to drop them.
     /// - Throws: ``ToolError`` for a password file that cannot be read.
     public init(
         _ configuration: Configuration,
         environment: [String: String],
         notes: (@Sendable (String) -> Void)? = nil
     ) throws(ToolError) {
-        // One, and whoever typed the command waits for it as long as he likes.
+        // One session, and no limit on the wait for it: a command waits until its user interrupts it.
         let limits = PostgresPoolOptions(connections: 1, acquireTimeout: nil)
         let settings = notes == nil ? [] : [Self.talkative]
         try self.init(configuration, environment: environment, limits: limits, settings: settings)
         self.notes = notes
     }
 
-    /// Takes the place from a configuration, for many callers at once; nothing is connected yet.
+    /// Reads the connection parameters for many concurrent callers; connects to nothing yet.
     ///
     /// - Parameters:
     ///   - configuration: checked values.
     ///   - environment: variables of the process, for `CREDENTIALS_DIRECTORY`.
-    ///   - limits: how many sessions there are, and how long callers wait.
-    ///   - settings: what the sessions pin beside the usual, names and values.
-    ///   - timelines: where other sessions of the process have been, if there are others.
-    ///   - responseTimeout: after which time a session whose server says nothing is given up; nil for never.
+    ///   - limits: the number of sessions, and how long callers wait for one.
+    ///   - settings: additional session settings, names and values.
+    ///   - timelines: the timelines of the process's other sessions, if there are others.
+    ///   - responseTimeout: the time without an answer after which a session is closed; nil for no limit.
     /// - Throws: ``ToolError`` for a password file that cannot be read.
     package init(
         _ configuration: Configuration,
@@ -72,16 +72,16 @@ public struct ToolDatabase: Sendable {
         pool = PostgresPool(options, limits: limits)
     }
 
-    /// What sessions pin that tell what they have to say, and not only what is wrong.
+    /// The session setting that makes the server send notices, and not only warnings.
     package static let talkative = (name: "client_min_messages", value: "notice")
 
-    /// Does something with the database, and has its session ended before it returns.
+    /// Runs a closure with the database, and closes its session before returning.
     ///
-    /// A process must not end while a thread takes leave of the server: TLS is taken down under it.
+    /// A process must not exit while a thread says goodbye to the server, because exit handlers tear down TLS under it.
     ///
-    /// - Parameter work: gets this database, which is of no use afterwards.
+    /// - Parameter work: receives this database, which cannot be used afterwards.
     /// - Returns: what `work` returns.
-    /// - Throws: what `work` throws.
+    /// - Throws: errors of `work`.
     public func whileOpen<Value, Failure: Error>(
         _ work: (ToolDatabase) async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -95,9 +95,10 @@ public struct ToolDatabase: Sendable {
         return try outcome.get()
     }
 
-    /// The same database, on somebody's behalf: what is done is done as the role of his scope, and each change is noted.
+    /// Returns the same database for use on a client's behalf: statements run as the role of its scope, and each change
+    /// is audited.
     ///
-    /// - Parameter caller: on whose.
+    /// - Parameter caller: the client.
     /// - Returns: a database with the same sessions.
     public func acting(for caller: ToolCaller) -> ToolDatabase {
         var copy = self
@@ -105,10 +106,10 @@ public struct ToolDatabase: Sendable {
         return copy
     }
 
-    /// The same database, whose server is listened to.
+    /// Returns the same database with a receiver of the server's notices.
     ///
-    /// - Parameter notes: told what the server has to say of what is done with it, a line each, from any thread; only what is wrong
-    ///   unless its sessions are ``talkative``.
+    /// - Parameter notes: receives the server's messages, a line each, on any thread; only warnings unless its sessions
+    ///   are ``talkative``.
     /// - Returns: a database with the same sessions.
     package func telling(_ notes: @escaping @Sendable (String) -> Void) -> ToolDatabase {
         var copy = self
@@ -116,33 +117,33 @@ public struct ToolDatabase: Sendable {
         return copy
     }
 
-    /// For `check`: servers that take writes side by side, once a session was opened.
+    /// The items for `check` about servers that accept writes at the same time; known after a session was opened.
     var serverItems: [CheckItem] {
         options.timelines?.split.map { [CheckItem(.fail, "servers", "\($0)", advice: $0.advice)] } ?? []
     }
 
-    /// Goes back to whoever runs the program.
+    /// Continues with the rights of the program.
     mutating func forgetCaller() { caller = nil }
 
-    /// The same database, used with the rights of the program.
+    /// The same database, with the rights of the program.
     var asProgram: ToolDatabase {
         var copy = self
         copy.forgetCaller()
         return copy
     }
 
-    /// Ends the session; later calls throw.
+    /// Closes the session; later calls throw.
     public func close() async {
         await pool.close()
     }
 
-    /// Works on the session.
+    /// Runs a closure on the session.
     ///
     /// - Parameters:
-    ///   - since: a time that somebody typed and the work binds, if any.
-    ///   - work: what to do; runs on the session's thread, and leaves the session as it found it, or closes it.
-    /// - Returns: what `work` returned.
-    /// - Throws: ``ToolError`` for what the database says; of kind `usage` if it is that `since` is no time.
+    ///   - since: a typed time that the closure binds, if any.
+    ///   - work: the closure; runs on the session's thread, and leaves the session as it found it, or closes it.
+    /// - Returns: the result of `work`.
+    /// - Throws: ``ToolError`` for database errors; of kind `usage` if `since` is not a valid time.
     func run<Result: Sendable>(
         since: Since? = nil,
         _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result
@@ -159,16 +160,16 @@ public struct ToolDatabase: Sendable {
         }
     }
 
-    /// Changes something in one transaction, in which it is noted who did if it is done on somebody's behalf.
+    /// Runs a change in one transaction, and audits it if it is made on a client's behalf.
     ///
     /// - Parameters:
-    ///   - since: a time that somebody typed and the work binds, if any.
-    ///   - beforehand: comes first, with the rights of the program; what it returns, if not nil, is all there is to do.
-    ///   - work: what to do; must not begin or end a transaction itself.
-    ///   - afterwards: comes last, with the rights of the program.
-    ///   - action: what was done; nil for nothing.
-    /// - Returns: what `work` returned.
-    /// - Throws: ``ToolError`` for what the database says; nothing has changed then.
+    ///   - since: a typed time that the closure binds, if any.
+    ///   - beforehand: runs first, with the rights of the program; if it returns a value, nothing else runs.
+    ///   - work: makes the change; must not begin or end a transaction.
+    ///   - afterwards: runs last, with the rights of the program.
+    ///   - action: returns the action to audit; nil for none.
+    /// - Returns: the result of `work`.
+    /// - Throws: ``ToolError`` for database errors; nothing has changed then.
     func change<Result: Sendable>(
         since: Since? = nil,
         beforehand: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result? = { _ in nil },
@@ -194,7 +195,7 @@ public struct ToolDatabase: Sendable {
 }
 
 extension PostgresConnection {
-    /// Has somebody told what the server says, until the pool has the session back.
+    /// Forwards the server's notices to a receiver, until the session returns to the pool.
     fileprivate func tell(_ notes: (@Sendable (String) -> Void)?) {
         guard let notes else { return }
         noticeHandler = { notes([$0.message, $0.hint].compactMap(\.self).joined(separator: "; ")) }

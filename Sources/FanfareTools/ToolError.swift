@@ -4,41 +4,41 @@ internal import FanfareService
 internal import Foundation
 package import PostgresClient
 
-/// Why a command did not do what it was asked: what is wrong, where, and how to fix it.
+/// Why a command failed: the problem, its place, and how to fix it.
 public struct ToolError: Error, Sendable, CustomStringConvertible {
-    /// Whose fault it is; decides the exit code (sysexits.h).
+    /// The kind of error; determines the exit code (sysexits.h).
     public enum Kind: Int32, Sendable, CaseIterable {
-        /// It was tried and refused.
+        /// The operation was tried and refused.
         case failed = 1
-        /// The command line makes no sense.
+        /// The command line is invalid.
         case usage = 64
         /// The database cannot be reached.
         case unavailable = 69
-        /// The configuration, a key file, or a database that is not ours.
+        /// The configuration, a key file, or a database of another installation.
         case configuration = 78
     }
 
-    /// Whose fault it is.
+    /// The kind of error.
     public let kind: Kind
-    /// What is wrong; may have several lines, one per problem.
+    /// The problem; may have several lines, one per problem.
     public let reason: String
-    /// Where; nil if the reason says it.
+    /// The place; nil if the reason names it.
     public let place: String?
-    /// How to fix it; empty if there is nothing to add.
+    /// How to fix the problem; empty if there is nothing to add.
     public let hint: String
-    /// Whether it is that what was asked for is not there.
+    /// Whether the requested object does not exist.
     public let isAbsence: Bool
-    /// What the database said, in its own words; nil if it was not that.
+    /// The database's error; nil for other errors.
     package private(set) var cause: PostgresError?
 
     /// Describes an error.
     ///
     /// - Parameters:
-    ///   - kind: whose fault it is.
-    ///   - reason: what is wrong.
-    ///   - place: where, if the reason does not say it.
-    ///   - hint: how to fix it.
-    ///   - isAbsence: whether it is that what was asked for is not there.
+    ///   - kind: the kind of error.
+    ///   - reason: the problem.
+    ///   - place: the place, if the reason does not name it.
+    ///   - hint: how to fix the problem.
+    ///   - isAbsence: whether the requested object does not exist.
     public init(_ kind: Kind, _ reason: String, at place: String? = nil, hint: String = "", isAbsence: Bool = false) {
         self.kind = kind
         self.reason = reason
@@ -47,9 +47,9 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
         self.isAbsence = isAbsence
     }
 
-    /// Takes over any error that a command may meet.
+    /// Converts any error that a command may meet.
     ///
-    /// - Parameter error: one of ours, or of the system.
+    /// - Parameter error: an error of Fanfare or of the system.
     public init(_ error: any Error) {
         switch error {
         case let error as ToolError: self = error
@@ -57,18 +57,18 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
         case let error as ProbeProblem: self.init(.failed, error.reason, hint: error.hint)
         case let error as ConfigurationError: self.init(.configuration, error.description, hint: error.mend)
         case let error as RulesFileError: self.init(.failed, error.description)
-        // Its description is a dump.
+        // The description of a CocoaError is a debug dump.
         case let error as CocoaError: self.init(.failed, error.localizedDescription)
         case let error as any CustomStringConvertible: self.init(.failed, error.description)
         default: self.init(.failed, error.localizedDescription)
         }
     }
 
-    /// Takes over why a daemon does not start.
+    /// Converts the error of a daemon that does not start.
     ///
     /// - Parameters:
-    ///   - error: the daemon's.
-    ///   - place: where, if its reason does not say it.
+    ///   - error: the daemon's error.
+    ///   - place: the place, if the reason does not name it.
     public init(daemon error: DaemonError, at place: String? = nil) {
         let kind: Kind =
             switch error.kind {
@@ -81,7 +81,7 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     /// The process's exit code.
     public var exitCode: Int32 { kind.rawValue }
 
-    /// What, where and how to fix it, one after the other on lines of their own; holds no secret.
+    /// The reason, the place and the hint, on lines of their own; holds no secret.
     public var description: String {
         var lines = [reason]
         if let place { lines.append("  where: \(place)") }
@@ -91,10 +91,10 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
 }
 
 extension ToolError {
-    /// Says what a database's refusal means for the command that met it.
+    /// Converts a database error for the command that met it.
     ///
-    /// Whoever typed the command sees the server's message in full, since it quotes what he typed; DETAIL, which quotes
-    /// rows, stays out.
+    /// The server's message is shown in full, because it quotes what the user typed; DETAIL, which quotes rows, is left
+    /// out.
     init(_ error: PostgresError, at place: String) {
         self.init(worded: error, at: place)
         cause = error
@@ -127,7 +127,7 @@ extension ToolError {
         }
     }
 
-    /// A hint of the database for who typed a command: the functions that it names are commands there.
+    /// Rewrites a hint of the database for the command line: function names become commands.
     private static func commands(in hint: String) -> String {
         hint.replacing(/\b([Cc])all fanfare\.(start|test|pause|resume|abort)_campaign\b(\([^)]*\))?/) { match in
             "\(match.1 == "C" ? "R" : "r")un `fanfare campaigns \(match.2)`"

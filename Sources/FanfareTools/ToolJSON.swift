@@ -4,15 +4,15 @@ internal import FanfareProviders
 internal import FanfareService
 package import PostgresClient
 
-/// Reads JSON that somebody typed.
+/// Parses JSON from the command line or a request.
 package enum ToolJSON {
-    /// Reads an object.
+    /// Parses an object.
     ///
     /// - Parameters:
     ///   - text: the JSON.
-    ///   - name: what messages call it.
+    ///   - name: the name in messages.
     /// - Returns: the object.
-    /// - Throws: ``ToolError`` of kind `usage`, without the text.
+    /// - Throws: ``ToolError`` of kind `usage`; its message does not quote the text.
     package static func object(_ text: String, named name: String) throws(ToolError) -> JSONObject {
         let value: JSONValue
         do {
@@ -31,7 +31,7 @@ package enum ToolJSON {
 }
 
 extension JSONValue {
-    /// The text on lines of its own for each member and element, keys in order, numbers as they were written.
+    /// Returns the value as indented text: a line for each member and element, keys in order, numbers as written.
     ///
     /// - Parameter margin: white space before all lines but the first.
     /// - Returns: the text.
@@ -49,19 +49,19 @@ extension JSONValue {
         }
     }
 
-    /// A string, or null.
+    /// Makes a string, or null for nil.
     package init(orNull text: String?) { self = text.map(JSONValue.string) ?? .null }
 
-    /// An id as text, since it may be larger than JavaScript's numbers; null for nil.
+    /// Makes a string of an id, because JavaScript's numbers are too small for it; null for nil.
     package init(id: Int64?) { self = id.map { .string("\($0)") } ?? .null }
 
-    /// A number, or null.
+    /// Makes a number, or null for nil.
     package init(orNull number: Int64?) { self = number.map { .number(JSONNumber($0)) } ?? .null }
 
-    /// A number.
+    /// Makes a number.
     package init(_ number: Int64) { self = .number(JSONNumber(number)) }
 
-    /// A time as RFC 3339 text in UTC.
+    /// Makes a string of a time: RFC 3339, in UTC.
     package init(_ time: Timestamp) { self = .string(time.rfc3339) }
 }
 

@@ -7,9 +7,9 @@ internal import HTTP2Client
 internal import PushTransport
 internal import Threading
 
-/// Subscribes devices that Fanfare knows to FCM's own topics, or ends that: what `to: { fcm_topic: … }` reaches.
+/// Subscribes devices known to Fanfare to FCM topics, or unsubscribes them, for rules with `to: { fcm_topic: … }`.
 ///
-/// Blocks the calling thread while Google is asked, a thousand devices at a time.
+/// Blocks the calling thread until Google answers, a thousand devices at a time.
 public struct TopicManager {
     /// How often a call is repeated that Google could not serve.
     private static let repeats = 5
@@ -21,7 +21,7 @@ public struct TopicManager {
     private let probe: FCMProbe
     private var access: FCMProbe.Access?
 
-    /// Takes an app's credentials from a configuration; nothing is connected yet.
+    /// Reads an app's credentials from a configuration; connects to nothing yet.
     ///
     /// - Parameters:
     ///   - configuration: checked values.
@@ -37,21 +37,21 @@ public struct TopicManager {
             )
         }
         self.credentials = credentials
-        // A simulator or gateway does all in one place.
+        // A simulator or gateway serves all endpoints at one origin.
         origin = credentials.endpoint == .fcm ? .fcmTopics : credentials.endpoint
         files = CredentialFiles(environment: environment)
         proxy = configuration.send.proxy
         probe = FCMProbe(app: app, credentials: credentials, transports: ProviderTransports(configuration.send))
     }
 
-    /// Subscribes tokens to a topic, or ends their subscriptions; doing it again does no harm.
+    /// Subscribes tokens to a topic, or unsubscribes them; repeating a call is harmless.
     ///
     /// - Parameters:
     ///   - tokens: any number.
     ///   - topic: the topic's name.
-    ///   - isSubscribed: whether they shall be subscribed afterwards.
-    /// - Returns: what became of them.
-    /// - Throws: ``ToolError`` if Google refuses the whole call; calls before it are done.
+    ///   - isSubscribed: whether the tokens are to be subscribed.
+    /// - Returns: the counts of the result.
+    /// - Throws: ``ToolError`` if Google refuses a whole call; earlier calls have taken effect.
     public mutating func set(_ tokens: [String], of topic: String, _ isSubscribed: Bool) throws(ToolError) -> TopicTally
     {
         let operation: FCMTopicManagement.Operation = isSubscribed ? .subscribe : .unsubscribe
@@ -75,7 +75,7 @@ public struct TopicManager {
 
     /// Makes one call.
     ///
-    /// - Returns: the tokens that are to be tried again.
+    /// - Returns: the tokens to try again.
     private mutating func send(
         _ body: [UInt8],
         _ operation: FCMTopicManagement.Operation,

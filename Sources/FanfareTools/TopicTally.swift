@@ -1,24 +1,24 @@
 public import FanfareCore
 internal import FanfareProviders
 
-/// What became of the devices of a change to one of FCM's topics.
+/// The counts of a change of FCM topic subscriptions.
 public struct TopicTally: Sendable, Equatable {
-    /// Subscribed, or no longer.
+    /// Tokens that were subscribed or unsubscribed.
     public var done = 0
-    /// FCM does not know the token any more; a push would disable the device.
+    /// Tokens that are unregistered at FCM; a push would disable the device.
     public var gone = 0
-    /// FCM refuses, by its word.
+    /// Tokens that FCM refused, by its error code.
     public var refused: [String: Int] = [:]
-    /// Google could not serve it, also when asked again.
+    /// Tokens that Google could not serve, even after repeats.
     public var unserved = 0
 
-    /// Nothing yet.
+    /// Makes an empty tally.
     public init() {}
 
-    /// Whether every device that is still there has what was asked for.
+    /// Whether the change succeeded for every registered token.
     public var isComplete: Bool { refused.isEmpty && unserved == 0 }
 
-    /// Adds what became of other devices.
+    /// Adds the counts of other devices.
     public static func += (tally: inout TopicTally, other: TopicTally) {
         tally.done += other.done
         tally.gone += other.gone
@@ -47,7 +47,7 @@ public struct TopicTally: Sendable, Equatable {
         ]
     }
 
-    /// The counts for people.
+    /// The counts as text for people.
     public var text: String {
         var parts = ["\(done) done"]
         if gone > 0 { parts.append("\(gone) unknown to FCM: their next push disables them") }

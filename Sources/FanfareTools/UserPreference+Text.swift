@@ -3,7 +3,7 @@ public import FanfareStore
 internal import PostgresClient
 
 extension UserPreference {
-    /// All of it as JSON.
+    /// The preference as JSON.
     public var json: JSONValue {
         [
             "category": .string(category), "opted_out": .bool(isOptedOut),
@@ -11,10 +11,10 @@ extension UserPreference {
         ]
     }
 
-    /// What a user said as a table.
+    /// Formats a user's preferences as a table.
     ///
     /// - Parameter preferences: the rows.
-    /// - Returns: the text.
+    /// - Returns: the table.
     public static func table(_ preferences: [UserPreference]) -> String {
         var table = TextTable(["category", "opted out", "snoozed until"])
         for preference in preferences {

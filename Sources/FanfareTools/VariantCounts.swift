@@ -1,29 +1,30 @@
 internal import FanfareStore
 internal import PostgresClient
 
-/// How often each outcome came of each variant of an event's message, in a part of its batches.
+/// The counts of outcomes by variant of an event's message, for a part of its batches.
 package struct VariantCounts: Sendable {
-    /// What is counted together.
+    /// The key of a count.
     package struct Key: Hashable, Sendable {
         package let rule: String
-        /// `holdout` for those who get nothing; nil where the rule has no variants, and for devices that were forgotten.
+        /// The variant; `holdout` for devices that get nothing; nil if the rule has no variants, and for deleted
+        /// devices.
         package let variant: String?
         package let outcome: String
     }
 
-    /// Recipients, not attempts.
+    /// The number of recipients, not attempts.
     package private(set) var counts: [Key: Int64] = [:]
     /// The last batch that was counted.
     package private(set) var place: Int64 = 0
-    /// Whether all batches that there are were counted.
+    /// Whether all batches were counted.
     package private(set) var isAll = false
-    /// Whether something of it was not at its end when it was counted.
+    /// Whether some counted deliveries had no final outcome yet.
     package private(set) var isOpen = false
 
-    /// Nothing counted.
+    /// Makes empty counts.
     package init() {}
 
-    /// The sum.
+    /// The sum of the counts.
     package var total: Int64 { counts.values.reduce(0, +) }
 
     fileprivate mutating func add(_ rows: [EventVariants.Row]) {
@@ -38,17 +39,17 @@ package struct VariantCounts: Sendable {
 }
 
 extension ToolDatabase {
-    /// For so long another part is begun: a page is to be there in 0.3 s.
+    /// The time after which no further part is started: a page must load in 0.3 s.
     private static let countingTime = Duration.milliseconds(100)
-    /// So many pushes are counted in about that time.
+    /// The number of pushes that are counted in about that time.
     private static let countedPushes: Int64 = 15_000
 
-    /// Counts the variants of an event on, as many of its batches as a page can wait for.
+    /// Continues counting the variants of an event, for as many batches as a page can wait for.
     ///
     /// - Parameters:
     ///   - id: the event's id.
-    ///   - counted: what was counted before.
-    /// - Returns: that, and more.
+    ///   - counted: the counts so far.
+    /// - Returns: the counts including the new batches.
     /// - Throws: ``ToolError``.
     package func countVariants(
         ofEvent id: Int64,
@@ -61,7 +62,7 @@ extension ToolDatabase {
             repeat {
                 let before = counts.total
                 counts.add(try connection.run(EventVariants(event: id, after: counts.place, budget: budget)))
-                // Batches may have a thousand pushes, or one.
+                // A batch may have between one and a thousand pushes.
                 let each = max(1, (counts.total - before) / Int64(budget))
                 budget = Int32(min(500, max(15, Self.countedPushes / each)))
             } while !counts.isAll && ContinuousClock.now - begin < Self.countingTime

@@ -6,12 +6,12 @@ internal import PostgresClient
 public struct WhyReport: Sendable {
     /// The user's id.
     public let user: String
-    /// What it came to.
+    /// The result.
     public let verdict: WhyVerdict
-    /// Each step on the way, in order of time.
+    /// Each step, in the order of time.
     public let rows: [WhyRow]
 
-    /// All of it as JSON.
+    /// The report as JSON.
     public var json: JSONValue {
         [
             "event_id": JSONValue(id: verdict.eventID),
@@ -20,7 +20,7 @@ public struct WhyReport: Sendable {
         ]
     }
 
-    /// All of it for people: what it came to, then a line for each step.
+    /// The report as text for people: the result, then a line for each step.
     public var text: String {
         var table = TextTable(["at", "what", "outcome", "reason", "until", "detail"])
         for row in rows {
@@ -45,7 +45,7 @@ extension WhyRow {
         ]
     }
 
-    /// What it is about.
+    /// The subject of the row.
     fileprivate var subject: String {
         let device = deviceID.map { id in id == 0 ? provider ?? "" : "\(provider ?? "") device \(id)" }
         let parts = [rule, device, attempt.map { "attempt \($0)" }].compactMap(\.self)
@@ -54,7 +54,7 @@ extension WhyRow {
 }
 
 extension WhyVerdict {
-    /// All of it as JSON.
+    /// The verdict as JSON.
     public var json: JSONValue {
         [
             "event_id": JSONValue(id: eventID), "event_type": JSONValue(orNull: eventType),
@@ -64,21 +64,21 @@ extension WhyVerdict {
         ]
     }
 
-    /// Which event.
+    /// The event of the verdict.
     fileprivate var head: String {
         ([eventID.map { "event \($0)" }, eventType].compactMap(\.self)).joined(separator: " ")
     }
 
-    /// The outcome, the reason where it says more, and what it means.
+    /// The outcome, the reason if it says more, and its meaning.
     fileprivate var words: String {
         let reason = reason.flatMap { $0 == outcome ? nil : " (\($0))" } ?? ""
         let until = until.map { " until \($0.rfc3339)" } ?? ""
         return "\(outcome)\(reason)\(until)" + (rule.map { ", \($0)" } ?? "") + (detail.map { ": \($0)" } ?? "")
     }
 
-    /// Events of a user for people, a line each.
+    /// Formats the events of a user for people, a line each.
     ///
-    /// - Parameter verdicts: what they came to; or one line that tells of the user.
+    /// - Parameter verdicts: the events' results; or one row about the user.
     /// - Returns: the text.
     public static func text(_ verdicts: [WhyVerdict]) -> String {
         verdicts.map { verdict in
@@ -87,6 +87,6 @@ extension WhyVerdict {
         }.joined(separator: "\n")
     }
 
-    /// Whether there is no such event, or no such user.
+    /// Whether the event or the user does not exist.
     public var isAbsence: Bool { ["no_event", "no_user"].contains(reason) && eventType == nil }
 }

@@ -7,30 +7,30 @@ internal import Threading
 public import UnixSignals
 
 extension ServiceGroup {
-    /// How a run came to its end.
+    /// How a run ended.
     public enum Ending: Sendable {
-        /// The services ended by themselves, or drained as they were told to.
+        /// The services ended by themselves, or drained on request.
         case finished
-        /// A signal demanded to stop at once; what was in flight is unrecorded.
+        /// A signal demanded an immediate stop; in-flight deliveries are unrecorded.
         case stoppedAtOnce
     }
 
-    /// The signals that ``run(signals:notifier:logger:reload:)`` is to be given.
+    /// The signals to trap for ``run(signals:notifier:logger:reload:)``.
     public static let daemonSignals: [UnixSignal] = [.sigterm, .sigint, .sighup]
 
-    /// Runs the services until they end, under the signals of a daemon.
+    /// Runs the services until they end, and acts on a daemon's signals.
     ///
-    /// TERM lets the services drain, a second TERM or an INT cancels them at once, HUP calls `reload`. The group's own
-    /// configuration must name no signals: it would ignore a second TERM, and knows no HUP. Stopping at once is only as
-    /// fast as the services' and the reload's answer to cancellation.
+    /// SIGTERM drains the services, a second SIGTERM or a SIGINT cancels them at once, and SIGHUP calls `reload`. The
+    /// group's own configuration must name no signals, because the group ignores a second SIGTERM and does not know
+    /// SIGHUP. An immediate stop takes as long as the services and the reload need to react to cancellation.
     ///
     /// - Parameters:
-    ///   - signals: what arrives; a `UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)`.
-    ///   - notifier: told about draining and reloading.
-    ///   - logger: told about each signal that is acted on.
-    ///   - reload: reads the configuration again; never called twice at once. What goes wrong in it is its own business.
+    ///   - signals: the incoming signals; a `UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)`.
+    ///   - notifier: notifies systemd of draining and reloading.
+    ///   - logger: logs each signal that is acted on.
+    ///   - reload: reads the configuration again; never called concurrently, and handles its own errors.
     /// - Returns: how the run ended.
-    /// - Throws: what a service throws.
+    /// - Throws: the error of a service that fails.
     public func run(
         signals: some AsyncSequence<UnixSignal, Never> & Sendable,
         notifier: SystemdNotifier,
@@ -50,7 +50,7 @@ extension ServiceGroup {
                 tasks.cancelAll()
                 try await tasks.waitForAll()
             } catch {
-                // Cancelled services may throw what they like once they were told to stop at once.
+                // Errors of cancelled services are ignored after an immediate stop.
                 guard ending == .stoppedAtOnce else { throw error }
             }
             if ending == .finished, let since = watcher.drainingSince.withLock({ $0 }) {
@@ -65,14 +65,14 @@ extension ServiceGroup {
     }
 }
 
-/// Performs what the state machine decides.
+/// Performs the actions of the state machine.
 private struct SignalWatcher: Sendable {
     let group: ServiceGroup
     let notifier: SystemdNotifier
     let logger: Logger
     let reload: @Sendable () async -> Void
     private let machine = Locked(SignalStateMachine())
-    /// When draining began, by the steady clock; nil before.
+    /// When draining began, by the monotonic clock; nil before.
     let drainingSince = Locked<Microseconds?>(nil)
 
     init(
@@ -87,10 +87,10 @@ private struct SignalWatcher: Sendable {
         self.reload = reload
     }
 
-    /// Watches until the signals end, its task is cancelled, or a signal demands to stop at once.
+    /// Handles signals until they end, the task is cancelled, or a signal demands an immediate stop.
     ///
-    /// - Parameter signals: what arrives.
-    /// - Returns: nil unless the daemon has to stop at once.
+    /// - Parameter signals: the incoming signals.
+    /// - Returns: nil unless the daemon must stop at once.
     func watch(_ signals: some AsyncSequence<UnixSignal, Never> & Sendable) async -> ServiceGroup.Ending? {
         await withTaskGroup(of: Void.self) { reloads in
             for await signal in signals {

@@ -1,12 +1,13 @@
 package import UnixSignals
 
-/// Decides what a signal leads to.
+/// Decides the action for a signal.
 ///
-/// TERM drains, a second TERM or an INT stops at once, HUP reloads; further HUPs during a reload lead to one more.
+/// SIGTERM drains, a second SIGTERM or a SIGINT stops at once, and SIGHUP reloads; any number of SIGHUPs during a
+/// reload cause one more.
 package struct SignalStateMachine {
     package init() {}
 
-    /// What the daemon is told.
+    /// An action of the daemon.
     package enum Action: Equatable {
         case drain
         case stopAtOnce
@@ -34,10 +35,10 @@ package struct SignalStateMachine {
     private var phase = Phase.running
     private var reload = Reload.idle
 
-    /// Takes a signal.
+    /// Handles a signal.
     ///
-    /// - Parameter signal: which one.
-    /// - Returns: what to do; nil for nothing.
+    /// - Parameter signal: the signal.
+    /// - Returns: the action; nil for none.
     package mutating func received(_ signal: UnixSignal) -> Action? {
         switch (signal, phase) {
         case (.sigterm, .running):
@@ -64,9 +65,9 @@ package struct SignalStateMachine {
         }
     }
 
-    /// Takes note that a reload is done, whether it worked or not.
+    /// Handles the end of a reload, successful or not.
     ///
-    /// - Returns: another reload, if one was asked for meanwhile and the daemon still runs.
+    /// - Returns: another reload, if one was requested meanwhile and the daemon still runs.
     package mutating func reloadFinished() -> Action? {
         let again = reload == .wantedAgain && phase == .running
         reload = again ? .underWay : .idle

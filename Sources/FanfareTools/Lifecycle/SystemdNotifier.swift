@@ -3,25 +3,25 @@ internal import FanfareLogging
 public import Logging
 internal import Threading
 
-/// Tells systemd, or whoever else started the process, how it is (sd_notify(3)), without libsystemd.
+/// Reports the process's state to systemd or another supervisor (sd_notify(3)), without libsystemd.
 ///
-/// Does nothing where `NOTIFY_SOCKET` is not set. A message that cannot be sent is logged and never stops the daemon.
+/// Does nothing if `NOTIFY_SOCKET` is not set. A message that cannot be sent is logged and never stops the daemon.
 public struct SystemdNotifier: Sendable {
-    /// How often ``watchdog()`` must be called at least; nil if nobody watches.
+    /// The longest interval allowed between calls of ``watchdog()``; nil if there is no watchdog.
     ///
-    /// Call it twice as often: this is the time after which the process counts as hung.
+    /// Call it twice as often: after this time the process counts as hung.
     public let watchdogInterval: Duration?
 
     private let send: (@Sendable (String) throws -> Void)?
     private let logger: Logger
     private let monotonicMicroseconds: @Sendable () -> Int64
 
-    /// Takes the addresses from the environment.
+    /// Reads the addresses from the environment.
     ///
     /// - Parameters:
     ///   - environment: variables of the process: `NOTIFY_SOCKET`, `WATCHDOG_USEC`, `WATCHDOG_PID`.
     ///   - processID: the process's own id.
-    ///   - logger: told when a message cannot be sent.
+    ///   - logger: logs messages that cannot be sent.
     public init(environment: [String: String], processID: Int32, logger: Logger) {
         var send: (@Sendable (String) throws -> Void)?
         if let address = environment["NOTIFY_SOCKET"], !address.isEmpty {
@@ -47,32 +47,32 @@ public struct SystemdNotifier: Sendable {
         self.monotonicMicroseconds = monotonicMicroseconds
     }
 
-    /// Says that the daemon works, at the start and after a reload.
+    /// Reports that the daemon works, at the start and after a reload.
     ///
     /// - Parameter status: what `systemctl status` shows; nil to leave that as it is.
     public func ready(status: String? = nil) {
         notify(["READY=1"] + line(status))
     }
 
-    /// Says that the daemon drains.
+    /// Reports that the daemon drains.
     ///
     /// - Parameter status: what `systemctl status` shows; nil to leave that as it is.
     public func stopping(status: String? = nil) {
         notify(["STOPPING=1"] + line(status))
     }
 
-    /// Says that a reload begins; ``ready(status:)`` says that it is done.
+    /// Reports that a reload begins; ``ready(status:)`` reports its end.
     public func reloading() {
         notify(["RELOADING=1", "MONOTONIC_USEC=\(monotonicMicroseconds())"])
     }
 
-    /// Says that the daemon is not hung.
+    /// Reports that the daemon is not hung.
     public func watchdog() {
         notify(["WATCHDOG=1"])
     }
 
     private func line(_ status: String?) -> [String] {
-        // A line feed would begin another assignment.
+        // A line feed would start another assignment.
         status.map { ["STATUS=" + String($0.map { $0.isNewline ? " " : $0 })] } ?? []
     }
 

@@ -3,10 +3,10 @@ internal import FanfareLogging
 package import FanfareStages
 package import Logging
 
-/// Tells systemd that the daemon is alive, as long as all of its loops come round.
+/// Pings systemd's watchdog while all of the daemon's loops make progress.
 ///
-/// One that hangs is named in the log, and then there is silence: systemd ends the process after `WatchdogSec=`, and another
-/// one rescues its batches.
+/// A loop that hangs is named in the log, and pings stop: systemd ends the process after `WatchdogSec=`, and another
+/// daemon rescues its batches.
 package struct Watchdog: Sendable {
     let notifier: SystemdNotifier
     let pulses: Pulses
@@ -18,17 +18,17 @@ package struct Watchdog: Sendable {
         self.logger = logger
     }
 
-    /// Pings twice as often as it has to until its task is cancelled; does nothing where nobody watches.
+    /// Pings twice as often as required until the task is cancelled; does nothing without a watchdog.
     package func run() async {
         guard let interval = notifier.watchdogInterval else { return }
         while !Task.isCancelled {
             ping()
-            // Cancelled: the loop ends.
+            // The sleep throws on cancellation, and the loop ends.
             try? await Task.sleep(for: interval / 2)
         }
     }
 
-    /// Pings, unless something hangs.
+    /// Pings, unless a loop hangs.
     func ping() {
         let hanging = pulses.hanging
         guard hanging.isEmpty else {

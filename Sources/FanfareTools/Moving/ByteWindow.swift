@@ -1,42 +1,42 @@
 internal import Foundation
 
-/// The bytes of a file or a pipe, a block at a time: of what was read, only the record at hand is kept.
+/// The bytes of a file or a pipe, read a block at a time; only the current record stays in memory.
 struct ByteWindow {
-    /// How much is read at once.
+    /// The size of a block.
     static let block = 256 << 10
-    /// The longest record: what a lost quote may swallow before it is missed.
+    /// The size limit of a record, which bounds how much an unclosed quote can swallow.
     static let longestRecord = 1 << 20
 
-    /// What is in memory.
+    /// The bytes in memory.
     private(set) var bytes: [UInt8] = []
-    /// Where the record at hand begins in ``bytes``.
+    /// The index in ``bytes`` where the current record begins.
     private(set) var start = 0
-    /// Where it begins in the file.
+    /// The offset in the file where the current record begins.
     private(set) var place: Int64
-    /// The number of the line it begins in, from 1.
+    /// The number of the record's first line, from 1.
     private(set) var line: Int64
-    /// Whether lines end with carriage returns alone: then each is read as the end of a line.
+    /// Whether lines end with bare carriage returns, which are then read as line ends.
     private(set) var hasBareReturns = false
     private let read: (Int) throws -> Data?
 
-    /// Looks through a window.
+    /// Makes a window that reads through a closure.
     ///
     /// - Parameters:
-    ///   - place: where the first byte is in the file.
+    ///   - place: the offset of the first byte in the file.
     ///   - line: the number of its line.
-    ///   - read: gives up to so many bytes more; nil or none at the end.
+    ///   - read: returns up to this many more bytes; nil or none at the end.
     init(at place: Int64 = 0, line: Int64 = 1, read: @escaping (Int) throws -> Data?) {
         self.place = place
         self.line = line
         self.read = read
     }
 
-    /// How many bytes of the record at hand, and of what comes after it, are in memory.
+    /// The number of bytes in memory from the start of the current record.
     var count: Int { bytes.count - start }
 
-    /// Reads a block more.
+    /// Reads another block.
     ///
-    /// - Returns: whether there was anything.
+    /// - Returns: whether there were more bytes.
     /// - Throws: ``ToolError`` if the file cannot be read.
     mutating func fill() throws(ToolError) -> Bool {
         do {
@@ -51,7 +51,7 @@ struct ByteWindow {
         }
     }
 
-    /// Takes each carriage return for the end of a line.
+    /// Makes each bare carriage return count as a line end.
     mutating func readBareReturns() {
         hasBareReturns = true
         endLines(from: start)
@@ -61,9 +61,9 @@ struct ByteWindow {
         for index in index..<bytes.count where bytes[index] == UInt8(ascii: "\r") { bytes[index] = UInt8(ascii: "\n") }
     }
 
-    /// Whether the first line ends with a carriage return alone.
+    /// Checks whether the first line ends with a bare carriage return.
     ///
-    /// - Returns: whether there is one before any line feed, and none behind it.
+    /// - Returns: whether there is a carriage return before any line feed, and no line feed after it.
     /// - Throws: ``ToolError`` if the file cannot be read.
     mutating func endsLinesWithBareReturns() throws(ToolError) -> Bool {
         let ends: Set<UInt8> = [UInt8(ascii: "\r"), UInt8(ascii: "\n")]
@@ -75,31 +75,31 @@ struct ByteWindow {
         }
     }
 
-    /// The record is over.
+    /// Ends the record and moves to the next one.
     ///
     /// - Parameters:
-    ///   - length: how many bytes it had, with what ends its line.
-    ///   - lines: how many lines.
+    ///   - length: the record's length in bytes, with its line end.
+    ///   - lines: the record's number of lines.
     mutating func advance(_ length: Int, lines: Int64) {
         start += length
         place += Int64(length)
         line += lines
     }
 
-    /// Whether what comes begins with some bytes.
+    /// Checks whether the next bytes are a prefix.
     ///
-    /// - Parameter prefix: the bytes.
-    /// - Returns: whether it does.
+    /// - Parameter prefix: the bytes to compare.
+    /// - Returns: whether they match.
     /// - Throws: ``ToolError`` if the file cannot be read.
     mutating func begins(with prefix: [UInt8]) throws(ToolError) -> Bool {
         while count < prefix.count { guard try fill() else { return false } }
         return bytes[start..<start + prefix.count].elementsEqual(prefix)
     }
 
-    /// Where the line at hand ends.
+    /// Finds the end of the current line.
     ///
-    /// - Returns: how many bytes it has, without and with what ends it; nil at the end of the file.
-    /// - Throws: ``ToolError`` if the file cannot be read, or the line is beyond all measure.
+    /// - Returns: its length in bytes without and with its line end; nil at the end of the file.
+    /// - Throws: ``ToolError`` if the file cannot be read, or the line exceeds ``longestRecord``.
     mutating func lineLengths() throws(ToolError) -> (text: Int, all: Int)? {
         var looked = 0
         while true {

@@ -1,8 +1,8 @@
-/// Reads comma-separated values as RFC 4180 has them: quoted fields hold separators, line breaks and doubled quotes.
+/// Reads comma-separated values (RFC 4180): quoted fields may hold separators, line breaks and doubled quotes.
 ///
-/// Beyond it: lines may end with LF alone, the separator may be another one, a quote inside an unquoted field is a quote, and empty
-/// lines are none. A row that breaks the rules is given with its problem, and the next one is looked for behind it: behind its
-/// first line, if a quote in it is never closed.
+/// It also accepts lines that end with LF alone, other separators, and quotes inside unquoted fields, and skips empty
+/// lines. A malformed row is returned with its problem, and reading goes on after it; if a quote is never closed, after
+/// the row's first line.
 struct CSVReader: RecordReader {
     private enum State {
         case atStart, plain, quoted, afterQuote
@@ -15,11 +15,11 @@ struct CSVReader: RecordReader {
     private var window: ByteWindow
     private let separator: UInt8
 
-    /// Reads from where a window is.
+    /// Reads from a window's position.
     ///
     /// - Parameters:
-    ///   - window: at the beginning of a row.
-    ///   - separator: what stands between fields.
+    ///   - window: a window at the start of a row.
+    ///   - separator: the byte between fields.
     init(_ window: ByteWindow, separator: UInt8 = UInt8(ascii: ",")) {
         self.window = window
         self.separator = separator
@@ -48,10 +48,10 @@ struct CSVReader: RecordReader {
         }
     }
 
-    /// What was found of one row; all places are counted from its first byte.
+    /// The result of scanning one row; offsets count from its first byte.
     private struct Scan {
         var fields: [SourceRecord.Field] = []
-        /// Its bytes without, and with what ends its line.
+        /// The row's length in bytes, without and with its line end.
         var length = 0
         var total = 0
         var lines: Int64 = 0
@@ -59,9 +59,9 @@ struct CSVReader: RecordReader {
         var problem: String?
     }
 
-    /// Goes to the end of a row.
+    /// Scans to the end of a row.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether there was a row.
     private mutating func run(_ scan: inout Scan) throws(ToolError) -> Bool {
         var state = State.atStart
         var field = SourceRecord.Field(start: 0, end: 0)
@@ -122,7 +122,7 @@ struct CSVReader: RecordReader {
         scan.lines += 1
     }
 
-    /// Gives up the line at hand, and goes on behind it.
+    /// Returns the current line as malformed, and moves to the next one.
     private mutating func brokenLine() throws(ToolError) -> SourceRecord? {
         guard let (text, all) = try window.lineLengths() else { return nil }
         let line = window.line

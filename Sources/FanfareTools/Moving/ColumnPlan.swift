@@ -1,20 +1,20 @@
-/// Which column says what.
+/// The use of each column of an imported file.
 struct ColumnPlan: Sendable {
-    /// What one column is for.
+    /// The use of one column.
     enum Use: Sendable, Equatable {
-        /// It says something that all devices have; of several that do, the lowest rank counts.
+        /// A property that all devices have; if several columns give it, the lowest rank wins.
         case field(ImportField, rank: Int)
-        /// It becomes an attribute.
+        /// An attribute of the device.
         case attribute(String)
-        /// Nothing.
+        /// The column is ignored.
         case none
     }
 
     private var uses: [String: Use] = [:]
 
-    /// Plans for a format.
+    /// Makes the plan of a format.
     ///
-    /// - Parameter mappings: what was told otherwise.
+    /// - Parameter mappings: the mappings of the command line, which take precedence.
     init(_ mappings: [ColumnMapping] = []) {
         for field in ImportField.allCases {
             for (rank, column) in field.columns.enumerated() {
@@ -24,21 +24,21 @@ struct ColumnPlan: Sendable {
         for mapping in mappings { uses[ImportField.key(mapping.column)] = mapping.use }
     }
 
-    /// What a column is for.
+    /// Returns the use of a column.
     ///
-    /// - Parameter column: its name; of a member inside an object both names with a dot between.
+    /// - Parameter column: the column's name; for a member of a nested object both names with a dot between.
     /// - Returns: its use.
     func use(of column: String) -> Use { uses[ImportField.key(column)] ?? .none }
 }
 
-/// What a column is to be taken for: `--map column=field`.
+/// A mapping of a column to a field: `--map column=field`.
 public struct ColumnMapping: Sendable {
     let column: String
     let use: ColumnPlan.Use
 
-    /// Reads `column=field`.
+    /// Parses `column=field`.
     ///
-    /// - Parameter text: a column's name, `=`, and what it says: a field's name, `attributes.NAME`, or `-` for nothing.
+    /// - Parameter text: a column's name, `=`, and its use: a field's name, `attributes.NAME`, or `-` to ignore it.
     /// - Throws: ``ToolError`` of kind `usage`.
     public init(_ text: String) throws(ToolError) {
         guard let equals = text.lastIndex(of: "="), equals > text.startIndex else {

@@ -2,30 +2,30 @@ internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
-/// Writes an app's devices, a page at a time: memory stays flat however many there are.
+/// Writes an app's devices, a page at a time, in constant memory.
 ///
-/// Pages are read one after the other: what is registered or disabled meanwhile may or may not be among them.
+/// Pages are read one after the other: devices that are registered or disabled meanwhile may or may not be included.
 public struct DeviceExport: Sendable {
-    /// How it is written.
+    /// The format of the output.
     public enum Format: String, CaseIterable, Sendable {
         /// Comma-separated values with a header (RFC 4180).
         case csv
-        /// An object a line.
+        /// JSON lines: an object per line.
         case jsonl
     }
 
-    /// How many devices are read at once.
+    /// The number of devices in a page.
     static let page: Int64 = 2000
 
     /// The app.
     public var app: String
-    /// Of which provider; nil for all.
+    /// The provider; nil for all.
     public var provider: String?
-    /// Whether those are given that get nothing.
+    /// Whether disabled devices are included.
     public var includesDisabled = false
-    /// Whether tokens and keys are given: what anybody can push with who has the app's credentials.
+    /// Whether tokens and keys are included; with the app's credentials, they suffice to push to the devices.
     public var withTokens = false
-    /// How it is written.
+    /// The format of the output.
     public var format = Format.csv
 
     /// Describes an export.
@@ -38,10 +38,10 @@ public struct DeviceExport: Sendable {
     /// Writes the devices.
     ///
     /// - Parameters:
-    ///   - database: where they are.
-    ///   - write: gets some lines at a time.
-    /// - Returns: how many devices there were.
-    /// - Throws: ``ToolError``, also what `write` throws.
+    ///   - database: the database to read from.
+    ///   - write: receives a few lines at a time.
+    /// - Returns: the number of devices.
+    /// - Throws: ``ToolError``, and errors of `write`.
     public func run(
         on database: ToolDatabase,
         write: ([UInt8]) async throws(ToolError) -> Void
@@ -113,7 +113,7 @@ public struct DeviceExport: Sendable {
         bytes += Self.newline
     }
 
-    /// Quotes what needs quotes.
+    /// Appends a field, quoted if necessary.
     private static func append(_ text: String, to bytes: inout [UInt8]) {
         let special: Set<UInt8> = [UInt8(ascii: ","), UInt8(ascii: "\""), UInt8(ascii: "\n"), UInt8(ascii: "\r")]
         guard text.utf8.contains(where: special.contains) else { return bytes.append(contentsOf: text.utf8) }

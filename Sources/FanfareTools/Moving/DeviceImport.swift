@@ -2,71 +2,72 @@ internal import FanfareCore
 internal import FanfareStore
 internal import PostgresClient
 
-/// What `fanfare devices import` was asked for.
+/// The arguments of `fanfare devices import`.
 public struct DeviceImportRequest: Sendable {
-    /// Of which system the file is.
+    /// The system that the file comes from.
     public enum Format: String, CaseIterable, Sendable {
-        /// Whatever its columns say.
+        /// Determined by the columns.
         case auto
-        /// A table of tokens.
+        /// Comma-separated values with a token per row.
         case csv
-        /// An object a line.
+        /// JSON lines: an object per line.
         case jsonl
-        /// What OneSignal exports of subscriptions.
+        /// A OneSignal export of subscriptions.
         case onesignal
-        /// A table of FCM's tokens, whatever phones and browsers they are of.
+        /// A table of FCM registration tokens, of any kind of device.
         case firebase
     }
 
-    /// The app; it is made if it is new.
+    /// The app; created if it does not exist.
     public var app: String
-    /// Of which system the file is.
+    /// The system that the file comes from.
     public var format = Format.auto
-    /// What columns are taken for, told by hand.
+    /// The column mappings of the command line.
     public var mappings: [ColumnMapping] = []
     /// The provider of rows that name none.
     public var provider: String?
     /// The environment of rows that name none.
     public var environment: String?
-    /// When rows that do not say so were registered: a time as ``ImportTime`` reads it; nil for before all that Fanfare knows.
+    /// The registration time of rows without one, in a form that ``ImportTime`` reads; nil for a time before all
+    /// registrations that Fanfare knows.
     public var asOf: String?
-    /// Whether those are imported, disabled, that get nothing there.
+    /// Whether devices that get nothing in the other system are imported as disabled.
     public var includesDisabled = false
-    /// Whether nothing is changed.
+    /// Whether to change nothing.
     public var isDryRun = false
-    /// Whether it goes on where an import of the same file stopped.
+    /// Whether to continue an import of the same file that stopped.
     public var resumes = false
 
-    /// Asks for an import.
+    /// Makes a request with defaults.
     ///
     /// - Parameter app: the app.
     public init(app: String) {
         self.app = app
     }
 
-    /// How the file is read, as far as that decides what its rows mean.
+    /// The options that determine how rows are read, as text.
     fileprivate var reading: String {
         "\(format.rawValue) \(provider ?? "") \(environment ?? "") \(asOf ?? "") \(includesDisabled) \(mappings)"
     }
 }
 
-/// What an import has to tell while it runs.
+/// A progress report of an import.
 public enum ImportNews: Sendable {
-    /// What the columns of the first line are taken for, and which are not used.
+    /// The uses of the columns of the first line, and the columns that are not used.
     case columns(used: [String], unused: [String])
-    /// It goes on at a line, with what became of the rows before it.
+    /// The import continues at a line; the tally counts the rows before it.
     case resumed(line: Int64, ImportTally)
-    /// There is an import of this file that stopped at a line, and it was not asked to go on.
+    /// An earlier import of this file stopped at a line, and the request does not ask to continue it.
     case stoppedBefore(line: Int64)
     /// A row was refused.
     case refused(line: Int64, column: String?, reason: String)
-    /// So far, rows are imported; `share` is how much of the file, from 0 to 1, or nil of a pipe.
+    /// The tally so far; `share` is the part of the file that is imported, from 0 to 1, or nil for a pipe.
     case progress(ImportTally, share: Double?)
 }
 
-/// Imports a file of devices: two thousand rows at a time, each with how far it is in one transaction.
+/// Imports a file of devices, 2,000 rows per transaction; each transaction also stores the position in the file.
 public struct DeviceImport {
-    /// How many rows are imported in one transaction: more would keep apps waiting that register the same devices.
+    /// The number of rows in a transaction; more would delay apps that register the same devices.
     var rowsAtOnce = 2000
 
     private let request: DeviceImportRequest
@@ -75,16 +76,16 @@ public struct DeviceImport {
     private let fingerprint: [UInt8]?
     private var rows: ImportRows
     private var tally = ImportTally()
-    /// The byte and the line behind what is imported.
+    /// The offset and the line after the last imported row.
     private var reached: (place: Int64, line: Int64) = (0, 1)
 
     /// Opens a file and reads its first line.
     ///
     /// - Parameters:
-    ///   - request: what was asked for.
+    ///   - request: the arguments of the command.
     ///   - source: the file.
-    ///   - rejects: where refused rows are written; nil for nowhere.
-    /// - Throws: ``ToolError`` if the file is none that can be imported so.
+    ///   - rejects: the file for refused rows; nil to drop them.
+    /// - Throws: ``ToolError`` if the file cannot be imported with these arguments.
     public init(_ request: DeviceImportRequest, _ source: ImportSource, rejects: RejectedRows?) throws(ToolError) {
         if let provider = request.provider { try ToolDatabase.check(provider: provider) }
         var defaults = ImportRowReader.Defaults()
@@ -138,13 +139,13 @@ public struct DeviceImport {
         }
     }
 
-    /// Imports it.
+    /// Imports the file.
     ///
     /// - Parameters:
-    ///   - database: where.
-    ///   - tell: hears what there is to tell; what it throws ends the import behind the rows that were told of.
-    /// - Returns: what became of all rows, those of the tries before included.
-    /// - Throws: ``ToolError``; what was imported until then stays so.
+    ///   - database: the database to import into.
+    ///   - tell: receives progress reports; if it throws, the import ends after the rows of that report.
+    /// - Returns: the tally of all rows, including those of earlier tries.
+    /// - Throws: ``ToolError``; rows imported before the error stay imported.
     public mutating func run(
         on database: ToolDatabase,
         tell: (ImportNews) throws(ToolError) -> Void
@@ -166,9 +167,9 @@ public struct DeviceImport {
         }
     }
 
-    /// Goes to where an import of the same file stopped.
+    /// Moves to the position where an import of the same file stopped.
     ///
-    /// - Returns: whether that was its end.
+    /// - Returns: whether that import was complete.
     private mutating func isDone(
         _ database: ToolDatabase,
         _ tell: (ImportNews) throws(ToolError) -> Void
@@ -188,7 +189,7 @@ public struct DeviceImport {
         return found.isFinished
     }
 
-    /// Has a chunk imported; one whose data the database cannot take is halved until the row is found.
+    /// Imports a chunk; if the database refuses its data, halves the chunk until the row is found.
     private mutating func settle(
         _ chunk: ArraySlice<ImportChunk.Row>,
         isLast: Bool,

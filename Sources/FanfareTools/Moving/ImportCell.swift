@@ -1,6 +1,7 @@
 /// Undoes what spreadsheets do to a cell.
 enum ImportCell {
-    /// A cell's text without blanks around it, and without what keeps Excel from taking it for a number: `="…"` and `'…`.
+    /// Returns a cell's text without surrounding blanks and without the marks that keep Excel from reading it as a
+    /// number: `="…"` and `'…`.
     static func text(_ cell: String) -> String {
         var text = trimmed(cell[...])
         if text.hasPrefix("=\""), text.hasSuffix("\""), text.utf8.count > 2 {
@@ -11,13 +12,13 @@ enum ImportCell {
         return String(text)
     }
 
-    /// Whether it is what spreadsheets and pandas make of a number that was an id: `5.07553E+16`, `7.0`.
+    /// Returns whether a spreadsheet or pandas has turned an id into a number: `5.07553E+16`, `7.0`.
     static func isRounded(_ text: String) -> Bool {
         text.wholeMatch(of: /-?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{2,}|-?[0-9]+\.0+/) != nil
     }
 
     private static func trimmed(_ text: Substring) -> Substring {
-        // Marks that stand for nothing are as invisible as blanks.
+        // Zero-width characters count as blanks.
         let isBlank = { (character: Character) in
             character.isWhitespace || ["\u{200B}", "\u{FEFF}"].contains(character)
         }

@@ -3,16 +3,16 @@ internal import FanfareStore
 internal import Foundation
 internal import PostgresClient
 
-/// Rows that are imported in one transaction.
+/// The rows of one transaction.
 struct ImportChunk: Sendable {
-    /// A row, and what becomes of it.
+    /// A row and its registration.
     struct Row: Sendable {
         let record: SourceRecord
         let fate: ImportFate
         let values: ImportRowReader.Values
     }
 
-    /// What became of them.
+    /// The result of importing the chunk.
     struct Settled: Sendable {
         var tally: ImportTally
         var refused: [(SourceRecord, ImportRowError)] = []
@@ -23,25 +23,25 @@ struct ImportChunk: Sendable {
     let rows: [Row]
     let syntax: ImportRows.Syntax
     let rejects: RejectedRows?
-    /// Of which file is noted how far it is; nil for no note.
+    /// The file whose position is stored with the chunk; nil to store none.
     let note: (fingerprint: [UInt8], file: String, isLast: Bool)?
-    /// The byte and the line behind them.
+    /// The offset and the line after the chunk.
     let reached: (place: Int64, line: Int64)
 
-    /// Whether none of them is for the database.
+    /// Whether no row of the chunk goes to the database.
     var isRefused: Bool { devices.isEmpty }
 
     private var devices: [JSONValue] {
         rows.compactMap { if case .row(let row) = $0.fate { .object(row.members) } else { nil } }
     }
 
-    /// Imports them; runs inside a transaction.
+    /// Imports the rows, inside a transaction.
     ///
     /// - Parameters:
     ///   - connection: the session.
-    ///   - tally: what became of the rows before them.
-    /// - Returns: what became of all.
-    /// - Throws: what the database says, and if refused rows cannot be written.
+    ///   - tally: the tally of the rows before the chunk.
+    /// - Returns: the tally including the chunk.
+    /// - Throws: database errors, and an error if refused rows cannot be written.
     func settle(on connection: PostgresConnection, _ tally: ImportTally) throws(PostgresError) -> Settled {
         let devices = devices
         let outcomes =
@@ -119,15 +119,15 @@ extension ImportChunk.Settled {
 }
 
 extension ToolDatabase {
-    /// How often a chunk is tried that met another session's locks.
+    /// The number of tries for a chunk that conflicts with other sessions' locks.
     private static let tries = 5
 
-    /// Imports rows in one transaction.
+    /// Imports a chunk in one transaction.
     ///
     /// - Parameters:
     ///   - chunk: the rows.
-    ///   - tally: what became of the rows before them.
-    /// - Returns: what became of all.
+    ///   - tally: the tally of the rows before the chunk.
+    /// - Returns: the tally including the chunk.
     /// - Throws: ``ToolError``; nothing of the chunk is imported then.
     func settle(_ chunk: ImportChunk, _ tally: ImportTally) async throws(ToolError) -> ImportChunk.Settled {
         var tried = 0
@@ -148,12 +148,12 @@ extension ToolDatabase {
         }
     }
 
-    /// How far an import of a file came.
+    /// Returns the stored position of an import.
     ///
     /// - Parameters:
     ///   - app: the app.
-    ///   - fingerprint: the file's, and how it is read.
-    /// - Returns: what was noted; nil if it was never imported.
+    ///   - fingerprint: the hash of the file and of how it is read.
+    /// - Returns: the stored position; nil if this file was never imported.
     /// - Throws: ``ToolError``.
     func lastImport(app: String, _ fingerprint: [UInt8]) async throws(ToolError) -> FindImport.Found? {
         try await run { connection throws(PostgresError) in

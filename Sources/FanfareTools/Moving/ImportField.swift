@@ -1,12 +1,12 @@
-/// What a column of an imported file may say.
+/// A property that a column of an imported file can give.
 enum ImportField: Int, CaseIterable, Sendable {
     case token, provider, userID, kind, environment, locale, timeZone, attributes, p256dh, auth, topics, registeredAt,
         disabledAt, disabledReason, isDisabled, isEnabled, deviceType, notificationTypes, subscription
 
-    /// What `--map` calls it.
+    /// The name in `--map`.
     var name: String { columns[0] }
 
-    /// Columns that are taken for it unless told otherwise, the most trusted first; compared without case, spaces and punctuation.
+    /// The column names recognized by default, the most trusted first; case, spaces and punctuation are ignored.
     var columns: [String] {
         switch self {
         case .token:
@@ -38,12 +38,12 @@ enum ImportField: Int, CaseIterable, Sendable {
         case .isEnabled: ["enabled", "is_enabled", "active", "is_active", "subscribed"]
         case .deviceType: ["device_type"]
         case .notificationTypes: ["notification_types"]
-        // What PushSubscription.toJSON() gives in browsers.
+        // The form of PushSubscription.toJSON() in browsers.
         case .subscription: ["subscription", "push_subscription"]
         }
     }
 
-    /// The columns of each, for the documentation.
+    /// The column names of each field, for the documentation.
     static var reference: String {
         let rows = allCases.map { field in
             "| `\(field.name)` | \(field.columns.map { "`\($0)`" }.joined(separator: ", ")) |"
@@ -51,7 +51,7 @@ enum ImportField: Int, CaseIterable, Sendable {
         return (["| field | columns |", "|---|---|"] + rows).joined(separator: "\n")
     }
 
-    /// A column's name without what people write differently.
+    /// Normalizes a column's name for comparison.
     ///
     /// - Parameter column: the name.
     /// - Returns: its letters and digits in lower case.

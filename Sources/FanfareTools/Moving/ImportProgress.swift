@@ -1,27 +1,27 @@
-/// Words for how far an import is, now and then.
+/// Formats the progress of an import at intervals.
 public struct ImportProgress {
     private let pause: Duration
     private let started: ContinuousClock.Instant
     private var told: ContinuousClock.Instant
-    /// How many rows tries before this one had read.
+    /// The number of rows read by earlier tries.
     private var before: Int64?
 
-    /// Has told nothing yet.
+    /// Makes a progress reporter that has reported nothing yet.
     ///
     /// - Parameters:
-    ///   - pause: how long it is silent after each time.
-    ///   - now: the time.
+    ///   - pause: the minimum interval between two lines.
+    ///   - now: the current time.
     public init(every pause: Duration, now: ContinuousClock.Instant = .now) {
         (self.pause, started, told) = (pause, now, now)
     }
 
-    /// What to tell now.
+    /// Returns the line to show now.
     ///
     /// - Parameters:
-    ///   - tally: what became of the rows so far.
-    ///   - share: how much of the file that is, from 0 to 1; nil if that is not known.
-    ///   - now: the time.
-    /// - Returns: a line without its end; nil for nothing.
+    ///   - tally: the tally so far.
+    ///   - share: the part of the file read, from 0 to 1; nil if unknown.
+    ///   - now: the current time.
+    /// - Returns: a line without a line end; nil if none is due.
     public mutating func line(_ tally: ImportTally, share: Double?, now: ContinuousClock.Instant = .now) -> String? {
         let before = before ?? 0
         guard now - told >= pause else { return nil }
@@ -32,8 +32,8 @@ public struct ImportProgress {
         return parts.joined(separator: ", ")
     }
 
-    /// Rows that were read before do not count for how fast it goes.
+    /// Excludes rows of earlier tries from the speed.
     ///
-    /// - Parameter rows: how many.
+    /// - Parameter rows: the number of those rows.
     public mutating func resume(after rows: Int64) { before = rows }
 }

@@ -1,9 +1,9 @@
-/// What other systems call Fanfare's providers.
+/// Maps other systems' provider names to Fanfare's providers.
 enum ImportProvider {
-    /// What becomes of a row by what it says it is for.
+    /// The provider that a row names.
     enum Verdict: Equatable {
         case provider(String)
-        /// A channel that Fanfare does not send to.
+        /// A channel that Fanfare does not support.
         case foreign(String)
         case unknown
     }
@@ -11,9 +11,9 @@ enum ImportProvider {
     /// Looks up a provider's name.
     ///
     /// - Parameters:
-    ///   - text: what the row says: a name of ours, a system, a kind of browser, or OneSignal's type of a subscription.
-    ///   - isFirebase: whether the tokens are FCM's, whatever they are of.
-    /// - Returns: what it is.
+    ///   - text: the row's value: a provider of Fanfare, a system, a kind of browser, or OneSignal's subscription type.
+    ///   - isFirebase: whether the tokens are FCM registration tokens, for any kind of device.
+    /// - Returns: the provider or the reason to skip the row.
     static func named(_ text: String, isFirebase: Bool) -> Verdict {
         switch ImportField.key(text) {
         case "webhook" where !isFirebase: return .provider("webhook")
@@ -36,12 +36,12 @@ enum ImportProvider {
         }
     }
 
-    /// Looks up OneSignal's number of a channel.
+    /// Looks up OneSignal's channel number.
     ///
     /// - Parameters:
     ///   - number: `device_type`.
-    ///   - hasEndpoint: whether the token is an https URL, as all browsers' are that can be sent to.
-    /// - Returns: what it is.
+    ///   - hasEndpoint: whether the token is an https URL, as it is for every browser that can be sent to.
+    /// - Returns: the provider or the reason to skip the row.
     static func oneSignal(_ number: Int, hasEndpoint: Bool) -> Verdict {
         switch number {
         case 0, 9: .provider("apns")

@@ -1,31 +1,31 @@
 internal import FanfareCore
 
-/// A row as `fanfare.import_devices` takes it.
+/// A row in the form that `fanfare.import_devices` takes.
 struct ImportRow: Sendable {
     /// Its members.
     var members = JSONObject()
 
-    /// Says something of it, unless it is nil.
+    /// Sets a member, unless the value is nil.
     subscript(name: String) -> String? {
         get { members[name]?.stringValue }
         set { if let newValue { members[name] = .string(newValue) } }
     }
 }
 
-/// Why a row is not imported.
+/// Why a row is refused.
 struct ImportRowError: Error, Sendable, Equatable {
     /// The column, as the file calls it; nil for the row as a whole.
     let column: String?
-    /// What is wrong; never with the value of a token or a key.
+    /// The reason; never with the value of a token or a key.
     let reason: String
 }
 
-/// What becomes of a row before the database sees it.
+/// The result of reading a row, before the database sees it.
 enum ImportFate: Sendable {
-    /// It is to be registered.
+    /// The row is to be registered.
     case row(ImportRow)
-    /// It is left out, and why: in the plural, for the summary.
+    /// The row is skipped; the reason, in the plural, for the summary.
     case skipped(String)
-    /// It is refused.
+    /// The row is refused.
     case refused(ImportRowError)
 }

@@ -1,9 +1,9 @@
 internal import FanfareCore
 internal import FanfareProviders
 
-/// Makes a registration of what a row's columns say.
+/// Makes a registration from the columns of a row.
 struct ImportRowReader: Sendable {
-    /// What holds for rows that say nothing of it.
+    /// The values for rows that give none.
     struct Defaults: Sendable {
         var provider: String?
         var environment: String?
@@ -14,9 +14,9 @@ struct ImportRowReader: Sendable {
 
     let defaults: Defaults
 
-    /// What the columns of one row say.
+    /// The values of the columns of one row.
     struct Values: Sendable {
-        /// By the number of the field.
+        /// The texts, indexed by the field's number.
         private var texts: [String?]
         private var ranks: [Int]
         private(set) var columns: [String?]
@@ -29,10 +29,11 @@ struct ImportRowReader: Sendable {
             columns = Array(repeating: nil, count: count)
         }
 
-        /// Takes a column's text; of two for one field the more trusted one, and no empty one.
+        /// Stores a column's text unless it is empty; if two columns give one field, the more trusted one wins.
         mutating func set(_ field: ImportField, _ cell: String, rank: Int, column: String) {
             let text = ImportCell.text(cell)
-            // Whom a device belongs to and where it is are refused as such a word, and not lost; \N is MySQL's null everywhere.
+            // A word for "nothing" in a field that identifies a device or its user is refused later instead of dropped;
+            // \N is MySQL's null in every field.
             guard !text.isEmpty, text != "\\N", Self.identities.contains(field) || !NothingText.matches(text),
                 rank < ranks[field.rawValue]
             else { return }
@@ -45,7 +46,7 @@ struct ImportRowReader: Sendable {
 
         subscript(field: ImportField) -> String? { texts[field.rawValue] }
 
-        /// What the file calls a field.
+        /// Returns the file's name of a field.
         func column(of field: ImportField) -> String { columns[field.rawValue] ?? field.name }
 
         func refusal(_ field: ImportField, _ reason: String) -> ImportRowError {
@@ -55,8 +56,8 @@ struct ImportRowReader: Sendable {
 
     /// Reads a row.
     ///
-    /// - Parameter values: what its columns say.
-    /// - Returns: what becomes of it.
+    /// - Parameter values: the values of the row's columns.
+    /// - Returns: a registration, or why there is none.
     func fate(of values: Values) -> ImportFate {
         do throws(ImportRowError) {
             for field in ImportField.allCases where values[field]?.utf8.contains(0) ?? false {
@@ -79,7 +80,7 @@ struct ImportRowReader: Sendable {
             row["kind"] = try kind(values)
             row["environment"] = try environment(values)
             row["locale"] = values[.locale]
-            // A distance from UTC, as some export, is no time zone.
+            // Some systems export a UTC offset in seconds, which is not a time zone.
             row["time_zone"] = values[.timeZone].flatMap { Int($0) == nil ? $0 : nil }
             row["p256dh"] = values[.p256dh]
             row["auth"] = values[.auth]
@@ -95,7 +96,7 @@ struct ImportRowReader: Sendable {
     }
 
     private func provider(_ values: Values, _ token: String) throws(ImportRowError) -> ImportProvider.Verdict {
-        // OneSignal's numbers say more than a name beside them.
+        // OneSignal's number is more precise than the name in another column.
         if let text = values[.deviceType], let number = Int(text) {
             let verdict = ImportProvider.oneSignal(number, hasEndpoint: token.hasPrefix("https://"))
             guard verdict != .unknown else {
@@ -111,17 +112,17 @@ struct ImportRowReader: Sendable {
         return verdict
     }
 
-    /// Refuses a device to which nothing could ever be sent, where the database cannot tell.
+    /// Refuses a device that could never get a push, for errors that the database does not check.
     private func check(_ token: String, of provider: String?, _ values: Values) throws(ImportRowError) {
         let recipient = Recipient(token: token, p256dh: values[.p256dh], auth: values[.auth])
         guard let fault = provider.flatMap(Providers.named)?.fault(of: recipient) else { return }
         throw values.refusal(fault.field == .token ? .token : .p256dh, fault.reason)
     }
 
-    /// FCM has iPhones and browsers too.
+    /// Whether the token is FCM's, which issues tokens for iPhones and browsers too.
     private func isFirebase(_ values: Values) -> Bool { defaults.isFirebase || implied(values) == "fcm" }
 
-    /// The provider that the name of the token's column tells.
+    /// Returns the provider that the name of the token's column implies.
     private func implied(_ values: Values) -> String? {
         switch ImportField.key(values.column(of: .token)) {
         case "fcmtoken", "gcmtoken", "registrationtoken": "fcm"
@@ -131,7 +132,7 @@ struct ImportRowReader: Sendable {
         }
     }
 
-    /// Takes apart what a browser calls its subscription, where that is all there is.
+    /// Splits a browser's subscription JSON into its fields, if the row has no others.
     private func withSubscription(_ values: Values) throws(ImportRowError) -> Values {
         guard let text = values[.subscription], values[.token] == nil else { return values }
         guard let object = try? JSONValue(parsing: text), let endpoint = object["endpoint"]?.stringValue else {
@@ -180,7 +181,7 @@ struct ImportRowReader: Sendable {
         return time
     }
 
-    /// Since when and why it gets nothing there; nil if it does.
+    /// Returns when and why the device stopped getting pushes in the other system; nil if it gets them.
     private func ending(_ values: Values) throws(ImportRowError) -> (time: String?, reason: String)? {
         let reason = values[.disabledReason] ?? "unregistered"
         if let time = try time(.disabledAt, values) { return (time, reason) }
@@ -226,9 +227,9 @@ struct ImportRowReader: Sendable {
         return .array(names.map { .string(String($0)) })
     }
 
-    /// A value as a message may show it.
+    /// Returns a value in the form for a message.
     ///
-    /// Only a short one: a wrong column may hold tokens.
+    /// Long values are hidden, because a mistaken column may hold tokens.
     private func shown(_ text: String) -> String {
         text.count <= 20 ? "“\(TextTable.printable(text))”" : "a text of \(text.count) characters"
     }

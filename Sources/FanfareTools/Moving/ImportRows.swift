@@ -1,8 +1,8 @@
 internal import FanfareCore
 
-/// The rows of a file, and what becomes of each.
+/// The rows of a file, each with its result.
 struct ImportRows {
-    /// How a file is written.
+    /// The syntax of a file.
     enum Syntax {
         case csv(separator: UInt8, header: [String], headerBytes: [UInt8])
         case jsonLines
@@ -12,20 +12,20 @@ struct ImportRows {
     private let plan: ColumnPlan
     private let rows: ImportRowReader
     private var reader: any RecordReader
-    /// As spreadsheets of old Macs write them.
+    /// Whether lines end with bare carriage returns, as in spreadsheets of old Macs.
     private let hasBareReturns: Bool
-    /// Of a CSV file, what its columns are for.
+    /// The uses of the columns, for a CSV file.
     private let columns: [ColumnPlan.Use]
-    /// Of JSON lines, what members were found to be for.
+    /// The uses of the members seen so far, for JSON lines.
     private var members: [String: ColumnPlan.Use] = [:]
 
     /// Reads a file from its beginning.
     ///
     /// - Parameters:
     ///   - source: the file.
-    ///   - plan: which column says what.
-    ///   - rows: makes registrations of rows.
-    /// - Throws: ``ToolError`` if it is no such file, or has no column with a token.
+    ///   - plan: the uses of the columns.
+    ///   - rows: makes registrations from rows.
+    /// - Throws: ``ToolError`` if the syntax is wrong, or there is no token column.
     init(_ source: ImportSource, plan: ColumnPlan, rows: ImportRowReader) throws(ToolError) {
         self.plan = plan
         self.rows = rows
@@ -61,12 +61,12 @@ struct ImportRows {
         }
     }
 
-    /// Goes on where an import stopped.
+    /// Continues where an import stopped.
     ///
     /// - Parameters:
-    ///   - source: the file, which is no pipe.
-    ///   - place: the next byte.
-    ///   - line: its line.
+    ///   - source: the file, which must not be a pipe.
+    ///   - place: the offset of the next byte.
+    ///   - line: the number of the next line.
     /// - Throws: ``ToolError`` if it cannot be read from there.
     mutating func resume(_ source: ImportSource, at place: Int64, line: Int64) throws(ToolError) {
         var window = try source.window(at: place, line: line)
@@ -78,7 +78,7 @@ struct ImportRows {
             }
     }
 
-    /// What the columns are taken for, and which are not used; nil of JSON lines, each of which has its own.
+    /// The columns that are used and those that are not; nil for JSON lines, where each line has its own members.
     var columnsUsed: (used: [String], unused: [String])? {
         guard case .csv(_, let header, _) = syntax else { return nil }
         var (used, unused): ([String], [String]) = ([], [])
@@ -92,9 +92,9 @@ struct ImportRows {
         return (used, unused)
     }
 
-    /// The next row.
+    /// Returns the next row.
     ///
-    /// - Returns: the row as it stands there, what becomes of it, and what its columns are called; nil at the end.
+    /// - Returns: the row's text, its result, and its values by column; nil at the end.
     /// - Throws: ``ToolError`` if the file cannot be read.
     mutating func next() throws(ToolError) -> (record: SourceRecord, fate: ImportFate, values: ImportRowReader.Values)?
     {
@@ -151,7 +151,7 @@ struct ImportRows {
         for member in object.members where !member.value.isNull {
             let name = prefix + member.key
             let use = members[name] ?? plan.use(of: name)
-            // Names of millions of members are not kept.
+            // The cache is bounded, because a file may have millions of member names.
             if members.count < 1000 { members[name] = use }
             switch use {
             case .field(let field, let rank):
@@ -164,7 +164,7 @@ struct ImportRows {
         }
     }
 
-    /// Refuses what is no text in UTF-8, and passes its byte order mark.
+    /// Refuses text that is not UTF-8, and skips a byte order mark.
     private static func check(_ window: inout ByteWindow, _ name: String) throws(ToolError) {
         if try window.begins(with: [0x1F, 0x8B]) {
             throw ToolError(.usage, "\(name) is compressed", hint: "Run `zcat FILE | fanfare devices import -`.")
@@ -180,7 +180,7 @@ struct ImportRows {
         }
     }
 
-    /// What separates the names of the first line: a comma, a semicolon or a tab.
+    /// Returns the separator of the first line: a comma, a semicolon or a tab.
     private static func separator(of line: ArraySlice<UInt8>) -> UInt8 {
         var counts: [UInt8: Int] = [:]
         var isQuoted = false

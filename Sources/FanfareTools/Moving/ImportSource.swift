@@ -2,11 +2,11 @@ internal import FanfareConfiguration
 internal import Foundation
 internal import PushCrypto
 
-/// The file that is imported, or standard input.
+/// The file to import, or standard input.
 public struct ImportSource: Sendable {
-    /// What messages call it.
+    /// The name in messages.
     public let name: String
-    /// How many bytes it has; nil for a pipe, which cannot be read again.
+    /// The size in bytes; nil for a pipe, which cannot be read again.
     public let size: Int64?
     private let handle: FileHandle
 
@@ -30,12 +30,12 @@ public struct ImportSource: Sendable {
         name = URL(fileURLWithPath: path).lastPathComponent
     }
 
-    /// Reads it from a place on.
+    /// Reads from an offset.
     ///
     /// - Parameters:
-    ///   - place: the first byte; of a pipe only 0.
-    ///   - line: its line.
-    /// - Returns: what is there.
+    ///   - place: the offset of the first byte; must be 0 for a pipe.
+    ///   - line: the number of the line there.
+    /// - Returns: a window at the offset.
     /// - Throws: ``ToolError`` if it cannot be read from there.
     func window(at place: Int64 = 0, line: Int64 = 1) throws(ToolError) -> ByteWindow {
         let handle = handle
@@ -47,18 +47,18 @@ public struct ImportSource: Sendable {
         return ByteWindow(at: place, line: line) { try handle.read(upToCount: $0) }
     }
 
-    /// What tells it, and how it is read, from others: all that is in it, and some text.
+    /// Returns a hash of the file's contents and of how they are read.
     ///
-    /// Reads it once from end to end, which takes a hundredth of the time that importing it does.
+    /// Reads the file once from end to end, which takes a hundredth of the time of importing it.
     ///
-    /// - Parameter text: how it is read.
+    /// - Parameter text: how the file is read.
     /// - Returns: a hash; nil for a pipe.
     /// - Throws: ``ToolError`` if it cannot be read.
     func fingerprint(_ text: String) throws(ToolError) -> [UInt8]? {
         guard size != nil else { return nil }
         var hash = sha256(Array(text.utf8))
         var window = try window()
-        // Each block with the hash of all before it.
+        // Each block is hashed together with the hash of all blocks before it.
         while try window.fill() {
             hash = sha256(hash + window.bytes[window.start...])
             window.advance(window.count, lines: 0)

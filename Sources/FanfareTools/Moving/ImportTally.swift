@@ -1,30 +1,30 @@
 public import FanfareCore
 
-/// What became of the rows of an import.
+/// The counts of an import's rows by result.
 public struct ImportTally: Sendable, Equatable {
     /// Rows that were read.
     public internal(set) var read: Int64 = 0
-    /// Devices that were not there.
+    /// Devices that were registered anew.
     public internal(set) var new: Int64 = 0
-    /// Devices that were there, of which something was new.
+    /// Devices that existed and were changed.
     public internal(set) var updated: Int64 = 0
-    /// Devices that were there so.
+    /// Devices that existed and stayed the same.
     public internal(set) var unchanged: Int64 = 0
-    /// Rows that were left out, by why.
+    /// Rows that were skipped, by reason.
     public internal(set) var skipped: [String: Int64] = [:]
-    /// Rows that were refused, by why.
+    /// Rows that were refused, by reason.
     public internal(set) var refused: [String: Int64] = [:]
-    /// What rows said and devices were registered without.
+    /// Values that rows gave and devices were registered without.
     public internal(set) var without: [String: Int64] = [:]
-    /// How many bytes of refused rows were written.
+    /// The number of bytes written to the file of refused rows.
     var rejectedBytes: Int64 = 0
 
-    /// How many reasons are told apart.
+    /// The number of different reasons that are counted.
     private static let reasonLimit = 30
 
-    /// How many rows were left out.
+    /// The number of skipped rows.
     public var skippedCount: Int64 { skipped.values.reduce(0, +) }
-    /// How many rows were refused.
+    /// The number of refused rows.
     public var refusedCount: Int64 { refused.values.reduce(0, +) }
 
     /// Counts a refused row.
@@ -36,7 +36,7 @@ public struct ImportTally: Sendable, Equatable {
         refused[isKept ? reason : "other reasons", default: 0] += 1
     }
 
-    /// All of it as JSON.
+    /// The tally as JSON.
     public var json: JSONValue {
         var object = JSONObject()
         for (name, path) in Self.numbers { object[name] = JSONValue(self[keyPath: path]) }
@@ -50,7 +50,7 @@ public struct ImportTally: Sendable, Equatable {
         return .object(object)
     }
 
-    /// All of it as a table, with the reasons, the most frequent first.
+    /// The tally as a table, with the reasons, the most frequent first.
     public var text: String {
         var table = TextTable(["rows", "number"])
         func append(_ name: String, _ count: Int64, _ reasons: [String: Int64] = [:]) {
@@ -80,12 +80,12 @@ public struct ImportTally: Sendable, Equatable {
         ]
     }
 
-    /// Nothing counted yet.
+    /// Makes an empty tally.
     init() {}
 
-    /// Goes on counting.
+    /// Continues a stored tally.
     ///
-    /// - Parameter json: what ``json`` gave.
+    /// - Parameter json: the stored ``json``.
     init(_ json: JSONValue) {
         for (name, path) in Self.numbers { self[keyPath: path] = json[name]?.numberValue?.integer ?? 0 }
         for (name, path) in Self.counts {

@@ -1,12 +1,12 @@
 internal import FanfareLogging
 
-/// Reads times as other systems write them.
+/// Reads the time formats of other systems.
 enum ImportTime {
-    /// Writes a time so that PostgreSQL reads it.
+    /// Converts a time to a form that PostgreSQL reads.
     ///
-    /// - Parameter text: seconds or milliseconds since 1970; or a date, perhaps with a time of day and a zone, as ISO 8601 has it or
-    ///   with spaces and `UTC`. Without a zone it is UTC.
-    /// - Returns: the time as RFC 3339 has it; nil if it is none.
+    /// - Parameter text: seconds or milliseconds since 1970; or a date, optionally with a time of day and a zone, in
+    ///   the form of ISO 8601 or with spaces and `UTC`. Without a zone it is UTC.
+    /// - Returns: the time in the form of RFC 3339; nil if the text is not a time.
     static func normalized(_ text: String) -> String? {
         var reader = Reader(text: text)
         if let number = reader.wholeNumber() {
@@ -49,7 +49,7 @@ enum ImportTime {
         }
     }
 
-    /// Goes through a text; by hand, since there may be millions.
+    /// Scans a text, without regular expressions, because a file may have millions of times.
     private struct Reader {
         let bytes: [UInt8]
         var index = 0
@@ -60,7 +60,7 @@ enum ImportTime {
 
         var isAtEnd: Bool { index == bytes.count }
 
-        /// All of the text, if it is seconds or milliseconds since 1970.
+        /// The whole text as seconds or milliseconds since 1970; nil if it is another form.
         func wholeNumber() -> Int64? {
             guard (9...14).contains(bytes.count), bytes.allSatisfy(Self.isDigit) else { return nil }
             return bytes.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }

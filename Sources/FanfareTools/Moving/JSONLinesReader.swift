@@ -1,10 +1,10 @@
-/// Reads JSON lines, a value a line; empty lines are none.
+/// Reads JSON lines, one value per line; skips empty lines.
 struct JSONLinesReader: RecordReader {
     private var window: ByteWindow
 
-    /// Reads from where a window is.
+    /// Reads from a window's position.
     ///
-    /// - Parameter window: at the beginning of a line.
+    /// - Parameter window: a window at the start of a line.
     init(_ window: ByteWindow) {
         self.window = window
     }

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A file that nobody but its owner may read.
+/// A file that only its owner may read.
 public enum PrivateFile {
-    /// Makes one.
+    /// Creates a file.
     ///
-    /// - Parameter path: where; nothing may be there.
+    /// - Parameter path: the path, which must not exist.
     /// - Returns: the empty file, open.
-    /// - Throws: ``ToolError`` of kind `usage` if something is there, or it cannot be made.
+    /// - Throws: ``ToolError`` of kind `usage` if the path exists, or the file cannot be created.
     public static func new(_ path: String) throws(ToolError) -> FileHandle {
         let files = FileManager.default
         guard !files.fileExists(atPath: path) else {
@@ -18,9 +18,9 @@ public enum PrivateFile {
         return try open(path)
     }
 
-    /// Opens one that is there, to be written further; makes it if it is not.
+    /// Opens a file for appending, and creates it if it does not exist.
     ///
-    /// - Parameter path: where.
+    /// - Parameter path: the path.
     /// - Returns: the file, open.
     /// - Throws: ``ToolError`` of kind `usage` if it cannot be written.
     static func existingOrNew(_ path: String) throws(ToolError) -> FileHandle {

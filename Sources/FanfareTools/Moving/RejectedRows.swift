@@ -1,27 +1,27 @@
 internal import FanfareCore
 internal import Foundation
 
-/// A file with the rows that were refused, each with its line, column and reason, in the form of the file they came from: to be
-/// mended and imported in its turn.
+/// A file of refused rows, each with its line, column and reason, in the syntax of the imported file: for correction
+/// and another import.
 ///
-/// It holds tokens as that file does, so nobody but its owner may read it.
+/// It holds tokens like that file, so only its owner may read it.
 public struct RejectedRows: Sendable {
     private let handle: FileHandle
 
-    /// Makes a file.
+    /// Creates the file.
     ///
     /// - Parameters:
-    ///   - path: where.
-    ///   - resumes: whether one that is there is written further.
-    /// - Throws: ``ToolError`` if there is one already, or it cannot be made.
+    ///   - path: the file's path.
+    ///   - resumes: whether to append to an existing file.
+    /// - Throws: ``ToolError`` if the file exists already and is not resumed, or cannot be created.
     public init(path: String, resumes: Bool) throws(ToolError) {
         handle = resumes ? try PrivateFile.existingOrNew(path) : try PrivateFile.new(path)
     }
 
-    /// Drops what a try wrote that was killed before it was committed.
+    /// Truncates the file to its committed length, dropping rows of a try that was killed before its commit.
     ///
-    /// - Parameter place: how many bytes were.
-    /// - Returns: how many bytes there are; fewer if it is another file than then.
+    /// - Parameter place: the committed length in bytes.
+    /// - Returns: the length in bytes now; less than `place` if it is another file.
     /// - Throws: ``ToolError`` if it cannot be written.
     func cut(to place: Int64) throws(ToolError) -> Int64 {
         do {
@@ -33,14 +33,14 @@ public struct RejectedRows: Sendable {
         }
     }
 
-    /// Writes rows behind those of before; what stands there beyond them is of a try that did not come to its end, and goes.
+    /// Appends rows at an offset; bytes after it are left from a try that did not commit, and are dropped.
     ///
     /// - Parameters:
     ///   - rows: the rows.
-    ///   - syntax: how they are written.
-    ///   - place: behind how many bytes.
-    /// - Returns: the bytes of the file now.
-    /// - Throws: what the system says.
+    ///   - syntax: the syntax of the imported file.
+    ///   - place: the offset in bytes.
+    /// - Returns: the length of the file in bytes now.
+    /// - Throws: errors of the file system.
     func append(
         _ rows: [(SourceRecord, ImportRowError)],
         _ syntax: ImportRows.Syntax,
@@ -66,7 +66,7 @@ public struct RejectedRows: Sendable {
         switch syntax {
         case .csv(let separator, _, _):
             let front = joined(["\(record.line)", refusal.column ?? "", refusal.reason], separator) + [separator]
-            // What breaks the rules would break them here, too.
+            // A malformed row would make this file malformed too.
             let isWhole = record.problem == nil
             return front + (isWhole ? record.bytes : Array(quoted(String(decoding: record.bytes, as: UTF8.self)).utf8))
                 + newline

@@ -1,30 +1,30 @@
-/// One row of a file as it stands there.
+/// One row of a file, as text.
 struct SourceRecord: Sendable {
-    /// Where a field lies in ``SourceRecord/bytes``.
+    /// The range of a field in ``SourceRecord/bytes``.
     struct Field: Sendable {
         var start: Int
         var end: Int
-        /// Whether quotes in it are doubled.
+        /// Whether the field has doubled quotes.
         var hasDoubledQuotes = false
     }
 
-    /// Its first line, from 1.
+    /// The number of its first line, from 1.
     let line: Int64
-    /// The line after it.
+    /// The number of the line after it.
     let nextLine: Int64
-    /// The byte after it.
+    /// The offset of the byte after it.
     let nextPlace: Int64
-    /// Its bytes, without what ends its line.
+    /// Its bytes, without the line end.
     let bytes: [UInt8]
-    /// Of a CSV file, its fields.
+    /// Its fields, for a CSV file.
     var fields: [Field] = []
-    /// Why it is no row at all; nil if it is one.
+    /// Why the row is malformed; nil if it is well-formed.
     var problem: String?
 
-    /// A field's text.
+    /// Returns a field's text.
     ///
-    /// - Parameter field: which.
-    /// - Returns: the text without quotes; nil if it is no UTF-8.
+    /// - Parameter field: the field.
+    /// - Returns: the text without quotes; nil if it is not UTF-8.
     func text(of field: Field) -> String? {
         let raw = bytes[field.start..<field.end]
         guard field.hasDoubledQuotes else { return String(validating: raw, as: UTF8.self) }
@@ -41,7 +41,7 @@ struct SourceRecord: Sendable {
 
 /// Reads a file row by row.
 protocol RecordReader {
-    /// The next row.
+    /// Reads the next row.
     ///
     /// - Returns: the row; nil at the end.
     /// - Throws: ``ToolError`` if the file cannot be read.
