@@ -2,8 +2,9 @@ package import FanfareStore
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// Reads the database figures of the metrics that the status does not have. The cost depends on the deliveries
-    /// waiting and the campaigns running, not on past work.
+    /// Reads the database figures of the metrics that the status does not have.
+    ///
+    /// The cost depends on the deliveries waiting and the campaigns running, not on past work.
     ///
     /// - Returns: how long ready deliveries have waited, and the running campaigns.
     /// - Throws: ``ToolError``.

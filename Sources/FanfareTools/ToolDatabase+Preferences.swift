@@ -6,7 +6,7 @@ extension ToolDatabase {
     /// Opts a user out of a category, or in again.
     ///
     /// - Parameters:
-    ///   - category: the category's name; `*` for all categories of events that have one.
+    ///   - category: the category's name; `*` for all pushes that have a category.
     ///   - user: the user's id.
     ///   - app: the app.
     ///   - isOptedOut: whether the user is opted out.
@@ -28,7 +28,7 @@ extension ToolDatabase {
     /// Snoozes a category for a user.
     ///
     /// - Parameters:
-    ///   - category: the category's name; `*` for all categories of events that have one.
+    ///   - category: the category's name; `*` for all pushes that have a category.
     ///   - user: the user's id.
     ///   - app: the app.
     ///   - until: a duration from now, such as `8h`, or a time as PostgreSQL reads it; nil to end the snooze.
