@@ -1,7 +1,7 @@
 internal import Synchronization
 
 extension Atomic where Value == Int64 {
-    /// Adds to the value; it stays at the largest number there is, where `wrappingAdd` would begin below zero.
+    /// Adds to the value, saturating at the largest `Int64`; `wrappingAdd` would continue with negative numbers.
     borrowing func add(_ amount: Int64) {
         var before = load(ordering: .relaxed)
         while true {
@@ -14,7 +14,7 @@ extension Atomic where Value == Int64 {
 }
 
 extension Atomic where Value == Double {
-    /// Adds to the value; it stays finite, as its sums do.
+    /// Adds to the value, saturating at the largest finite number.
     borrowing func add(_ amount: Double) {
         var before = load(ordering: .relaxed)
         while true {

@@ -1,7 +1,7 @@
-// No count ends the program: swift-metrics asks that it stays at the largest number there is.
+// Sums saturate, because a counter must not trap: swift-metrics requires that it stays at the largest number.
 
 extension Int64 {
-    /// The sum, or the largest or smallest number there is.
+    /// Returns the sum, saturated at the largest or smallest number.
     func addingCapped(_ other: Int64) -> Int64 {
         let (sum, isOver) = addingReportingOverflow(other)
         return isOver ? (other > 0 ? .max : .min) : sum
@@ -9,7 +9,7 @@ extension Int64 {
 }
 
 extension Double {
-    /// The sum, or the largest or smallest finite number there is.
+    /// Returns the sum, saturated at the largest or smallest finite number.
     func addingCapped(_ other: Double) -> Double {
         let limit = Double.greatestFiniteMagnitude
         return max(-limit, min(self + other, limit))

@@ -3,11 +3,12 @@ internal import Synchronization
 
 /// One series of a counter.
 ///
-/// Atomics, not a lock: a quarter of its time, and ThreadSanitizer sees them, unlike `Synchronization.Mutex`.
+/// Uses atomics instead of a lock: they take a quarter of the time, and ThreadSanitizer sees them, unlike
+/// `Synchronization.Mutex`.
 final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
     let id: SeriesID
     private let whole = Atomic<Int64>(0)
-    /// What was counted in numbers that are not whole.
+    /// The sum of the fractional increments.
     private let fraction = Atomic<Double>(0)
 
     /// Makes a series at zero.
@@ -21,19 +22,19 @@ final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
         return fraction == 0 ? .whole(whole) : .number(Double(whole) + fraction)
     }
 
-    /// Counts up to the largest number there is; a counter never goes down, so that less than nothing is ignored.
+    /// Adds to the counter, up to the largest `Int64`; a counter never goes down, so negative amounts are ignored.
     func increment(by amount: Int64) {
         guard amount > 0 else { return }
         whole.add(amount)
     }
 
-    /// Counts as ``increment(by:)-(Int64)`` does; what is no finite number is ignored.
+    /// Adds as ``increment(by:)-(Int64)`` does; amounts that are not finite are ignored.
     func increment(by amount: Double) {
         guard amount > 0, amount.isFinite else { return }
         fraction.add(amount)
     }
 
-    /// Begins at zero again, as after a restart.
+    /// Resets the counter to zero, as after a restart.
     func reset() {
         whole.store(0, ordering: .relaxed)
         fraction.store(0, ordering: .relaxed)

@@ -1,11 +1,11 @@
-/// How values are written for Prometheus.
+/// The text formats for Prometheus.
 public enum Exposition: Sendable {
     /// Prometheus' text format, version 0.0.4.
     case prometheus
     /// OpenMetrics 1.0.
     case openMetrics
 
-    /// What an answer says its body is.
+    /// The `Content-Type` of a response.
     public var contentType: String {
         switch self {
         case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
@@ -13,10 +13,10 @@ public enum Exposition: Sendable {
         }
     }
 
-    /// Writes metrics.
+    /// Formats metrics.
     ///
-    /// - Parameter families: no name comes twice.
-    /// - Returns: the text, by name.
+    /// - Parameter families: the metrics; their names are distinct.
+    /// - Returns: the text, sorted by name.
     public func text(_ families: [MetricFamily]) -> String {
         var text = ""
         for family in families.sorted(by: { $0.name < $1.name }) { write(family, to: &text) }
@@ -25,7 +25,7 @@ public enum Exposition: Sendable {
     }
 
     private func write(_ family: MetricFamily, to text: inout String) {
-        // OpenMetrics' counters have the suffix on their samples only.
+        // In OpenMetrics only the samples of a counter have the suffix.
         let isBare = self == .openMetrics && family.kind == .counter && family.name.hasSuffix("_total")
         let name = isBare ? String(family.name.dropLast(6)) : family.name
         if !family.help.isEmpty {
@@ -58,12 +58,12 @@ public enum Exposition: Sendable {
         "{" + labels.map { "\($0.name)=\"\(escaped($0.value, quotes: true))\"" }.joined(separator: ",") + "}"
     }
 
-    /// Only OpenMetrics has them.
+    /// Formats an exemplar, which only OpenMetrics has.
     private static func text(_ exemplar: Exemplar) -> String {
         " # \(text(exemplar.labels)) \(number(exemplar.value)) \(number(exemplar.at))"
     }
 
-    /// Whole numbers without a fraction, as people read them.
+    /// Formats a number; whole numbers without a fraction.
     private static func number(_ value: Double) -> String {
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
         if value.isNaN { return "NaN" }

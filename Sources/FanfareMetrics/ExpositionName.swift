@@ -1,23 +1,24 @@
-/// What metrics and labels are called outside: Prometheus takes letters, digits and underscores, and a name tells kind and unit.
+/// The exposed names of metrics and labels: Prometheus allows letters, digits and underscores, and a suffix tells kind
+/// and unit.
 enum ExpositionName {
-    /// What a counter is called.
+    /// Returns the exposed name of a counter.
     static func counter(_ label: String) -> String { of(label, suffix: "_total") }
 
-    /// What a metric is called.
+    /// Returns the exposed name of a metric.
     ///
     /// - Parameters:
-    ///   - label: as swift-metrics was given it, as `fanfare.batches.closed`.
-    ///   - suffix: what its name ends with, as `_total`; not written twice.
-    /// - Returns: as `fanfare_batches_closed_total`.
+    ///   - label: the name given to swift-metrics, such as `fanfare.batches.closed`.
+    ///   - suffix: the suffix, such as `_total`; not added twice.
+    /// - Returns: the exposed name, such as `fanfare_batches_closed_total`.
     static func of(_ label: String, suffix: String = "") -> String {
         let name = sanitized(label)
         return name.hasSuffix(suffix) ? name : name + suffix
     }
 
-    /// Makes dots and whatever else may not stand in a name underscores.
+    /// Replaces dots and other characters that a name must not contain by underscores.
     ///
     /// - Parameter text: any text.
-    /// - Returns: not empty, and not beginning with a digit.
+    /// - Returns: a text that is not empty and does not begin with a digit.
     static func sanitized(_ text: String) -> String {
         var name = text.utf8.prefix(1).contains(where: isDigit) || text.isEmpty ? "_" : ""
         name += String(text.map { $0.utf8.allSatisfy(isWord) ? $0 : "_" })

@@ -13,25 +13,25 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
 
     var value: MetricValue { .number(current.load(ordering: .relaxed)) }
 
-    /// Sets it, for a `Gauge`.
+    /// Sets the value, for a `Gauge`.
     func record(_ value: Int64) { set(Double(value)) }
 
-    /// Sets it, for a `Gauge`.
+    /// Sets the value, for a `Gauge`.
     func record(_ value: Double) { set(value) }
 
-    /// Sets it.
+    /// Sets the value.
     func set(_ value: Int64) { set(Double(value)) }
 
-    /// Sets it.
+    /// Sets the value.
     func set(_ value: Double) { current.store(value, ordering: .relaxed) }
 
-    /// Raises it by a finite number above zero; ignores others, as swift-metrics' own meter does.
+    /// Raises the value by a finite positive number; ignores others, as swift-metrics' own meter does.
     func increment(by amount: Double) {
         guard amount > 0, amount.isFinite else { return }
         current.add(amount)
     }
 
-    /// Lowers it by a finite number above zero; ignores others.
+    /// Lowers the value by a finite positive number; ignores others.
     func decrement(by amount: Double) {
         guard amount > 0, amount.isFinite else { return }
         current.add(-amount)

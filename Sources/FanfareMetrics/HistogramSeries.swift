@@ -3,13 +3,13 @@ internal import Threading
 
 /// One series of a histogram with fixed bounds.
 ///
-/// Behind a lock: a reader must not see a sum without its count.
+/// Uses a lock, so that a reader never sees a sum without its count.
 public final class HistogramSeries: Series, RecorderHandler, TimerHandler {
-    /// For durations in seconds: a fast answer nearby, and a push that waited for five minutes.
+    /// The bounds for durations in seconds, from fast responses of nearby servers to a push that waited five minutes.
     static let durationBounds = [
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300,
     ]
-    /// For sizes and numbers of things.
+    /// The bounds for sizes and counts.
     static let amountBounds = [1.0, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262_144, 1_048_576]
 
     let id: SeriesID
@@ -19,7 +19,7 @@ public final class HistogramSeries: Series, RecorderHandler, TimerHandler {
     ///
     /// - Parameters:
     ///   - id: its name and labels.
-    ///   - bounds: ascending and finite; a value equal to one lies below it.
+    ///   - bounds: ascending and finite; a value equal to a bound belongs to that bound's bucket.
     init(_ id: SeriesID, bounds: [Double]) {
         self.id = id
         all = Locked(HistogramTally(bounds: bounds))
@@ -27,18 +27,18 @@ public final class HistogramSeries: Series, RecorderHandler, TimerHandler {
 
     var value: MetricValue { .histogram(all.withLock { $0 }.value) }
 
-    /// Counts a value; what is no finite number is ignored, since it would spoil the sum for ever.
+    /// Counts a value; a value that is not finite is ignored, because it would spoil the sum permanently.
     ///
     /// - Parameters:
     ///   - value: the value, in seconds for a duration.
-    ///   - exemplar: what led to it; nil keeps the bucket's last one.
+    ///   - exemplar: the value's cause; nil keeps the bucket's last exemplar.
     public func observe(_ value: Double, exemplar: Exemplar? = nil) {
         all.withLock { $0.observe(value, exemplar: exemplar) }
     }
 
-    /// Counts values that were counted apart; of other bounds than its own, none.
+    /// Adds values that were tallied separately; a tally with other bounds is ignored.
     ///
-    /// - Parameter tally: what is counted once more with each call.
+    /// - Parameter tally: the tally; each call adds all of it.
     public func add(_ tally: HistogramTally) {
         all.withLock { $0.add(tally) }
     }

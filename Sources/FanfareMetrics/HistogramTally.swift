@@ -1,42 +1,42 @@
-/// Values that are counted apart, on one thread, until a histogram takes all of them at once.
+/// Values tallied on one thread, to be added to a histogram at once.
 ///
-/// Where a lock for each value would cost more than counting it.
+/// For values so frequent that a lock for each would cost more than counting it.
 public struct HistogramTally: Sendable {
-    /// Upper bounds of all buckets but the last one.
+    /// The upper bounds of all buckets except the last one.
     let bounds: [Double]
-    /// Of each bucket alone; the last one has no bound.
+    /// The count of each bucket alone; the last one has no bound.
     private(set) var counts: [Int64]
     private(set) var sum = 0.0
-    /// The last of each bucket.
+    /// The latest exemplar of each bucket.
     private(set) var exemplars: [Exemplar?]
 
-    /// Counts nothing yet.
+    /// Makes an empty tally.
     init(bounds: [Double]) {
         self.bounds = bounds
         counts = Array(repeating: 0, count: bounds.count + 1)
         exemplars = Array(repeating: nil, count: bounds.count + 1)
     }
 
-    /// Takes over what was counted elsewhere.
+    /// Makes a tally of values that were counted elsewhere.
     ///
     /// - Parameters:
-    ///   - bounds: upper bounds of all buckets but the last one.
-    ///   - counts: of each bucket alone.
-    ///   - sum: of all values.
-    ///   - exemplars: the last of each bucket.
+    ///   - bounds: upper bounds of all buckets except the last one.
+    ///   - counts: the count of each bucket alone.
+    ///   - sum: the sum of all values.
+    ///   - exemplars: the latest exemplar of each bucket.
     public init(bounds: [Double], counts: [Int64], sum: Double, exemplars: [Exemplar?]) {
         precondition(counts.count == bounds.count + 1 && exemplars.count == counts.count, "a bucket without a count")
         (self.bounds, self.counts, self.sum, self.exemplars) = (bounds, counts, sum, exemplars)
     }
 
-    /// Counts a value; what is no finite number is ignored.
+    /// Counts a value; a value that is not finite is ignored.
     ///
     /// - Parameters:
     ///   - value: the value.
-    ///   - exemplar: what led to it; nil keeps the bucket's last one.
+    ///   - exemplar: the value's cause; nil keeps the bucket's last exemplar.
     mutating func observe(_ value: Double, exemplar: Exemplar? = nil) {
         guard value.isFinite else { return }
-        // The loop is several times faster than a closure for each bound.
+        // This loop is several times faster than a closure call per bound.
         var place = 0
         while place < bounds.count, bounds[place] < value { place += 1 }
         counts[place] = counts[place].addingCapped(1)
@@ -44,7 +44,7 @@ public struct HistogramTally: Sendable {
         if let exemplar { exemplars[place] = exemplar }
     }
 
-    /// Adds what another one of the same bounds counted; its exemplars are the newer ones.
+    /// Adds another tally with the same bounds; its exemplars replace the older ones.
     mutating func add(_ other: HistogramTally) {
         guard other.bounds == bounds else { return }
         for place in counts.indices {
@@ -54,7 +54,7 @@ public struct HistogramTally: Sendable {
         sum = sum.addingCapped(other.sum)
     }
 
-    /// All of it, as it is told.
+    /// The tally as a value of a snapshot.
     var value: HistogramValue {
         var count: Int64 = 0
         var buckets: [HistogramValue.Bucket] = []

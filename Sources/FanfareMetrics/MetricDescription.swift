@@ -1,19 +1,21 @@
-/// What swift-metrics has no place for: a metric's meaning in words, what it is and is told apart by, and the bounds of its histogram.
+/// The properties of a metric that swift-metrics does not carry: its meaning, its kind and labels, and the bounds of
+/// its histogram.
 public struct MetricDescription: Sendable {
-    /// As swift-metrics is given it.
+    /// The name given to swift-metrics.
     public let label: String
-    /// One sentence for whoever reads the figures.
+    /// One sentence of help text.
     public let help: String
-    /// The upper bounds of a histogram's buckets, ascending and finite, in seconds for a `Timer`; nil for the registry's own.
+    /// The upper bounds of a histogram's buckets, ascending and finite, in seconds for a `Timer`; nil for the
+    /// registry's defaults.
     public let bounds: [Double]?
-    /// What its values mean, for whoever reads about it; nil where nobody says.
+    /// The kind, for the documentation; nil if it is not documented.
     ///
-    /// A registry goes by what it is asked for.
+    /// The registry uses the kind of the handler that is requested.
     public let kind: MetricKind?
-    /// The names of its labels; for whoever reads about it.
+    /// The names of the labels, for the documentation.
     public let labels: [String]
 
-    /// What it is called outside; of a histogram, what a `Timer` is called.
+    /// The exposed name; for a histogram the name of a `Timer`.
     public var name: String {
         switch kind {
         case .counter: ExpositionName.counter(label)
@@ -25,11 +27,11 @@ public struct MetricDescription: Sendable {
     /// Describes a metric.
     ///
     /// - Parameters:
-    ///   - label: as swift-metrics is given it.
-    ///   - help: one sentence for whoever reads the figures.
-    ///   - bounds: the upper bounds of a histogram's buckets, ascending and finite, in seconds for a `Timer`; nil for the
-    ///     registry's own, and for what is no histogram.
-    ///   - kind: what its values mean; nil where nobody needs to know.
+    ///   - label: the name given to swift-metrics.
+    ///   - help: one sentence of help text.
+    ///   - bounds: the upper bounds of a histogram's buckets, ascending and finite, in seconds for a `Timer`; nil for
+    ///     the registry's defaults, and for other kinds.
+    ///   - kind: the kind; nil if it is not documented.
     ///   - labels: the names of its labels.
     public init(
         _ label: String,

@@ -1,9 +1,10 @@
-/// What a metric's values mean.
+/// The kind of a metric.
 public enum MetricKind: String, Sendable {
-    /// Only grows, from zero at the start of the process: swift-metrics' `Counter` and `FloatingPointCounter`.
+    /// A value that only grows, from zero at the start of the process: swift-metrics' `Counter` and
+    /// `FloatingPointCounter`.
     case counter
-    /// Goes up and down: `Gauge` and `Meter`.
+    /// A value that goes up and down: `Gauge` and `Meter`.
     case gauge
-    /// How often values lay within bounds: `Recorder` and `Timer`.
+    /// The distribution of values over buckets: `Recorder` and `Timer`.
     case histogram
 }

@@ -1,6 +1,6 @@
-/// One label of a series: a dimension, as swift-metrics calls it.
+/// One label of a series; swift-metrics calls it a dimension.
 public struct MetricLabel: Hashable, Comparable, Sendable {
-    /// Letters, digits and underscores; what else was given has become underscores.
+    /// Letters, digits and underscores; other characters are replaced by underscores.
     public let name: String
     /// Any text.
     public let value: String
@@ -8,22 +8,23 @@ public struct MetricLabel: Hashable, Comparable, Sendable {
     /// Makes a label.
     ///
     /// - Parameters:
-    ///   - name: as given; made fit for ``name``.
+    ///   - name: any text; converted for ``name``.
     ///   - value: any text.
     public init(_ name: String, _ value: String) {
         self.name = ExpositionName.sanitized(name)
         self.value = value
     }
 
-    /// By name, then by value.
+    /// Orders labels by name, then by value.
     public static func < (first: MetricLabel, second: MetricLabel) -> Bool {
         (first.name, first.value) < (second.name, second.value)
     }
 
-    /// The labels of a series: sorted, so that their order does not matter; of labels of one name the last counts.
+    /// Returns the labels of a series, sorted so that their order does not matter; the last of several labels with one
+    /// name wins.
     ///
-    /// - Parameter dimensions: as swift-metrics hands them over.
-    /// - Returns: labels with different names.
+    /// - Parameter dimensions: the dimensions from swift-metrics.
+    /// - Returns: labels with distinct names.
     static func sorted(_ dimensions: [(String, String)]) -> [MetricLabel] {
         var values: [String: MetricLabel] = [:]
         for (name, value) in dimensions {

@@ -1,25 +1,25 @@
 public import CoreMetrics
 
-/// What swift-metrics asks of a backend.
+/// The interface of a swift-metrics backend.
 ///
-/// Counters are called `…_total` outside, and timers, which are kept in seconds, `…_seconds`.
+/// The exposed names of counters end in `_total`, and those of timers, which are stored in seconds, in `_seconds`.
 extension MetricsRegistry: MetricsFactory {
-    /// Finds or makes a counter of whole things.
+    /// Finds or makes a counter of whole numbers.
     ///
     /// - Parameters:
     ///   - label: its name, with dots.
     ///   - dimensions: its labels, in any order.
-    /// - Returns: ignores less than nothing, and stays at the largest number there is.
+    /// - Returns: a handler that ignores negative amounts and saturates at the largest `Int64`.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         counter(label, dimensions)
     }
 
-    /// Finds or makes a counter of fractions; the same series as the counter of that name.
+    /// Finds or makes a counter of fractions; it shares its series with the counter of that name.
     ///
     /// - Parameters:
     ///   - label: its name, with dots.
     ///   - dimensions: its labels, in any order.
-    /// - Returns: ignores what is no finite number above zero.
+    /// - Returns: a handler that ignores amounts that are not finite or not positive.
     public func makeFloatingPointCounter(
         label: String,
         dimensions: [(String, String)]
@@ -27,7 +27,7 @@ extension MetricsRegistry: MetricsFactory {
         counter(label, dimensions)
     }
 
-    /// Finds or makes a gauge that can also be raised and lowered.
+    /// Finds or makes a gauge that can be raised and lowered.
     ///
     /// - Parameters:
     ///   - label: its name, with dots.
@@ -43,7 +43,7 @@ extension MetricsRegistry: MetricsFactory {
     ///   - label: its name, with dots.
     ///   - dimensions: its labels, in any order.
     ///   - aggregate: whether it is a histogram.
-    /// - Returns: with the bounds that the metric is described with, or 1 to 1,048,576 in steps of four.
+    /// - Returns: a handler with the bounds of the metric's description, or 1 to 1,048,576 in steps of four.
     public func makeRecorder(
         label: String,
         dimensions: [(String, String)],
@@ -58,19 +58,19 @@ extension MetricsRegistry: MetricsFactory {
     /// - Parameters:
     ///   - label: its name, with dots.
     ///   - dimensions: its labels, in any order.
-    /// - Returns: with the bounds that the metric is described with, or 1 ms to 5 min. The unit to display is ignored: it is
-    ///   always seconds.
+    /// - Returns: a handler with the bounds of the metric's description, or 1 ms to 5 min. The display unit is ignored:
+    ///   it is always seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         histogram(label, dimensions, suffix: "_seconds", bounds: HistogramSeries.durationBounds)
     }
 
-    /// Finds or makes a histogram of durations that takes exemplars, and values in sets, which swift-metrics' timers do not.
+    /// Finds or makes a histogram of durations that takes exemplars and tallies, which swift-metrics' timers do not.
     ///
     /// - Parameters:
     ///   - label: its name, with dots.
     ///   - dimensions: its labels, in any order.
-    ///   - bounds: its buckets' where the metric is not described with others; nil for the registry's own.
-    /// - Returns: the one that a timer of this name is; takes seconds.
+    ///   - bounds: the bounds if the metric's description has none; nil for the registry's defaults.
+    /// - Returns: the series of the timer of this name; takes seconds.
     public func durations(
         _ label: String,
         _ dimensions: [(String, String)],
@@ -79,27 +79,27 @@ extension MetricsRegistry: MetricsFactory {
         histogram(label, dimensions, suffix: "_seconds", bounds: bounds ?? HistogramSeries.durationBounds)
     }
 
-    /// Forgets a counter once all who made it have destroyed it; one made afterwards begins at zero.
+    /// Removes a counter when all its holders have destroyed it; a new one starts at zero.
     ///
     /// - Parameter handler: a counter of this registry; others are ignored.
     public func destroyCounter(_ handler: any CounterHandler) { destroy(handler) }
 
-    /// Forgets a counter once all who made it have destroyed it.
+    /// Removes a counter when all its holders have destroyed it.
     ///
     /// - Parameter handler: a counter of this registry; others are ignored.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { destroy(handler) }
 
-    /// Forgets a gauge once all who made it have destroyed it.
+    /// Removes a gauge when all its holders have destroyed it.
     ///
     /// - Parameter handler: a gauge of this registry; others are ignored.
     public func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
 
-    /// Forgets a gauge or histogram once all who made it have destroyed it.
+    /// Removes a gauge or histogram when all its holders have destroyed it.
     ///
     /// - Parameter handler: one of this registry; others are ignored.
     public func destroyRecorder(_ handler: any RecorderHandler) { destroy(handler) }
 
-    /// Forgets a histogram once all who made it have destroyed it.
+    /// Removes a histogram when all its holders have destroyed it.
     ///
     /// - Parameter handler: one of this registry; others are ignored.
     public func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }

@@ -1,16 +1,17 @@
 internal import Threading
 
-/// The counters, gauges and histograms of this process: a backend of swift-metrics that keeps values for whoever reads them.
+/// The counters, gauges and histograms of this process: a swift-metrics backend that keeps the values in memory.
 ///
-/// One name and one set of labels are one series, whoever makes it and in whatever order its labels come; series are found by
-/// what they are called outside, so that `a.b` and `a_b` are the same. A name has one kind: what asks for it as another gets a
-/// handler that works and is not shown (``MetricsSnapshot/refused``), since a wrong name must not end a daemon.
+/// One name and one set of labels identify one series, independent of the order of the labels. Series are identified by
+/// their exposed names, so that `a.b` and `a_b` are the same. A name has one kind. A request for the name as another
+/// kind returns a handler that works but is not exposed (``MetricsSnapshot/refused``), because a wrong name must not
+/// end a daemon.
 ///
-/// All of it may be used on any thread.
+/// Thread-safe.
 public final class MetricsRegistry: Sendable {
     private struct Entry {
         let series: any Series
-        /// How many were made of it and not destroyed.
+        /// The number of holders that have not destroyed the series.
         var holders: Int
     }
 
@@ -21,23 +22,23 @@ public final class MetricsRegistry: Sendable {
     }
 
     private struct State {
-        /// By name.
+        /// The families by name.
         var families: [String: Family] = [:]
         var refused: Set<String> = []
     }
 
-    /// By what swift-metrics is given.
+    /// The descriptions by the name given to swift-metrics.
     private let descriptions: [String: MetricDescription]
     private let state = Locked(State())
 
     /// Makes an empty registry.
     ///
-    /// - Parameter descriptions: of metrics to come; of two with one label the last counts.
+    /// - Parameter descriptions: the descriptions of metrics; the last of several for one label wins.
     public init(describing descriptions: [MetricDescription] = []) {
         self.descriptions = Dictionary(descriptions.map { ($0.label, $0) }) { $1 }
     }
 
-    /// All values now.
+    /// The present values.
     public var snapshot: MetricsSnapshot {
         let state = state.withLock { $0 }
         return MetricsSnapshot(
@@ -46,24 +47,24 @@ public final class MetricsRegistry: Sendable {
         )
     }
 
-    /// The values of one metric now.
+    /// Returns the present values of one metric.
     ///
-    /// - Parameter name: what it is called outside, as `fanfare_requests_total`.
-    /// - Returns: nil if there is none.
+    /// - Parameter name: the exposed name, such as `fanfare_requests_total`.
+    /// - Returns: nil if there is no such metric.
     public func family(_ name: String) -> MetricFamily? {
         state.withLock { $0.families[name] }.map { snapshot(of: $0, named: name) }
     }
 
-    /// The values of a counter now.
+    /// Returns the present values of a counter.
     ///
-    /// - Parameter label: as swift-metrics was given it.
-    /// - Returns: nil if there is none.
+    /// - Parameter label: the name given to swift-metrics.
+    /// - Returns: nil if there is no such counter.
     public func counter(_ label: String) -> MetricFamily? { family(ExpositionName.counter(label)) }
 
-    /// The values of a timer now.
+    /// Returns the present values of a timer.
     ///
-    /// - Parameter label: as swift-metrics was given it.
-    /// - Returns: nil if there is none.
+    /// - Parameter label: the name given to swift-metrics.
+    /// - Returns: nil if there is no such timer.
     public func timer(_ label: String) -> MetricFamily? { family(ExpositionName.of(label, suffix: "_seconds")) }
 
     private func snapshot(of family: Family, named name: String) -> MetricFamily {
@@ -77,20 +78,20 @@ public final class MetricsRegistry: Sendable {
         )
     }
 
-    /// The bounds that a histogram is described with.
+    /// Returns the bounds in a histogram's description.
     ///
-    /// - Parameter label: as swift-metrics was given it.
-    /// - Returns: nil if it is not described, or without bounds.
+    /// - Parameter label: the name given to swift-metrics.
+    /// - Returns: nil if there is no description or it has no bounds.
     func bounds(of label: String) -> [Double]? { descriptions[label]?.bounds }
 
-    /// Finds a series, or makes it.
+    /// Finds or makes a series.
     ///
     /// - Parameters:
-    ///   - label: as swift-metrics was given it.
-    ///   - kind: what its values mean.
-    ///   - id: its name and labels.
+    ///   - label: the name given to swift-metrics.
+    ///   - kind: the metric's kind.
+    ///   - id: the series' name and labels.
     ///   - make: makes the series; called under a lock.
-    /// - Returns: the one series there is, or, where the name has another kind, one that nobody else sees.
+    /// - Returns: the shared series, or, if the name has another kind, a private one that is not exposed.
     func series<Found: Series>(_ label: String, _ kind: MetricKind, _ id: SeriesID, make: (SeriesID) -> Found) -> Found
     {
         state.withLock { state in
@@ -107,9 +108,9 @@ public final class MetricsRegistry: Sendable {
         }
     }
 
-    /// Forgets a series once everybody who made it has said that it is not used any more.
+    /// Removes a series when all its holders have destroyed it.
     ///
-    /// - Parameter handler: what a `make` function returned; anything else is ignored.
+    /// - Parameter handler: the result of a `make` function; others are ignored.
     func destroy(_ handler: AnyObject) {
         guard let series = handler as? any Series else { return }
         let id = series.id

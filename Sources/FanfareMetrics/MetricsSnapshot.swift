@@ -1,36 +1,36 @@
-/// The values of one process at about one moment: each by itself is exact, but they are read one after another.
+/// The values of one process at about one moment: each value is exact, but they are read one after another.
 public struct MetricsSnapshot: Equatable, Sendable {
     /// All metrics, by name.
     public let families: [MetricFamily]
-    /// The names that were also asked for as another kind than the one they have; what was counted there is in no family.
+    /// The names that were also requested as another kind; values of those handlers are in no family.
     public let refused: [String]
 }
 
 /// A metric with all its series.
 public struct MetricFamily: Equatable, Sendable {
-    /// What it is called outside, as `fanfare_batches_closed_total`.
+    /// The exposed name, such as `fanfare_batches_closed_total`.
     public let name: String
-    /// What swift-metrics was first given, as `fanfare.batches.closed`.
+    /// The name first given to swift-metrics, such as `fanfare.batches.closed`.
     public let label: String
-    /// What its values mean.
+    /// The kind.
     public let kind: MetricKind
-    /// Its meaning in words; empty if nobody described it.
+    /// The help text; empty if the metric has no description.
     public let help: String
-    /// One for each set of labels, by their labels.
+    /// The series, sorted by their labels.
     public let series: [MetricSeries]
 
-    /// Puts values together.
+    /// Assembles a family.
     init(name: String, label: String, kind: MetricKind, help: String, series: [MetricSeries]) {
         (self.name, self.label, self.kind, self.help, self.series) = (name, label, kind, help, series)
     }
 
-    /// Makes a metric of what was just looked up, and is counted nowhere.
+    /// Makes a family of values that were just read and that no series counts.
     ///
     /// - Parameters:
-    ///   - name: what it is called outside; of a counter with `_total`.
+    ///   - name: the exposed name; of a counter with `_total`.
     ///   - kind: a gauge or a counter.
-    ///   - help: its meaning in words.
-    ///   - values: by labels.
+    ///   - help: the help text.
+    ///   - values: the values by labels.
     public init(_ name: String, _ kind: MetricKind, help: String, values: [(labels: [MetricLabel], value: Double)]) {
         self.init(
             name: name,
@@ -41,9 +41,9 @@ public struct MetricFamily: Equatable, Sendable {
         )
     }
 
-    /// The sum of those counts that have a label, rounded down to a whole number.
+    /// Returns the sum of the counts with a label, rounded down to a whole number.
     ///
-    /// - Parameter label: which; nil takes all of them.
+    /// - Parameter label: the label; nil for all series.
     /// - Returns: at most `Int64.max`; 0 for a histogram.
     public func sum(where label: MetricLabel? = nil) -> Int64 {
         series.reduce(0) { sum, series in
@@ -53,21 +53,21 @@ public struct MetricFamily: Equatable, Sendable {
     }
 }
 
-/// One set of labels of a metric, and what is measured there.
+/// One set of labels of a metric, with its value.
 public struct MetricSeries: Equatable, Sendable {
-    /// Sorted by name; no name comes twice.
+    /// The labels, sorted by name; the names are distinct.
     public let labels: [MetricLabel]
-    /// What it is now.
+    /// The present value.
     public let value: MetricValue
 }
 
-/// A value, exact as long as it can be.
+/// A value, as exact as possible.
 public enum MetricValue: Equatable, Sendable {
-    /// Of a counter that only counted whole things.
+    /// The value of a counter with whole increments only.
     case whole(Int64)
-    /// Of a gauge, or of a counter of fractions.
+    /// The value of a gauge, or of a counter with fractions.
     case number(Double)
-    /// Of a histogram.
+    /// The value of a histogram.
     case histogram(HistogramValue)
 
     fileprivate var whole: Int64 {
@@ -79,22 +79,22 @@ public enum MetricValue: Equatable, Sendable {
     }
 }
 
-/// How values were distributed.
+/// A distribution of values.
 public struct HistogramValue: Equatable, Sendable {
-    /// How many values were at most a bound.
+    /// The number of values up to a bound.
     public struct Bucket: Equatable, Sendable {
-        /// The bound itself belongs to it; the last one's is infinite.
+        /// The bound, inclusive; infinite for the last bucket.
         public let upperBound: Double
-        /// Those of the smaller buckets are counted too.
+        /// The cumulative count, which includes all smaller buckets.
         public let count: Int64
-        /// The last value of this bucket, and of no smaller one, that something is known of.
+        /// The latest exemplar among the values of this bucket alone.
         public internal(set) var exemplar: Exemplar? = nil
     }
 
-    /// By their bounds; at least one.
+    /// The buckets in the order of their bounds; at least one.
     public let buckets: [Bucket]
-    /// All values together, in seconds for a `Timer`.
+    /// The sum of all values, in seconds for a `Timer`.
     public let sum: Double
-    /// How many values there were.
+    /// The number of values.
     public let count: Int64
 }

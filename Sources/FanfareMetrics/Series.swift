@@ -1,15 +1,15 @@
-/// What a series is known by.
+/// The identity of a series.
 struct SeriesID: Hashable, Sendable {
-    /// The metric's, as it is called outside.
+    /// The metric's exposed name.
     let family: String
-    /// Sorted by name.
+    /// The labels, sorted by name.
     let labels: [MetricLabel]
 }
 
-/// What a registry keeps of each metric and set of labels.
+/// The registry's object for one metric and set of labels.
 protocol Series: AnyObject, Sendable {
-    /// What it is known by.
+    /// The identity of the series.
     var id: SeriesID { get }
-    /// What it is now.
+    /// The present value.
     var value: MetricValue { get }
 }
