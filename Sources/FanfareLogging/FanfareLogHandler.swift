@@ -1,21 +1,21 @@
 internal import FanfareConfiguration
 public import Logging
 
-/// The back end behind one `Logger`: adds its metadata to each line and hands it to the shared ``LogOutput``.
+/// The back end of a `Logger`: adds the logger's metadata to each line and passes it to the shared ``LogOutput``.
 public struct FanfareLogHandler: LogHandler {
     private let output: LogOutput
     private var ownLevel: Logger.Level?
 
     /// Metadata of every line of this logger.
     public var metadata: Logger.Metadata = [:]
-    /// Metadata taken from the task.
+    /// The provider of task metadata.
     public var metadataProvider: Logger.MetadataProvider?
 
     init(output: LogOutput) {
         self.output = output
     }
 
-    /// The output's level, which a reload may change, unless this logger was given one of its own.
+    /// The output's level, which a reload may change, unless this logger has its own level.
     public var logLevel: Logger.Level {
         get { ownLevel ?? output.level }
         set { ownLevel = newValue }
@@ -31,7 +31,7 @@ public struct FanfareLogHandler: LogHandler {
 
     /// Writes one line.
     ///
-    /// - Parameter event: what the logger was told; of its metadata the event's own wins.
+    /// - Parameter event: the log event; its own metadata takes precedence over the logger's.
     public func log(event: LogEvent) {
         var merged = metadataProvider?.get() ?? [:]
         merged.merge(metadata) { $1 }

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import Logging
 
-/// Whether lines go to systemd's journal, which takes a line's priority from its head: `<4>` for a warning (sd-daemon(3)).
+/// Detects systemd's journal, which reads a line's priority from its prefix: `<4>` for a warning (sd-daemon(3)).
 enum JournalStream {
-    /// Whether a stream of this process is the one that systemd connected to the journal.
+    /// Returns whether a stream of this process is the one that systemd connected to the journal.
     ///
     /// - Parameters:
-    ///   - descriptor: of the stream.
+    ///   - descriptor: the stream's descriptor.
     ///   - environment: variables of the process.
     /// - Returns: true if it is.
     static func isConnected(_ descriptor: Int32, environment: [String: String]) -> Bool {
@@ -14,10 +14,11 @@ enum JournalStream {
         return isConnected(file: file, variable: environment["JOURNAL_STREAM"])
     }
 
-    /// Compares a stream with what systemd said of the one it made: a child's streams may lead elsewhere.
+    /// Compares a stream with the one in systemd's variable; a child process inherits the variable, but may have other
+    /// streams.
     ///
     /// - Parameters:
-    ///   - file: what `/proc` says the stream is, as `socket:[INODE]`; nil if it says nothing.
+    ///   - file: the stream's target in `/proc`, as `socket:[INODE]`; nil if unknown.
     ///   - variable: `JOURNAL_STREAM`, as `DEVICE:INODE`.
     /// - Returns: whether both name the same socket.
     static func isConnected(file: String?, variable: String?) -> Bool {
@@ -27,7 +28,7 @@ enum JournalStream {
 }
 
 extension Logger.Level {
-    /// The level in syslog's numbers, as the journal has them.
+    /// The level as a syslog priority.
     var priority: Int {
         switch self {
         case .trace, .debug: 7

@@ -1,17 +1,17 @@
 package import FanfareCore
 
-/// Lets so many lines of each kind through in a second, and counts the others: what fails a hundred thousand times is told
-/// by a few lines and their number.
+/// Limits the lines of each kind per second and counts the rest, so that an error that repeats a hundred thousand times
+/// produces a few lines and a count.
 ///
-/// The first of a kind always passes. Times are microseconds of any steady clock.
+/// The first line of a kind always passes. Times are microseconds of any monotonic clock.
 package struct LineLimiter<Kind: Hashable> {
-    /// Lines of one kind that are left out, to be told by one line.
+    /// The number of omitted lines of one kind, reported in one line.
     package struct LeftOut: Equatable {
         package let kind: Kind
         package let count: Int
     }
 
-    /// A second in which lines of a kind came.
+    /// The lines of a kind in one second.
     private struct Window {
         let since: Microseconds
         var passed = 1
@@ -24,19 +24,19 @@ package struct LineLimiter<Kind: Hashable> {
     private var windows: [Kind: Window] = [:]
     private var leftOut: [LeftOut] = []
 
-    /// Makes a limiter that has seen nothing.
+    /// Makes a limiter.
     ///
-    /// - Parameter limit: how many lines of a kind pass in a second.
+    /// - Parameter limit: the number of lines of a kind per second.
     package init(limit: Int) {
         self.limit = limit
     }
 
-    /// Whether a line may be written.
+    /// Decides whether a line is written.
     ///
     /// - Parameters:
-    ///   - kind: what the line has in common with others.
+    ///   - kind: the line's kind.
     ///   - now: the time.
-    /// - Returns: false if it is only counted.
+    /// - Returns: false if the line is only counted.
     package mutating func admits(_ kind: Kind, at now: Microseconds) -> Bool {
         guard var window = windows[kind], now - window.since < Self.width else {
             close(kind)
@@ -49,9 +49,9 @@ package struct LineLimiter<Kind: Hashable> {
         return isAdmitted
     }
 
-    /// What was left out in seconds that are over, each line once.
+    /// Returns the counts of omitted lines of past seconds, each once.
     ///
-    /// - Parameter now: the time; `.max` ends all seconds.
+    /// - Parameter now: the time; `.max` includes the current second.
     /// - Returns: in no order.
     package mutating func takeLeftOut(at now: Microseconds) -> [LeftOut] {
         for (kind, window) in windows where now - window.since >= Self.width { close(kind) }

@@ -2,7 +2,7 @@ public import Logging
 
 /// The metadata keys of Fanfare's log lines; part of the log contract (``LogLine/version``).
 ///
-/// A key keeps its meaning and unit for ever; new ones may be added at any time.
+/// The meaning and unit of a key never change; new keys may be added at any time.
 public enum LogKey: String, CaseIterable, Sendable {
     /// Id of an event.
     case eventID = "event.id"
@@ -10,7 +10,7 @@ public enum LogKey: String, CaseIterable, Sendable {
     case eventType = "event.type"
     /// Fate of an event.
     case eventFate = "event.fate"
-    /// Id of the trace that an event is a part of, 32 hexadecimal digits; named as OpenTelemetry names it in logs.
+    /// Id of the trace that an event belongs to, 32 hexadecimal digits; OpenTelemetry's name for it in logs.
     case traceID = "trace_id"
     /// Name of a rule.
     case ruleName = "rule.name"
@@ -28,7 +28,7 @@ public enum LogKey: String, CaseIterable, Sendable {
     case tokenHash = "token.hash"
     /// A short hash of a user's id: the first 8 hexadecimal digits of its SHA-256.
     case userHash = "user.hash"
-    /// Which attempt this is, from 1.
+    /// Number of the attempt, from 1.
     case attempt
     /// Name of an app.
     case app
@@ -40,43 +40,43 @@ public enum LogKey: String, CaseIterable, Sendable {
     case lane
     /// Outcome of a delivery.
     case outcome
-    /// Why, as in the views: the provider's word, or Fanfare's own, of table `outcome_codes`.
+    /// Reason, as in the views: the provider's code, or Fanfare's own, from table `outcome_codes`.
     case reason
-    /// Why, in words; holds no data.
+    /// Reason, in words; holds no data.
     case detail
     /// HTTP status of an answer.
     case status
-    /// Number of things the line is about.
+    /// Number of objects that the line is about.
     case count
     /// Milliseconds from an event's creation until the line's own time, both by the database's clock.
     case lagMilliseconds = "lag_ms"
-    /// Milliseconds that something took.
+    /// Duration in milliseconds.
     case durationMilliseconds = "duration_ms"
-    /// Milliseconds until something is tried again.
+    /// Milliseconds until the next retry.
     case retryMilliseconds = "retry_ms"
     /// Milliseconds by which this machine's clock is ahead of the database's; negative if it is behind.
     case clockAheadMilliseconds = "clock.ahead_ms"
-    /// What went wrong; holds no secret.
+    /// Error; holds no secret.
     case error
-    /// Where it went wrong, where the error does not say it.
+    /// Place of the error, if the error does not name it.
     case place = "where"
-    /// How to fix it.
+    /// How to fix the error.
     case hint
-    /// PostgreSQL's code of an error.
+    /// SQLSTATE of a PostgreSQL error.
     case sqlState = "sqlstate"
     /// Name of a foreign NOTIFY channel.
     case channel
     /// Name of a feedback hook.
     case hook = "feedback.hook"
-    /// An APNs topic: which app of Apple's a push is for.
+    /// An APNs topic, which is the bundle id of the app, with a suffix for some push types.
     case topic
     /// Host and port of a peer.
     case endpoint
-    /// Where the program answers by HTTP.
+    /// Address that the HTTP server listens on.
     case listen
-    /// Id of a request by HTTP, as its answer's `X-Request-Id` tells it.
+    /// Id of an HTTP request, as in the response's `X-Request-Id`.
     case requestID = "request.id"
-    /// Method of a request by HTTP.
+    /// Method of an HTTP request.
     case method
     /// Id of a daemon in the database.
     case instanceID = "instance.id"
@@ -92,18 +92,18 @@ public enum LogKey: String, CaseIterable, Sendable {
     case configKey = "config.key"
     /// Path of a file.
     case file
-    /// File descriptors that can be needed at once.
+    /// The maximum number of file descriptors needed at once.
     case descriptorsNeeded = "descriptors.needed"
-    /// File descriptors that are allowed.
+    /// The limit of file descriptors.
     case descriptorLimit = "descriptors.limit"
     /// Log lines that could not be written before this one.
     case linesDropped = "log.dropped"
-    /// The message of lines that were left out.
+    /// The message of omitted lines.
     case messageLeftOut = "log.like"
 }
 
 extension LogKey {
-    /// The keys whose values are numbers, also where a line was made with them as text.
+    /// The keys whose values are written as numbers, even if the metadata holds text.
     package static let numbers: Set<String> = Set(allCases.filter(\.isNumber).map(\.rawValue))
 
     private var isNumber: Bool {
@@ -119,7 +119,7 @@ extension LogKey {
 }
 
 extension Logger.Metadata {
-    /// The value of one of Fanfare's own keys.
+    /// Accesses the value of one of Fanfare's keys.
     ///
     /// - Parameter key: the key.
     public subscript(key: LogKey) -> Logger.MetadataValue? {
@@ -127,16 +127,16 @@ extension Logger.Metadata {
         set { self[key.rawValue] = newValue }
     }
 
-    /// Makes metadata from Fanfare's own keys.
+    /// Makes metadata from Fanfare's keys.
     ///
-    /// - Parameter pairs: keys and values; of a repeated key the last value counts.
+    /// - Parameter pairs: keys and values; the last value of a repeated key wins.
     public init(_ pairs: KeyValuePairs<LogKey, Logger.MetadataValue>) {
         self.init(pairs.map { ($0.key.rawValue, $0.value) }, uniquingKeysWith: { $1 })
     }
 }
 
 extension Logger {
-    /// The same logger, with one more of Fanfare's own keys on each line.
+    /// Returns a copy of the logger that adds one of Fanfare's keys to each line.
     ///
     /// - Parameters:
     ///   - key: the key.

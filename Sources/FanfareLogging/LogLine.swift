@@ -1,22 +1,23 @@
 internal import FanfareConfiguration
 internal import Logging
 
-/// One log line, ready to be written in either form.
+/// One log line, which can be written in either format.
 ///
-/// The JSON form is a contract: one object per line, in UTF-8, with the keys
+/// The JSON format is a contract: one object per line, in UTF-8, with the keys
 /// * `ts`: RFC 3339, UTC, microseconds,
 /// * `level`: `trace` `debug` `info` `notice` `warning` `error` `critical`,
 /// * `msg`: a constant text, the same for every line of its kind,
 /// * `v`: the version of this contract,
-/// and then the metadata, sorted, with dotted keys (``LogKey``) and no nesting but lists. Whole and real numbers and
-/// booleans are JSON numbers and booleans, all else is text; the values of ``LogKey/numbers`` are numbers always. A text longer than ``textLimit`` bytes is cut and ends in
-/// `…`. A metadata key that would repeat one of the four is written with `meta.` before it.
+/// and then the metadata, sorted, with dotted keys (``LogKey``) and no nesting except lists. Whole numbers, real
+/// numbers and booleans are JSON numbers and booleans, everything else is text; the values of ``LogKey/numbers`` are
+/// always numbers. A text longer than ``textLimit`` bytes is cut and ends in `…`. A metadata key that equals one of the
+/// four gets the prefix `meta.`.
 struct LogLine: Sendable {
-    /// Grows when a key changes its meaning or goes away; not for additions.
+    /// The version of the contract; it grows when a key changes its meaning or is removed, not for additions.
     ///
-    /// With 2 the numbers of all keys became JSON numbers, and `reason` what the views mean by it.
+    /// In version 2 all numeric values became JSON numbers, and `reason` got the meaning it has in the views.
     static let version = 2
-    /// Longest text in bytes of UTF-8, so that no line can flood a log.
+    /// The maximum length of a text in bytes of UTF-8, so that a single line cannot flood a log.
     static let textLimit = 4096
 
     var time: LogTimestamp
@@ -38,7 +39,7 @@ struct LogLine: Sendable {
         return fields.sorted { $0.key < $1.key }
     }
 
-    /// The line as a JSON object, ended by a line feed.
+    /// The line as a JSON object, with a line feed at the end.
     var json: String {
         var line = "{\"ts\":\"\(time)\",\"level\":\"\(level.rawValue)\",\"msg\":"
         Self.append(json: message, to: &line)
@@ -96,7 +97,7 @@ struct LogLine: Sendable {
         return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
     }
 
-    /// The text, shortened to the limit at a character's border.
+    /// Returns the text, cut at a character boundary within the limit.
     private static func cut(_ text: String) -> String {
         guard text.utf8.count > textLimit else { return text }
         var room = textLimit
@@ -111,11 +112,11 @@ struct LogLine: Sendable {
 // MARK: Text for terminals
 
 extension LogLine {
-    /// The line for people: time, level, message, `key=value` pairs, ended by a line feed.
+    /// Formats the line for people: time, level, message, `key=value` pairs, with a line feed at the end.
     ///
     /// Control characters in values are escaped, so that no value can move the cursor or fake a line.
     ///
-    /// - Parameter colour: mark levels by ANSI colours.
+    /// - Parameter colour: whether to colour the level with ANSI escapes.
     /// - Returns: the line.
     func text(colour: Bool) -> String {
         let name = level.rawValue.uppercased()

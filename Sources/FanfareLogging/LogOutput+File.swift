@@ -2,12 +2,12 @@ public import FanfareConfiguration
 internal import Foundation
 
 extension LogOutput {
-    /// Opens an output that is a file, for runs whose terminal shows something else.
+    /// Opens a file as output, for commands that use the terminal for something else.
     ///
     /// - Parameters:
-    ///   - settings: level and form; the text form is never coloured here.
-    ///   - path: of the file; made if missing, emptied if not.
-    /// - Throws: if the file cannot be made or written.
+    ///   - settings: level and format; the text format is not coloured in a file.
+    ///   - path: the file's path; an existing file is truncated.
+    /// - Throws: an error if the file cannot be created or written.
     public convenience init(_ settings: Configuration.Log, replacing path: String) throws {
         try Data().write(to: URL(fileURLWithPath: path))
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: path))

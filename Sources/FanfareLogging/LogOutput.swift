@@ -3,13 +3,13 @@ internal import Foundation
 public import Logging
 internal import Threading
 
-/// Where the log lines of a process go; all its loggers share one.
+/// The destination of a process's log lines, shared by all its loggers.
 ///
-/// Loggers never wait for whoever reads the log: lines are queued (bounded) and written by a thread.
+/// Loggers never wait for the reader of the log: lines go to a bounded queue, and a thread writes them.
 public final class LogOutput: Sendable {
-    /// Where lines are written to.
+    /// The stream that lines are written to.
     public enum Destination: Sendable {
-        /// Standard error, so that standard output stays the command's own.
+        /// Standard error, so that standard output holds only a command's result.
         case standardError
         /// Standard output.
         case standardOutput
@@ -24,9 +24,9 @@ public final class LogOutput: Sendable {
     /// Opens an output.
     ///
     /// - Parameters:
-    ///   - settings: level and form; ``apply(_:)`` changes them later.
-    ///   - destination: where lines go. The text form is coloured as ``TerminalStyle`` says. Where it is systemd's journal,
-    ///     each line begins with its priority.
+    ///   - settings: level and format; ``apply(_:)`` changes them later.
+    ///   - destination: the stream. The text format is coloured according to ``TerminalStyle``. If the stream is
+    ///     systemd's journal, each line begins with its priority.
     public convenience init(_ settings: Configuration.Log, to destination: Destination = .standardError) {
         let handle = destination == .standardError ? FileHandle.standardError : .standardOutput
         let environment = ProcessInfo.processInfo.environment
@@ -54,34 +54,34 @@ public final class LogOutput: Sendable {
         self.now = now
     }
 
-    /// Takes over changed settings, also for all loggers that exist.
+    /// Applies changed settings, also to existing loggers.
     ///
-    /// - Parameter settings: the new ones.
+    /// - Parameter settings: the new settings.
     public func apply(_ settings: Configuration.Log) {
         self.settings.withLock { $0 = settings }
     }
 
-    /// The back end for a logger; pass it to `LoggingSystem.bootstrap` or to `Logger(label:factory:)`.
+    /// Makes the back end of a logger, for `LoggingSystem.bootstrap` or `Logger(label:factory:)`.
     public func handler() -> FanfareLogHandler { FanfareLogHandler(output: self) }
 
-    /// A logger that writes here.
+    /// Makes a logger that writes here.
     ///
-    /// - Parameter label: names the logger; not written.
+    /// - Parameter label: the logger's label; not written.
     /// - Returns: the logger.
     public func logger(label: String = "fanfare") -> Logger {
         Logger(label: label) { _ in self.handler() }
     }
 
-    /// Writes what is queued and stops; lines that come later are lost.
+    /// Writes the queued lines and stops; later lines are lost.
     ///
-    /// - Parameter timeout: how long to wait at most.
-    /// - Returns: true if every line was handed to the system.
+    /// - Parameter timeout: the maximum wait.
+    /// - Returns: true if every line was written.
     @discardableResult
     public func close(timeout: Duration = .seconds(2)) -> Bool {
         writer.close(timeout: timeout)
     }
 
-    /// Whether programs read the log, which take a line for a thing; a person is told by several.
+    /// Whether programs read the log, which treat each line as one record; people get several lines per error.
     package var isForPrograms: Bool { hasPriorities || settings.withLock { $0.format } == .json }
 
     var level: Logger.Level { settings.withLock { $0.level } }

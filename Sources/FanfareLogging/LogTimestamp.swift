@@ -1,4 +1,4 @@
-/// A point in time as RFC 3339 text in UTC, with microseconds.
+/// A time as RFC 3339 text in UTC, with microseconds.
 package struct LogTimestamp: Sendable, CustomStringConvertible {
     let microsecondsSince1970: Int64
 
@@ -16,7 +16,7 @@ package struct LogTimestamp: Sendable, CustomStringConvertible {
         return "\(date)T\(time).\(Self.pad(fraction, 6))Z"
     }
 
-    /// The proleptic Gregorian date; counts from 1 March, so that the leap day is a year's last.
+    /// Returns the proleptic Gregorian date; years start on 1 March, so that the leap day is the last day of a year.
     private static func date(daysSince1970: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = divide(daysSince1970 + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -27,7 +27,7 @@ package struct LogTimestamp: Sendable, CustomStringConvertible {
         return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, day)
     }
 
-    /// Division that rounds down, also before 1970.
+    /// Divides and rounds down, also for times before 1970.
     private static func divide(_ value: Int64, by divisor: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

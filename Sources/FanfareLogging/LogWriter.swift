@@ -1,13 +1,13 @@
 internal import Foundation
 internal import Threading
 
-/// Writes log lines from a thread of its own, so that a full pipe never stops the daemon.
+/// Writes log lines on a thread of its own, so that a full pipe never blocks the daemon.
 ///
-/// Lines keep their order and are never split: each write(2) gets whole lines, at most ``chunk`` bytes of them unless
-/// one line is longer, so that lines of several processes on one pipe do not mix (pipe(7), PIPE_BUF). When more than
-/// ``limit`` bytes wait, further lines are dropped and counted; the next line that fits says how many.
+/// Lines keep their order and are never split. Each write(2) gets whole lines, at most ``chunk`` bytes unless one line
+/// is longer, so that lines of several processes on one pipe do not mix (pipe(7), PIPE_BUF). When more than ``limit``
+/// bytes wait, further lines are dropped and counted; the next line that fits reports the count.
 final class LogWriter: Sendable {
-    /// Bytes that may wait: about ten thousand lines.
+    /// The limit of queued bytes: about ten thousand lines.
     static let limit = 2 << 20
     /// PIPE_BUF on Linux.
     static let chunk = 4096
@@ -25,8 +25,8 @@ final class LogWriter: Sendable {
     /// Starts the writing thread.
     ///
     /// - Parameters:
-    ///   - limit: bytes that may wait.
-    ///   - write: writes all it gets; throws if it cannot. Runs on the writing thread, where SIGPIPE is blocked.
+    ///   - limit: the limit of queued bytes.
+    ///   - write: writes all bytes, or throws. Runs on the writing thread, where SIGPIPE is blocked.
     init(limit: Int = LogWriter.limit, write: @escaping @Sendable ([UInt8]) throws -> Void) {
         let state = Locked(State())
         let (lines, idle) = (Mailbox<[UInt8]>(), Mailbox<Void>())
@@ -57,7 +57,7 @@ final class LogWriter: Sendable {
                 try write(bytes)
                 state.withLock { $0.waiting -= size }
             } catch {
-                // Nobody can be told but by a later line.
+                // The loss can only be reported by a later line.
                 let lost = count
                 state.withLock { state in
                     state.waiting -= size
@@ -71,8 +71,8 @@ final class LogWriter: Sendable {
     /// Queues a line; returns at once.
     ///
     /// - Parameters:
-    ///   - line: with its line feed.
-    ///   - notice: makes the line that tells how many were dropped before.
+    ///   - line: the line with its line feed.
+    ///   - notice: makes the line that reports the number of lines dropped before.
     func put(_ line: String, droppedNotice notice: (Int) -> String) {
         let bytes = Array(line.utf8)
         let limit = limit
@@ -94,10 +94,10 @@ final class LogWriter: Sendable {
         lines.put(bytes)
     }
 
-    /// Writes what is queued and stops; later lines are lost.
+    /// Writes the queued lines and stops; later lines are lost.
     ///
-    /// - Parameter timeout: how long to wait at most, since whoever reads the log may have stopped.
-    /// - Returns: true if everything was handed to the system.
+    /// - Parameter timeout: the maximum wait, because the reader of the log may have stopped.
+    /// - Returns: true if everything was written.
     @discardableResult
     func close(timeout: Duration) -> Bool {
         lines.close()

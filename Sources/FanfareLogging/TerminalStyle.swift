@@ -1,17 +1,17 @@
-/// What may be written to where a command's output goes.
+/// The escapes that a command may write to its output.
 public struct TerminalStyle: Sendable, Equatable {
-    /// Whether somebody looks at it.
+    /// Whether the output is a terminal.
     public let isTerminal: Bool
-    /// Whether it obeys escape sequences: to clear it, for example.
+    /// Whether the terminal interprets escape sequences, for example to clear the screen.
     public let obeysEscapes: Bool
-    /// Whether colours are wanted, too: `NO_COLOR` with any text in it says no (no-color.org).
+    /// Whether output is coloured; a `NO_COLOR` that is not empty turns colours off (no-color.org).
     public let isColoured: Bool
 
-    /// Judges by the environment.
+    /// Determines the style from the environment.
     ///
     /// - Parameters:
-    ///   - isTerminal: whether the output is one.
-    ///   - environment: variables of the process; without `TERM`, or where that is `dumb`, no escape is written.
+    ///   - isTerminal: whether the output is a terminal.
+    ///   - environment: variables of the process; if `TERM` is missing or `dumb`, no escapes are written.
     public init(isTerminal: Bool, environment: [String: String]) {
         self.isTerminal = isTerminal
         obeysEscapes = isTerminal && !["", "dumb"].contains(environment["TERM"] ?? "")
