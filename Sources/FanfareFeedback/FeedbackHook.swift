@@ -8,7 +8,7 @@ package import PushTransport
 
 /// A feedback hook with its address and secrets.
 package struct FeedbackHook: Equatable, Sendable {
-    /// How feedback is delivered.
+    /// The way in which feedback is delivered.
     package enum Way: Equatable, Sendable {
         case post(Receiver)
         /// By NOTIFY on a channel, to the sessions that listen at that moment.

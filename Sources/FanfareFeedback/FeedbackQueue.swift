@@ -30,7 +30,7 @@ final class FeedbackQueue {
     /// Senders that are stopping.
     private var leaving: [FeedbackSender] = []
     private var underWay: [String: UnderWay] = [:]
-    /// The earliest time of the next delivery by hook, in steady time.
+    /// The earliest time of the next delivery by hook, in monotonic time.
     private var notBefore: [String: Microseconds] = [:]
     /// The database error of each hook in the last turn.
     private var troubled: [String: String] = [:]
