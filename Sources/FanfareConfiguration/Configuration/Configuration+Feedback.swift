@@ -2,27 +2,27 @@ public import FanfareCore
 public import PushTransport
 
 extension Configuration {
-    /// One hook: what it is told, and how.
+    /// One feedback hook: the outcomes that it receives, and how.
     public struct Feedback: Equatable, Sendable {
-        /// Where outcomes are posted to; nil if they are notified.
+        /// The URL that outcomes are posted to; nil for a hook that notifies.
         public var url: HTTPSURL?
-        /// Absolute path of the file with the secrets that requests are signed with.
+        /// Absolute path of the file with the secrets that sign requests.
         public var secretFile: String?
-        /// The NOTIFY channel; nil if outcomes are posted.
+        /// The NOTIFY channel; nil for a hook that posts.
         public var channel: String?
-        /// Which outcomes are told.
+        /// The outcomes that the hook receives.
         public var outcomes = [OutcomeKind.gone]
-        /// Whose pushes' outcomes; nil for those of all apps.
+        /// The app whose outcomes it receives; nil for all apps.
         public var app: String?
-        /// Networks that may be connected to although their addresses are not public.
+        /// Networks with addresses that are not public and may still be connected to.
         public var allowedNetworks: [String] = []
         /// Absolute path of a PEM file with CAs to trust; nil for the system's.
         public var caFile: String?
 
-        /// All defaults.
+        /// Makes a hook with all defaults.
         public init() {}
 
-        /// The outcomes that can be told: what nothing more follows on.
+        /// The outcomes that a hook can receive: the final ones.
         public static let tellable = OutcomeKind.allCases.filter { ![.pending, .attempted, .retrying].contains($0) }
     }
 }
@@ -80,7 +80,7 @@ extension Configuration.Feedback {
         ),
     ]
 
-    /// Reports keys that do not go together.
+    /// Reports keys that exclude or require each other.
     static func check(_ section: [String], _ origin: ConfigurationOrigin, _ reader: inout ConfigurationReader) {
         func setting(_ key: String) -> ConfigurationReader.Setting? { reader.settings[section + [key]] }
         func report(_ key: String, _ reason: String) {
@@ -100,7 +100,7 @@ extension Configuration.Feedback {
 }
 
 extension ConfigurationValueKind<HTTPSURL> {
-    /// An https URL; what comes after the host is not shown, since it may be a secret.
+    /// An https URL; messages do not show what comes after the host, because it may be secret.
     static var httpsURL: Self {
         let expected = "expected https://HOST[:PORT]/PATH"
         return .init(
@@ -136,7 +136,7 @@ extension ConfigurationValueKind<String> {
 }
 
 extension ConfigurationValueKind<[OutcomeKind]> {
-    /// Outcomes that can be told.
+    /// Outcomes that a hook can receive.
     static var outcomes: Self {
         let words = Configuration.Feedback.tellable.map(\.rawValue)
         return .init(

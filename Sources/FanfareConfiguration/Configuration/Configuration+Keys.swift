@@ -1,7 +1,7 @@
 internal import PushTransport
 
 extension Configuration {
-    /// The keys that are no provider's, without those in front of the apps' in the reference.
+    /// The keys outside the providers' blocks that follow the apps in the reference.
     static let keysBehindApps: [ConfigurationKey] = sending + keeping + Feedback.keys + answering + logging
 
     private static let name = ConfigurationValueKind<String>.text(
@@ -11,7 +11,7 @@ extension Configuration {
 
     private static let file = ConfigurationValueKind<String>.path
 
-    /// The keys in front of the apps' in the reference.
+    /// The keys that precede the apps in the reference.
     static let keysBeforeApps: [ConfigurationKey] = [
         .init(
             "installation",

@@ -1,17 +1,19 @@
 internal import Foundation
 
 extension Configuration {
-    /// Reads a configuration: defaults, then the file, then the environment, then flags; the later wins.
+    /// Reads a configuration from defaults, file, environment and flags; a later source overrides an earlier one.
     ///
-    /// Files named in it (keys, passwords, CAs) are not looked at; whoever uses them does that, again at each reload.
+    /// Files named in it (keys, passwords, CAs) are not opened here; the code that uses them reads them, again at each
+    /// reload.
     ///
     /// - Parameters:
     ///   - file: path of the YAML file; nil for none.
     ///   - environment: variables of the process: `FANFARE_LOG__LEVEL` for `log.level`, and `DATABASE_URL`.
     ///   - flags: values from the command line by dotted path, such as `log.level`.
-    ///   - schema: the keys there are.
-    ///   - readsFiles: whether files other than the database's are opened later; if not, their paths may have variables that are not set.
-    /// - Returns: the checked configuration; see ``warnings(_:)`` too.
+    ///   - schema: the known keys.
+    ///   - readsFiles: whether files other than the database's are opened later; if not, their paths may contain unset
+    ///     variables.
+    /// - Returns: the checked configuration; ``warnings(_:)`` returns its warnings.
     /// - Throws: all problems at once, each with its place.
     package static func load(
         file: String?,
@@ -52,17 +54,17 @@ extension Configuration {
         )
     }
 
-    /// Reads a configuration from a text; for files that are not there yet.
+    /// Reads a configuration from a text, for a file that does not exist yet.
     ///
     /// - Parameters:
     ///   - yaml: the text; nil for none.
-    ///   - name: what messages call it.
-    ///   - directory: absolute path that relative paths start from.
+    ///   - name: the file's name in messages.
+    ///   - directory: absolute path that relative paths are resolved against.
     ///   - environment: variables of the process.
     ///   - flags: values from the command line by dotted path.
-    ///   - schema: the keys there are.
+    ///   - schema: the known keys.
     ///   - readsFiles: as for ``load(file:environment:flags:schema:readsFiles:)``.
-    /// - Returns: the checked configuration; see ``warnings(_:)`` too.
+    /// - Returns: the checked configuration; ``warnings(_:)`` returns its warnings.
     /// - Throws: all problems at once, each with its place.
     package static func parse(
         _ yaml: String?,
@@ -100,7 +102,7 @@ extension Configuration {
         key.path.firstIndex(of: ConfigurationKey.anyName).map { path[$0] } ?? ""
     }
 
-    /// Reports required keys that nobody set, and apps without a provider.
+    /// Reports required keys that are not set, and apps without a provider.
     private static func reportMissing(
         in reader: inout ConfigurationReader,
         _ schema: ConfigurationSchema,

@@ -1,11 +1,11 @@
 extension Configuration {
-    /// What a reload changes.
+    /// Returns the keys that a reload changes.
     ///
-    /// Files that are named in the configuration may have new content under the old name; that is not seen here.
+    /// Files named in the configuration may have new content under the old name; that is not detected here.
     ///
     /// - Parameters:
     ///   - old: the configuration in force.
-    ///   - schema: the keys there are.
+    ///   - schema: the known keys.
     /// - Returns: one entry per key whose value differs, in the order of the reference; values without secrets.
     package func changes(from old: Configuration, _ schema: ConfigurationSchema) -> [ConfigurationChange] {
         let names = [
@@ -28,9 +28,9 @@ extension Configuration {
 }
 
 extension Configuration {
-    /// Takes over the keys that need no restart.
+    /// Copies the keys that need no restart.
     ///
-    /// - Parameter fresh: where from.
+    /// - Parameter fresh: the configuration to copy from.
     package mutating func takeLive(from fresh: Configuration) {
         apps = fresh.apps
         retry = fresh.retry
@@ -49,7 +49,7 @@ public struct ConfigurationChange: Equatable, Sendable, CustomStringConvertible 
     public let from: String?
     /// The new value, without secrets; nil if there is none.
     public let to: String?
-    /// Whether only a restart takes the new value.
+    /// Whether the new value takes effect only after a restart.
     public let needsRestart: Bool
 
     /// `log.level: info → debug`.
@@ -59,8 +59,8 @@ public struct ConfigurationChange: Equatable, Sendable, CustomStringConvertible 
 }
 
 extension ConfigurationSchema {
-    /// All keys but the providers' as a Markdown list, "`key` (type, required/optional, default: x, range): meaning", for the
-    /// documentation.
+    /// All keys outside the providers' blocks as a Markdown list, "`key` (type, required/optional, default: x, range):
+    /// meaning", for the documentation.
     package var reference: String {
         (Configuration.keysBeforeApps + Configuration.keysOfApps + Configuration.keysBehindApps).map(\.reference)
             .joined(separator: "\n")
@@ -68,7 +68,7 @@ extension ConfigurationSchema {
 }
 
 extension ConfigurationBlock {
-    /// Its keys as a Markdown list, as ``ConfigurationSchema/reference`` has the others.
+    /// The block's keys as a Markdown list, in the format of ``ConfigurationSchema/reference``.
     package var reference: String { keys.map(\.reference).joined(separator: "\n") }
 }
 

@@ -1,14 +1,14 @@
 public import Logging
 public import PushTransport
 
-/// Everything that can be configured, checked, with all defaults filled in.
+/// The checked configuration, with all defaults filled in.
 ///
-/// Holds no secret but, where somebody put it there, a password inside `database.url`, which no description shows.
-/// What each key means stands once, in the table of keys (``reference``).
+/// Holds no secret, except a password in `database.url` if the user put it there; descriptions never show it. The table
+/// of keys documents each key (``reference``).
 public struct Configuration: Equatable, Sendable {
-    /// The name of this installation; nil while none is set.
+    /// The name of this installation; nil if none is set.
     public var installation: String?
-    /// The database that is queue and coordinator.
+    /// The database, which is both queue and coordinator.
     public var database = Database()
     /// Foreign NOTIFY channels whose payloads become events.
     public var listen: [String] = []
@@ -20,125 +20,127 @@ public struct Configuration: Equatable, Sendable {
     public var retry = Retry()
     /// How long history is kept.
     public var retention = Retention()
-    /// Whom outcomes are told to, by the name of the hook.
+    /// The feedback hooks, by name.
     public var feedback: [String: Feedback] = [:]
-    /// Where and how the program answers by HTTP.
+    /// Where and how the program serves HTTP.
     public var api = API()
-    /// What is logged and how.
+    /// What is logged, and in which format.
     public var log = Log()
-    /// The file that was read, as it was named; nil if there was none.
+    /// The path of the file that was read, as given; nil if there was none.
     public internal(set) var file: String?
-    /// Where `database.url` was set.
+    /// The source of `database.url`.
     public internal(set) var databaseOrigin = ConfigurationOrigin.absent
 
     init() {}
 
-    /// The database for messages: without a password, and who named it.
+    /// The database for messages: without its password, with the source of the setting.
     public var databasePlace: String {
         [database.url.description, databaseOrigin.description].filter { !$0.isEmpty }.joined(separator: ", from ")
     }
 
-    /// Where the database is and how it is used.
+    /// The address of the database and how it is used.
     public struct Database: Equatable, Sendable {
-        /// What libpq connects to.
+        /// The connection string for libpq.
         public var url = DatabaseURL("")
-        /// Absolute path of a file with the password, read whenever a connection is opened; nil if there is none.
+        /// Absolute path of the password file, read for each new connection; nil if there is none.
         public var passwordFile: String?
-        /// Connections for work; control and foreign channels come on top.
+        /// Connections for work; control and foreign channels need additional ones.
         public var connections = WorkSessions.least
     }
 
     /// How requests are sent.
     public struct Send: Equatable, Sendable {
-        /// Sender threads at most, for each app, provider and environment.
+        /// The maximum number of sender threads for each app, provider and environment.
         public var threads = 2
         /// Connections per credential, spread over the threads.
         public var connections = 2
-        /// Streams per connection, at most what the server allows.
+        /// Streams per connection; the server may allow fewer.
         public var streams = 100
-        /// Deliveries claimed together.
+        /// Deliveries in a batch.
         public var batch = 1000
-        /// Cap on requests that are in flight, or answered and not yet recorded.
+        /// The in-flight budget: the limit of requests in flight, or answered and not yet recorded.
         public var unrecorded = 4096
-        /// What carries requests to APNs and FCM.
+        /// The HTTP/2 implementation for requests to APNs and FCM.
         public var transport = Transport.engine
-        /// What everything to APNs, FCM and Google's token endpoint is tunnelled through, over libcurl; nil for none.
+        /// The proxy for all connections to APNs, FCM and Google's token endpoint, which libcurl tunnels through; nil
+        /// for none.
         public var proxy: HTTPProxy?
 
-        /// All defaults.
+        /// Makes the defaults.
         public init() {}
 
-        /// What carries requests to APNs and FCM.
+        /// The HTTP/2 implementation for requests to APNs and FCM.
         public enum Transport: String, CaseIterable, Sendable {
-            /// nghttp2 over OpenSSL: a sixth of the CPU, and the exact fate of each request.
+            /// nghttp2 over OpenSSL: uses a sixth of the CPU time, and knows the exact state of each request.
             case engine
-            /// libcurl, which Web Push and OAuth always go through.
+            /// libcurl, which Web Push and OAuth always use.
             case curl
         }
     }
 
     /// How often a delivery is tried.
     public struct Retry: Equatable, Sendable {
-        /// Attempts per delivery, the first one included.
+        /// Attempts per delivery, including the first one.
         public var attempts = 10
 
-        /// All defaults.
+        /// Makes the defaults.
         public init() {}
     }
 
     /// How long history is kept.
     public struct Retention: Equatable, Sendable {
-        /// How long an event's key stops a second event of the same type and key.
+        /// How long an event's key blocks a second event of the same type and key.
         public var keys = Duration.seconds(7 * 86_400)
         /// How long the logs of events and batches are kept; whole days.
         public var log = Duration.seconds(30 * 86_400)
 
-        /// All defaults.
+        /// Makes the defaults.
         public init() {}
     }
 
-    /// Where and how the program answers by HTTP.
+    /// Where and how the program serves HTTP.
     public struct API: Equatable, Sendable {
-        /// Where it listens; nil for not at all.
+        /// The address of the API; nil to serve none.
         public var listen: ListenAddress?
-        /// Where it answers health and metrics besides; nil for nowhere else.
+        /// An additional address for health and metrics; nil for none.
         public var healthListen: ListenAddress?
-        /// Connections there at once.
+        /// The connection limit of that address.
         public static let healthConnections = 64
-        /// Absolute path of its certificate and those above it, as PEM; nil for no TLS.
+        /// Absolute path of the certificate chain, as PEM; nil for no TLS.
         public var certificateFile: String?
         /// Absolute path of the certificate's private key, as PEM.
         public var keyFile: String?
-        /// Connections from clients at once.
+        /// The limit of client connections.
         public var connections = 1000
-        /// Sessions of the database for what is asked.
+        /// Database sessions for requests.
         public var sessions = 4
-        /// Requests a second of one token that has no limit of its own.
+        /// The rate limit in requests a second of a token that has no limit of its own.
         public var rate = 100
-        /// What phones may subscribe to: names, and with `*` at the end all that begin so.
+        /// The topics that phones may subscribe to: names, or prefixes with `*` at the end.
         public var phoneTopics: [String] = []
-        /// The path below which a proxy serves it: begins with a slash and ends without one; empty for the root.
+        /// The path under which a proxy serves the program: begins with a slash and ends without one; empty for the
+        /// root.
         public var basePath = ""
-        /// What its console is there for; there is none without ``ConsoleUse/read``.
+        /// The permitted uses of the console; without ``ConsoleUse/read`` there is no console.
         public var console = ConsoleUse.allCases
 
-        /// All defaults: off.
+        /// Makes the defaults: HTTP off.
         public init() {}
     }
 
-    /// What is logged and how.
+    /// What is logged, and in which format.
     public struct Log: Equatable, Sendable {
-        /// The least severe level that is written.
+        /// The minimum level of lines that are written.
         public var level = Logger.Level.info
-        /// The form of a line.
+        /// The format of a line.
         public var format = Format.json
-        /// Which outcomes of single deliveries get a line.
+        /// The outcomes of single deliveries that are logged.
         public var deliveries = Deliveries.failures
 
-        /// All defaults.
+        /// Makes the defaults.
         public init() {}
 
-        /// The form of a log line.
+        /// The format of a log line.
         public enum Format: String, CaseIterable, Sendable {
             /// One JSON object per line, for machines.
             case json
@@ -146,11 +148,11 @@ public struct Configuration: Equatable, Sendable {
             case text
         }
 
-        /// Which outcomes of single deliveries get a line.
+        /// The outcomes of single deliveries that are logged.
         public enum Deliveries: String, CaseIterable, Sendable {
-            /// Every outcome: what was accepted too, and what Fanfare decides by itself.
+            /// Every outcome, including acceptances and outcomes that Fanfare decides by itself.
             case all
-            /// What was tried and not accepted.
+            /// Failed attempts.
             case failures
             /// No line per delivery.
             case none
@@ -159,9 +161,9 @@ public struct Configuration: Equatable, Sendable {
 }
 
 extension Configuration {
-    /// What works but should be mended; each says how.
+    /// Returns the warnings: settings that work but should be changed, each with advice.
     ///
-    /// - Parameter schema: the keys it was read by.
+    /// - Parameter schema: the schema that the configuration was read with.
     /// - Returns: a line each.
     package func warnings(_ schema: ConfigurationSchema) -> [String] {
         var warnings: [String] = []

@@ -2,7 +2,7 @@
 public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConvertible {
     /// At least one problem.
     public let problems: [ConfigurationProblem]
-    /// What to do about all of them, beside what each says itself.
+    /// Advice for all problems together, besides the advice in each.
     public let mend: String
 
     init(_ problems: [ConfigurationProblem], mend: String = "The documentation, “Configuration”, lists every key.") {
@@ -14,13 +14,13 @@ public struct ConfigurationError: Error, Equatable, Sendable, CustomStringConver
     public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// One thing wrong with a configuration: where, which key, and how to fix it.
+/// One problem of a configuration: its place, its key, and how to fix it.
 public struct ConfigurationProblem: Equatable, Sendable, CustomStringConvertible {
-    /// Where the value came from.
+    /// The source of the value.
     public let origin: ConfigurationOrigin
-    /// Dotted path of the key; empty if the problem is the file's.
+    /// Dotted path of the key; empty if the problem concerns the whole file.
     public let key: String
-    /// What is wrong and how to fix it; never the value of a key that may be a secret.
+    /// The problem and how to fix it; never the value of a key that may be secret.
     public let reason: String
 
     /// `place: key: reason`, for example ``fanfare.yaml:12:3: log.levl: unknown key; did you mean `level`?``.
@@ -29,15 +29,15 @@ public struct ConfigurationProblem: Equatable, Sendable, CustomStringConvertible
     }
 }
 
-/// Where a value of the configuration came from.
+/// The source of a value.
 public enum ConfigurationOrigin: Equatable, Sendable, CustomStringConvertible {
-    /// A file, by the name it was given, with the place in it where that is known.
+    /// A file, by the name that was given, with the position if known.
     case file(String, SourcePosition?)
     /// An environment variable.
     case environment(String)
     /// A flag of the command line.
     case flag(String)
-    /// Nowhere: a key that is missing.
+    /// No source: the key is missing.
     case absent
 
     /// `fanfare.yaml:12:3`, `environment variable FANFARE_LOG__LEVEL`, `--log-level`, or nothing.
@@ -51,7 +51,7 @@ public enum ConfigurationOrigin: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The order of problems: the file from top to bottom, environment, flags, what is missing.
+    /// Orders problems: the file from top to bottom, then environment, flags and missing keys.
     static func < (left: ConfigurationOrigin, right: ConfigurationOrigin) -> Bool {
         switch (left, right) {
         case (.file(_, let left), .file(_, let right)):

@@ -1,18 +1,18 @@
 internal import Foundation
 
-/// Which configuration file is read.
+/// Finds the configuration file.
 public enum ConfigurationFile {
-    /// The variable that names it where no flag does.
+    /// The variable that names the file if no flag does.
     public static let variable = "FANFARE_CONFIG"
-    /// Where it is looked for if nothing names it; the first that is there is read.
+    /// The default paths; the first one that exists is read.
     public static let places = ["./fanfare.yaml", "/etc/fanfare/fanfare.yaml"]
 
     /// Finds the file.
     ///
     /// - Parameters:
-    ///   - flag: what `-c` names, if it was given; whether it is there is not looked at.
+    ///   - flag: the argument of `-c`, if given; it need not exist.
     ///   - environment: variables of the process; ``variable`` counts unless it is empty.
-    /// - Returns: its path as it was named; nil if nothing names one and none is there.
+    /// - Returns: the path as given; nil if none is named and no default path exists.
     public static func find(flag: String?, environment: [String: String]) -> String? {
         find(flag: flag, environment: environment) { FileManager.default.fileExists(atPath: $0) }
     }
@@ -22,7 +22,7 @@ public enum ConfigurationFile {
         return named ?? places.first(where: isThere)
     }
 
-    /// What to do where none can be read.
+    /// The advice if there is no readable file.
     static var mend: String {
         "Name it with -c or \(variable); if nothing names it, \(places.joined(separator: " and then ")) are looked for."
     }

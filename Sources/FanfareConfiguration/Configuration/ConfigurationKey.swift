@@ -1,15 +1,15 @@
-/// One key of the configuration: the only place that knows its type, default, bounds and meaning.
+/// One key of the configuration: the only definition of its type, default, bounds and meaning.
 package struct ConfigurationKey: Sendable {
-    /// Stands in a path for a name that the user chooses.
+    /// The placeholder in a path for a name that the user chooses.
     static let anyName = "*"
 
-    /// Whether the key must be there.
+    /// Whether the key is required.
     package enum Presence: Sendable {
         case required
         case optional
     }
 
-    /// What a change of the key needs to take effect.
+    /// What is needed for a change of the key to take effect.
     package enum Change: Sendable {
         case reload
         case restart
@@ -20,10 +20,10 @@ package struct ConfigurationKey: Sendable {
     let range: String?
     let presence: Presence
     let change: Change
-    /// The default as one would write it; nil if there is none.
+    /// The default in the form of the file; nil if there is none.
     let standard: String?
     let meaning: String
-    /// Reads a value and stores it under the name that stands for `*`.
+    /// Parses a value and stores it, under the name that replaces `*`.
     let store:
         @Sendable (inout Configuration, _ name: String, ConfigurationText, ConfigurationPlace)
             throws(ConfigurationValueError) -> Void
@@ -55,11 +55,11 @@ package struct ConfigurationKey: Sendable {
     /// A key of one app's provider, `apps.<name>.<provider>.…`.
     ///
     /// - Parameters:
-    ///   - key: its name in the provider's block.
-    ///   - property: where its value is kept, which is also where its default stands.
-    ///   - kind: what the value may look like.
-    ///   - presence: whether the key must be there.
-    ///   - meaning: for the reference.
+    ///   - key: the key's name in the provider's block.
+    ///   - property: the property that stores the value and supplies the default.
+    ///   - kind: the kind of value.
+    ///   - presence: whether the key is required.
+    ///   - meaning: the text of the reference.
     package init<Settings: ProviderSettings, Value>(
         _ key: String,
         _ property: any WritableKeyPath<Settings, Value> & Sendable,
@@ -86,14 +86,14 @@ package struct ConfigurationKey: Sendable {
         }
     }
 
-    /// A key of one app that is no provider's, `apps.<name>.…`.
+    /// A key of one app outside the providers' blocks, `apps.<name>.…`.
     ///
     /// - Parameters:
-    ///   - path: below the app's name, dotted.
-    ///   - property: where its value is kept, which is also where its default stands.
-    ///   - kind: what the value may look like.
-    ///   - presence: whether the key must be there where its section is.
-    ///   - meaning: for the reference.
+    ///   - path: the dotted path below the app's name.
+    ///   - property: the property that stores the value and supplies the default.
+    ///   - kind: the kind of value.
+    ///   - presence: whether the key is required if its section exists.
+    ///   - meaning: the text of the reference.
     init<Value>(
         _ path: String,
         _ property: any WritableKeyPath<Configuration.App, Value> & Sendable,
@@ -135,10 +135,10 @@ package struct ConfigurationKey: Sendable {
         }
     }
 
-    /// The dotted path, with `<name>` where the user chooses one.
+    /// The dotted path, with `<name>` for a name that the user chooses.
     var name: String { path.map { $0 == Self.anyName ? "<name>" : $0 }.joined(separator: ".") }
 
-    /// The environment variable, with `<NAME>` where the user chooses one.
+    /// The environment variable, with `<NAME>` for a name that the user chooses.
     var environmentName: String {
         "FANFARE_" + path.map { $0 == Self.anyName ? "<NAME>" : $0.uppercased() }.joined(separator: "__")
     }

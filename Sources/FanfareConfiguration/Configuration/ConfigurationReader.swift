@@ -1,11 +1,11 @@
-/// Collects what file, environment and flags say, before anything of it is interpreted.
+/// Collects the values of file, environment and flags before they are interpreted.
 package struct ConfigurationReader {
-    /// One value as written, with the place it came from.
+    /// One value as written, with its source.
     package struct Setting {
         var text: ConfigurationText
         package var origin: ConfigurationOrigin
 
-        /// Where one element of a list is, or all of it.
+        /// Returns the source of one element of a list, or of the whole value.
         func origin(ofElement index: Int?) -> ConfigurationOrigin {
             guard let index, case .yaml(let value) = text, case .list(let items) = value.content,
                 case .file(let name, _) = origin
@@ -15,9 +15,9 @@ package struct ConfigurationReader {
     }
 
     private let schema: ConfigurationSchema
-    /// By path with the user's names in it; a later source replaces an earlier one's.
+    /// The values by path, with the user's names; a later source replaces an earlier one.
     package private(set) var settings: [[String]: Setting] = [:]
-    /// Where each section was mentioned first.
+    /// The first mention of each section.
     private(set) var sections: [[String]: ConfigurationOrigin] = [:]
     private(set) var problems: [ConfigurationProblem] = []
 
@@ -25,11 +25,11 @@ package struct ConfigurationReader {
         self.schema = schema
     }
 
-    /// Takes the values of a YAML text.
+    /// Reads the values of a YAML text.
     ///
     /// - Parameters:
     ///   - yaml: the text.
-    ///   - name: the file's name for messages.
+    ///   - name: the file's name in messages.
     mutating func read(yaml: String, named name: String) {
         let reader = YAMLReader(yaml)
         for problem in reader.problems {
@@ -76,10 +76,10 @@ package struct ConfigurationReader {
         }
     }
 
-    /// Takes `DATABASE_URL` and all `FANFARE_…` variables.
+    /// Reads `DATABASE_URL` and all `FANFARE_…` variables.
     ///
-    /// A variable that is empty counts as not set. One that has `__` in it but names no key is a problem; without `__`
-    /// it is left alone, because container platforms set variables such as `FANFARE_SERVICE_HOST` of their own.
+    /// An empty variable counts as unset. A variable with `__` that names no key is a problem. A variable without `__`
+    /// is ignored, because container platforms set variables such as `FANFARE_SERVICE_HOST`.
     ///
     /// - Parameter environment: all variables of the process.
     mutating func read(environment: [String: String]) {
@@ -99,7 +99,7 @@ package struct ConfigurationReader {
         }
     }
 
-    /// Takes the flags of the command line.
+    /// Reads the flags of the command line.
     ///
     /// - Parameter flags: values by dotted path; `log.level` is shown as `--log-level`.
     mutating func read(flags: [String: String]) {
@@ -123,7 +123,7 @@ package struct ConfigurationReader {
         }
     }
 
-    /// Finds the path that an environment variable means: the file's own spelling of an app's name where it has one.
+    /// Returns the path for an environment variable; an app's name is spelled as in the file, if it is there.
     private func path(forWords words: [String]) -> [String] {
         var path: [String] = []
         for word in words {
@@ -142,12 +142,12 @@ package struct ConfigurationReader {
         String(name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
     }
 
-    /// Notes a problem.
+    /// Records a problem.
     ///
     /// - Parameters:
-    ///   - origin: where.
-    ///   - key: dotted path.
-    ///   - reason: what is wrong and how to fix it.
+    ///   - origin: the source of the value.
+    ///   - key: the dotted path.
+    ///   - reason: the problem and how to fix it.
     package mutating func report(_ origin: ConfigurationOrigin, _ key: String, _ reason: String) {
         problems.append(ConfigurationProblem(origin: origin, key: key, reason: reason))
     }

@@ -1,13 +1,13 @@
 internal import FanfareCore
 
-/// Every key there is; parsing, defaults, environment names, the reference and reloads all come from here.
+/// All keys; parsing, defaults, environment names, the reference and reloads are derived from it.
 package struct ConfigurationSchema: Sendable {
-    /// The providers that an app may have.
+    /// The blocks of the providers.
     package let blocks: [ConfigurationBlock]
-    /// In the order of the reference.
+    /// The keys, in the order of the reference.
     package let keys: [ConfigurationKey]
 
-    /// - Parameter blocks: the providers that an app may have, in the order of the reference.
+    /// - Parameter blocks: the blocks of the providers, in the order of the reference.
     package init(_ blocks: [ConfigurationBlock]) {
         self.blocks = blocks
         keys =
@@ -15,18 +15,18 @@ package struct ConfigurationSchema: Sendable {
             + Configuration.keysBehindApps
     }
 
-    /// The key at a path.
+    /// Returns the key at a path.
     ///
-    /// - Parameter path: with the user's names in it.
+    /// - Parameter path: the path, with the user's names.
     /// - Returns: the key; nil if the path is a section or unknown.
     func key(at path: [String]) -> ConfigurationKey? {
         keys.first { $0.path.count == path.count && Self.matches($0, path) }
     }
 
-    /// The names that may stand below a path.
+    /// Returns the names allowed below a path.
     ///
-    /// - Parameter path: with the user's names in it.
-    /// - Returns: the names, ``ConfigurationKey/anyName`` for any; empty if the path is no section.
+    /// - Parameter path: the path, with the user's names.
+    /// - Returns: the names, ``ConfigurationKey/anyName`` for any; empty if the path is not a section.
     func children(of path: [String]) -> [String] {
         var names: [String] = []
         for key in keys where key.path.count > path.count && Self.matches(key, path) {
@@ -36,7 +36,7 @@ package struct ConfigurationSchema: Sendable {
         return names
     }
 
-    /// Why a path is unknown, with what was probably meant.
+    /// Returns the reason for refusing an unknown path, with a suggestion.
     func refusal(unknown path: [String]) -> String {
         guard let name = path.last else { return "unknown key" }
         let known = children(of: path.dropLast())
@@ -50,7 +50,7 @@ package struct ConfigurationSchema: Sendable {
         return "unknown key; known here: \(known.map { "`\($0)`" }.joined(separator: ", "))"
     }
 
-    /// Whether an app's name keeps paths and environment variables readable.
+    /// Returns whether an app's name keeps paths and environment variables readable.
     static func isAppName(_ name: String) -> Bool {
         (1...64).contains(name.count) && !name.hasPrefix("_") && !name.hasPrefix("-")
             && name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "._-".contains($0)) }

@@ -1,16 +1,16 @@
-/// A value as it was written, before anybody knows what it should be.
+/// A value as written, before its type is known.
 package enum ConfigurationText: Sendable {
     case yaml(YAMLValue)
-    /// From an environment variable or a flag: text only, so a list is separated by commas.
+    /// A value of an environment variable or a flag: a text, in which commas separate the elements of a list.
     case plain(String)
 
-    /// The value as text.
+    /// Returns the value as text.
     ///
-    /// In YAML numbers count too, as written: a key id may have digits only.
+    /// A YAML number is allowed too, as written, because a key id may consist of digits.
     ///
-    /// - Parameter expected: how the message of a refusal begins.
+    /// - Parameter expected: the start of the error message.
     /// - Returns: the text.
-    /// - Throws: when it is no text.
+    /// - Throws: an error if the value is not a text.
     package func string(expected: String) throws(ConfigurationValueError) -> String {
         guard case .yaml(let value) = self else { return plainText }
         switch value.content {
@@ -20,22 +20,22 @@ package enum ConfigurationText: Sendable {
         }
     }
 
-    /// The value as the text of a number; a quoted one is none.
+    /// Returns the value as the text of a number; a quoted number is refused.
     ///
-    /// - Parameter expected: how the message of a refusal begins.
+    /// - Parameter expected: the start of the error message.
     /// - Returns: the number as written.
-    /// - Throws: when it is no number.
+    /// - Throws: an error if the value is not a number.
     package func number(expected: String) throws(ConfigurationValueError) -> String {
         guard case .yaml(let value) = self else { return plainText }
         guard case .number = value.content else { throw ConfigurationValueError("\(expected), found \(value.kind)") }
         return value.text
     }
 
-    /// The value as a list of texts.
+    /// Returns the value as a list of texts.
     ///
-    /// - Parameter expected: how the message of a refusal begins.
+    /// - Parameter expected: the start of the error message.
     /// - Returns: the texts.
-    /// - Throws: when it is no list, or has something else in it.
+    /// - Throws: an error if the value is not a list, or contains other values.
     package func list(expected: String) throws(ConfigurationValueError) -> [String] {
         guard case .yaml(let value) = self else {
             return plainText.split(separator: ",").map { String($0.trimmingSpaces) }
@@ -54,7 +54,7 @@ package enum ConfigurationText: Sendable {
 }
 
 extension StringProtocol {
-    /// The text without spaces and tabs at both ends.
+    /// The text without leading and trailing spaces and tabs.
     fileprivate var trimmingSpaces: SubSequence {
         let start = drop { $0.isWhitespace }
         guard let end = start.lastIndex(where: { !$0.isWhitespace }) else { return start.prefix(0) }
@@ -63,7 +63,7 @@ extension StringProtocol {
 }
 
 extension String {
-    /// Refuses `${NAME}` where it is not expanded, instead of taking it for the value.
+    /// Returns the text; refuses `${NAME}` in keys that do not expand variables.
     package func withoutVariables() throws(ConfigurationValueError) -> String {
         guard !contains("${") else {
             throw ConfigurationValueError(
@@ -77,9 +77,9 @@ extension String {
 extension ConfigurationPlace {
     /// Expands `${NAME}` and makes the path absolute.
     ///
-    /// - Parameter text: as configured.
-    /// - Returns: an absolute path; whether there is such a file is not looked at.
-    /// - Throws: when a variable is not set.
+    /// - Parameter text: the configured text.
+    /// - Returns: an absolute path; the file need not exist.
+    /// - Throws: an error if a variable is not set.
     func path(_ text: String) throws(ConfigurationValueError) -> String {
         let path = try expand(text)
         return path.hasPrefix("/") ? path : "\(directory == "/" ? "" : directory)/\(path)"

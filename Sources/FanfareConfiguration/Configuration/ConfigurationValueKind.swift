@@ -2,24 +2,24 @@ internal import FanfareCore
 internal import Logging
 package import PushTransport
 
-/// What a value may look like: read from text, and written for the reference.
+/// A kind of value: how it is parsed, and how the reference describes it.
 package struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
     /// The name of the type in the reference.
     package let name: String
-    /// What is allowed, in the reference; nil where the type says it all.
+    /// The allowed values, in the reference; nil if the type suffices.
     package let range: String?
     /// Reads a value.
     package let parse: @Sendable (ConfigurationText, ConfigurationPlace) throws(ConfigurationValueError) -> Value
-    /// Writes a value as one would in the file; nil if there is none.
+    /// Formats a value as in the file; nil if there is none.
     package let text: @Sendable (Value) -> String?
 
     /// Describes a kind of value.
     ///
     /// - Parameters:
     ///   - name: the name of the type in the reference.
-    ///   - range: what is allowed, in the reference; nil where the type says it all.
+    ///   - range: the allowed values, in the reference; nil if the type suffices.
     ///   - parse: reads a value.
-    ///   - text: writes a value as one would in the file; nil if there is none.
+    ///   - text: formats a value as in the file; nil if there is none.
     package init(
         name: String,
         range: String?,
@@ -29,7 +29,7 @@ package struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
         (self.name, self.range, self.parse, self.text) = (name, range, parse, text)
     }
 
-    /// The same kind where there may be no value.
+    /// The same kind for a value that may be missing.
     package var optional: ConfigurationValueKind<Value?> {
         let (parse, text) = (parse, text)
         return .init(
@@ -41,10 +41,10 @@ package struct ConfigurationValueKind<Value: Equatable & Sendable>: Sendable {
     }
 }
 
-/// Why one value was refused, without its place.
+/// Why a value was refused, without its place.
 package struct ConfigurationValueError: Error {
     package let reason: String
-    /// Which element of a list it is about; nil if it is about the whole value.
+    /// The index of the refused element of a list; nil if the whole value is refused.
     package let element: Int?
 
     package init(_ reason: String, element: Int? = nil) {
@@ -52,15 +52,15 @@ package struct ConfigurationValueError: Error {
     }
 }
 
-/// What the meaning of a path depends on.
+/// The context in which a path is resolved.
 package struct ConfigurationPlace: Sendable {
-    /// Absolute path that relative ones start from.
+    /// Absolute path that relative paths are resolved against.
     var directory: String
-    /// What `${NAME}` stands for.
+    /// The values for `${NAME}`.
     var environment: [String: String]
     /// Whether a path keeps `${NAME}` if the variable is not set.
     ///
-    /// Then the file must not be opened.
+    /// Such a path must not be opened.
     var leavesVariables = false
 }
 
@@ -112,8 +112,8 @@ extension ConfigurationValueKind<String> {
     /// Text of limited length from a limited alphabet.
     ///
     /// - Parameters:
-    ///   - description: what is allowed, for the reference and the message: `10 capital letters and digits`.
-    ///   - length: in characters.
+    ///   - description: the allowed text, for the reference and the message: `10 capital letters and digits`.
+    ///   - length: the length in characters.
     ///   - allowed: the alphabet.
     /// - Returns: the kind.
     package static func text(
@@ -126,7 +126,7 @@ extension ConfigurationValueKind<String> {
             range: description,
             parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: "expected \(description)").withoutVariables()
-                // Not the text itself: a secret may have got here by mistake.
+                // The message does not quote the text, because it may be a misplaced secret.
                 guard length.contains(text.count) else {
                     throw ConfigurationValueError("expected \(description), found \(text.count) characters")
                 }
@@ -157,7 +157,7 @@ extension ConfigurationValueKind<String> {
 }
 
 extension ConfigurationValueKind<String> {
-    /// The path below which a proxy serves something; empty for the root.
+    /// The path under which a proxy serves the program; empty for the root.
     package static var basePath: Self {
         let expected = "a path such as /fanfare: letters, digits and . _ ~ - between slashes, none at the end"
         return .init(
@@ -182,8 +182,8 @@ extension ConfigurationValueKind<[String]> {
     /// A list of distinct names; in an environment variable separated by commas.
     ///
     /// - Parameters:
-    ///   - description: what one of them may be.
-    ///   - bytes: the length of one in UTF-8.
+    ///   - description: the form of a name.
+    ///   - bytes: the length of a name in UTF-8.
     /// - Returns: the kind.
     package static func names(_ description: String, bytes: ClosedRange<Int>) -> Self {
         .init(
@@ -219,7 +219,7 @@ extension ConfigurationValueKind where Value: RawRepresentable & CaseIterable, V
 }
 
 extension ConfigurationValueKind {
-    /// Some of the cases of an enumeration, each once.
+    /// Distinct cases of an enumeration.
     package static func choices<Element>() -> Self
     where Value == [Element], Element: RawRepresentable & CaseIterable, Element.RawValue == String {
         .init(
@@ -245,7 +245,7 @@ extension RawRepresentable where Self: CaseIterable, RawValue == String {
     fileprivate static var allNames: [String] { allCases.map(\.rawValue) }
     fileprivate static var expectation: String { "expected one of \(allNames.joined(separator: ", "))" }
 
-    /// The case of that name.
+    /// Returns the case with a name.
     fileprivate static func named(_ text: String) throws(ConfigurationValueError) -> Self {
         guard let value = Self(rawValue: text) else {
             let near = NearestName.suggestion(for: text, among: allNames).map { "; did you mean “\($0)”?" } ?? ""

@@ -1,12 +1,12 @@
-/// Something that the console is there for.
+/// A use of the console.
 public enum ConsoleUse: String, CaseIterable, Sendable {
-    /// Looking at pages; without it there is no console.
+    /// Reading pages; without it there is no console.
     case read
-    /// Stopping what is not sent of events.
+    /// Cancelling the unsent deliveries of events.
     case cancel
-    /// Emitting a logged event again.
+    /// Replaying a logged event.
     case replay
-    /// Enabling devices again that pruning had disabled.
+    /// Re-enabling devices that pruning disabled.
     case restore
     /// Starting a campaign now.
     case start
@@ -14,8 +14,8 @@ public enum ConsoleUse: String, CaseIterable, Sendable {
     case test
     /// Pausing a campaign.
     case pause
-    /// Going on with a paused campaign.
+    /// Resuming a paused campaign.
     case resume
-    /// Ending what is not sent of a campaign.
+    /// Aborting a campaign's unsent deliveries.
     case abort
 }

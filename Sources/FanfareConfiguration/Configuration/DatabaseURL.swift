@@ -1,6 +1,6 @@
-/// What libpq connects to: a URI or `keyword=value` pairs, which may hold a password.
+/// A connection string of libpq: a URI or `keyword=value` pairs, which may hold a password.
 ///
-/// Printing it in any way shows no password; the whole text has to be asked for.
+/// Its descriptions show no password; only ``connectionString`` returns the whole text.
 public struct DatabaseURL: Equatable, Sendable {
     /// The text as configured, for libpq only; may hold a password.
     public let connectionString: String
@@ -9,7 +9,7 @@ public struct DatabaseURL: Equatable, Sendable {
     /// Whether the text holds a password.
     public let hasPassword: Bool
 
-    /// Takes a connection string as libpq understands it.
+    /// Takes a connection string of libpq.
     ///
     /// - Parameter connectionString: a URI or `keyword=value` pairs; not checked further.
     public init(_ connectionString: String) {
@@ -22,7 +22,7 @@ public struct DatabaseURL: Equatable, Sendable {
 
     private static let stars = "***"
 
-    /// libpq's parameters that are secrets (PostgreSQL 15 to 18, section "Parameter Key Words").
+    /// The parameters of libpq that are secret (PostgreSQL 15 to 18, section "Parameter Key Words").
     private static let secretParameters: Set<String> = [
         "password", "sslpassword", "scram_client_key", "scram_server_key", "oauth_client_secret",
     ]
@@ -33,7 +33,7 @@ public struct DatabaseURL: Equatable, Sendable {
 
     /// Hides the password of the user part, and secret parameters of the query.
     ///
-    /// Where a password is not percent-encoded as it should be, more is hidden rather than less.
+    /// If a password is not percent-encoded as required, too much is hidden rather than too little.
     private static func redactURI(_ text: String) -> String {
         guard let scheme = text.firstRange(of: "://") else { return stars }
         let rest = text[scheme.upperBound...]
@@ -46,7 +46,7 @@ public struct DatabaseURL: Equatable, Sendable {
         return "\(text[...colon])\(stars)\(tail)"
     }
 
-    /// Finds the end of a user part whose password holds a raw `/`, which libpq would misread.
+    /// Returns the end of a user part whose password holds a raw `/`, which libpq would misread.
     private static func misplacedAt(in rest: Substring) -> Substring.Index? {
         let host = rest.prefix { $0 != "/" && $0 != "?" }
         guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]"),
@@ -66,7 +66,7 @@ public struct DatabaseURL: Equatable, Sendable {
     }
 
     private static func isSecret(_ name: Substring) -> Bool {
-        // A name with a percent sign is spelled to be overlooked; libpq decodes it.
+        // A name with a percent sign may hide a secret parameter, because libpq decodes it.
         secretParameters.contains(name.lowercased()) || name.contains("%")
     }
 
@@ -83,17 +83,17 @@ public struct DatabaseURL: Equatable, Sendable {
             let start = rest.startIndex
             guard skipValue(&rest) else { return stars }
             let value = text[start..<rest.startIndex]
-            // libpq takes a whole URI as dbname.
+            // libpq also accepts a whole URI as dbname.
             shown.append("\(name)=\(isSecret(name[...]) || value.contains("://") ? stars : String(value))")
         }
     }
 
-    /// The pairs that are to be shown, or the text itself if nothing had to be hidden.
+    /// Returns the pairs to show, or the text itself if nothing was hidden.
     private static func hidden(_ text: String, _ pairs: [String]) -> String {
         pairs.contains { $0.hasSuffix("=" + stars) } ? pairs.joined(separator: " ") : text
     }
 
-    /// Moves past one value; false if its quote is never closed.
+    /// Skips one value; returns false if its quote is never closed.
     private static func skipValue(_ rest: inout Substring) -> Bool {
         let quoted = rest.first == "'"
         if quoted { rest.removeFirst() }

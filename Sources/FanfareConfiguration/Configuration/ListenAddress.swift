@@ -1,28 +1,28 @@
-/// Where the program answers by HTTP.
+/// An address that the HTTP server listens on.
 public enum ListenAddress: Equatable, Sendable, CustomStringConvertible {
-    /// A host's name or address, and a port; port 0 takes any that is free.
+    /// A host name or address, and a port; port 0 selects any free port.
     case tcp(host: String, port: Int)
     /// An absolute path of a Unix socket.
     case unix(path: String)
 
-    /// What a host is called that nobody named.
+    /// The host if the address names none.
     static let loopback = "127.0.0.1"
 
-    /// Whether nobody but this host can connect.
+    /// Whether only this host can connect.
     public var isLocal: Bool {
         switch self {
         case .unix: true
         case .tcp(let host, _):
-            // A name may begin like an address: 127.example.com.
+            // A host name may begin like an address: 127.example.com.
             host.lowercased() == "localhost" || host == "::1"
                 || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
         }
     }
 
-    /// Whether it is a port of loopback.
+    /// Whether it is a port of the loopback interface.
     public var isLoopback: Bool { if case .tcp = self { isLocal } else { false } }
 
-    /// As one would write it in the configuration.
+    /// The address in the form of the configuration.
     public var description: String {
         switch self {
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -30,9 +30,9 @@ public enum ListenAddress: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads `HOST:PORT`, `[ADDRESS]:PORT` or `:PORT`, which means loopback.
+    /// Parses `HOST:PORT`, `[ADDRESS]:PORT` or `:PORT`, which means loopback.
     ///
-    /// - Parameter text: without `unix:` in front.
+    /// - Parameter text: the address without a leading `unix:`.
     package init?(tcp text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65_535).contains(port), text[text.index(after: colon)...].allSatisfy(\.isNumber)
@@ -50,7 +50,7 @@ public enum ListenAddress: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension ConfigurationValueKind<ListenAddress> {
-    /// Where to answer by HTTP.
+    /// An address for the HTTP server.
     package static var listenAddress: Self {
         let expected = "expected HOST:PORT, :PORT or unix:/PATH"
         return .init(
@@ -60,7 +60,7 @@ extension ConfigurationValueKind<ListenAddress> {
                 let text = try raw.string(expected: expected).withoutVariables()
                 if text.hasPrefix("unix:") {
                     let path = try place.path(String(text.dropFirst(5)))
-                    // What `sockaddr_un` has room for.
+                    // The size limit of `sockaddr_un`.
                     guard (2...107).contains(path.utf8.count) else {
                         throw ConfigurationValueError(
                             "expected unix:/PATH of at most 107 bytes, found \(path.utf8.count)"

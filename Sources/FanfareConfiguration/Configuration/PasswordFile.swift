@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Reads passwords from files, and refuses those that everybody may read.
+/// Reads passwords from files, and refuses world-readable files.
 ///
-/// Its group may, unlike a key's: a key is for its owner alone.
+/// The file's group may read it, unlike a private key's file.
 package struct PasswordFile: Sendable {
     private let guarded: [String]
 
@@ -11,14 +11,14 @@ package struct PasswordFile: Sendable {
         guarded = GuardedFolders.paths(environment: environment).filter { $0.hasPrefix("/") }.map(Self.resolved)
     }
 
-    /// Reads a password: the file's text without the line end at its end.
+    /// Reads a password: the file's text without a final line end.
     ///
     /// - Parameters:
-    ///   - path: absolute.
-    ///   - key: the key of the configuration that names it, for the message.
+    ///   - path: the absolute path.
+    ///   - key: the configuration key that names the file, for the message.
     /// - Returns: the password.
-    /// - Throws: when the file is missing, empty, no regular file, larger than 1 MiB, not one line of UTF-8, or everybody
-    ///   may read it.
+    /// - Throws: an error if the file is missing, empty, not a regular file, larger than 1 MiB, not one line of UTF-8,
+    ///   or world-readable.
     package func password(at path: String, for key: String) throws(ConfigurationError) -> String {
         let bytes = try bytes(at: path, for: key)
         guard var text = String(validating: bytes, as: UTF8.self) else {
@@ -34,12 +34,12 @@ package struct PasswordFile: Sendable {
     /// Reads a file whose content is secret.
     ///
     /// - Parameters:
-    ///   - path: absolute.
-    ///   - key: the key of the configuration that names it, for the message.
-    ///   - isSecret: whether it is, by what it holds; what everybody may read is looked at first, and nobody but its owner and group may
-    ///     ever write it.
-    /// - Returns: its bytes.
-    /// - Throws: when the file is missing, empty, no regular file, larger than 1 MiB, or everybody may read it.
+    ///   - path: the absolute path.
+    ///   - key: the configuration key that names the file, for the message.
+    ///   - isSecret: decides by the content whether the file is secret. A world-readable file is read before it
+    ///     decides; a world-writable file is always refused.
+    /// - Returns: the file's bytes.
+    /// - Throws: an error if the file is missing, empty, not a regular file, larger than 1 MiB, or world-readable.
     package func bytes(
         at path: String,
         for key: String,

@@ -1,22 +1,23 @@
 internal import FanfareCore
 
 extension Configuration {
-    /// Whose tokens an app's phones come to the HTTP API with.
+    /// The settings for tokens with which an app's phones call the HTTP API.
     public struct Phones: Equatable, Sendable {
-        /// Absolute path of the keys that sign them, a JSON Web Key Set; nil for an app whose phones do not come.
+        /// Absolute path of the keys that sign the tokens, a JSON Web Key Set; nil if the app's phones do not call the
+        /// API.
         public var keysFile: String?
-        /// What `iss` must be; nil for anything.
+        /// The required `iss`; nil for any.
         public var issuer: String?
-        /// Requests a second of one user.
+        /// The rate limit of one user in requests a second.
         public var userRate = 5
-        /// Requests a second of all users.
+        /// The rate limit of all users together in requests a second.
         public var rate = 500
 
-        /// All defaults: off.
+        /// Makes the defaults: off.
         public init() {}
     }
 
-    /// The keys of each app that are no provider's.
+    /// The keys of each app outside the providers' blocks.
     static let keysOfApps: [ConfigurationKey] = [
         .init(
             "events",
@@ -62,7 +63,7 @@ extension Configuration {
 }
 
 extension ConfigurationValueKind<[String]> {
-    /// Types of events, or what several of them begin with.
+    /// Event types, or prefixes of several.
     fileprivate static var eventTypes: Self {
         let description = "an event type such as order.paid, or shop.* for all that begin with shop., or * for all"
         let names = names(description, bytes: 1...RuleNames.eventTypeLimit)

@@ -1,47 +1,48 @@
-/// What one app's block for a provider holds: which keys there are is the provider's to say.
+/// The settings of one app's block for a provider; each provider defines its keys.
 public protocol ProviderSettings: Equatable, Sendable {
-    /// The block's name in the configuration, which is the provider's everywhere.
+    /// The block's name in the configuration, which is the provider's name everywhere.
     static var name: String { get }
 
-    /// All defaults.
+    /// Makes the defaults.
     init()
 
-    /// Every file that the block names, there or not: a change of one of them is a change of the credentials.
+    /// Every file that the block names, whether or not it exists; a changed file means changed credentials.
     var files: [String] { get }
 }
 
 extension ProviderSettings {
-    /// Whether other settings are of the same provider and say the same.
+    /// Whether other settings belong to the same provider and are equal.
     fileprivate func isEqual(to other: any ProviderSettings) -> Bool { other as? Self == self }
 }
 
 extension Configuration {
-    /// The providers of one app, and what its phones may come with.
+    /// The providers of one app, and the tokens of its phones.
     public struct App: Equatable, Sendable {
-        /// Whose tokens its phones come with.
+        /// The settings for tokens of the app's phones.
         public var phones = Phones()
-        /// The types of events that its rules may take, or with `*` at the end what they begin with; nil for what is in the database.
+        /// The event types that the app's rules may match, or prefixes with `*` at the end; nil for the list in the
+        /// database.
         public var events: [String]?
-        /// What each provider's block says, by its name; a provider without one is not sent to.
+        /// The settings of each provider by its name; a provider without settings is not sent to.
         package private(set) var providers: [String: any ProviderSettings] = [:]
 
-        /// No provider.
+        /// Makes an app without a provider.
         public init() {}
 
-        /// One provider.
+        /// Makes an app with one provider.
         package init(_ settings: some ProviderSettings) {
             providers[type(of: settings).name] = settings
         }
 
-        /// What a provider's block says; nil if there is none.
+        /// The settings of a provider; nil if there are none.
         ///
-        /// - Parameter kind: which provider's settings.
+        /// - Parameter kind: the type of the provider's settings.
         package subscript<Settings: ProviderSettings>(kind: Settings.Type) -> Settings? {
             get { providers[kind.name] as? Settings }
             set { providers[kind.name] = newValue }
         }
 
-        /// Whether both send to the same providers with the same settings, and take the same tokens.
+        /// Whether two apps have the same providers with the same settings, and accept the same tokens.
         public static func == (left: App, right: App) -> Bool {
             left.phones == right.phones && left.events == right.events && left.providers.count == right.providers.count
                 && left.providers.allSatisfy { name, settings in
@@ -51,9 +52,9 @@ extension Configuration {
     }
 }
 
-/// What the configuration knows of a provider: its keys, and which of them go together.
+/// The configuration of a provider: its keys, and the check of their combination.
 package struct ConfigurationBlock: Sendable {
-    /// Checks what single keys cannot.
+    /// A check across keys.
     package typealias Check =
         @Sendable (
             _ section: [String], _ origin: ConfigurationOrigin, _ reader: inout ConfigurationReader
@@ -61,23 +62,23 @@ package struct ConfigurationBlock: Sendable {
 
     /// Its name below `apps.<name>`.
     package let name: String
-    /// What people call the provider.
+    /// The provider's name for people.
     package let title: String
-    /// In the order of the reference.
+    /// The keys, in the order of the reference.
     package let keys: [ConfigurationKey]
     /// Whether its connections never go through `send.proxy`.
     package let connectsDirectly: Bool
-    /// Looks at a block as a whole.
+    /// Checks a block as a whole.
     package let check: Check
 
     /// Describes a block.
     ///
     /// - Parameters:
-    ///   - settings: what is read from it.
-    ///   - title: what people call the provider.
-    ///   - keys: in the order of the reference.
+    ///   - settings: the type that stores the block.
+    ///   - title: the provider's name for people.
+    ///   - keys: the keys, in the order of the reference.
     ///   - connectsDirectly: whether its connections never go through `send.proxy`.
-    ///   - check: looks at a block as a whole, and reports what is wrong.
+    ///   - check: checks a block as a whole, and reports problems.
     package init<Settings: ProviderSettings>(
         _ settings: Settings.Type,
         title: String,

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// Why a file could not be read, found out afterwards.
+/// Why a file could not be read, determined after the failure.
 enum UnreadableFile {
     case missing
     case folder
     case forbidden
-    /// It can be read, and is no text.
+    /// The file can be read, but is not text.
     case other
 
-    /// - Parameter path: what was tried; symbolic links are followed.
+    /// - Parameter path: the path that was tried; symbolic links are followed.
     init(_ path: String) {
         let real = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: real) else {

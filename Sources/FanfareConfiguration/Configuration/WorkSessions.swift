@@ -1,17 +1,17 @@
-/// What `database.connections` are spent on; control, the scheduler and foreign channels come on top.
+/// The use of `database.connections`; control, the scheduler and foreign channels need additional sessions.
 ///
-/// The recorder, the claimer and the planner have one each, and the rest is the slicers'. The first slicer does the
-/// maintenance too, unless there is a session more for that.
+/// The recorder, the claimer and the planner have one session each, and the slicers have the rest. The first slicer
+/// also does the maintenance, unless there is another session for it.
 package struct WorkSessions: Equatable {
-    /// What a daemon cannot do without.
+    /// The minimum for a daemon.
     package static let least = 4
 
-    /// Sessions that walk large audiences, each another one.
+    /// The number of slicers; each expands a different large audience.
     package let slicers: Int
     /// Whether maintenance has a session of its own.
     package let isMaintenanceApart: Bool
 
-    /// Spends connections.
+    /// Distributes connections.
     ///
     /// - Parameter connections: ``least`` or more.
     package init(connections: Int) {

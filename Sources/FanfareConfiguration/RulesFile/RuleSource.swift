@@ -1,12 +1,12 @@
 public import FanfareCore
 
-/// One rule or campaign as written in a file: its JSON form, and in which line each part of it stands.
+/// One rule or campaign as written in a file: its JSON form, and the line of each part.
 public struct RuleSource: Sendable {
-    /// Its name; empty if it has none, which the rule checker reports.
+    /// The name; empty if it is missing, which the rule checker reports.
     public let name: String
-    /// Name of its app; empty if it has none, which the rule checker reports.
+    /// The app's name; empty if it is missing, which the rule checker reports.
     public let app: String
-    /// What `put_rule` or `put_campaign` takes, with numbers in the text they were written as.
+    /// The argument of `put_rule` or `put_campaign`, with numbers as written.
     public let json: JSONValue
     /// The file's name.
     public let file: String
@@ -25,22 +25,22 @@ public struct RuleSource: Sendable {
         app = json["app"]?.stringValue ?? ""
     }
 
-    /// Takes one that stands in a list, and in no file.
+    /// Makes a source for an element of a list that is not in a file.
     ///
     /// - Parameters:
-    ///   - json: what `put_rule` or `put_campaign` takes.
-    ///   - list: what messages call the list.
-    ///   - place: its place in the list, counted from 1; messages have it where they have a line otherwise.
+    ///   - json: the argument of `put_rule` or `put_campaign`.
+    ///   - list: the list's name in messages.
+    ///   - place: the position in the list, counted from 1; messages show it in place of a line.
     public init(_ json: JSONValue, in list: String, at place: Int) {
         (self.json, file, line, lines) = (json, list, place, [:])
         name = json["name"]?.stringValue ?? ""
         app = json["app"]?.stringValue ?? ""
     }
 
-    /// The line of a part of the rule.
+    /// Returns the line of a part of the rule.
     ///
     /// - Parameter path: keys and indices from the rule's root, such as `message.apns.headers` or `to.tokens[2]`.
-    /// - Returns: its line; for a part that is not there the line of what it is missing from.
+    /// - Returns: its line; for a missing part the line of its parent.
     public func line(of path: String) -> Int {
         var path = path[...]
         while !path.isEmpty {
@@ -50,19 +50,19 @@ public struct RuleSource: Sendable {
         return line
     }
 
-    /// A message about a part of the rule, with its place.
+    /// Formats a message about a part of the rule, with its place.
     ///
     /// - Parameters:
     ///   - path: keys and indices from the rule's root; empty for the rule itself.
-    ///   - reason: what is wrong and how to fix it.
+    ///   - reason: the problem and how to fix it.
     /// - Returns: `rules.yaml:12: message.apns.headers: reason`.
     public func message(at path: String, _ reason: String) -> String {
         RulesFileProblem(file: file, line: line(of: path), path: path, reason: reason).description
     }
 
-    /// A message about what the rule checker found, with its place.
+    /// Formats a problem that the rule checker found, with its place.
     ///
-    /// - Parameter problem: what it found.
+    /// - Parameter problem: the problem.
     /// - Returns: `rules.yaml:12: message.apns.headers: reason; hint`.
     public func message(for problem: RuleProblem) -> String {
         message(at: problem.path, problem.hint.isEmpty ? problem.reason : "\(problem.reason); \(problem.hint)")
@@ -74,7 +74,7 @@ public struct RuleSource: Sendable {
         case .bool(let flag): return .bool(flag)
         case .string(let text): return .string(text)
         case .number(let literal):
-            // The reader lets only JSON's own numbers pass; the parser keeps their text.
+            // The YAML reader admits only JSON numbers, and the parser keeps their text.
             return (try? JSONValue(parsing: literal)) ?? .string(literal)
         case .list(let items):
             return .array(

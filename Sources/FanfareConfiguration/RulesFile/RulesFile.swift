@@ -1,9 +1,9 @@
 internal import FanfareCore
 internal import Foundation
 
-/// A file of rules, campaigns or policies in YAML: a list of them, single ones in documents of their own, or both.
+/// A YAML file of rules, campaigns or policies: a list of them, single ones in separate documents, or both.
 public struct RulesFile: Sendable {
-    /// What a file has.
+    /// The kind of entry in a file.
     public enum Kind: String, Sendable {
         /// Rules.
         case rule
@@ -13,18 +13,18 @@ public struct RulesFile: Sendable {
         case policy
     }
 
-    /// Largest file that is read, in bytes.
+    /// The size limit of a file in bytes.
     public static let sizeLimit = 8 << 20
 
-    /// What it has, in the order of the file, not yet checked.
+    /// The entries in the order of the file, not yet checked.
     public let rules: [RuleSource]
 
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - path: of the file; `-` for standard input.
-    ///   - kind: what is expected in it.
-    /// - Returns: what is in it; whether it makes sense is for the rule checker.
+    ///   - path: the file's path; `-` for standard input.
+    ///   - kind: the kind of entry expected.
+    /// - Returns: the file's entries; the rule checker decides whether they are valid.
     /// - Throws: all problems of the file at once, each with its line.
     public static func load(_ path: String, of kind: Kind = .rule) throws(RulesFileError) -> RulesFile {
         let isInput = path == StandardInput.argument
@@ -60,8 +60,8 @@ public struct RulesFile: Sendable {
     ///
     /// - Parameters:
     ///   - yaml: the text.
-    ///   - name: what messages call it.
-    ///   - kind: what is expected in it.
+    ///   - name: the file's name in messages.
+    ///   - kind: the kind of entry expected.
     /// - Throws: all problems at once, each with its line.
     public init(yaml: String, named name: String, of kind: Kind = .rule) throws(RulesFileError) {
         let reader = YAMLReader(yaml)
@@ -89,7 +89,7 @@ public struct RulesFile: Sendable {
 }
 
 extension YAMLValue {
-    /// The items of a list, nothing for an empty document, else the value itself.
+    /// The items of a list, none for an empty document, else the value itself.
     fileprivate var listed: [YAMLValue] {
         switch content {
         case .list(let items): items
@@ -116,15 +116,15 @@ public struct RulesFileError: Error, Equatable, Sendable, CustomStringConvertibl
     public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
-/// One thing wrong with a rules file.
+/// One problem of a rules file.
 public struct RulesFileProblem: Equatable, Sendable, CustomStringConvertible {
     /// The file's name.
     public let file: String
-    /// Line, counted from 1; nil if the problem is the file's.
+    /// Line, counted from 1; nil if the problem concerns the whole file.
     public let line: Int?
-    /// Place within the rule; empty for the rule itself.
+    /// Path within the rule; empty for the rule itself.
     public let path: String
-    /// What is wrong.
+    /// The problem.
     public let reason: String
 
     init(file: String, line: Int?, path: String, reason: String) {
@@ -135,7 +135,7 @@ public struct RulesFileProblem: Equatable, Sendable, CustomStringConvertible {
     }
 
     init(_ problem: YAMLProblem, file: String) {
-        // A path begins with the rule's index if the document is a list; people count lines, not rules.
+        // In a list the path begins with the rule's index, which is dropped because the message has the line.
         let inner = problem.path.trimmingPrefix(/\[\d+\]\.?/)
         self.init(file: file, line: problem.position?.line, path: String(inner), reason: problem.reason)
     }

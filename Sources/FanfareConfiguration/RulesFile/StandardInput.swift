@@ -1,7 +1,7 @@
-/// What `-` in place of a file or a payload means to a command.
+/// Standard input as an argument, in place of a file or a payload.
 public enum StandardInput {
-    /// The argument that stands for it.
+    /// The argument for standard input.
     public static let argument = "-"
-    /// What messages call it.
+    /// The name in messages.
     package static let name = "standard input"
 }

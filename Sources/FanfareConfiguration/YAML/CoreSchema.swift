@@ -1,12 +1,12 @@
-/// The core schema of YAML 1.2 (section 10.3.2): which plain scalars are no strings.
+/// The core schema of YAML 1.2 (section 10.3.2), which determines the plain scalars that are not strings.
 ///
-/// Unlike YAML 1.1, and so unlike the parser's own resolver, `yes`, `no`, `on`, `off`, `12:30` and dates are strings.
+/// Unlike in YAML 1.1, which the parser's own resolver uses, `yes`, `no`, `on`, `off`, `12:30` and dates are strings.
 enum CoreSchema {
-    /// What a plain scalar means.
+    /// Resolves a plain scalar.
     ///
-    /// - Parameter text: the scalar without quotes around it.
+    /// - Parameter text: a scalar without quotes.
     /// - Returns: null, a boolean, a number as written, or the text as a string.
-    /// - Throws: a reason, where the scalar is a number that JSON cannot say the same way.
+    /// - Throws: a reason if the scalar is a number in a form that JSON does not have.
     static func resolve(plain text: String) throws(CoreSchemaError) -> YAMLValue.Content {
         switch text {
         case "", "~", "null", "Null", "NULL": return .null
@@ -20,7 +20,7 @@ enum CoreSchema {
         return .string(text)
     }
 
-    /// RFC 8259 section 6.
+    /// Returns whether the bytes are a number of RFC 8259 section 6.
     private static func isJSONNumber(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         if rest.first == UInt8(ascii: "-") { rest.removeFirst() }
@@ -35,7 +35,8 @@ enum CoreSchema {
         return rest.isEmpty || takeExponent(&rest)
     }
 
-    /// Numbers of the core schema that JSON has not: `+1`, `007`, `.5`, `1.`, `0o17`, `0x1F`, `.inf`, `.nan`.
+    /// Returns whether the bytes are a number of the core schema that JSON does not have: `+1`, `007`, `.5`, `1.`,
+    /// `0o17`, `0x1F`, `.inf`, `.nan`.
     private static func isOtherNumber(_ bytes: [UInt8]) -> Bool {
         var rest = bytes[...]
         if rest.starts(with: "0x".utf8) { return rest.dropFirst(2).allSatisfy(isHexDigit) && rest.count > 2 }
@@ -70,7 +71,7 @@ enum CoreSchema {
     }
 }
 
-/// A plain scalar is a number, but in a form that JSON does not have.
+/// The error for a plain scalar that is a number in a form that JSON does not have.
 struct CoreSchemaError: Error {
     let reason = "is a number in a form that JSON does not have; write it in decimal, or quote it if it is text"
 }

@@ -1,9 +1,10 @@
 /// A YAML text in which repeated keys are renamed, so that the parser accepts it.
 ///
-/// Yams gives up at the first mapping with a repeated key and knows only where its first one stands. Renaming that one
-/// and parsing again finds every repetition, with both places, beside all other problems of the file.
+/// Yams stops at the first mapping with a repeated key and reports only the position of the key's first occurrence.
+/// Renaming that occurrence and parsing again finds every repetition, with both positions, and all other problems of
+/// the file.
 struct RepeatedKeys {
-    /// Bounds the number of times that a text is parsed.
+    /// The limit of parser runs for one text.
     static let limit = 64
 
     private var lines: [[Unicode.Scalar]]
@@ -13,7 +14,7 @@ struct RepeatedKeys {
         lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map(Array.init)
     }
 
-    /// The text as it now is.
+    /// The text with the renamed keys.
     var text: String {
         var view = String.UnicodeScalarView()
         for (index, line) in lines.enumerated() {
@@ -23,18 +24,18 @@ struct RepeatedKeys {
         return String(view)
     }
 
-    /// The name that a key had before it was renamed.
+    /// Returns the name that a key had before it was renamed.
     ///
-    /// - Parameter position: where the key stands.
+    /// - Parameter position: the key's position.
     /// - Returns: its name; nil if it was not renamed.
     func name(at position: SourcePosition) -> String? { hidden[position] }
 
-    /// Renames one key, to private use characters, keeping its length so that all positions stay true.
+    /// Renames one key to private use characters of the same length, so that all positions stay valid.
     ///
     /// - Parameters:
-    ///   - key: its name.
-    ///   - position: where the parser saw it.
-    /// - Returns: false if the key is not written there as it is named (an escape, an anchor), or there are too many.
+    ///   - key: the key's name.
+    ///   - position: the position that the parser reported.
+    /// - Returns: false if the key is written differently there (an escape, an anchor), or the limit is reached.
     mutating func hide(_ key: String, at position: SourcePosition) -> Bool {
         guard hidden.count < Self.limit, lines.indices.contains(position.line - 1), !key.isEmpty,
             let stand = Unicode.Scalar(0xE000 + UInt32(hidden.count))

@@ -1,10 +1,10 @@
 internal import Yams
 
-/// Reads YAML into values with positions, and goes on after a problem as far as that makes sense.
+/// Reads YAML into values with positions, and continues after a problem if possible.
 struct YAMLReader {
-    /// How many values a file may have once its aliases are put in place; "billion laughs" ends here.
+    /// The limit of values in a file after its aliases are expanded, which stops "billion laughs".
     static let maximumValues = 100_000
-    /// How deep values may be nested.
+    /// The limit of nesting.
     static let maximumDepth = 64
 
     private(set) var documents: [YAMLValue] = []
@@ -16,7 +16,7 @@ struct YAMLReader {
     ///
     /// - Parameter text: the YAML.
     init(_ text: String) {
-        // Editors of Windows write a byte order mark, which shifts the first line.
+        // Editors on Windows write a byte order mark, which would shift the first line.
         let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         repeated = RepeatedKeys(in: text)
         do throws(YAMLProblem) {
@@ -135,14 +135,14 @@ struct YAMLReader {
 }
 
 extension SourcePosition {
-    /// Takes over the parser's position; a value without one counts as the start of the file.
+    /// Converts the parser's position; a value without one counts as the start of the file.
     init(_ mark: Mark?) {
         self.init(line: mark?.line ?? 1, column: mark?.column ?? 1)
     }
 }
 
 extension YAMLProblem {
-    /// Says what the parser found, without quoting the text: a configuration may hold a secret by mistake.
+    /// Converts the parser's error without quoting the text, because a configuration may hold a misplaced secret.
     init(_ error: YamlError, in text: String) {
         switch error {
         case .scanner(_, let problem, let mark, _), .parser(_, let problem, let mark, _),

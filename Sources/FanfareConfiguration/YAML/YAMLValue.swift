@@ -1,4 +1,4 @@
-/// A place in a text file.
+/// A position in a text file.
 public struct SourcePosition: Hashable, Sendable, Comparable {
     /// Line, counted from 1.
     public var line: Int
@@ -15,19 +15,19 @@ public struct SourcePosition: Hashable, Sendable, Comparable {
         self.column = column
     }
 
-    /// Orders positions as they come in the file.
+    /// Orders positions as in the file.
     public static func < (left: SourcePosition, right: SourcePosition) -> Bool {
         (left.line, left.column) < (right.line, right.column)
     }
 }
 
-/// A YAML value that remembers where it was written, with aliases put in place.
+/// A YAML value with its position, and with aliases expanded.
 package struct YAMLValue: Sendable {
-    /// What the value is by the core schema of YAML 1.2 (section 10.3).
+    /// The type of the value by the core schema of YAML 1.2 (section 10.3).
     package enum Content: Sendable {
         case null
         case bool(Bool)
-        /// A number as written; always in JSON's grammar.
+        /// A number as written; always in JSON's syntax.
         case number(String)
         case string(String)
         case list([YAMLValue])
@@ -39,7 +39,7 @@ package struct YAMLValue: Sendable {
     /// The scalar as written, without quotes; empty for lists and maps.
     var text = ""
 
-    /// What the value is, for the words "expected …, found …"; never the value itself.
+    /// The name of the value's type, for "expected …, found …"; never the value itself.
     var kind: String {
         switch content {
         case .null: "nothing"
@@ -59,10 +59,10 @@ package struct YAMLEntry: Sendable {
     var value: YAMLValue
 }
 
-/// Why a YAML text cannot be used, and where.
+/// Why a YAML text cannot be used, with the position.
 struct YAMLProblem: Error, Hashable, Sendable {
     var position: SourcePosition?
-    /// Dotted path of the value, as far as one is known.
+    /// Dotted path of the value, as far as known.
     var path = ""
     var reason: String
 }
