@@ -3,14 +3,14 @@ public import FanfareCore
 public import FanfareTools
 
 extension TimeSpan: ExpressibleByArgument {
-    /// Reads `90s`, `15m`, `4h` or `7d` from the command line.
+    /// Parses `90s`, `15m`, `4h` or `7d` from the command line.
     ///
-    /// - Parameter argument: what was typed.
+    /// - Parameter argument: the argument.
     public init?(argument: String) {
         self.init(argument)
     }
 
-    /// How help shows a default.
+    /// The default as shown in help.
     public var defaultValueDescription: String { description }
 }
 

@@ -117,13 +117,13 @@ extension Campaigns {
 }
 
 extension GlobalOptions {
-    /// Changes a campaign and says whether there was something to do.
+    /// Changes a campaign and reports whether anything changed.
     ///
     /// - Parameters:
-    ///   - change: what to do.
-    ///   - campaign: to which.
-    ///   - done: what to call it afterwards, also the key of the JSON.
-    /// - Throws: ``ToolError``, and what the configuration says.
+    ///   - change: the kind of change.
+    ///   - campaign: the campaign.
+    ///   - done: the past participle for the output, also the key of the JSON.
+    /// - Throws: ``ToolError``, and errors of the configuration.
     fileprivate func change(_ change: CampaignChange, _ campaign: CampaignOptions, _ done: String) async throws {
         let isChanged = try await withDatabase { database throws(ToolError) in
             try await database.change(change, app: campaign.app, campaign: campaign.name)

@@ -25,7 +25,7 @@ extension Campaigns {
             }
         }
 
-        /// A bar that grows on a terminal, a line for each look elsewhere, and the whole again at the end.
+        /// Follows the run: a progress bar on a terminal, else a line per poll, and the whole report at the end.
         private func follow(_ database: ToolDatabase) async throws {
             let hasBar = options.style.obeysEscapes && !options.json
             try await database.watchCampaign(app: campaign.app, name: campaign.name) { progress in

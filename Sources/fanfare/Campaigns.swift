@@ -4,7 +4,7 @@ import FanfareService
 import FanfareStore
 import FanfareTools
 
-/// `fanfare campaigns`: campaigns from YAML files, and what becomes of them.
+/// `fanfare campaigns`: campaigns from YAML files, and their runs.
 struct Campaigns: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Plan, apply, list, explain, start and stop campaigns.",
@@ -15,7 +15,7 @@ struct Campaigns: ParsableCommand {
     )
 }
 
-/// Which campaign.
+/// The campaign of a command.
 struct CampaignOptions: ParsableArguments {
     @Argument(help: "The campaign's app.")
     var app: String
@@ -24,7 +24,7 @@ struct CampaignOptions: ParsableArguments {
     var name: String
 }
 
-/// Which files of campaigns, and whether what is gone from them goes.
+/// The campaign files, and whether campaigns that are missing from them are dropped.
 struct CampaignFileOptions: ParsableArguments {
     @Argument(
         help: "YAML files with campaigns; - reads standard input.",

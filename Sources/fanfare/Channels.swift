@@ -11,7 +11,7 @@ struct Channels: ParsableCommand {
         subcommands: [Create.self, List.self, Delete.self]
     )
 
-    /// Whose channels.
+    /// The app and environment of the channels.
     struct Place: ParsableArguments {
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 

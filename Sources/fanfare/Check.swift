@@ -5,7 +5,7 @@ internal import FanfareProviders
 import FanfareService
 import FanfareTools
 
-/// `fanfare check`: looks over everything that a daemon needs.
+/// `fanfare check`: checks everything that a daemon needs.
 struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check configuration, keys, database and rules; exit code 1 if anything fails."

@@ -137,9 +137,9 @@ extension Devices {
     }
 }
 
-/// Tells on standard error how an import goes.
+/// Reports the progress of an import on standard error.
 struct ImportVoice {
-    /// How many refused rows are told of.
+    /// The number of refused rows that are shown.
     private static let refusalLimit = 20
 
     private let isTerminal = isatty(FileHandle.standardError.fileDescriptor) == 1
@@ -179,7 +179,7 @@ struct ImportVoice {
         }
     }
 
-    /// Leaves the line that is rewritten.
+    /// Ends the progress line.
     mutating func end() {
         guard hasLine else { return }
         hasLine = false

@@ -6,7 +6,7 @@ import FanfareStore
 import FanfareTools
 import Foundation
 
-/// `fanfare devices`: what is registered.
+/// `fanfare devices`: the registered devices.
 struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Register, list, subscribe, import and export devices; restore pruned ones.",
@@ -17,7 +17,7 @@ struct Devices: ParsableCommand {
     )
 }
 
-/// Which token of which app.
+/// The token and app of a command.
 struct TokenOptions: ParsableArguments {
     @Option(help: "The app.")
     var app: String

@@ -2,7 +2,7 @@ import FanfareService
 import FanfareTools
 import UnixSignals
 
-/// What the program's exit codes mean; the documentation and the manual say the same.
+/// The meanings of the program's exit codes; the documentation and the manual list the same.
 enum ExitStatus {
     /// Each code with its meaning.
     static let meanings: [(code: Int32, meaning: String)] = [
@@ -18,14 +18,14 @@ enum ExitStatus {
         (terminated, "Stopped at once by a second TERM; pushes in flight may be sent again."),
     ]
 
-    /// 128 and the number of the signal, as shells have it.
+    /// The exit code after SIGINT: 128 plus the signal's number, as in shells.
     static let interrupted: Int32 = 130
-    /// The same for TERM, which drains first; only a second one ends so.
+    /// The exit code after a second SIGTERM; the first one drains.
     static let terminated: Int32 = 143
 
-    /// The code of a daemon that was stopped at once.
+    /// Returns the exit code of a daemon that was stopped at once.
     ///
-    /// - Parameter signal: what demanded it; nil if draining took too long.
+    /// - Parameter signal: the signal that demanded it; nil if draining took too long.
     /// - Returns: the exit code.
     static func stopped(by signal: UnixSignal?) -> Int32 {
         switch signal {

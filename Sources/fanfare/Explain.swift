@@ -6,7 +6,7 @@ import FanfareService
 import FanfareTools
 import Foundation
 
-/// `fanfare explain`: which rules take an event, who would get it, and what.
+/// `fanfare explain`: the rules that match an event, their audience, and the messages.
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show which rules match an event, its audience, and the messages; nothing is sent.",
@@ -88,16 +88,16 @@ struct Explain: AsyncParsableCommand {
         if isRefused { throw ExitCode.failure }
     }
 
-    /// The locale of the user's newest device that is enabled; nil where there is none, or no database to ask.
+    /// Returns the locale of the user's newest enabled device; nil if there is none, or the query fails.
     private func language(of user: String, _ rules: RuleSet, _ configuration: Configuration) async throws -> String? {
         let database = try ToolDatabase(configuration, environment: options.environment)
-        // What goes wrong here is told by what is asked next.
+        // An error here is reported by the next query.
         return try? await database.whileOpen { [app = app ?? rules.apps.first] database throws(ToolError) in
             try await database.locale(of: user, app: app)
         }
     }
 
-    /// Asks the database; nil if there is no event to judge by, or no database.
+    /// Judges the rules in the database; nil if no event is given, or there is no database.
     private func judge(
         _ rules: RuleSet,
         _ example: ExampleEvent,
@@ -110,7 +110,7 @@ struct Explain: AsyncParsableCommand {
                 try await database.judge(rules, example, configuration)
             }
         } catch {
-            // What the files say can be shown all the same.
+            // The rules of files can be shown without the database.
             guard !files.isEmpty, error.kind != .usage else { throw error }
             let note = "fanfare: `when` and the audience were not evaluated: \(error.description)\n"
             FileHandle.standardError.write(Data(note.utf8))
@@ -139,7 +139,7 @@ struct Explain: AsyncParsableCommand {
     }
 }
 
-/// What a rule would send through one provider, and what that said of it.
+/// The request of a rule through one provider, and the provider's validation.
 private struct Answer {
     let explanation: RuleExplanation
     let validation: MessageValidation?
@@ -154,7 +154,7 @@ private struct Answer {
     }
 }
 
-/// A rule with all that is known of it; or all rules, where none was judged.
+/// A rule with its judgement and messages; or all rules, if none was judged.
 private struct Part {
     private let judgement: RuleJudgement?
     private let answers: [Answer]

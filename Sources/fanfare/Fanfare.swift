@@ -18,7 +18,7 @@ struct Fanfare: AsyncParsableCommand {
         ]
     )
 
-    /// Whether a command is a part of the other program.
+    /// Returns whether a command belongs to the program `fanfare-lab`.
     static func isOfLab(_ name: String) -> Bool {
         configuration.subcommands.contains { $0 is any LabCommand.Type && $0._commandName == name }
     }

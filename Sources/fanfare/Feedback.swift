@@ -2,7 +2,7 @@ import ArgumentParser
 import FanfareCore
 import FanfareTools
 
-/// `fanfare feedback`: how far those are who are told what became of pushes.
+/// `fanfare feedback`: the state of the feedback hooks.
 struct Feedback: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the progress of feedback hooks, and resend to one.",
@@ -11,7 +11,7 @@ struct Feedback: AsyncParsableCommand {
     )
 }
 
-/// Which hook.
+/// The hook of a command.
 struct FeedbackHookArgument: ParsableArguments {
     @Argument(help: "Its name in the configuration.")
     var hook: String

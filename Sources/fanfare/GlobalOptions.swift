@@ -7,9 +7,9 @@ import FanfareService
 import FanfareTools
 import Foundation
 
-/// What every command takes.
+/// The options of every command.
 struct GlobalOptions: ParsableArguments {
-    /// Their own section in help and manual.
+    /// The title of their section in help and manual.
     static let title = "Global options"
 
     @Option(
@@ -40,23 +40,24 @@ struct GlobalOptions: ParsableArguments {
     /// The variables of the process.
     var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-    /// What may be written to standard output.
+    /// The style of standard output.
     var style: TerminalStyle {
         TerminalStyle(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environment)
     }
 
-    /// Whether anything says which database to use.
+    /// Whether a flag, a variable or a file sets the configuration.
     var namesDatabase: Bool {
         let names = ["DATABASE_URL", "FANFARE_DATABASE__URL"]
         return file != nil || databaseUrl != nil || names.contains { !(environment[$0] ?? "").isEmpty }
     }
 
-    /// The configuration file that is read, if any.
+    /// The configuration file to read, if any.
     var file: String? { ConfigurationFile.find(flag: config, environment: environment) }
 
-    /// Reads the configuration: flags over environment over file.
+    /// Reads the configuration: flags override the environment, which overrides the file.
     ///
-    /// - Parameter forDatabase: whether the database is all that it is read for: credentials are not looked at then.
+    /// - Parameter forDatabase: whether only the database settings are needed; files of credentials are not opened
+    ///   then.
     /// - Returns: the configuration.
     /// - Throws: `ConfigurationError`, exit code 78.
     func load(forDatabase: Bool = false) throws(ConfigurationError) -> Configuration {
@@ -67,7 +68,8 @@ struct GlobalOptions: ParsableArguments {
         return try Configuration.load(file: file, environment: environment, flags: flags, readsFiles: !forDatabase)
     }
 
-    /// How to log that the configuration cannot be read: as flags and environment say, else as suits who reads it.
+    /// The log settings for an unreadable configuration: those of flags and environment, else text on a terminal and
+    /// JSON elsewhere.
     var logBeforeConfiguration: Configuration.Log {
         var log = Configuration.Log()
         let said = logFormat ?? environment["FANFARE_LOG__FORMAT"]
@@ -76,30 +78,30 @@ struct GlobalOptions: ParsableArguments {
         return log
     }
 
-    /// The database that the configuration names, whose notes go to standard error.
+    /// Makes the configured database; its notices go to standard error.
     func database() throws -> ToolDatabase {
         try ToolDatabase(load(forDatabase: true), environment: environment) { note in
             FileHandle.standardError.write(Data("fanfare: note: \(note)\n".utf8))
         }
     }
 
-    /// Does something with the database that the configuration names, and ends its session.
+    /// Runs a closure with the configured database, and closes its session.
     ///
-    /// - Throws: what `work` throws, and what the configuration says.
+    /// - Throws: errors of `work` and of the configuration.
     func withDatabase<Value>(
         _ work: (ToolDatabase) async throws(ToolError) -> Value
     ) async throws -> Value {
         try await database().whileOpen(work)
     }
 
-    /// Prints a result: as JSON if that was asked for, else as text.
+    /// Prints a result: as JSON if requested, else as text.
     ///
-    /// - Throws: ``ToolError`` if it cannot be written: a script must not take nothing for success.
+    /// - Throws: ``ToolError`` if it cannot be written; a script must not mistake missing output for success.
     func show(_ value: JSONValue, _ text: @autoclosure () -> String) throws(ToolError) {
         try write(json ? String(decoding: value.encoded, as: UTF8.self) : text())
     }
 
-    /// Writes a text and what ends its line, at once: into a pipe too.
+    /// Writes a text and a line end without buffering, also into a pipe.
     ///
     /// - Throws: ``ToolError`` if it cannot be written.
     func write(_ text: String, end: String = "\n") throws(ToolError) {

@@ -3,7 +3,7 @@ import FanfareService
 import FanfareTools
 import Foundation
 
-/// `fanfare dev`: everything at once, with nothing configured.
+/// `fanfare dev`: a complete trial installation, without configuration.
 struct Dev: LabCommand {
     static let configuration: CommandConfiguration = .lab(
         "dev",
@@ -30,9 +30,9 @@ struct Bench: LabCommand {
     @Argument(parsing: .captureForPassthrough, help: ArgumentHelp(visibility: .hidden)) var arguments: [String] = []
 }
 
-/// A command of the program `fanfare-lab`, which takes the place of this one.
+/// A command of the program `fanfare-lab`, which replaces this process.
 protocol LabCommand: ParsableCommand {
-    /// What follows the command's name; the other program's to read.
+    /// The arguments after the command's name, which the other program parses.
     var arguments: [String] { get }
 }
 
@@ -53,19 +53,19 @@ extension CommandConfiguration {
     }
 }
 
-/// The program that simulates, tries and measures, and is not needed where pushes are only sent.
+/// The program for simulation, trials and benchmarks, which a production server does not need.
 enum LabProgram {
     private static let name = "fanfare-lab"
 
-    /// Makes this process the other program: same process id, same streams.
+    /// Replaces this process by the other program; process id and streams stay the same.
     ///
     /// - Parameters:
-    ///   - command: what it is to do.
-    ///   - arguments: of the command.
-    /// - Throws: ``ToolError`` if it is not there; otherwise this never returns.
+    ///   - command: the command's name.
+    ///   - arguments: the command's arguments.
+    /// - Throws: ``ToolError`` if the program is not found; otherwise it never returns.
     static func become(_ command: String, _ arguments: [String]) throws -> Never {
         let words = [CommandLine.arguments[0], command] + arguments
-        // Ours to free only if there is no such program, and this one ends then.
+        // The copies are freed only if execv fails, and this process ends then.
         var copies = unsafe words.map { unsafe strdup($0) } + [nil]
         for path in places { _ = unsafe execv(path, &copies) }
         throw ToolError(
@@ -78,7 +78,7 @@ enum LabProgram {
         )
     }
 
-    /// Where it may be: beside this one, or where packages put programs that others start.
+    /// The possible paths: beside this program, or in the folder where packages install internal programs.
     private static var places: [String] {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         return [name, "../libexec/fanfare/" + name, "../lib/fanfare/" + name].map {

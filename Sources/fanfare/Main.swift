@@ -3,14 +3,14 @@ import FanfareService
 import FanfareTools
 import Foundation
 
-/// The program: runs one command, and turns what went wrong into a message and an exit code.
+/// The program: runs one command, and turns an error into a message and an exit code.
 @main
 enum Main {
     static func main() async {
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
             if let unknown = UnknownCommand(in: arguments, of: Fanfare.self) { throw unknown.error }
-            // The parser's help of these would tell nothing.
+            // The parser's help for these commands would be empty, because the other program parses their arguments.
             if arguments.first == "help", let name = arguments.dropFirst().first, Fanfare.isOfLab(name) {
                 try LabProgram.become("help", Array(arguments.dropFirst()))
             }
@@ -26,7 +26,7 @@ enum Main {
     }
 
     private static func end(with error: any Error) -> Never {
-        // Help, usage, and codes that a command chose itself are the parser's to print.
+        // The parser prints help, usage errors and exit codes that a command chose.
         let code = Fanfare.exitCode(for: error)
         guard code == .failure, !(error is ExitCode) else {
             let message = HelpText.shortened(Fanfare.fullMessage(for: error))

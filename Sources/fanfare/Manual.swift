@@ -5,7 +5,7 @@ import FanfareService
 
 /// `fanfare manual`: prints the manual page.
 ///
-/// Hidden: a tool for those who install or package the program.
+/// Hidden from help: a tool for packaging the program.
 struct Manual: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the manual page fanfare(1).",
@@ -17,11 +17,11 @@ struct Manual: ParsableCommand {
     }
 }
 
-/// The manual page, made of what the parser knows of all commands, in the macros of man(7).
+/// The manual page, generated from the parser's description of all commands, in the macros of man(7).
 struct ManualPage {
     private let root: JSONValue
 
-    /// - Parameter dump: what `--experimental-dump-help` prints.
+    /// - Parameter dump: the output of `--experimental-dump-help`.
     init(_ dump: JSONValue) {
         root = dump["command"] ?? .null
     }
@@ -43,7 +43,7 @@ struct ManualPage {
         guard command["shouldDisplay"]?.boolValue != false, command.text("commandName") != "help" else { return [] }
         let inner = command.list("subcommands").flatMap { commands($0, after: name) }
         let own = arguments(of: command).filter { $0.text("sectionTitle") != GlobalOptions.title }
-        // A group without options of its own is what its members are.
+        // A group without options of its own is described by its members.
         let positional = own.filter { $0.text("kind") == "positional" }.map {
             " \\fI\(Self.escaped($0.text("valueName")))\\fR"
         }
@@ -52,7 +52,7 @@ struct ManualPage {
         return lines + own.flatMap(item) + inner
     }
 
-    /// The options that many commands have, from the first that has them.
+    /// The options that all commands share, taken from the first command that has them.
     private var globalOptions: [JSONValue] {
         let all = root.list("subcommands").map { command in
             arguments(of: command).filter { $0.text("sectionTitle") == GlobalOptions.title }
@@ -78,7 +78,7 @@ struct ManualPage {
         return [".TP", label, Self.escaped(argument.text("abstract") + note)]
     }
 
-    /// What roff would take for a request, an escape or a hyphen is written as what it is.
+    /// Escapes the characters that roff reads as requests, escapes or hyphens.
     static func escaped(_ text: String) -> String {
         let line = text.replacing("\n", with: " ").replacing("\\", with: "\\e").replacing("-", with: "\\-")
         return line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
@@ -107,7 +107,7 @@ extension JSONValue {
 
     fileprivate func list(_ key: String) -> [JSONValue] { self[key]?.arrayValue ?? [] }
 
-    /// Whether the parser adds it to every command.
+    /// Whether the parser adds the option to every command.
     fileprivate var isBuiltIn: Bool {
         list("names").contains { ["help", "version"].contains($0.text("name")) }
     }

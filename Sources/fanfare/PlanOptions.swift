@@ -1,14 +1,14 @@
 import ArgumentParser
 
-/// What the end of a plan says to a script.
+/// The option for a plan's exit code.
 struct PlanOptions: ParsableArguments {
     @Flag(help: "Exit with 1 if applying would change something.")
     var exitCode = false
 
-    /// Ends the command as asked.
+    /// Ends the command with the requested exit code.
     ///
     /// - Parameter isEmpty: whether applying would change nothing.
-    /// - Throws: an exit code of 1 if something would change and the code is asked for.
+    /// - Throws: exit code 1 if there are changes and the option is set.
     func end(_ isEmpty: Bool) throws {
         if exitCode, !isEmpty { throw ExitCode.failure }
     }

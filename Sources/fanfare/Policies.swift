@@ -4,7 +4,7 @@ import FanfareService
 import FanfareStore
 import FanfareTools
 
-/// `fanfare policies`: what holds for all of an app's pushes, from YAML files.
+/// `fanfare policies`: the limits for all of an app's pushes, from YAML files.
 struct Policies: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Plan, apply and list policies of apps: their rates, quiet hours, caps and time zones.",
@@ -12,7 +12,7 @@ struct Policies: ParsableCommand {
     )
 }
 
-/// Which files of policies.
+/// The policy files.
 struct PolicyFileOptions: ParsableArguments {
     @Argument(
         help: "YAML files with policies; - reads standard input.",

@@ -12,7 +12,7 @@ struct Preferences: ParsableCommand {
     )
 }
 
-/// Which user of which app.
+/// The user and app of a command.
 struct UserOptions: ParsableArguments {
     @Option(help: "The app.")
     var app: String

@@ -12,7 +12,7 @@ struct Rules: ParsableCommand {
     )
 }
 
-/// Which files, and whether what is gone from them goes.
+/// The rule files, and whether rules that are missing from them are dropped.
 struct RuleFileOptions: ParsableArguments {
     @Argument(
         help: "YAML files with rules; - reads standard input.",

@@ -30,7 +30,7 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         var options = options
         if options.json { options.logFormat = "json" }
-        // A reload reads this one again, whatever appears in a place that is looked at before it.
+        // Fixes the file, so that a reload reads the same one even if a file appears at an earlier default path.
         options.config = options.file
         let configuration: Configuration
         do {
@@ -47,9 +47,9 @@ struct Serve: AsyncParsableCommand {
         }
     }
 
-    /// Tells why the daemon ends where its log is read, if that is a program.
+    /// Logs why the daemon ends, if a program reads its log.
     ///
-    /// - Returns: what to throw: the error itself if a person is to be told.
+    /// - Returns: the error to throw: the original one if it is to be printed for people.
     private static func end(with error: any Error, _ output: LogOutput) -> any Error {
         guard !(error is ExitCode), output.tell(fatal: error) else { return error }
         output.close()
@@ -61,7 +61,8 @@ struct Serve: AsyncParsableCommand {
         _ options: GlobalOptions,
         _ output: LogOutput
     ) async throws {
-        // Once in a process, and before anything counts: what libraries count is found there too.
+        // Must run once per process and before anything is counted, so that the metrics of libraries are in this
+        // registry too.
         let metrics = MetricsRegistry(describing: Daemon.metrics)
         MetricsSystem.bootstrap(metrics)
         let run = try DaemonRun(
@@ -78,14 +79,14 @@ struct Serve: AsyncParsableCommand {
             listener: APIListener(),
             load: { () throws(ConfigurationError) in try options.load() }
         )
-        // Its default would end a daemon that still waits for its database; TERM and INT may.
+        // SIGHUP's default action would end a daemon that still waits for its database; SIGTERM and SIGINT may end it.
         let reloads = await UnixSignalsSequence(trapping: .sighup)
         try await run.checkDatabase(patience: .seconds(waitForDatabase.seconds))
         let signals = await UnixSignalsSequence(trapping: ServiceGroup.daemonSignals)
         withExtendedLifetime(reloads) {}
         _ = try await run.run(signals: signals) { signal in
             output.close(timeout: .seconds(1))
-            // No exit handlers: the services' threads are still running.
+            // `_exit` skips exit handlers, because the services' threads are still running.
             _exit(ExitStatus.stopped(by: signal))
         }
     }

@@ -30,7 +30,7 @@ struct Migrate: AsyncParsableCommand {
     }
 }
 
-/// `fanfare adopt`: says whose database this is.
+/// `fanfare adopt`: records the installation that sends from this database.
 struct Adopt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Make this database the one that this installation sends from.",
@@ -53,7 +53,7 @@ struct Adopt: AsyncParsableCommand {
     }
 }
 
-/// `fanfare version`: which program this is, and which schema it works with.
+/// `fanfare version`: the versions of the program and of its schema.
 struct Version: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Print the version.")
 

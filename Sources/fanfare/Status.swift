@@ -6,7 +6,7 @@ import FanfareService
 import FanfareTools
 import Foundation
 
-/// `fanfare status`: what the daemons do.
+/// `fanfare status`: the state of the daemons.
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show daemons, queues, health, and when credentials expire.",
@@ -21,7 +21,7 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Show it again every two seconds, until Ctrl-C.")
     var watch = false
 
-    /// As often as a look at it may tell something new: heartbeats come every five seconds.
+    /// The interval of `--watch`; heartbeats, which change the figures, come every five seconds.
     private static let pause = Duration.seconds(2)
 
     func run() async throws {
@@ -33,18 +33,18 @@ struct Status: AsyncParsableCommand {
         }
     }
 
-    /// Shows it again and again.
+    /// Shows the status repeatedly.
     ///
-    /// - Throws: any error but an outage.
+    /// - Throws: any error except an outage of the database.
     private func follow(_ database: ToolDatabase, _ configuration: Configuration) async throws -> Never {
         let style = options.style
         while true {
-            // Home, then clear what is below: a cleared screen would flicker.
+            // Moves the cursor home and clears below it; clearing the whole screen would flicker.
             if style.obeysEscapes && !options.json { try options.write("\u{1B}[H\u{1B}[J", end: "") }
             do {
                 try await show(database, configuration)
             } catch let error as ToolError where error.kind == .unavailable {
-                // An outage is what one may watch for.
+                // An outage is shown, and watching continues.
                 try options.write(error.description)
             }
             if !style.obeysEscapes && !options.json { try options.write("") }

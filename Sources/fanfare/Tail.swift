@@ -7,14 +7,14 @@ import Foundation
 
 /// `fanfare tail`: follows events and outcomes.
 ///
-/// Blocks its thread: it has one session of its own for as long as it runs, and nothing else to do.
+/// Blocks its thread: the command holds one session of its own and does nothing else.
 struct Tail: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Follow events and their outcomes.",
         discussion: "Prints lines for people on a terminal, JSON lines into a pipe or with --json."
     )
 
-    /// Short enough to feel live, long enough to cost the database nothing to speak of.
+    /// The polling interval: short enough to appear live, and long enough to cost the database little.
     private static let pause = 0.5
 
     @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions

@@ -4,7 +4,7 @@ import FanfareService
 import FanfareStore
 import FanfareTools
 
-/// `fanfare tokens`: who may ask by HTTP.
+/// `fanfare tokens`: the tokens of the HTTP API.
 struct Tokens: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create, list and revoke HTTP API tokens.",

@@ -4,7 +4,7 @@ internal import FanfareProviders
 import FanfareService
 import FanfareTools
 
-/// `fanfare topics`: FCM's own topics.
+/// `fanfare topics`: the topics that FCM manages.
 struct Topics: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Subscribe devices to FCM's own topics, or end that.",
@@ -15,7 +15,7 @@ struct Topics: ParsableCommand {
         subcommands: [Subscribe.self, Unsubscribe.self]
     )
 
-    /// Which devices.
+    /// The devices of a command.
     struct Selection: ParsableArguments {
         @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
 
@@ -55,7 +55,7 @@ struct Topics: ParsableCommand {
             try await database.whileOpen { database throws(ToolError) in
                 try await database.forEachToken(filter) { tokens throws(ToolError) in
                     count += tokens.count
-                    // Blocks the thread, which has nothing else to do.
+                    // Blocks the thread, which has no other work.
                     if !dryRun { tally += try manager.set(tokens, of: topic, isSubscribed) }
                 }
             }

@@ -3,22 +3,22 @@ import FanfareCore
 import FanfareService
 import FanfareTools
 
-/// A word in the place of a command that none is called by.
+/// An unknown word in the place of a command.
 struct UnknownCommand: Equatable {
-    /// All words up to it, such as `rules aply`.
+    /// All words up to the unknown one, such as `rules aply`.
     let words: [String]
-    /// What was probably meant, such as `rules apply`; nil if none is near.
+    /// The nearest command, such as `rules apply`; nil if none is near.
     let suggestion: String?
 
-    /// Finds it in what was typed; nil if there is none, or only the parser can tell.
+    /// Finds an unknown command among the arguments; nil if there is none, or only the parser can decide.
     ///
     /// - Parameters:
-    ///   - arguments: without the program's name.
-    ///   - root: the command they begin at.
+    ///   - arguments: the arguments, without the program's name.
+    ///   - root: the command that they start at.
     init?(in arguments: [String], of root: any ParsableCommand.Type) {
         var command = root
         var words: [String] = []
-        // `fanfare help rules` names commands too.
+        // `fanfare help rules` also names commands.
         for word in arguments.first == "help" ? arguments.dropFirst() : arguments[...] {
             let known = command.configuration.subcommands
             guard !known.isEmpty, command.configuration.defaultSubcommand == nil, !word.hasPrefix("-"), word != "help"

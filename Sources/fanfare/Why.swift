@@ -3,7 +3,7 @@ import FanfareCore
 import FanfareStore
 import FanfareTools
 
-/// `fanfare why`: what became of a push for one person.
+/// `fanfare why`: explains the outcome of an event for one user.
 struct Why: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show why a user did or did not get a push: every step of an event for one user.",
