@@ -2,19 +2,20 @@ import Glibc
 internal import PushTransport
 internal import Threading
 
-/// One connection of an ``HTTP2Engine``: gets a socket, shakes hands, and carries bytes between it and its session.
+/// One connection of an ``HTTP2Engine``: dials, does the TLS handshake, and moves bytes between the socket and the
+/// session.
 final class Connection {
-    /// What a connection needs of its engine.
+    /// The values that a connection gets from its engine.
     struct Setting {
         let endpoint: Endpoint
         let options: TransportOptions
         let tls: TLSContext
         let ticket: TLSTicket
-        /// Woken by the resolver.
+        /// Woken when the resolver has a result.
         let waker: WakeSignal
     }
 
-    /// How far it is.
+    /// The stage of the connection's setup.
     private enum Stage {
         case dialing(Dialer)
         case shaking(TLSChannel)
@@ -22,22 +23,23 @@ final class Connection {
         case closed
     }
 
-    /// Why it ended.
+    /// The reason why the connection ended.
     struct Failure {
         let cause: FateCause
         let detail: String
     }
 
-    /// The life of the connection.
+    /// The phase and the window of the connection.
     var machine: ConnectionStateMachine
     let session: Session
-    /// What the engine's poller calls it.
+    /// The name under which the engine's poller knows the connection.
     let name: UInt64
-    /// It is over; what is in it has to be given its fate.
+    /// The reason why the connection ended; its remaining requests have to be answered.
     private(set) var failure: Failure?
-    /// There may be more to read though the socket is not ready: reading stopped to leave others their turn.
+    /// Whether more bytes may be readable although the socket is not reported ready: reading stopped so that other
+    /// connections get their turn.
     private(set) var hasMore = false
-    /// The poller saw its socket ready.
+    /// Whether the poller reported the socket as ready.
     var isReady = false
     private let setting: Setting
     private var stage: Stage
@@ -56,13 +58,13 @@ final class Connection {
 
     deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
 
-    /// Makes a connection, which begins to resolve.
+    /// Creates a connection and starts to resolve its endpoint.
     static func open(_ setting: Setting, name: UInt64, now: MonotonicTime) throws(TransportError) -> Connection {
         let session = try Session.open(setting.endpoint.authority, setting.options)
         return Connection(setting, session: session, name: name, now: now)
     }
 
-    /// When it has to be looked at though nothing is ready; deadlines of requests are the engine's.
+    /// The time of the next timeout of this connection; the engine keeps the deadlines of requests.
     var nextEvent: MonotonicTime {
         switch stage {
         case .dialing(let dialer): min(dialer.nextEvent, connectDeadline)
@@ -72,9 +74,9 @@ final class Connection {
         }
     }
 
-    /// Goes on with whatever it is at.
+    /// Advances resolving, connecting and the TLS handshake as far as possible without blocking.
     ///
-    /// - Returns: whether the handshake was completed by this.
+    /// - Returns: whether this call completed the handshake.
     func advance(now: MonotonicTime) -> Bool {
         if case .dialing(let dialer) = stage { dial(dialer, now: now) }
         guard case .shaking(let channel) = stage else { return false }
@@ -114,17 +116,17 @@ final class Connection {
         }
     }
 
-    /// Writes what there is to say and what waits to be sent, until the socket takes no more.
+    /// Writes the session's frames and the waiting requests until the socket would block.
     ///
     /// - Parameters:
-    ///   - now: the time.
-    ///   - sendUntil: nothing may begin after this moment.
+    ///   - now: the current time.
+    ///   - sendUntil: no request is started after this moment.
     func write(now: MonotonicTime, sendUntil: ContinuousClock.Instant) {
         guard case .open(let channel) = stage else { return }
         while failure == nil {
             let isTooLate = ContinuousClock.now >= sendUntil
             if isTooLate && session.hasOutgoing && session.holdsUnsentRequest {
-                // What the socket did not take can be called back only by ending the connection.
+                // Bytes that the socket has not taken can only be dropped by closing the connection.
                 return end(.sendUntil, "the time to send had ended")
             }
             session.fill(now: now, isTooLate: isTooLate)
@@ -135,7 +137,7 @@ final class Connection {
         if failure == nil, session.isOver { end(.lost, "the server ended the session") }
     }
 
-    /// - Returns: whether the socket took it.
+    /// - Returns: whether the socket took any bytes.
     private func write(to channel: TLSChannel) -> Bool {
         var progress = TLSChannel.Progress.blocked
         unsafe session.withOutgoing { bytes in
@@ -148,15 +150,15 @@ final class Connection {
         return false
     }
 
-    /// Reads what has come and gives it to the session.
+    /// Reads from the socket and passes the bytes to the session.
     ///
     /// - Parameters:
-    ///   - buffer: room to read into.
-    ///   - now: the time.
+    ///   - buffer: the buffer to read into.
+    ///   - now: the current time.
     func read(into buffer: UnsafeMutableRawBufferPointer, now: MonotonicTime) {
         guard case .open(let channel) = stage, failure == nil else { return }
         hasMore = false
-        // Bounded, so that a connection on which much comes leaves the others their turn.
+        // The number of reads is bounded, so that a connection with much input does not starve the others.
         for _ in 0..<16 where failure == nil {
             let (count, progress) = unsafe channel.read(into: buffer)
             if count > 0 {
@@ -179,7 +181,7 @@ final class Connection {
         if let problem = session.failure { end(.lost, problem) }
     }
 
-    /// Does what time demands: a PING after silence, the end after more of it.
+    /// Sends a PING after a period of silence, and ends the connection after a longer one.
     func tend(now: MonotonicTime) {
         guard failure == nil else { return }
         switch machine.demand(now: now) {
@@ -191,7 +193,7 @@ final class Connection {
         }
     }
 
-    /// Lets a poller watch what it waits for.
+    /// Registers the socket with a poller for the events that the connection waits for.
     func watch(by poller: borrowing Poller) {
         let (socket, wantsWrite): (Int32, Bool) =
             switch stage {
@@ -202,12 +204,12 @@ final class Connection {
             }
         guard socket >= 0, wantsWrite != watchedForWrite else { return }
         poller.watch(socket, named: name, wantsWrite: wantsWrite)
-        // While it dials, another socket may have got the same number.
+        // While dialing, a new socket may have got the same descriptor number.
         if case .dialing = stage { return }
         watchedForWrite = wantsWrite
     }
 
-    /// Says goodbye where somebody may hear it, and closes the socket.
+    /// Sends GOAWAY and the TLS close where a session is established, and closes the socket.
     func close() {
         if case .open(let channel) = stage, failure == nil {
             session.terminate()
@@ -220,7 +222,7 @@ final class Connection {
         descriptor = -1
     }
 
-    /// Ends it, for a reason.
+    /// Marks the connection as ended, with a reason.
     func end(_ cause: FateCause, _ detail: String) {
         guard failure == nil else { return }
         failure = Failure(cause: cause, detail: detail)

@@ -1,55 +1,55 @@
 internal import PushTransport
 
-/// The life of one connection and its window: how many requests it may have at once.
+/// The life of one connection and its window: the number of requests that it may have at once.
 ///
-/// The window is 1 until the first answer came; from then on it is what the peer allows, and follows it at once. APNs
-/// allows 1 until it has seen a good token.
+/// The window is 1 until the first answer arrives. From then on it is the peer's limit, and follows each change at
+/// once. APNs allows 1 until it has seen a valid token.
 struct ConnectionStateMachine {
-    /// Where it is in its life.
+    /// The phase of a connection.
     enum Phase {
-        /// It resolves, connects or shakes hands. Can transition to: established, retired.
+        /// Resolving, connecting or in the TLS handshake. Can transition to: established, retired.
         case opening
-        /// Requests can be sent on it. Can transition to: retired.
+        /// Ready to send requests. Can transition to: retired.
         case established
-        /// Takes no more requests, waits for its last answers. Final.
+        /// Accepts no more requests and waits for its last answers. Final.
         case retired
     }
 
-    /// What time demands.
+    /// The keepalive step that is due.
     enum Demand: Equatable {
-        /// Nothing yet.
+        /// Nothing is due.
         case nothing
-        /// To ask whether the peer is there.
+        /// Send a PING.
         case ping
-        /// To give it up: the peer did not answer.
+        /// Close the connection: the peer did not answer.
         case dead
     }
 
-    /// After so many nanoseconds of silence the peer is asked whether it is there.
+    /// Nanoseconds of silence after which a PING is sent.
     static let pingAfter: Int64 = 10_000_000_000
-    /// And after so many more it is taken for gone.
+    /// Nanoseconds of silence after the PING, after which the connection counts as dead.
     static let deadAfter: Int64 = 5_000_000_000
 
     private(set) var phase = Phase.opening
-    /// Requests that were handed to it and have not ended.
+    /// The number of requests that were assigned to the connection and have not ended.
     private(set) var attached = 0
-    /// Whether an answer came.
+    /// Whether an answer has arrived.
     private(set) var warmed = false
     private(set) var establishedAt: MonotonicTime = 0
-    /// When anything was last heard from the peer.
+    /// When bytes last arrived from the peer.
     private(set) var heardAt: MonotonicTime = 0
-    /// When it was last seen to do its work: a request got its answer, or the handshake was done.
+    /// When the connection last made progress: an answer arrived, or the handshake was completed.
     private(set) var lastAnswerAt: MonotonicTime = 0
     private(set) var pingedAt: MonotonicTime?
-    /// It has had its time, and goes as soon as its successor has answered.
+    /// Whether the connection has reached its maximum age; it is drained as soon as its successor has answered.
     private(set) var isOld = false
-    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS; 1 is assumed until it is told.
+    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS; 1 until the setting arrives.
     private(set) var peerLimit = 1
     private let streams: Int
 
     init(streams: Int) { self.streams = max(streams, 1) }
 
-    /// How many requests it may have at once.
+    /// The number of requests that the connection may have at once.
     var window: Int {
         switch phase {
         case .opening: 1
@@ -58,19 +58,19 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// How many more requests it takes.
+    /// The number of further requests that the connection accepts.
     var freeSlots: Int { max(window - attached, 0) }
 
-    /// Whether nothing holds it back from being closed.
+    /// Whether the connection can be closed.
     var isFinished: Bool { phase == .retired && attached == 0 }
 
-    /// A request was handed to it.
+    /// Records that a request was assigned to the connection.
     mutating func attach() { attached += 1 }
 
-    /// A request was taken back before anything of it was sent.
+    /// Records that a request was taken back before any of it was sent.
     mutating func withdraw() { attached -= 1 }
 
-    /// The handshake is done.
+    /// Records that the handshake was completed.
     mutating func establish(now: MonotonicTime) {
         phase = .established
         establishedAt = now
@@ -78,18 +78,18 @@ struct ConnectionStateMachine {
         lastAnswerAt = now
     }
 
-    /// Bytes came from the peer.
+    /// Records that bytes arrived from the peer.
     mutating func hear(now: MonotonicTime) {
         heardAt = now
         pingedAt = nil
     }
 
-    /// The peer said how many streams it allows.
+    /// Records the peer's stream limit.
     mutating func limit(_ streams: UInt32) { peerLimit = Int(min(streams, UInt32(Int32.max))) }
 
-    /// A request got its answer.
+    /// Records that a request got its answer.
     ///
-    /// - Returns: whether this warmed the connection.
+    /// - Returns: whether this was the first answer, which warms the connection.
     mutating func answer(now: MonotonicTime) -> Bool {
         attached -= 1
         lastAnswerAt = now
@@ -97,31 +97,32 @@ struct ConnectionStateMachine {
         return !warmed
     }
 
-    /// A request that was sent ended without an answer.
+    /// Records that a request was sent and ended without an answer.
     mutating func fail() {
         attached -= 1
-        // Nothing is known about a connection whose first request got lost.
+        // A connection that lost its first request has not been shown to work.
         if !warmed { phase = .retired }
     }
 
-    /// Its time is over; see ``isOld``.
+    /// Marks the connection as old; see ``isOld``.
     mutating func growOld() { isOld = true }
 
-    /// Takes no more requests.
+    /// Stops the connection from accepting requests.
     mutating func retire() { phase = .retired }
 
-    /// A PING went out.
+    /// Records that a PING was sent.
     mutating func ping(now: MonotonicTime) { pingedAt = now }
 
-    /// What time demands now.
+    /// Returns the keepalive step that is due now.
     func demand(now: MonotonicTime) -> Demand {
         guard now >= nextDemand else { return .nothing }
         return pingedAt == nil ? .ping : .dead
     }
 
-    /// When time will demand something, if nothing is heard until then.
+    /// When the next keepalive step is due if the peer stays silent.
     var nextDemand: MonotonicTime {
-        // Without a session yet, or with nothing outstanding on the way out, there is nobody to ask.
+        // There is nothing to check before the session is established, or when a retired connection has no requests
+        // left.
         guard phase == .established || (phase == .retired && establishedAt > 0 && attached > 0) else { return .max }
         if let pingedAt { return pingedAt + Self.deadAfter }
         return heardAt + Self.pingAfter

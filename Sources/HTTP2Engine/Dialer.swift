@@ -3,22 +3,22 @@ import Glibc
 internal import PushTransport
 internal import Threading
 
-/// Gets a TCP connection to an endpoint: resolves its name and tries its addresses one after another.
+/// Opens a TCP connection to an endpoint: resolves the name and tries the addresses one after another.
 ///
-/// Each address gets its share of what is left of the time, so that one family that leads nowhere leaves time for the
-/// other.
+/// The remaining time is divided among the addresses, so that an unreachable IPv4 or IPv6 address leaves time for the
+/// other family.
 final class Dialer {
-    /// How far it is.
+    /// The state of the connection attempt.
     enum Progress: Equatable {
-        /// It waits for the resolver, or for the socket.
+        /// Waiting for the resolver or the socket.
         case waiting
-        /// The socket is connected; it is the caller's now.
+        /// Connected; the caller now owns the socket.
         case connected(Int32)
-        /// No address works, for this reason.
+        /// All addresses failed, for this reason.
         case failed(String)
     }
 
-    /// The socket that is being connected, to be watched for writing.
+    /// The socket that is being connected; the caller polls it for writing.
     private(set) var descriptor: Int32 = -1
     private let endpoint: Endpoint
     private let userTimeout: UInt32
@@ -37,10 +37,10 @@ final class Dialer {
 
     deinit { closeSocket() }
 
-    /// When ``advance(now:)`` has to be called though nothing is ready.
+    /// When ``advance(now:)`` has to be called even if nothing is ready.
     var nextEvent: MonotonicTime { min(deadline, attemptDeadline) }
 
-    /// Goes on as far as it can without waiting.
+    /// Advances as far as possible without blocking.
     func advance(now: MonotonicTime) -> Progress {
         if let resolution {
             switch resolution.result {
@@ -62,7 +62,7 @@ final class Dialer {
         }
     }
 
-    /// - Returns: nil if this address leads nowhere, and the next one is to be tried.
+    /// - Returns: nil if this address failed and the next one is to be tried.
     private func checkSocket(now: MonotonicTime) -> Progress? {
         var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         guard unsafe Glibc.poll(&poll, 1, 0) > 0 else {

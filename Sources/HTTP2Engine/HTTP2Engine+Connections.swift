@@ -1,25 +1,25 @@
 import PushTransport
 
-/// Which connection takes a request, and when one is opened.
+/// Selects the connection for each request, and decides when to open another one.
 extension HTTP2Engine {
-    /// Whether connections are missing: they are opened when all slots of the others are taken, and not before.
+    /// Whether connections are missing; one is opened only when all slots of the existing ones are in use.
     public var isGrowing: Bool { missingConnections > 0 }
 
-    /// How many connections may be opened now.
+    /// Returns the number of connections that may be opened now.
     func openableConnections() -> Int {
         let missing = missingConnections
         return missing == 0 ? 0 : min(missing, bucket.available(now: now))
     }
 
-    /// When a connection may be opened that is wanted and was not allowed yet.
+    /// Returns when the next missing connection may be opened.
     func nextPermittedConnect() -> MonotonicTime {
         guard missingConnections > 0, bucket.available(now: now) == 0 else { return .max }
         return bucket.nextToken()
     }
 
-    /// Where the next request goes: the connection with most room, and how many it should get before this is asked again.
+    /// Returns the connection with the most free slots, and how many requests to assign to it before selecting again.
     ///
-    /// Opens one where it may and should.
+    /// Opens a connection first where one is missing and may be opened.
     func connectionForNext() -> (connection: Connection, room: Int)? {
         var (roomiest, most, second): (Connection?, Int, Int) = (nil, 0, 0)
         var wantsSuccessor = false
@@ -46,10 +46,10 @@ extension HTTP2Engine {
         }
     }
 
-    /// Lets a request wait for a connection.
+    /// Queues a request until a connection is available.
     func enqueue(_ request: PushRequest) { queue.append(Queued(request: request, submittedAt: now)) }
 
-    /// Hands waiting requests to connections, as far as there are any.
+    /// Assigns queued requests to connections while there are free slots.
     func placeQueued() {
         guard !queue.isEmpty else { return }
         var placed = 0
@@ -60,7 +60,7 @@ extension HTTP2Engine {
         queue.removeFirst(placed)
     }
 
-    /// Takes requests back from a connection that may not send them: it is to go, or the peer allows fewer than it did.
+    /// Takes requests back from a connection that may not send them: it is retired, or the peer lowered its limit.
     func reclaim(from connection: Connection) {
         while connection.machine.attached > connection.machine.window, let taken = connection.session.table.takeBack() {
             connection.machine.withdraw()
@@ -68,7 +68,7 @@ extension HTTP2Engine {
         }
     }
 
-    /// Marks connections that have had their time, and closes those that are done.
+    /// Marks connections that have reached their maximum age, and closes retired connections without requests.
     func tendConnections(into answers: inout [PushAnswer]) {
         let age = options.maxConnectionAge.nanoseconds
         var finished = false
@@ -90,13 +90,13 @@ extension HTTP2Engine {
         if finished { connections.removeAll { $0.machine.isFinished } }
     }
 
-    /// Drains the oldest connection that has had its time, now that a successor has answered.
+    /// Drains the oldest connection past its maximum age once a successor has answered.
     func replaceOldConnection() {
         let old = connections.filter { $0.machine.isOld && $0.machine.phase == .established }
         old.min { $0.machine.establishedAt < $1.machine.establishedAt }?.machine.retire()
     }
 
-    /// Old connections do not count: each is to be followed by a new one while it still works.
+    /// The number of missing connections; old ones do not count, so that each is replaced while it still works.
     private var missingConnections: Int {
         var current = 0
         for connection in connections where connection.machine.phase != .retired && !connection.machine.isOld {
@@ -105,6 +105,6 @@ extension HTTP2Engine {
         return max(max(options.connections, 1) - current, 0)
     }
 
-    /// How many requests one connection gets in a row where others have as much room.
+    /// The number of consecutive requests that one connection gets while others have as many free slots.
     private static let share = 8
 }

@@ -1,8 +1,8 @@
 import PushTransport
 
-/// What became of each request.
+/// Reports the answer or the failure of each request.
 extension HTTP2Engine {
-    /// Reports the requests of a connection that ended, each for itself.
+    /// Reports the requests of a connection that have ended, each with its own result.
     func collect(_ connection: Connection, into answers: inout [PushAnswer]) {
         while let slot = unsafe connection.session.nextFinished() {
             let wasMade = unsafe slot.pointee.wireStart != .max
@@ -33,20 +33,20 @@ extension HTTP2Engine {
         inFlight -= 1
     }
 
-    /// Reports what is overdue.
+    /// Reports overdue requests.
     func expire(into answers: inout [PushAnswer]) {
         for connection in connections where connection.session.nextDeadline <= now {
             for index in connection.session.overdue(now: now) { giveUp(index, on: connection, into: &answers) }
         }
         let limit = options.connectTimeout.nanoseconds
-        // Where others are answered, a place on a connection will come free.
+        // While other requests are being answered, a slot will become free.
         guard let oldest = queue.first, now >= max(oldest.submittedAt, lastAnswerAt) + limit else { return }
         let late = queue.filter { now >= max($0.submittedAt, lastAnswerAt) + limit }
         queue.removeAll { now >= max($0.submittedAt, lastAnswerAt) + limit }
         for waiting in late { fail(waiting.request, .queue, "no connection took it in time", into: &answers) }
     }
 
-    /// When ``expire(into:)`` has something to do.
+    /// When ``expire(into:)`` is next due.
     var nextExpiry: MonotonicTime {
         var next = MonotonicTime.max
         for connection in connections { next = min(next, connection.session.nextDeadline) }
@@ -57,15 +57,16 @@ extension HTTP2Engine {
     private func giveUp(_ index: Int, on connection: Connection, into answers: inout [PushAnswer]) {
         let session = connection.session
         let slot = unsafe session.table.slots + index
-        // It cannot be taken out of what the socket does not take; the whole connection can.
+        // A single request cannot be removed from bytes that the socket does not take; the whole connection can be
+        // closed.
         guard unsafe session.mayHaveArrived(slot) else {
             return connection.end(.lost, "the server did not read for as long as an answer may take")
         }
         let isUnanswered = unsafe slot.pointee.status == 0
         let startedAt = unsafe slot.pointee.startedAt
         if isUnanswered, connection.machine.lastAnswerAt <= startedAt, connection.machine.phase == .established {
-            // No answer since it was sent, to any request: the connection is not to be trusted. That PINGs are acknowledged
-            // and windows widened says that somebody is there, and not that anybody works.
+            // The peer has answered no request since this one was sent, so the connection is retired. PING
+            // acknowledgements and window updates show that the peer is alive, but not that it processes requests.
             counters.lost += 1
             connection.machine.retire()
         }
@@ -73,7 +74,7 @@ extension HTTP2Engine {
         report(answer, wasMade: true, on: connection, into: &answers)
     }
 
-    /// Reports everything that a connection had when it ended, and closes it.
+    /// Reports all requests of a connection that has ended, and closes it.
     func bury(_ connection: Connection, _ failure: Connection.Failure, into answers: inout [PushAnswer]) {
         collect(connection, into: &answers)
         if connection.machine.establishedAt == 0 {
@@ -88,7 +89,7 @@ extension HTTP2Engine {
         connection.close()
     }
 
-    /// Answers whatever is left on a connection that carries nothing any more.
+    /// Answers the remaining requests of a connection that can carry no more data.
     func settle(
         _ connection: Connection,
         _ cause: FateCause,
@@ -103,9 +104,11 @@ extension HTTP2Engine {
         }
     }
 
-    /// Answers, once the time to send is over, everything of which nothing is on its way: what waits for a connection too.
+    /// Answers, after the time to send has ended, every request that has not been started, including those that wait
+    /// for a connection.
     ///
-    /// It may be over for this poll only, and what is left would go out as soon as its connection stands.
+    /// Without this, such a request could still go out in a later poll with a new limit, once its connection is
+    /// established.
     func takeBackLate(into answers: inout [PushAnswer]) {
         guard inFlight > 0, ContinuousClock.now >= sendUntil else { return }
         let detail = "the time to send had ended"
@@ -118,7 +121,7 @@ extension HTTP2Engine {
         }
     }
 
-    /// Answers everybody who waits for a connection.
+    /// Answers every request that waits for a connection.
     func failQueue(_ cause: FateCause, _ detail: String, into answers: inout [PushAnswer]) {
         let waiting = queue
         queue = []

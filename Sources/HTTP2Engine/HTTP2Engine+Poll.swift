@@ -3,11 +3,11 @@ public import PushTransport
 internal import Threading
 
 extension HTTP2Engine {
-    /// Sends, receives, and waits until there is an answer, a slot came free, or somebody woke it.
+    /// Sends, receives, and waits until an answer arrives, a slot becomes free, or a waker is called.
     ///
     /// - Parameters:
-    ///   - timeout: how long to wait at most; zero only does what can be done at once.
-    ///   - answers: answers are appended here.
+    ///   - timeout: the longest time to wait; with zero the call does only what is possible at once.
+    ///   - answers: the array to which answers are appended.
     public func poll(timeout: Duration, into answers: inout [PushAnswer]) {
         readClock()
         let end = now + timeout.nanoseconds
@@ -24,13 +24,13 @@ extension HTTP2Engine {
         }
     }
 
-    /// Sends what waits on a connection; what the lease came too late for ends here.
+    /// Writes a connection's waiting requests, and reports those that are past the end of their lease.
     private func write(on connection: Connection, into answers: inout [PushAnswer]) {
         connection.write(now: now, sendUntil: sendUntil)
         collect(connection, into: &answers)
     }
 
-    /// Does what sockets and time ask for.
+    /// Handles ready sockets and due timeouts.
     private func work(into answers: inout [PushAnswer]) {
         let before = answers.count
         for connection in connections {
@@ -38,7 +38,8 @@ extension HTTP2Engine {
                 counters.established += 1
                 counters.failedConnectsInARow = 0
                 counters.lastConnectFailure = ""
-                // Before anything is read, so that even the fastest peer finds the first request there.
+                // Written before anything is read, so that the first request reaches even the fastest peer before its
+                // answer is read.
                 write(on: connection, into: &answers)
             }
             if connection.isReady || connection.hasMore {
@@ -52,23 +53,23 @@ extension HTTP2Engine {
         tendConnections(into: &answers)
     }
 
-    /// When something has to be done even if no socket becomes ready.
+    /// Returns when a timeout is due even if no socket becomes ready.
     private func nextEvent(wantsSlot: Bool) -> MonotonicTime {
         var next = nextExpiry
         for connection in connections {
-            // What was found broken while writing is to be reported at once.
+            // A failure that was found while writing is reported at once.
             next = min(next, connection.hasMore || connection.failure != nil ? now : connection.nextEvent)
         }
         return wantsSlot || !queue.isEmpty ? min(next, nextPermittedConnect()) : next
     }
 
-    /// Waits for sockets.
+    /// Waits until a socket is ready or a moment is reached.
     ///
-    /// - Returns: whether somebody woke it.
+    /// - Returns: whether a waker was called.
     private func wait(until moment: MonotonicTime) -> Bool {
         for connection in connections { connection.watch(by: poller) }
         let pause = min(slicing.pause(now: now), max(moment - now, 0))
-        // What was said stays said.
+        // The doze does not consume the wake signal, so that the poller below still sees it.
         if pause > 0 { cnghttp2_doze(wakeSignal.descriptor, pause) }
         readClock()
         var isWoken = false

@@ -1,13 +1,13 @@
 public import PushTransport
 internal import Threading
 
-/// A ``PushTransport`` on nghttp2 over OpenSSL: HTTP/2 over TLS by ALPN, several connections to one endpoint.
+/// A ``PushTransport`` on nghttp2 over OpenSSL: HTTP/2 over TLS by ALPN, with several connections to one endpoint.
 ///
-/// Knows the fate of each request exactly: what the peer says it did not process (REFUSED_STREAM, GOAWAY below its
-/// stream) is ``Fate/notProcessed``, and what the socket never took is ``Fate/notSent``. No request is put on the wire
-/// twice. Costs about as much CPU per request as h2load. Uses no proxy.
+/// Reports exactly what happened to each request. A request that the peer says it did not process (REFUSED_STREAM, or a
+/// stream above GOAWAY's last one) is ``Fate/notProcessed``; a request that the socket never took is ``Fate/notSent``.
+/// No request is sent twice. The CPU cost per request is about that of h2load. Does not support proxies.
 ///
-/// Owned by one thread. A thread of its own only resolves names.
+/// Owned by one thread; other threads are used for name resolution only.
 @safe
 public final class HTTP2Engine: PushTransport {
     let options: TransportOptions
@@ -17,20 +17,20 @@ public final class HTTP2Engine: PushTransport {
     let wakeSignal: WakeSignal
     let resolverWaker: WakeSignal
     let buffer: UnsafeMutableRawBufferPointer
-    /// The time at the start of the current round; good enough for deadlines.
+    /// The time at the start of the current round, which is precise enough for deadlines.
     var now: MonotonicTime
-    /// All connections that are not yet closed.
+    /// All connections that are not closed.
     var connections: [Connection] = []
     var bucket: TokenBucket
-    /// Requests without a connection, oldest first.
+    /// Requests that wait for a connection, oldest first.
     var queue: [Queued] = []
-    /// The counters of ``TransportState``; the current connections are counted when asked for.
+    /// The counters of ``TransportState``; connections are counted when the state is read.
     var counters = TransportState()
-    /// When any request was answered.
+    /// When the last answer arrived, on any connection.
     var lastAnswerAt: MonotonicTime = 0
-    /// How many nanoseconds the last answer took.
+    /// The latency of the last answer, in nanoseconds.
     var lastAnswerTook: Int64 = 0
-    /// How the last answers came; see ``Slicing``.
+    /// The pause between reads; see ``Slicing``.
     var slicing = Slicing()
     private var isClosed = false
     private var namesGiven: UInt64 = 1
@@ -41,18 +41,18 @@ public final class HTTP2Engine: PushTransport {
         let submittedAt: MonotonicTime
     }
 
-    /// How many requests were taken and not yet answered.
+    /// The number of requests that were accepted and not answered yet.
     public internal(set) var inFlight = 0
 
-    /// Nothing is put on the wire after this moment; see ``PushTransport/sendUntil``.
+    /// The moment after which no request is started; see ``PushTransport/sendUntil``.
     public var sendUntil = ContinuousClock.now.advanced(by: .seconds(100 * 365 * 86_400))
 
-    /// Makes a transport; it connects when there is something to send.
+    /// Creates a transport, which connects when the first request is submitted.
     ///
     /// - Parameters:
-    ///   - endpoint: where to send.
-    ///   - options: how to behave.
-    /// - Throws: ``TransportError`` if the CA file or the client certificate is of no use, or a proxy is asked for.
+    ///   - endpoint: the endpoint to send to.
+    ///   - options: the limits, timeouts and certificates.
+    /// - Throws: ``TransportError`` if the CA file or the client certificate is unusable, or a proxy is configured.
     public convenience init(
         endpoint: Endpoint,
         options: TransportOptions = TransportOptions()
@@ -65,7 +65,7 @@ public final class HTTP2Engine: PushTransport {
         options: TransportOptions,
         clock: @escaping () -> MonotonicTime
     ) throws(TransportError) {
-        // To connect directly all the same would go around whoever asked for the proxy.
+        // A direct connection would bypass the proxy that the operator configured.
         guard options.proxy == nil else {
             throw TransportError(reason: .call("HTTP2Engine", problem: "it knows no proxy; use the transport 'curl'"))
         }
@@ -95,10 +95,10 @@ public final class HTTP2Engine: PushTransport {
         unsafe buffer.deallocate()
     }
 
-    /// Wakes the poll from any thread.
+    /// The waker, with which any thread can end a poll.
     public var waker: any TransportWaker { wakeSignal }
 
-    /// Connections and their recent failures.
+    /// The number of connections and their recent failures.
     public var state: TransportState {
         var state = counters
         for connection in connections {
@@ -111,7 +111,7 @@ public final class HTTP2Engine: PushTransport {
         return state
     }
 
-    /// How many requests ``submit(_:)`` takes now.
+    /// The number of requests that ``submit(_:)`` accepts now.
     public var freeSlots: Int {
         guard !isClosed else { return 0 }
         var free = openableConnections() - queue.count
@@ -119,12 +119,12 @@ public final class HTTP2Engine: PushTransport {
         return max(free, 0)
     }
 
-    /// Takes requests, from the front, as many as there are free slots.
+    /// Accepts requests from the front, as many as there are free slots.
     ///
-    /// One with an origin other than the endpoint is a programmer's error.
+    /// A request with an origin other than the endpoint is a programming error.
     ///
-    /// - Parameter requests: what to send.
-    /// - Returns: how many were taken; the rest stays the caller's.
+    /// - Parameter requests: the requests to send.
+    /// - Returns: how many were accepted; the others remain the caller's.
     public func submit(_ requests: ArraySlice<PushRequest>) -> Int {
         readClock()
         let taken = requests.prefix(freeSlots)
@@ -141,18 +141,18 @@ public final class HTTP2Engine: PushTransport {
         return taken.count
     }
 
-    /// Lets a connection take no more requests; what waits on it goes to another.
+    /// Stops a connection from accepting requests; those that wait on it move to another connection.
     ///
-    /// - Parameter connection: as an answer named it; one that is gone by now is no error.
+    /// - Parameter connection: the name of the connection in an answer; a name of a closed connection is ignored.
     public func retire(_ connection: UInt64) {
         connections.first { $0.name == connection }?.machine.retire()
     }
 
-    /// Ends all connections at once.
+    /// Closes all connections.
     ///
-    /// What is in flight is answered as ambiguous, or not sent.
+    /// Requests in flight are answered as ambiguous or not sent.
     ///
-    /// - Parameter answers: the last answers are appended here.
+    /// - Parameter answers: the array to which the last answers are appended.
     public func close(into answers: inout [PushAnswer]) {
         guard !isClosed else { return }
         isClosed = true
@@ -167,13 +167,13 @@ public final class HTTP2Engine: PushTransport {
 
     func readClock() { now = clock() }
 
-    /// A name for the poller to call a connection by.
+    /// Returns a new name, under which the poller knows a connection.
     func nextName() -> UInt64 {
         namesGiven += 1
         return namesGiven
     }
 
-    /// Gives a request its place on a connection.
+    /// Assigns a request to a connection.
     func hand(_ request: PushRequest, to connection: Connection, submittedAt: MonotonicTime) {
         precondition(request.origin.map { $0 == setting.endpoint } ?? true, "a request for another origin")
         connection.session.table.put(request, submittedAt: submittedAt)

@@ -1,69 +1,69 @@
 internal import PushTransport
 
-/// Makes the header blocks of one connection's requests (HPACK, RFC 7541), of which most fields are the same.
+/// Encodes the header blocks of one connection's requests (HPACK, RFC 7541), most of whose fields repeat.
 ///
-/// What stays the same goes into the peer's table once and is a byte or two from then on, the provider token too, as Apple
-/// allows; of what changes with each request or event only the name does. nghttp2's own encoder never lets
-/// `authorization` into the table, and codes the token anew for each push.
+/// A field that repeats is inserted into the peer's dynamic table once and takes a byte or two from then on. This
+/// includes the provider token, as Apple allows. Of a field that changes with each request or event only the name is
+/// inserted. nghttp2's own encoder never indexes `authorization`, and encodes the token again for each push.
 ///
-/// Values are sent as they are, not Huffman-coded (section 5.2): a few bytes more, for less work.
+/// Values are sent without Huffman coding (section 5.2): a few bytes more, for less CPU.
 struct HeaderEncoder {
     private struct Field: Hashable {
         let name: String
         let value: String
 
-        /// What it takes of the table (section 4.1).
+        /// The size of its entry in the table (section 4.1).
         var size: Int { name.utf8.count + value.utf8.count + 32 }
     }
 
-    /// The size that a table has before the peer says otherwise (RFC 9113 section 6.5.2); we never use a larger one.
+    /// The table's size before the peer sets another (RFC 9113 section 6.5.2); a larger one is never used.
     private static let initialCapacity = 4096
     private static let staticCount = 61
-    /// Names in the static table (appendix A), as far as requests use them.
+    /// The names in the static table (appendix A) that requests use.
     private static let staticNames = [
         ":authority": 1, ":path": 4, "accept": 19, "authorization": 23, "content-encoding": 26, "content-length": 28,
         "content-type": 31, "user-agent": 58,
     ]
-    /// Shared fields whose value is another for nearly every event.
+    /// Shared fields whose value differs for nearly every event.
     private static let changing: Set<String> = ["apns-expiration", "apns-collapse-id"]
 
     private let authority: String
-    /// The table's fields, oldest first, from `evicted` on; a field's number is how many came before it.
+    /// The table's fields, oldest first, from `evicted` on; a field's number is the count of fields inserted before it.
     private var fields: [Field] = []
     private var evicted = 0
     private var size = 0
     private var capacity = initialCapacity
-    /// The smallest capacity since the peer was last told; nil if it need not be told.
+    /// The smallest capacity since the last size update that was sent; nil if none is due.
     private var smallestUntold: Int?
-    /// The newest of each field, and of each name, that is in the table.
+    /// The number of the newest entry for each field, and for each name, in the table.
     private var numbers: [Field: Int] = [:]
     private var nameNumbers: [String: Int] = [:]
     private var prepared: Prepared?
 
-    /// A block's bytes before the path, of the varying field's name, and after its value.
+    /// The encoded parts of a block: before the path, the varying field's name, and after its value.
     private struct Prepared {
         let block: HeaderBlock
-        /// How many fields had ever come into the table: with the next one all indices shift.
+        /// The number of fields ever inserted; with the next insertion all indices shift.
         let inserted: Int
         let lead: [UInt8]
         let varyingName: [UInt8]
         let tail: [UInt8]
     }
 
-    /// An encoder for a new connection.
+    /// Creates an encoder for a new connection.
     ///
-    /// - Parameter authority: where its requests go.
+    /// - Parameter authority: the value of `:authority`.
     init(authority: String) {
         self.authority = authority
     }
 
     private var inserted: Int { evicted + fields.count }
 
-    /// Appends the block of a request.
+    /// Appends the header block of a request.
     ///
     /// - Parameters:
-    ///   - request: the request; the block must be the next that the peer gets.
-    ///   - bytes: where to.
+    ///   - request: the request; its block must be the next one that is sent to the peer.
+    ///   - bytes: the array to append to.
     mutating func encode(_ request: borrowing PushRequest, into bytes: inout [UInt8]) {
         tellCapacity(to: &bytes)
         if let prepared, prepared.block === request.head, prepared.inserted == inserted {
@@ -79,7 +79,7 @@ struct HeaderEncoder {
         }
     }
 
-    /// Goes by a new limit of the peer's (SETTINGS_HEADER_TABLE_SIZE).
+    /// Adopts a new table limit of the peer (SETTINGS_HEADER_TABLE_SIZE).
     mutating func limitTable(to limit: Int) {
         let wanted = min(limit, Self.initialCapacity)
         guard wanted != capacity else { return }
@@ -121,7 +121,7 @@ struct HeaderEncoder {
         )
     }
 
-    /// Path and length, which stay out of the table.
+    /// Appends the path and the content length, which are not inserted into the table.
     private func appendPath(_ request: borrowing PushRequest, to bytes: inout [UInt8]) {
         bytes.append(4)
         Self.append(string: request.path, to: &bytes)
@@ -140,14 +140,14 @@ struct HeaderEncoder {
         if isNew { insert(field) }
     }
 
-    /// Begins a literal field (section 6.2).
+    /// Starts a literal field (section 6.2).
     ///
-    /// - Returns: whether the peer puts it into its table, which is to be done here too.
+    /// - Returns: whether the peer inserts the field into its table; the caller then inserts it here too.
     private mutating func appendName(of field: Field, changes: Bool, to bytes: inout [UInt8]) -> Bool {
         let isNamed = Self.staticNames[field.name] != nil || nameNumbers[field.name] != nil
-        // A field that would push out nearly all others is worth less than they are.
+        // A field that would evict nearly all others is not worth inserting.
         let isNew = !(changes && isNamed) && field.size <= capacity * 3 / 4
-        // First, lest the name be one that goes.
+        // Evicts before the name's index is used, because the entry with that name may be evicted.
         if isNew { makeRoom(for: field.size) }
         let index = Self.staticNames[field.name] ?? nameNumbers[field.name].map(index)
         Self.append(index ?? 0, prefix: isNew ? 6 : 4, first: isNew ? 0x40 : 0, to: &bytes)
@@ -157,7 +157,7 @@ struct HeaderEncoder {
 
     // MARK: Table
 
-    /// The index of a field in the table by its number (section 2.3.3).
+    /// Returns a field's index in the table from its number (section 2.3.3).
     private func index(_ number: Int) -> Int { Self.staticCount + inserted - number }
 
     private mutating func insert(_ field: Field) {
@@ -177,7 +177,7 @@ struct HeaderEncoder {
         }
     }
 
-    /// Says that the table has another size, as must stand before the next block (section 4.2).
+    /// Appends the table size updates, which must precede the next block (section 4.2).
     private mutating func tellCapacity(to bytes: inout [UInt8]) {
         guard let smallest = smallestUntold else { return }
         smallestUntold = nil
@@ -187,7 +187,7 @@ struct HeaderEncoder {
 
     // MARK: Bytes
 
-    /// Appends an integer (section 5.1), whose first bits share a byte with others.
+    /// Appends an integer (section 5.1) that starts in the low bits of a byte.
     private static func append(_ number: Int, prefix: Int, first: UInt8, to bytes: inout [UInt8]) {
         let most = 1 << prefix - 1
         guard number >= most else { return bytes.append(first | UInt8(number)) }

@@ -1,16 +1,16 @@
-/// Bytes on their way to the socket: many frames, gathered so that a TLS record holds them together.
+/// The bytes that wait for the socket: many frames, joined so that one TLS record holds several.
 @safe
 struct OutgoingBytes: ~Copyable {
-    /// What one TLS record holds.
+    /// The size of the data in one TLS record.
     static let slice = 16 * 1024
     private var buffer: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
-    /// What was shown last and not taken.
+    /// The number of bytes that were offered last and not taken.
     private var offered = 0
 
     init() {
-        // A slice less one byte, and one more frame.
+        // One slice less one byte, and one more frame.
         unsafe buffer = .allocate(byteCount: 3 * Self.slice, alignment: 16)
     }
 
@@ -26,13 +26,14 @@ struct OutgoingBytes: ~Copyable {
         end += bytes.count
     }
 
-    /// Shows the next bytes, at most a slice.
+    /// Offers the next bytes to a closure, at most one slice.
     ///
-    /// What was not taken is shown again as it was, though more has come: OpenSSL may have made a record of it, and would
-    /// send that and only then find no room for the rest, so that nobody could say what had been taken.
+    /// Bytes that were not taken are offered again unchanged, even if more have been appended. OpenSSL may already have
+    /// made a record of them: with a longer slice it could send that record, find no room for the rest, and leave
+    /// unknown how much had been taken.
     ///
-    /// - Parameter body: takes all of it or nothing, and tells how many bytes that were.
-    /// - Returns: the same.
+    /// - Parameter body: takes all of the bytes or none, and returns how many it took.
+    /// - Returns: the result of `body`.
     mutating func withNext(_ body: (UnsafeRawBufferPointer) -> Int) -> Int {
         if offered == 0 { offered = min(count, Self.slice) }
         let taken = unsafe body(UnsafeRawBufferPointer(rebasing: buffer[start..<start + offered]))

@@ -2,7 +2,7 @@ internal import CNGHTTP2
 import Glibc
 internal import PushTransport
 
-/// An epoll instance: which of some descriptors are ready.
+/// An epoll instance, which reports the descriptors that are ready.
 @safe
 struct Poller: ~Copyable {
     private let descriptor: Int32
@@ -19,7 +19,7 @@ struct Poller: ~Copyable {
         unsafe names.deallocate()
     }
 
-    /// Makes one that watches nothing.
+    /// Creates an instance that watches nothing.
     static func open() throws(TransportError) -> Poller {
         let descriptor = cnghttp2_epoll()
         guard descriptor >= 0 else {
@@ -28,16 +28,16 @@ struct Poller: ~Copyable {
         return Poller(owning: descriptor)
     }
 
-    /// Watches a descriptor, from now on or otherwise than before; closing it ends that.
+    /// Starts to watch a descriptor, or changes what is watched for; closing the descriptor ends it.
     func watch(_ other: Int32, named name: UInt64, wantsWrite: Bool) {
         _ = cnghttp2_watch(descriptor, other, name, wantsWrite ? 1 : 0)
     }
 
-    /// Sleeps until something is ready or the time is over.
+    /// Waits until a descriptor is ready or the timeout expires.
     ///
     /// - Parameters:
-    ///   - nanoseconds: how long at most; rounded up to whole milliseconds.
-    ///   - body: gets the name of each that is ready.
+    ///   - nanoseconds: the timeout, rounded up to whole milliseconds.
+    ///   - body: receives the name of each descriptor that is ready.
     func wait(nanoseconds: Int64, _ body: (UInt64) -> Void) {
         let milliseconds = min((max(nanoseconds, 0) + 999_999) / 1_000_000, Int64(Int32.max))
         let count = unsafe cnghttp2_wait(descriptor, names, Int32(Self.limit), Int32(milliseconds))

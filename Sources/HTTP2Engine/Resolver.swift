@@ -3,22 +3,22 @@ import Glibc
 internal import PushTransport
 internal import Threading
 
-/// An address to connect to, as the system has it.
+/// A socket address in the system's form.
 struct SocketAddress: Sendable {
     let family: Int32
     let bytes: [UInt8]
 }
 
-/// One look-up of an endpoint's addresses, on a thread of its own: getaddrinfo waits, and nothing can end it early.
+/// One lookup of an endpoint's addresses on a thread of its own, because getaddrinfo blocks and cannot be cancelled.
 ///
-/// Who no longer wants the result lets go of it; the thread then ends by itself, at the latest when the system's resolver
-/// gives up.
+/// A caller that no longer needs the result releases the object. The thread ends by itself, at the latest when the
+/// system's resolver times out.
 final class Resolution: Sendable {
-    /// What came of it.
+    /// The result of a lookup.
     enum Outcome: Sendable {
-        /// The addresses, in the order in which the system would try them (RFC 6724).
+        /// The addresses, in the system's order of preference (RFC 6724).
         case addresses([SocketAddress])
-        /// There are none, for this reason.
+        /// The lookup failed, for this reason.
         case failed(String)
     }
 
@@ -26,12 +26,12 @@ final class Resolution: Sendable {
 
     private init() {}
 
-    /// Starts a look-up; an address needs none, and its result is there at once.
+    /// Starts a lookup; for a literal address the result is available at once.
     ///
     /// - Parameters:
-    ///   - endpoint: whose addresses.
-    ///   - waker: woken when the result is there.
-    /// - Returns: the look-up.
+    ///   - endpoint: the endpoint to resolve.
+    ///   - waker: called when the result is available.
+    /// - Returns: the lookup.
     static func start(_ endpoint: Endpoint, waking waker: WakeSignal) -> Resolution {
         let resolution = Resolution()
         let numeric = lookUp(endpoint, numericOnly: true)
@@ -39,7 +39,7 @@ final class Resolution: Sendable {
             resolution.outcome.withLock { $0 = numeric }
             return resolution
         }
-        // Ends by itself; the result waits in the object.
+        // The thread ends by itself; the object keeps the result.
         let thread = WorkerThread.startIfPossible(name: "resolve") {
             let outcome = lookUp(endpoint, numericOnly: false)
             resolution.outcome.withLock { $0 = outcome }
@@ -52,7 +52,7 @@ final class Resolution: Sendable {
         return resolution
     }
 
-    /// The result; nil while there is none.
+    /// The result; nil until the lookup has ended.
     var result: Outcome? { outcome.withLock { $0 } }
 
     private static func lookUp(_ endpoint: Endpoint, numericOnly: Bool) -> Outcome {

@@ -2,14 +2,14 @@ internal import CNGHTTP2
 import Glibc
 internal import PushTransport
 
-/// nghttp2's callbacks, the same for every session.
+/// nghttp2's callbacks, which are the same for every session.
 @safe
 final class SessionCallbacks: @unchecked Sendable {
     // Sendable: written once, before it is shared; nghttp2 copies it into each session.
     let pointer: OpaquePointer
     let option: OpaquePointer
 
-    /// Made once for the process; nil for want of memory.
+    /// The instance of this process; nil if memory ran out.
     static let shared = SessionCallbacks()
 
     private init?() {
@@ -30,9 +30,9 @@ final class SessionCallbacks: @unchecked Sendable {
         unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, receiveFrame)
         unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, closeStream)
         unsafe nghttp2_session_callbacks_set_before_frame_send_callback(callbacks, beforeFrame)
-        // APNs allows 1 stream at first; more than the peer allows would be refused.
+        // APNs allows 1 stream at first, and a peer refuses streams above its limit.
         unsafe nghttp2_option_set_peer_max_concurrent_streams(option, 1)
-        // A peer that makes us answer and does not read is hostile or broken.
+        // A peer that causes many replies and does not read them is hostile or broken.
         unsafe nghttp2_option_set_max_outbound_ack(option, 128)
         unsafe nghttp2_option_set_max_settings(option, 32)
         unsafe nghttp2_option_set_max_reserved_remote_streams(option, 0)
@@ -78,11 +78,11 @@ private func receiveHeader(
     guard let name = unsafe name, let value = unsafe value else { return 0 }
     unsafe slot.pointee.headerBytes += nameCount + valueCount + 32
     guard unsafe slot.pointee.headerBytes <= state.pointee.readLimit else {
-        // Resets the stream; the status of a header block that came before, whole, counts.
+        // Resets the stream. The status counts if its header block had arrived completely before.
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
     }
     if unsafe name[0] == UInt8(ascii: ":") {
-        // The one pseudo-header field of answers, which nghttp2 has checked to be three digits.
+        // `:status` is the only pseudo-header field of responses; nghttp2 has checked that it has three digits.
         var status: UInt16 = 0
         for index in 0..<valueCount { unsafe status = status &* 10 &+ UInt16(value[index] &- UInt8(ascii: "0")) }
         if status >= 200 { unsafe slot.pointee.announcedStatus = status }
@@ -114,7 +114,7 @@ private func receiveBody(
     return 0
 }
 
-/// Ends the request: its answer is known, whatever else goes over its stream.
+/// Ends a request whose answer is known, and resets its stream.
 private func abandon(_ slot: UnsafeMutablePointer<Slot>, _ state: Context, _ session: OpaquePointer?) {
     let stream = unsafe slot.pointee.streamID
     unsafe nghttp2_session_set_stream_user_data(session, stream, nil)
@@ -146,7 +146,8 @@ private func receiveFrame(
         )
         unsafe state.pointee.owner.takeUnretainedValue().keep(goaway: words)
     case NGHTTP2_HEADERS.rawValue:
-        // The whole header block, with all of its CONTINUATION frames: half an answer is none.
+        // nghttp2 reports HEADERS when the block with all its CONTINUATION frames is complete; a partial block is no
+        // answer.
         if let slot = unsafe slot(of: cnghttp2_frame_stream(frame), in: session) {
             unsafe slot.pointee.status = slot.pointee.announcedStatus
         }
@@ -157,7 +158,7 @@ private func receiveFrame(
     return 0
 }
 
-/// Ends a request that was answered before all of it was sent: the rest is not wanted.
+/// Ends a request that was answered before its body was sent completely; the rest is not sent.
 private func endOfAnswer(_ frame: UnsafePointer<nghttp2_frame>, _ state: Context, _ session: OpaquePointer?) {
     guard unsafe UInt32(cnghttp2_frame_flags(frame)) & NGHTTP2_FLAG_END_STREAM.rawValue != 0,
         let slot = unsafe slot(of: cnghttp2_frame_stream(frame), in: session), unsafe slot.pointee.status > 0
@@ -178,7 +179,7 @@ private func closeStream(
     return 0
 }
 
-/// Notes where a request begins among all bytes: only once the socket has taken that byte it may have arrived.
+/// Records the request's first byte in the output: until the socket has taken it, the peer cannot have the request.
 private func beforeFrame(
     _ session: OpaquePointer?,
     _ frame: UnsafePointer<nghttp2_frame>?,
@@ -191,7 +192,7 @@ private func beforeFrame(
     return 0
 }
 
-/// Copies the next part of a request's body; nghttp2 may ask for less than all of it.
+/// Copies the next part of a request's body; nghttp2 may ask for a part of it.
 func readBody(
     _ session: OpaquePointer?,
     _ stream: Int32,
@@ -219,7 +220,7 @@ func readBody(
 }
 
 extension PushRequest {
-    /// Copies a part of the body: prefix, insertion and suffix as if they were one.
+    /// Copies a part of the body, which consists of prefix, insertion and suffix.
     fileprivate func copyBody(from offset: Int, to buffer: UnsafeMutablePointer<UInt8>, _ limit: Int) -> Int {
         var (skipped, copied) = (offset, 0)
         unsafe Self.copy(body.prefix, &skipped, &copied, buffer, limit)

@@ -1,16 +1,16 @@
 internal import CNGHTTP2
 internal import PushTransport
 
-/// What became of the requests of a session.
+/// Reports how the requests of a session ended.
 extension Session {
-    /// Takes the next request that ended.
+    /// Returns the next request that has ended.
     func nextFinished() -> UnsafeMutablePointer<Slot>? {
         guard unsafe state.pointee.finishedCount > 0 else { return nil }
         unsafe state.pointee.finishedCount -= 1
         return unsafe table.slots + Int(state.pointee.finished[state.pointee.finishedCount])
     }
 
-    /// The answer of a slot that ended, which is free afterwards.
+    /// Returns the answer of an ended slot, and frees the slot.
     func answer(_ slot: UnsafeMutablePointer<Slot>) -> PushAnswer {
         let index = unsafe slot.pointee.index
         let tag = unsafe table.requests[Int(index)].tag
@@ -42,15 +42,15 @@ extension Session {
         return (fate, .lost, "the stream was closed without an answer (\(errorName(code)))")
     }
 
-    /// Whether the peer may have anything of a request.
+    /// Whether the peer may have received any byte of a request.
     func mayHaveArrived(_ slot: UnsafeMutablePointer<Slot>) -> Bool {
         unsafe slot.pointee.stage != .waiting && slot.pointee.wireStart < state.pointee.accepted
     }
 
-    /// Looks for requests whose answer is overdue, and finds out when to look again.
+    /// Returns the requests whose answer is overdue, and computes when to check next.
     ///
-    /// - Parameter now: the time.
-    /// - Returns: the slots.
+    /// - Parameter now: the current time.
+    /// - Returns: the indices of their slots.
     func overdue(now: MonotonicTime) -> [Int] {
         nextDeadline = .max
         return (0..<table.capacity).filter { index in
@@ -61,10 +61,10 @@ extension Session {
         }
     }
 
-    /// Ends a request that is overdue, and tells the peer; its slot is free afterwards.
+    /// Ends an overdue request, resets its stream and frees its slot.
     ///
-    /// - Parameter slot: one that ``overdue(now:)`` named.
-    /// - Returns: its answer; a status that has come counts.
+    /// - Parameter slot: a slot from ``overdue(now:)``.
+    /// - Returns: its answer, with the status if that has arrived.
     func giveUp(_ slot: UnsafeMutablePointer<Slot>) -> PushAnswer {
         let stream = unsafe slot.pointee.streamID
         let none = UInt8(NGHTTP2_FLAG_NONE.rawValue)
@@ -75,12 +75,12 @@ extension Session {
         return unsafe settle(slot, .ambiguous, .deadline, "no answer in time")
     }
 
-    /// Ends all requests that are left.
+    /// Ends all remaining requests.
     ///
     /// - Parameters:
-    ///   - cause: why.
-    ///   - detail: why, for logs.
-    /// - Returns: their answers; what the socket never took was not sent.
+    ///   - cause: the cause to report.
+    ///   - detail: the explanation for logs.
+    /// - Returns: their answers; requests that the socket never took are reported as not sent.
     func settle(_ cause: FateCause, _ detail: String) -> [PushAnswer] {
         var answers: [PushAnswer] = []
         while let (request, _) = table.takeBack() {
@@ -107,7 +107,7 @@ extension Session {
         return PushAnswer(tag: tag, without: fate, cause: cause, detail: detail)
     }
 
-    /// Keeps a field of an answer, if it was asked for.
+    /// Keeps an answer's header field if the options name it.
     func keep(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, of index: Int32) {
         guard let wanted = options.answerHeaders.first(where: { unsafe $0.utf8.elementsEqual(name) }) else { return }
         let text = unsafe String(decoding: value, as: UTF8.self)

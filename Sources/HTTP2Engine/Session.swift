@@ -1,31 +1,32 @@
 internal import CNGHTTP2
 internal import PushTransport
 
-/// One HTTP/2 session on nghttp2: requests and bytes in, fates and bytes out.
+/// One HTTP/2 session on nghttp2: requests and received bytes go in, answers and bytes to send come out.
 ///
-/// Knows no socket and no clock. A request is given to nghttp2 only when its frame can be made at once, so that none waits where its fate cannot be seen.
+/// Uses no socket and no clock. A request is submitted to nghttp2 only when its frame can be produced at once, because
+/// it would be unknown whether a request that waits inside nghttp2 was sent.
 @safe
 final class Session {
     let table: SlotTable
-    /// What the callbacks share with it.
+    /// The memory shared with nghttp2's callbacks.
     let state: UnsafeMutablePointer<SessionState>
     let session: OpaquePointer
     private var outgoing: OutgoingBytes
-    /// By slot.
+    /// The answers in progress, by slot.
     var partialAnswers: [Int32: PartialAnswer] = [:]
     let options: TransportOptions
     private var encoder: HeaderEncoder
-    /// The request whose HEADERS frame is to be made, and room for its block.
+    /// The request whose HEADERS frame is being produced, and the buffer for its header block.
     private var beginning: UnsafeMutablePointer<Slot>?
     private var block: [UInt8] = []
     private let frameHead = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 9)
-    /// When a request may be overdue; never later than the truth.
+    /// A lower bound of the next deadline.
     var nextDeadline = MonotonicTime.max
-    /// Why it cannot go on; nil while it can.
+    /// The reason why the session cannot continue; nil while it can.
     private(set) var failure: String?
-    /// What the peer's GOAWAY says beside its code, up to ``lastWordsLimit``; of APNs a JSON object with the reason.
+    /// The debug data of the peer's GOAWAY, up to ``lastWordsLimit``; from APNs a JSON object with the reason.
     private(set) var lastWords: [UInt8] = []
-    /// As much of it as may stand in a log.
+    /// The part of the debug data that is safe to log.
     private var farewell = ""
 
     /// The fields and the body of an answer other than 200.
@@ -57,13 +58,13 @@ final class Session {
         unsafe state.deallocate()
     }
 
-    /// Makes a session; its first bytes are the preface and our SETTINGS.
+    /// Creates a session, whose first bytes are the connection preface and the client's SETTINGS.
     ///
     /// - Parameters:
-    ///   - authority: where its requests go.
-    ///   - options: streams, and what to keep of answers.
+    ///   - authority: the value of `:authority` in its requests.
+    ///   - options: the number of streams, and what to keep of answers.
     /// - Returns: the session.
-    /// - Throws: ``TransportError`` for want of memory.
+    /// - Throws: ``TransportError`` if memory runs out.
     static func open(_ authority: String, _ options: TransportOptions) throws(TransportError) -> Session {
         let table = SlotTable(capacity: max(options.streams, 1))
         let state = UnsafeMutablePointer<SessionState>.allocate(capacity: 1)
@@ -95,7 +96,7 @@ final class Session {
         ]
         let none = UInt8(NGHTTP2_FLAG_NONE.rawValue)
         let submitted = unsafe nghttp2_submit_settings(session, none, settings, settings.count)
-        // Answers are looked at as they come, so the window need not hold them back.
+        // Answers are consumed as they arrive, so a small window would only delay them.
         let widened = unsafe nghttp2_session_set_local_window_size(session, none, 0, 1 << 20)
         guard submitted == 0, widened == 0 else {
             throw TransportError(reason: .call("nghttp2_submit_settings", problem: "out of memory"))
@@ -104,10 +105,10 @@ final class Session {
 
     // MARK: Bytes out
 
-    /// Bytes that the socket has not taken yet.
+    /// Whether bytes wait for the socket.
     var hasOutgoing: Bool { !outgoing.isEmpty }
 
-    /// Whether anything that waits for the socket belongs to a request of which the peer has nothing yet.
+    /// Whether the waiting bytes include the start of a request, so that the peer has nothing of it yet.
     var holdsUnsentRequest: Bool {
         for index in 0..<table.capacity where unsafe isUnsent(table.slots + index) { return true }
         return false
@@ -117,11 +118,11 @@ final class Session {
         unsafe slot.pointee.stage == .submitted && slot.pointee.wireStart >= state.pointee.accepted
     }
 
-    /// Gives a request to nghttp2 for each whose bytes fit, and gathers what nghttp2 wants to say.
+    /// Submits waiting requests to nghttp2 while their bytes fit, and collects nghttp2's output.
     ///
     /// - Parameters:
-    ///   - now: the time, from which deadlines count.
-    ///   - isTooLate: whether nothing may begin any more.
+    ///   - now: the current time, from which deadlines count.
+    ///   - isTooLate: whether no request may be started any more.
     func fill(now: MonotonicTime, isTooLate: Bool) {
         unsafe state.pointee.isTooLate = isTooLate
         while failure == nil, outgoing.count < OutgoingBytes.slice {
@@ -131,7 +132,7 @@ final class Session {
         }
     }
 
-    /// Moves one frame of nghttp2's.
+    /// Moves one frame from nghttp2 to the outgoing bytes.
     private func produce() -> Bool {
         var bytes: UnsafePointer<UInt8>?
         let count = unsafe nghttp2_session_mem_send(session, &bytes)
@@ -151,11 +152,11 @@ final class Session {
         unsafe state.pointee.produced += UInt64(bytes.count)
     }
 
-    /// Appends the HEADERS frame of a request with all its fields, where nghttp2 made one with the method only.
+    /// Appends the HEADERS frame of a request with all its fields, in place of nghttp2's frame with the method only.
     private func appendHeaders(of slot: UnsafeMutablePointer<Slot>, insteadOf frame: UnsafeBufferPointer<UInt8>) {
         block.removeAll(keepingCapacity: true)
         unsafe encoder.encode(table.requests[Int(slot.pointee.index)], into: &block)
-        // What does not fit into one frame goes on in others (RFC 9113 section 6.10).
+        // A block that does not fit into one frame continues in CONTINUATION frames (RFC 9113 section 6.10).
         var rest = block[...]
         repeat {
             let part = rest.prefix(Self.frameLimit)
@@ -173,7 +174,7 @@ final class Session {
         } while !rest.isEmpty
     }
 
-    /// The largest frame that every peer takes (RFC 9113 section 4.2).
+    /// The largest frame that every peer accepts (RFC 9113 section 4.2).
     private static let frameLimit = 16_384
 
     private func begin(_ slot: UnsafeMutablePointer<Slot>, now: MonotonicTime) {
@@ -199,11 +200,11 @@ final class Session {
         unsafe beginning = slot
         _ = produce()
         unsafe beginning = nil
-        // It would wait inside nghttp2, which was not to happen: the limit was looked at.
+        // Should not happen, because the stream limit was checked: the request would wait inside nghttp2.
         if unsafe slot.pointee.wireStart == .max, failure == nil { failure = "nghttp2 did not send a request at once" }
     }
 
-    /// The next bytes for the socket: at most what fits into one TLS record.
+    /// Offers the next bytes for the socket, at most one TLS record.
     func withOutgoing(_ body: (UnsafeRawBufferPointer) -> Int) {
         let taken = unsafe outgoing.withNext(body)
         unsafe state.pointee.accepted += UInt64(taken)
@@ -211,68 +212,68 @@ final class Session {
 
     // MARK: Bytes in
 
-    /// Takes what the peer said.
+    /// Processes bytes from the peer.
     func receive(_ bytes: UnsafeRawBufferPointer) {
         unsafe state.pointee.bytesSinceEnd += bytes.count
         let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
         let taken = unsafe nghttp2_session_mem_recv(session, start, bytes.count)
         if let limit = unsafe state.pointee.newTableLimit {
-            // The peer's table shrank to the smallest in between, and is empty as far as that says (RFC 7541 section 4.2).
+            // The table first shrinks to the smallest size announced, which evicts entries (RFC 7541 section 4.2).
             encoder.limitTable(to: Int(limit.smallest))
             encoder.limitTable(to: Int(limit.last))
             unsafe state.pointee.newTableLimit = nil
         }
         if taken < 0 { return fail(Int32(taken)) }
-        // What one answer may have at most, for each that is due, and as much again for what belongs to none.
+        // The most that one answer may take, for each expected answer, and once more for data that belongs to none.
         let allowed = unsafe (1 + table.count) * (4 * state.pointee.readLimit)
         if unsafe state.pointee.bytesSinceEnd > allowed, failure == nil {
             failure = "the server says much and answers nothing"
         }
     }
 
-    /// Whether the peer or nghttp2 has ended the session, so that no answer can come any more.
+    /// Whether the peer or nghttp2 has ended the session, so that no further answer can arrive.
     var isOver: Bool {
         unsafe failure != nil || nghttp2_session_want_read(session) == 0
     }
 
-    /// The peer's stream limit, if it was told since this was last asked.
+    /// Returns the peer's stream limit if it has changed since the last call.
     func takeLimit() -> UInt32? {
         defer { unsafe state.pointee.newLimit = nil }
         return unsafe state.pointee.newLimit
     }
 
-    /// The error code of the peer's GOAWAY, in nghttp2's words, and what it says beside; nil before one came.
+    /// The error name of the peer's GOAWAY and its debug data; nil before one arrived.
     var goaway: String? {
         guard let code = unsafe state.pointee.goaway else { return nil }
         return farewell.isEmpty ? errorName(code) : "\(errorName(code)): \(farewell)"
     }
 
-    /// How much is kept of what a GOAWAY says.
+    /// The number of bytes of debug data that are kept.
     private static let lastWordsLimit = 1024
 
-    /// Keeps what a GOAWAY says, and what of it may stand in a log.
+    /// Keeps the debug data of a GOAWAY, and the part that is safe to log.
     func keep(goaway words: UnsafeBufferPointer<UInt8>) {
         lastWords = unsafe Array(words.prefix(Self.lastWordsLimit))
         farewell = unsafe String(decoding: words.prefix(200).filter { (0x20...0x7E).contains($0) }, as: UTF8.self)
     }
 
-    /// Asks whether the peer is there.
+    /// Sends a PING.
     func ping() {
         let none = UInt8(NGHTTP2_FLAG_NONE.rawValue)
         if unsafe nghttp2_submit_ping(session, none, nil) != 0 { failure = "nghttp2_submit_ping: out of memory" }
     }
 
-    /// Says goodbye, as the last thing.
+    /// Sends GOAWAY as the last frame.
     func terminate() {
         _ = unsafe nghttp2_session_terminate_session(session, NGHTTP2_NO_ERROR.rawValue)
         _ = produce()
     }
 
-    /// nghttp2 returned an error, after which the session cannot go on.
+    /// Records an error of nghttp2, after which the session cannot continue.
     func fail(_ code: Int32) {
         if failure == nil { failure = unsafe "HTTP/2: " + String(cString: nghttp2_strerror(code)) }
     }
 
-    /// What HTTP/2 calls an error (RFC 9113 section 7).
+    /// Returns the name of an HTTP/2 error code (RFC 9113 section 7).
     func errorName(_ code: UInt32) -> String { unsafe String(cString: nghttp2_http2_strerror(code)) }
 }

@@ -1,34 +1,34 @@
 internal import CNGHTTP2
 internal import PushTransport
 
-/// What nghttp2's callbacks read and write: plain memory, so that they cost no reference counts and no checks.
+/// The state that nghttp2's callbacks read and write: plain memory, without reference counting or exclusivity checks.
 @unsafe
 struct SessionState {
-    /// For what happens seldom.
+    /// The session, for callbacks that run rarely.
     let owner: Unmanaged<Session>
     let requests: UnsafeMutablePointer<PushRequest>
-    /// Slots that ended and were not looked at, as many as there are slots.
+    /// The ended slots that were not processed yet; the array has room for all slots.
     let finished: UnsafeMutablePointer<Int32>
     var finishedCount = 0
-    /// The slot whose answer's fields are coming.
+    /// The slot whose header fields are arriving.
     var current: UnsafeMutablePointer<Slot>?
-    /// Bytes that nghttp2 has made, and those that the socket has taken.
+    /// The number of bytes that nghttp2 has produced, and the number that the socket has taken.
     var produced: UInt64 = 0
     var accepted: UInt64 = 0
-    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS, if it has just told it.
+    /// The peer's SETTINGS_MAX_CONCURRENT_STREAMS if it was just announced.
     var newLimit: UInt32?
-    /// Its SETTINGS_HEADER_TABLE_SIZE, likewise, and the smallest if it told several.
+    /// The peer's SETTINGS_HEADER_TABLE_SIZE if it was just announced: the last value and the smallest.
     var newTableLimit: (last: UInt32, smallest: UInt32)?
-    /// The code of the peer's GOAWAY.
+    /// The error code of the peer's GOAWAY.
     var goaway: UInt32?
-    /// Nothing may begin any more; see ``PushTransport/sendUntil``.
+    /// Whether no request may be started any more; see ``PushTransport/sendUntil``.
     var isTooLate = false
-    /// Bytes that came since a request last ended.
+    /// The number of bytes received since a request last ended.
     var bytesSinceEnd = 0
-    /// Bytes read of an answer's fields and of its body, each.
+    /// The limit for an answer's header fields and for its body, each in bytes.
     let readLimit: Int
 
-    /// A slot's request has ended, whatever became of it.
+    /// Marks a slot's request as ended.
     mutating func finish(_ slot: UnsafeMutablePointer<Slot>) {
         guard unsafe slot.pointee.stage == .submitted else { return }
         unsafe slot.pointee.stage = .finished

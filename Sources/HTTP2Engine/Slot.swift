@@ -1,46 +1,46 @@
 internal import PushTransport
 
-/// The place of one request in a session: plain memory, which nghttp2's callbacks reach through a pointer.
+/// The memory for one request in a session, which nghttp2's callbacks reach through a pointer.
 @unsafe
 struct Slot {
-    /// How far the request is.
+    /// The stage of the request.
     enum Stage: UInt8 {
-        /// There is none. Can transition to: waiting.
+        /// Without a request. Can transition to: waiting.
         case free
-        /// nghttp2 does not know it. Can transition to: submitted, free.
+        /// Not submitted to nghttp2. Can transition to: submitted, free.
         case waiting
-        /// It has a stream. Can transition to: finished, free.
+        /// On a stream. Can transition to: finished, free.
         case submitted
-        /// The stream is closed or of no more interest. Can transition to: free.
+        /// The stream is closed, or its remaining data is ignored. Can transition to: free.
         case finished
     }
 
-    /// How it ended where no status came.
+    /// The reason why a request ended without a status.
     enum End: UInt8 {
         /// The stream was closed; see ``Slot/closeCode``.
         case closed
-        /// The time to send had passed.
+        /// The time to send had ended.
         case tooLate
-        /// nghttp2 did not take it.
+        /// nghttp2 rejected it.
         case refusedLocally
     }
 
     var stage = Stage.free
     var end = End.closed
-    /// The final status of the answer; 0 until all of its header block has come.
+    /// The final status of the answer; 0 until its header block is complete.
     var status: UInt16 = 0
-    /// The final status that a header block, which may never end, gives.
+    /// The final status in a header block that may be incomplete.
     var announcedStatus: UInt16 = 0
     let index: Int32
     var streamID: Int32 = 0
     var closeCode: UInt32 = 0
-    /// Bytes of the answer's fields, as HPACK counts them, and of its body.
+    /// The size of the answer's header fields as HPACK counts it, and the size of its body.
     var headerBytes = 0
     var answerBytes = 0
-    /// How much of the body nghttp2 has taken.
+    /// The number of bytes of the body that nghttp2 has taken.
     var bodyOffset = 0
     var contentLength = 0
-    /// How many bytes the session had produced before the first of this request; `.max` while it has produced none.
+    /// The number of bytes that the session had produced before this request's first byte; `.max` until then.
     var wireStart = UInt64.max
     var submittedAt: MonotonicTime = 0
     var startedAt: MonotonicTime = 0
@@ -50,7 +50,7 @@ struct Slot {
         unsafe self.index = index
     }
 
-    /// Empties it for a request.
+    /// Resets the slot for a request.
     mutating func begin(_ request: borrowing PushRequest, submittedAt: MonotonicTime) {
         unsafe stage = .waiting
         unsafe end = .closed

@@ -1,14 +1,14 @@
 internal import PushTransport
 
-/// All places for requests of one session, made once, and the requests in them.
+/// The slots of one session, allocated once, and the requests in them.
 @safe
 final class SlotTable {
     let capacity: Int
     let slots: UnsafeMutablePointer<Slot>
-    /// Initialised where the slot is not free.
+    /// Initialised at the index of each slot that is not free.
     let requests: UnsafeMutablePointer<PushRequest>
     private var free: [Int32]
-    /// Indices of waiting slots, oldest first, from `waitingStart` on.
+    /// The indices of waiting slots, oldest first, from `waitingStart` on.
     private var waiting: [Int32] = []
     private var waitingStart = 0
 
@@ -29,13 +29,13 @@ final class SlotTable {
         unsafe slots.deallocate()
     }
 
-    /// How many requests are in it.
+    /// The number of requests in the table.
     var count: Int { capacity - free.count }
 
-    /// How many of them nghttp2 does not know.
+    /// The number of requests that were not submitted to nghttp2.
     var waitingCount: Int { waiting.count - waitingStart }
 
-    /// Puts a request in; the caller has looked that there is room.
+    /// Stores a request; the caller has checked that there is room.
     func put(_ request: PushRequest, submittedAt: MonotonicTime) {
         guard let index = free.popLast() else { preconditionFailure("more requests than slots") }
         unsafe slots[Int(index)].begin(request, submittedAt: submittedAt)
@@ -43,7 +43,7 @@ final class SlotTable {
         waiting.append(index)
     }
 
-    /// Takes the oldest waiting slot out of the row.
+    /// Removes the oldest slot from the waiting ones and returns it.
     func nextWaiting() -> UnsafeMutablePointer<Slot>? {
         guard waitingStart < waiting.count else { return nil }
         let slot = unsafe slots + Int(waiting[waitingStart])
@@ -55,7 +55,7 @@ final class SlotTable {
         return unsafe slot
     }
 
-    /// Takes the newest waiting request out of the table.
+    /// Removes the newest waiting request from the table.
     func takeBack() -> (request: PushRequest, submittedAt: MonotonicTime)? {
         guard waitingStart < waiting.count, let index = waiting.popLast() else { return nil }
         if waitingStart == waiting.count {
@@ -69,7 +69,7 @@ final class SlotTable {
         return (request, submittedAt)
     }
 
-    /// Ends a request that is not in the row of those that wait.
+    /// Frees a slot that is not among the waiting ones.
     func release(_ index: Int32) {
         unsafe (requests + Int(index)).deinitialize(count: 1)
         unsafe slots[Int(index)].stage = .free

@@ -2,24 +2,24 @@ internal import COpenSSL
 import Glibc
 internal import PushTransport
 
-/// One TLS connection over a socket that does not wait.
+/// One TLS connection over a non-blocking socket.
 @safe
 final class TLSChannel {
-    /// What a call came to.
+    /// The result of a call.
     enum Progress: Equatable {
-        /// It did something; so many bytes, where it reads or writes.
+        /// The call succeeded; the number of bytes for a read or a write.
         case done(Int)
-        /// The socket has nothing, or takes nothing.
+        /// The socket has no data, or accepts none.
         case blocked
         /// The connection has ended, for this reason.
         case ended(String)
     }
 
-    /// Whether it cannot go on before the socket takes something.
+    /// Whether the connection waits until the socket is writable.
     private(set) var wantsWrite = false
     private let ssl: OpaquePointer
     private let host: String
-    /// Held because OpenSSL points to it.
+    /// Retained because OpenSSL points to it.
     private let ticket: TLSTicket
     private let context: TLSContext
 
@@ -37,12 +37,12 @@ final class TLSChannel {
     /// Prepares the handshake on a socket.
     ///
     /// - Parameters:
-    ///   - context: what it shares with others.
-    ///   - ticket: of an earlier connection to the same endpoint, and for those that come.
-    ///   - descriptor: a connected socket, which stays the caller's.
-    ///   - host: what the certificate must name: a DNS name or an address.
-    /// - Returns: a channel that has not begun.
-    /// - Throws: ``TransportError`` for want of memory.
+    ///   - context: the context shared by connections.
+    ///   - ticket: the session ticket of an earlier connection to the endpoint, and the place for new ones.
+    ///   - descriptor: a connected socket, which the caller continues to own.
+    ///   - host: the DNS name or address that the certificate must contain.
+    /// - Returns: a channel whose handshake has not started.
+    /// - Throws: ``TransportError`` if memory runs out.
     static func open(
         _ context: TLSContext,
         _ ticket: TLSTicket,
@@ -61,7 +61,7 @@ final class TLSChannel {
         return channel
     }
 
-    /// The certificate must name the host; names are told to the server, addresses are not (RFC 6066 section 3).
+    /// Requires the certificate to contain the host; a name is sent as SNI, an address is not (RFC 6066 section 3).
     private func expectHost() -> Bool {
         let parameters = unsafe SSL_get0_param(ssl)
         if unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, host) == 1 { return true }
@@ -70,7 +70,7 @@ final class TLSChannel {
         return unsafe SSL_set1_host(ssl, host) == 1 && copenssl_set_server_name(ssl, host) == 1
     }
 
-    /// Goes on with the handshake.
+    /// Advances the handshake.
     func handshake() -> Progress {
         ERR_clear_error()
         let code = unsafe SSL_do_handshake(ssl)
@@ -86,10 +86,10 @@ final class TLSChannel {
         return .done(0)
     }
 
-    /// Reads what has come, as far as it fits.
+    /// Reads the available bytes, as far as they fit.
     ///
-    /// - Parameter buffer: where to.
-    /// - Returns: how many bytes were read, and what became of it then: `.done` if there may be more at once.
+    /// - Parameter buffer: the buffer to read into.
+    /// - Returns: the number of bytes, and the state afterwards: `.done` if more may be available at once.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, progress: Progress) {
         ERR_clear_error()
         var filled = 0
@@ -98,7 +98,8 @@ final class TLSChannel {
             let count = unsafe SSL_read(ssl, rest.baseAddress, Int32(clamping: rest.count))
             guard count > 0 else { return (filled, progress(count)) }
             filled += Int(count)
-            // All that was there is read: to ask the socket again would cost as much as an answer. The poller knows.
+            // OpenSSL has no more data. Another read of the socket would cost as much as an answer, so the poller
+            // decides.
             if unsafe SSL_has_pending(ssl) == 0 { return (filled, .blocked) }
         }
         return (filled, .done(filled))
@@ -115,7 +116,7 @@ final class TLSChannel {
         return progress(count)
     }
 
-    /// Says goodbye, without waiting for the other side's.
+    /// Sends the TLS close notification without waiting for the peer's.
     func shutdown() {
         ERR_clear_error()
         _ = unsafe SSL_shutdown(ssl)
@@ -149,7 +150,7 @@ final class TLSChannel {
     }
 }
 
-/// OpenSSL's way to use a socket without SIGPIPE; made once, never freed.
+/// OpenSSL's socket method without SIGPIPE; created once, never freed.
 @safe
 private final class SocketMethod: @unchecked Sendable {
     // Sendable: never changed.

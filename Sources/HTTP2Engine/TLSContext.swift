@@ -3,13 +3,13 @@ import Glibc
 internal import PushTransport
 internal import Threading
 
-/// What all TLS connections with the same authorities and the same certificate share.
+/// The TLS context that connections with the same authorities and the same client certificate share.
 @safe
 final class TLSContext: @unchecked Sendable {
     // Sendable: configured before it is shared; OpenSSL counts its references by itself.
     let pointer: OpaquePointer
 
-    /// What makes two contexts the same.
+    /// The identity of a context.
     private struct Key: Hashable {
         let authorities: ObjectIdentifier
         let certificate: ObjectIdentifier
@@ -17,7 +17,7 @@ final class TLSContext: @unchecked Sendable {
 
     private struct Entry {
         weak var context: TLSContext?
-        /// Alive as long as the key, which names them by their addresses.
+        /// Retained for as long as the key exists, which identifies the objects by their addresses.
         let authorities: TrustedAuthorities
         let certificate: ClientCertificate
     }
@@ -28,11 +28,11 @@ final class TLSContext: @unchecked Sendable {
 
     deinit { unsafe SSL_CTX_free(pointer) }
 
-    /// The context for some options, made if there is none.
+    /// Returns the context for some options, from a cache or a new one.
     ///
-    /// - Parameter options: CA file and client certificate.
+    /// - Parameter options: the CA file and the client certificate.
     /// - Returns: the context.
-    /// - Throws: ``TransportError`` if one of them is of no use.
+    /// - Throws: ``TransportError`` if one of them is unusable.
     static func shared(_ options: TransportOptions) throws(TransportError) -> TLSContext {
         let authorities = try TrustedAuthorities.reading(caFile: options.caFile)
         guard let certificate = options.clientCertificate else { return try authorities.context() }
@@ -51,13 +51,13 @@ final class TLSContext: @unchecked Sendable {
         return try made.get()
     }
 
-    /// Makes a context.
+    /// Creates a context.
     ///
     /// - Parameters:
     ///   - authorities: the certificates that it trusts.
     ///   - certificate: the client certificate, if any.
     /// - Returns: the context.
-    /// - Throws: ``TransportError`` if the certificate is of no use.
+    /// - Throws: ``TransportError`` if the certificate is unusable.
     static func open(
         _ authorities: TrustedAuthorities,
         _ certificate: ClientCertificate? = nil
@@ -95,7 +95,7 @@ final class TLSContext: @unchecked Sendable {
                 throw problem()
             }
         }
-        // The end of the file is an error to OpenSSL.
+        // OpenSSL reports the end of the file as an error.
         ERR_clear_error()
         guard let key = unsafe PEM_read_bio_PrivateKey(secret, nil, nil, nil) else { throw problem() }
         defer { unsafe EVP_PKEY_free(key) }
@@ -105,9 +105,9 @@ final class TLSContext: @unchecked Sendable {
     }
 }
 
-/// Takes all of OpenSSL's errors on this thread.
+/// Removes all errors from this thread's OpenSSL error queue.
 ///
-/// - Returns: the reasons, in order.
+/// - Returns: their reasons, in order.
 func drainErrors() -> String {
     var reasons: [String] = []
     while case let code = ERR_get_error(), code != 0 {
@@ -117,27 +117,27 @@ func drainErrors() -> String {
     return reasons.isEmpty ? "no reason given" : reasons.joined(separator: "; ")
 }
 
-/// Keeps the ticket for the next connection of the same transport.
+/// Keeps the session ticket for the next connection of the same transport.
 private func keepSession(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> Int32 {
     guard let context = unsafe SSL_get_ex_data(ssl, 0), let session = unsafe session else { return 0 }
     unsafe Unmanaged<TLSTicket>.fromOpaque(context).takeUnretainedValue().keep(session)
     return 1
 }
 
-/// The last session ticket of an endpoint, so that a reconnect is quick; one thread uses it.
+/// The last session ticket of an endpoint, which makes a reconnect faster; used by one thread.
 @safe
 final class TLSTicket {
     private var session: OpaquePointer?
 
     deinit { unsafe SSL_SESSION_free(session) }
 
-    /// Takes a session over.
+    /// Takes ownership of a session.
     func keep(_ session: OpaquePointer) {
         unsafe SSL_SESSION_free(self.session)
         unsafe self.session = session
     }
 
-    /// Shows it to a server; one may be used once (RFC 8446 appendix C.4).
+    /// Offers the session to a server, once (RFC 8446 appendix C.4).
     func use(for ssl: OpaquePointer) {
         guard let session = unsafe session else { return }
         unsafe SSL_set_session(ssl, session)

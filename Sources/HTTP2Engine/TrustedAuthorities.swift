@@ -8,14 +8,14 @@ internal import Threading
 /// All contexts share one copy, since reading the system's certificates takes 25 to 50 ms and a megabyte.
 @safe
 final class TrustedAuthorities: @unchecked Sendable {
-    // Sendable: filled before it is shared; OpenSSL counts its references, and locks it, by itself.
+    // Sendable: filled before it is shared; OpenSSL does its own reference counting and locking.
     private let store: OpaquePointer
     private let plain = Locked<TLSContext?>(nil)
 
     /// Two instances with equal keys hold the same certificates.
     private struct Key: Hashable {
         let caFile: String?
-        /// A replaced file has another state.
+        /// The files' states, which differ after a file was replaced.
         let states: [FileState?]
     }
 
@@ -25,7 +25,7 @@ final class TrustedAuthorities: @unchecked Sendable {
         let seconds: Int
         let nanoseconds: Int
 
-        /// Nil if there is no such file.
+        /// Returns nil if the file does not exist.
         init?(_ path: String) {
             var state = stat()
             guard unsafe stat(path, &state) == 0 else { return nil }
@@ -46,7 +46,7 @@ final class TrustedAuthorities: @unchecked Sendable {
     ///
     /// - Parameter caFile: a PEM file; nil for the system's alone.
     /// - Returns: the authorities.
-    /// - Throws: ``TransportError`` if the file is of no use.
+    /// - Throws: ``TransportError`` if the file is unusable.
     static func reading(caFile: String?) throws(TransportError) -> TrustedAuthorities {
         if let caFile, unsafe access(caFile, R_OK) != 0 {
             throw .caFile(caFile, unsafe String(cString: strerror(errno)))
@@ -66,7 +66,7 @@ final class TrustedAuthorities: @unchecked Sendable {
         return try found.get()
     }
 
-    /// The bundle and the folder that OpenSSL takes for the system's.
+    /// The bundle and the directory in which OpenSSL looks for the system's certificates.
     private static var systemPaths: [String] {
         [
             unsafe path(X509_get_default_cert_file_env(), X509_get_default_cert_file()),
@@ -74,7 +74,7 @@ final class TrustedAuthorities: @unchecked Sendable {
         ]
     }
 
-    /// What a variable of the environment says, or what is built in.
+    /// Returns the value of an environment variable, or OpenSSL's built-in path.
     private static func path(_ variable: UnsafePointer<CChar>, _ standard: UnsafePointer<CChar>) -> String {
         if let named = unsafe getenv(variable) { return unsafe String(cString: named) }
         return unsafe String(cString: standard)
