@@ -1,25 +1,27 @@
 internal import CCurl
 internal import PushTransport
 
-/// How much a peer may have libcurl read in one call.
+/// The limit for what libcurl may read from a peer in one call.
 ///
-/// libcurl reads HTTP/2 until nothing is there to read or an answer has a part: a peer that sends PING or empty frames without
-/// an end would keep the thread, and with it all that the thread sends to others. No answer is that long.
+/// libcurl reads HTTP/2 frames until the socket is empty or a part of an answer has arrived. A peer that sends PING or
+/// empty frames without end would therefore block the thread and all other requests on it. No answer is as long as the
+/// limit.
 struct CallBudget {
-    /// Bytes that are read in any case.
+    /// Bytes that are always read.
     var bytes = 1 << 20
-    /// Nanoseconds that a call may go on behind them: a process that stood still meanwhile has not read as much.
+    /// Nanoseconds that a call may continue after ``bytes``; the second limit spares a process that was suspended
+    /// during the call.
     var time: Int64 = 250_000_000
 
     private var read = 0
     private var end = MonotonicTime.max
 
-    /// Counts what was read.
+    /// Counts bytes that were read.
     ///
     /// - Parameters:
-    ///   - count: bytes.
-    ///   - now: the time.
-    /// - Returns: whether it was too much for too long.
+    ///   - count: the number of bytes.
+    ///   - now: returns the current time.
+    /// - Returns: whether both limits are exceeded.
     mutating func take(_ count: Int, now: () -> MonotonicTime) -> Bool {
         read += count
         guard read > bytes else { return false }
@@ -28,14 +30,14 @@ struct CallBudget {
     }
 }
 
-/// Has each record counted that is read on a connection; libcurl calls it before a handshake.
+/// Counts each TLS record that is read on a connection; libcurl calls it before a handshake.
 func countRecords(
     _ easy: UnsafeMutableRawPointer?,
     _ tls: UnsafeMutableRawPointer?,
     _ context: UnsafeMutableRawPointer?
 ) -> CURLcode {
     guard let connection = unsafe transferBehind(context)?.connection else { return CURLE_OK }
-    // The connection ends its multi handle, and with it OpenSSL's context, before it is released.
+    // The connection closes its multi handle, and with it OpenSSL's context, before it is released.
     unsafe ccurl_count_records(tls, recordCame, Unmanaged.passUnretained(connection).toOpaque())
     return CURLE_OK
 }

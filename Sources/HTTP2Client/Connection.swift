@@ -2,29 +2,29 @@ internal import CCurl
 import Glibc
 internal import PushTransport
 
-/// One HTTP/2 connection: a libcurl multi handle that is allowed a single connection in its life.
+/// One HTTP/2 connection: a libcurl multi handle that may open one connection only.
 ///
-/// A multi handle of its own for each, because CPU per request grows with the handles in one, and because the window of
-/// a new connection must be narrow while an old one's is wide. libcurl finds it through raw pointers, so it must be
-/// closed before it is released.
+/// Each connection has a multi handle of its own, because the CPU cost per request grows with the number of handles in
+/// one, and because a new connection needs a narrow window while an old one has a wide one. libcurl refers to the
+/// object by raw pointers, so it must be closed before it is released.
 @safe
 final class Connection {
-    /// The life of the connection.
+    /// The phase and the window of the connection.
     var machine: ConnectionStateMachine
-    /// What answers call it.
+    /// The connection's name in answers.
     let name: UInt64
-    /// When libcurl wants to be called although no socket is ready.
+    /// When libcurl has to be called even if no socket is ready.
     var timerAt = MonotonicTime.max
-    /// A request was taken back from it because nothing happened.
+    /// Whether a request was taken back because the connection made no progress.
     var isSuspect = false
-    /// The sockets libcurl waits for.
+    /// The sockets that libcurl waits for.
     private(set) var watched: [pollfd] = []
-    /// The last address that it was kept from connecting to.
+    /// The last address to which a connection was refused by policy.
     private var refusedAddress: IPAddress?
     private var hasPermittedAddress = false
-    /// What its peer may still say in this call of libcurl.
+    /// The remaining read limit of the current call of libcurl.
     private var budget = CallBudget()
-    /// Its peer said too much that was no answer.
+    /// Whether the peer exceeded the read limit without sending an answer.
     private(set) var isFlooded = false
     private let multi: UnsafeMutableRawPointer
     private let context: TransferContext
@@ -39,7 +39,7 @@ final class Connection {
 
     deinit { precondition(isClosed, "a Connection was let go before close()") }
 
-    /// Makes a connection; it connects when it gets its first transfer.
+    /// Creates a connection, which connects when it gets its first transfer.
     static func open(streams: Int, context: TransferContext) throws(TransportError) -> Connection {
         guard let multi = unsafe curl_multi_init() else {
             throw TransportError(reason: .call("curl_multi_init", problem: "out of memory"))
@@ -62,7 +62,8 @@ final class Connection {
         let me = unsafe Unmanaged.passUnretained(self).toOpaque()
         let multiplex = Int(CURLPIPE_MULTIPLEX)
         try check("PIPELINING", unsafe ccurl_multi_setopt_long(multi, CURLMOPT_PIPELINING, multiplex))
-        // Requests above the peer's limit then wait inside libcurl instead of opening a second connection.
+        // With this limit, requests above the peer's stream limit wait inside libcurl instead of opening a second
+        // connection.
         try check("MAX_HOST_CONNECTIONS", unsafe ccurl_multi_setopt_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1))
         try check(
             "MAX_CONCURRENT_STREAMS",
@@ -72,7 +73,7 @@ final class Connection {
         try check("TIMERFUNCTION", unsafe ccurl_multi_setopt_timer(multi, timerChanged, me))
     }
 
-    /// Hands a transfer to libcurl, which begins with it in the next ``act(ready:)``.
+    /// Adds a transfer, which libcurl starts in the next ``act(ready:)``.
     func add(_ transfer: Transfer) throws(TransportError) {
         transfer.connection = self
         transfer.attachedAt = context.now
@@ -85,7 +86,7 @@ final class Connection {
         machine.attach()
     }
 
-    /// Takes a transfer back; if it is not finished its stream is reset.
+    /// Removes a transfer; the stream of an unfinished one is reset.
     func remove(_ transfer: Transfer) {
         let code = unsafe curl_multi_remove_handle(multi, transfer.easy)
         assert(code == CURLM_OK, "curl_multi_remove_handle: \(code)")
@@ -100,7 +101,7 @@ final class Connection {
         return false
     }
 
-    /// Whether libcurl may connect to an address: the last word, after the name was resolved.
+    /// Whether libcurl may connect to an address; checked after the name was resolved.
     func permitAddress(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
         guard let destinations = context.rules.destinations else { return true }
         let resolved = unsafe IPAddress(address)
@@ -112,20 +113,20 @@ final class Connection {
         return false
     }
 
-    /// Why it may not connect at all, if every address of its host was refused.
+    /// The reason why connecting is forbidden, if every address of the host was refused.
     var refusal: String? {
         guard !hasPermittedAddress, let refusedAddress else { return nil }
         let problem = refusedAddress.isPublic ? "its port is not allowed" : "it is not public"
         return "connecting to \(refusedAddress) is forbidden: \(problem)"
     }
 
-    /// Takes no more requests, since it is broken.
+    /// Retires the connection because it is broken.
     func lose() {
         if machine.phase == .established { context.state.lost += 1 }
         machine.retire()
     }
 
-    /// Lets libcurl work on one socket.
+    /// Lets libcurl process one socket.
     func act(on ready: pollfd) {
         var events: Int32 = 0
         if ready.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 { events |= CURL_CSELECT_IN }
@@ -134,15 +135,15 @@ final class Connection {
         call(ready.fd, events)
     }
 
-    /// Lets every transfer look at the connection, readable or not.
+    /// Lets every transfer check the connection, whether or not its socket is readable.
     ///
-    /// libcurl 7.88 tells only one of them when the peer says goodbye by TLS; the others would learn it when the peer
-    /// closes the socket, which may be much later.
+    /// When the peer sends a TLS close, libcurl 7.88 reports it to one transfer only. The others would notice when the
+    /// peer closes the socket, which may be much later.
     func actOnAll() {
         for socket in watched { call(socket.fd, CURL_CSELECT_IN) }
     }
 
-    /// Lets libcurl do what is due.
+    /// Lets libcurl process its timers that are due.
     func actOnTimer() {
         guard timerAt <= context.now else { return }
         timerAt = .max
@@ -155,14 +156,14 @@ final class Connection {
         _ = unsafe curl_multi_socket_action(multi, socket, events, &running)
     }
 
-    /// Counts what libcurl read, and ends the connection under it if that is too much.
+    /// Counts the bytes that libcurl read, and fails the connection if the limit is exceeded.
     func count(_ bytes: Int) {
         guard budget.take(bytes, now: monotonicNow) else { return }
         isFlooded = true
         for socket in watched { _ = shutdown(socket.fd, Int32(SHUT_RDWR)) }
     }
 
-    /// The next transfer that libcurl is done with, and how it went; it is no longer in the multi handle then.
+    /// Returns the next transfer that libcurl has finished, removed from the multi handle, and its result.
     func nextFinished() -> (transfer: Transfer, code: CURLcode)? {
         var left: Int32 = 0
         while let message = unsafe curl_multi_info_read(multi, &left) {
@@ -175,9 +176,9 @@ final class Connection {
         return nil
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     ///
-    /// All transfers must have been removed: libcurl frees in the wrong order otherwise.
+    /// All transfers must have been removed before, because libcurl would otherwise free in the wrong order.
     func close() {
         guard !isClosed else { return }
         precondition(machine.attached == 0, "a Connection was closed with transfers in it")

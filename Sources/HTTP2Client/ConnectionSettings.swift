@@ -2,21 +2,21 @@ internal import CCurl
 import Glibc
 internal import PushTransport
 
-/// How every connection is made, for pushes and single requests: https only, verified, without redirects, through the
-/// given proxy or none, and whatever the environment says.
+/// The settings of every connection, for pushes and single requests: https only, with verification, without redirects,
+/// through the configured proxy or none. Proxy variables in the environment are ignored.
 struct ConnectionSettings {
     private let proxy: HTTPProxy?
     private let trustStore: MemoryFile?
     private let certificate: (chain: MemoryFile, key: [UInt8])?
 
-    /// Reads what the settings need.
+    /// Reads the files that the settings need.
     ///
     /// - Parameters:
-    ///   - caFile: CAs to trust beside the system's.
-    ///   - clientCertificate: what is shown to the server, never to the proxy.
-    ///   - proxy: what connections are tunnelled through.
-    ///   - trustStore: what the CA file became, where it was read before.
-    /// - Throws: ``TransportError`` for a CA file or certificate that is of no use.
+    ///   - caFile: a file with CAs to trust in addition to the system's.
+    ///   - clientCertificate: the certificate for the server; never sent to the proxy.
+    ///   - proxy: the proxy through which connections are tunnelled.
+    ///   - trustStore: the certificates of the CA file, if it was read before.
+    /// - Throws: ``TransportError`` for a CA file or certificate that is unusable.
     init(
         caFile: String?,
         clientCertificate: ClientCertificate?,
@@ -40,14 +40,14 @@ struct ConnectionSettings {
         certificate = (chain, clientCertificate.privateKey)
     }
 
-    /// Prepares an easy handle, which must not outlive the settings.
+    /// Applies the settings to an easy handle, which must not outlive them.
     func apply(to easy: UnsafeMutableRawPointer) throws(TransportError) {
         try unsafe setOption(easy, CURLOPT_PROTOCOLS_STR, "https")
         try unsafe setOption(easy, CURLOPT_PATH_AS_IS, 1)
         try unsafe setOption(easy, CURLOPT_FOLLOWLOCATION, 0)
         try unsafe setOption(easy, CURLOPT_NETRC, 0)
         try unsafe setOption(easy, CURLOPT_NOSIGNAL, 1)
-        // A resolver that hangs must not hold up the thread when its request is given up (libcurl 7.87 or newer).
+        // A hanging resolver must not block the thread when its request is given up (libcurl 7.87 or newer).
         _ = unsafe ccurl_setopt_long(easy, CURLOPT_QUICK_EXIT, 1)
         try unsafe setOption(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
         try unsafe setOption(easy, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
@@ -58,12 +58,12 @@ struct ConnectionSettings {
         try unsafe setProxy(of: easy)
     }
 
-    /// Why an easy handle got no connection, safe to log.
+    /// Returns the reason why an easy handle got no connection, safe to log.
     ///
     /// - Parameters:
     ///   - easy: the handle.
-    ///   - problem: libcurl's account of it.
-    /// - Returns: the same, or what the proxy said instead of making a tunnel.
+    ///   - problem: libcurl's error text.
+    /// - Returns: the proxy's answer if it refused the tunnel, else the error text.
     func connectProblem(of easy: UnsafeMutableRawPointer, _ problem: String) -> String {
         guard let proxy else { return problem }
         var status = 0
@@ -82,12 +82,14 @@ struct ConnectionSettings {
     }
 
     private func setProxy(of easy: UnsafeMutableRawPointer) throws(TransportError) {
-        // An empty name means no proxy, and an empty list that no host goes without: https_proxy and no_proxy do not count.
+        // An empty name disables the proxy and an empty list exempts no host, so that https_proxy and no_proxy are
+        // ignored.
         try unsafe setOption(easy, CURLOPT_PROXY, proxy?.description ?? "")
         try unsafe setOption(easy, CURLOPT_NOPROXY, "")
         guard proxy != nil else { return }
         try unsafe setOption(easy, CURLOPT_HTTPPROXYTUNNEL, 1)
-        // Fields of the request are for the server alone, and those of the proxy's answer are none of the server's.
+        // The request's header fields go to the server only, and the proxy's header fields are not read as the
+        // server's.
         try unsafe setOption(easy, CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         try unsafe setOption(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try unsafe setOption(easy, CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2)

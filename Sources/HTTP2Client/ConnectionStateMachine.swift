@@ -1,64 +1,64 @@
 internal import PushTransport
 
-/// The life of one connection and its window: how many requests it may have at once.
+/// The life of one connection and its window: the number of requests that it may have at once.
 ///
-/// The window starts at 1, because libcurl assumes 100 streams until the peer's SETTINGS arrive and APNs allows 1 until
-/// it has seen a good token. It grows by one with each answer, and stops growing when requests begin to wait inside
-/// libcurl: that is where the peer's limit is, which libcurl does not tell.
+/// The window starts at 1, because libcurl assumes 100 streams until the peer's SETTINGS arrive, and APNs allows 1
+/// until it has seen a valid token. It grows by one with each answer, and stops growing when requests begin to wait
+/// inside libcurl. The peer's limit is reached then; libcurl does not report the limit itself.
 struct ConnectionStateMachine {
-    /// Where it is in its life.
+    /// The phase of a connection.
     enum Phase {
         /// The first request is resolving, connecting or shaking hands. Can transition to: established, retired.
         case opening
-        /// A request went out on it. Can transition to: retired.
+        /// A request was sent on it. Can transition to: retired.
         case established
-        /// Takes no more requests, waits for its last answers. Final.
+        /// Accepts no more requests and waits for its last answers. Final.
         case retired
     }
 
     private(set) var phase = Phase.opening
     private(set) var window = 1
-    /// Requests handed to libcurl and not yet finished.
+    /// The number of requests that were handed to libcurl and have not finished.
     private(set) var attached = 0
-    /// Those of them that went out.
+    /// The number of those that were sent.
     private(set) var started = 0
-    /// Whether an answer came, so that the peer's SETTINGS are known.
+    /// Whether an answer has arrived, which means that the peer's SETTINGS are known.
     private(set) var warmed = false
     private(set) var wasEstablished = false
     private(set) var establishedAt: MonotonicTime = 0
-    /// When it was last seen to work.
+    /// When the connection last made progress.
     private(set) var lastAnswerAt: MonotonicTime = 0
-    /// It has had its time, and goes as soon as its successor has answered.
+    /// Whether the connection has reached its maximum age; it is drained as soon as its successor has answered.
     private(set) var isOld = false
     private var streams: Int
 
     init(streams: Int) { self.streams = max(streams, 1) }
 
-    /// How many more requests it takes.
+    /// The number of further requests that the connection accepts.
     var freeSlots: Int { phase == .retired ? 0 : max(window - attached, 0) }
 
-    /// Whether nothing holds it back from being closed.
+    /// Whether the connection can be closed.
     var isFinished: Bool { phase == .retired && attached == 0 }
 
-    /// Whether it stands and has nothing to do.
+    /// Whether the connection is established and has no requests.
     var isIdle: Bool { phase == .established && attached == 0 }
 
-    /// A request was handed to libcurl.
+    /// Records that a request was handed to libcurl.
     mutating func attach() { attached += 1 }
 
-    /// libcurl wants a socket.
+    /// Decides whether libcurl may open a socket.
     ///
-    /// - Returns: whether it may have one. Only the first request may connect; a later request means that libcurl lost the
-    ///   connection, or may not use it after GOAWAY, and a new one needs a new warm-up.
+    /// - Returns: whether it may. Only the first request may connect. If a later request needs a socket, libcurl has
+    ///   lost the connection or may not use it after GOAWAY, and a new connection needs a new warm-up.
     mutating func permitSocket() -> Bool {
         guard phase != .opening else { return true }
         phase = .retired
         return false
     }
 
-    /// A request has come so far that the connection must stand.
+    /// Records that a request has reached a stage that requires an established connection.
     ///
-    /// - Returns: whether it is the first to get there.
+    /// - Returns: whether it is the first such request.
     mutating func establish(now: MonotonicTime) -> Bool {
         guard !wasEstablished else { return false }
         wasEstablished = true
@@ -68,12 +68,12 @@ struct ConnectionStateMachine {
         return true
     }
 
-    /// A request goes out now.
+    /// Records that a request is sent now.
     mutating func start() { started += 1 }
 
-    /// A request got its answer.
+    /// Records that a request got its answer.
     ///
-    /// - Returns: whether this warmed the connection.
+    /// - Returns: whether this was the first answer, which warms the connection.
     mutating func answer(now: MonotonicTime) -> Bool {
         detach(wasStarted: true)
         lastAnswerAt = now
@@ -87,27 +87,27 @@ struct ConnectionStateMachine {
         return !warmed
     }
 
-    /// A request ended without an answer.
+    /// Records that a request ended without an answer.
     mutating func fail(wasStarted: Bool) {
         detach(wasStarted: wasStarted)
-        // Nothing is known about a connection whose first request got lost.
+        // A connection that lost its first request has not been shown to work.
         if wasStarted && !warmed { phase = .retired }
         if !wasEstablished { phase = .retired }
     }
 
-    /// A request was taken back before it went out, for a reason of our own.
+    /// Records that a request was taken back before it was sent, for a reason other than a failure.
     mutating func withdraw() { detach(wasStarted: false) }
 
-    /// Its time is over; see ``isOld``.
+    /// Marks the connection as old; see ``isOld``.
     mutating func growOld() { isOld = true }
 
-    /// Its peer speaks HTTP/1.1: one request at a time.
+    /// Limits the connection to one request at a time, because its peer speaks HTTP/1.1.
     mutating func takeTurns() {
         streams = 1
         window = 1
     }
 
-    /// Takes no more requests.
+    /// Stops the connection from accepting requests.
     mutating func retire() { phase = .retired }
 
     private mutating func detach(wasStarted: Bool) {

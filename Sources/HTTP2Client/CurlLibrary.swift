@@ -3,16 +3,16 @@ internal import PushTransport
 
 /// The installed libcurl.
 enum CurlLibrary {
-    /// Initialises libcurl once for the process; it is never torn down, since another thread may still use it.
+    /// Initialises libcurl once per process; it is never cleaned up, since another thread may still use it.
     private static let initialised: CURLcode = curl_global_init(Int(CURL_GLOBAL_ALL))
 
-    /// Whether libcurl's OpenSSL is the one that this process is linked with, so that its contexts may be touched.
+    /// Whether libcurl uses the OpenSSL that this process is linked with, so that its contexts may be accessed.
     static let sharesOpenSSL: Bool = {
         guard let version = unsafe curl_version_info(CURLVERSION_TENTH) else { return false }
         return unsafe ccurl_shares_openssl(version) != 0
     }()
 
-    /// Makes libcurl ready and looks whether it can do what is needed.
+    /// Initialises libcurl and checks that it has the required features.
     static func prepare() throws(TransportError) {
         try check("curl_global_init", initialised)
         guard let version = unsafe curl_version_info(CURLVERSION_TENTH) else { return }

@@ -16,11 +16,11 @@ private func checkOption(_ option: CURLoption, _ code: CURLcode) throws(Transpor
     throw TransportError(reason: .call("libcurl: option \(option.rawValue)", problem: describe(code)))
 }
 
-/// The status of an easy handle's answer; 0 while there is none.
+/// Returns the final status of an easy handle's answer; 0 until one has arrived.
 func answerStatus(of easy: UnsafeMutableRawPointer) -> UInt16 {
     var status = 0
     guard unsafe ccurl_getinfo_long(easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK else { return 0 }
-    // 1xx announces an answer and is none.
+    // A 1xx status is informational and not final.
     return status >= 200 ? UInt16(clamping: status) : 0
 }
 
@@ -33,7 +33,7 @@ func answerHeader(_ name: String, of easy: UnsafeMutableRawPointer) -> String? {
 }
 
 extension FateCause {
-    /// Why a transfer that failed has no answer, by what libcurl says.
+    /// Derives the cause of a failed transfer from libcurl's error code.
     init(_ code: CURLcode) {
         switch code {
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,

@@ -1,16 +1,16 @@
 import PushTransport
 
-/// Which connection takes a request, and when one is opened.
+/// Selects the connection for each request, and decides when to open another one.
 extension HTTP2Client {
-    /// Whether connections are missing: they are opened when all slots of the others are taken, and not before.
+    /// Whether connections are missing; one is opened only when all slots of the existing ones are in use.
     public var isGrowing: Bool { missingConnections > 0 }
 
-    /// How many connections may be opened now.
+    /// Returns the number of connections that may be opened now.
     func openableConnections() -> Int {
         min(missingConnections, bucket.available(now: context.now), context.rules.budget.left)
     }
 
-    /// When a connection may be opened that is wanted and was not allowed yet.
+    /// Returns when the next missing connection may be opened.
     func nextPermittedConnect() -> MonotonicTime {
         guard missingConnections > 0, context.rules.budget.left > 0, bucket.available(now: context.now) == 0 else {
             return .max
@@ -18,21 +18,21 @@ extension HTTP2Client {
         return bucket.nextToken()
     }
 
-    /// Hands a request to a connection, or lets it wait for one.
+    /// Assigns a request to a connection, or queues it until one is available.
     func place(_ transfer: Transfer) {
         if attach(transfer) { return }
         context.checkBy(context.now + options.connectTimeout.nanoseconds)
         queue.append(transfer)
     }
 
-    /// Hands waiting requests to connections, as far as there are any.
+    /// Assigns queued requests to connections while there are free slots.
     func placeQueued() {
         guard !queue.isEmpty else { return }
         let placed = queue.firstIndex { !attach($0) } ?? queue.count
         queue.removeFirst(placed)
     }
 
-    /// Marks connections that have had their time, and closes those that are done.
+    /// Marks connections that have reached their maximum age, and closes retired connections without requests.
     func tendConnections() {
         let age = options.maxConnectionAge.nanoseconds
         var finished = false
@@ -52,16 +52,16 @@ extension HTTP2Client {
         if finished { connections.removeAll { $0.machine.isFinished } }
     }
 
-    /// Drains the oldest connection that has had its time, now that a successor has answered.
+    /// Drains the oldest connection past its maximum age once a successor has answered.
     func replaceOldConnection() {
         let old = connections.filter { $0.machine.isOld && $0.machine.phase == .established }
         old.min { $0.machine.establishedAt < $1.machine.establishedAt }?.machine.retire()
     }
 
-    /// Old connections do not count: each is to be followed by a new one while it still works.
+    /// The number of missing connections; old ones do not count, so that each is replaced while it still works.
     private var missingConnections: Int {
         let current = connections.count { $0.machine.phase != .retired && !$0.machine.isOld }
-        // A connection that takes one request at a time is worth little, so there may be more of them.
+        // A connection that takes one request at a time has little throughput, so more of them are allowed.
         let wanted = takesTurns ? max(options.connections, connectionsWithoutStreams) : options.connections
         return max(wanted - current, 0)
     }
@@ -88,7 +88,7 @@ extension HTTP2Client {
         do throws(TransportError) {
             try connection.add(transfer)
         } catch {
-            // Out of memory, or a broken multi handle: the request waits for another connection.
+            // Memory ran out or the multi handle is broken: the request waits for another connection.
             connection.lose()
             return false
         }
@@ -97,9 +97,9 @@ extension HTTP2Client {
     }
 }
 
-/// How many connections an origin gets that speaks HTTP/1.1.
+/// The number of connections to an origin that speaks HTTP/1.1.
 private let connectionsWithoutStreams = 6
 
-/// How long a connection may owe an answer to everybody before requests that still wait inside libcurl leave it:
-/// after GOAWAY libcurl lets them wait for as long as one old stream is open.
+/// Nanoseconds without any answer on a connection after which requests that wait inside libcurl are moved to another
+/// one. After GOAWAY, libcurl would let them wait until the last old stream is closed.
 let stallTime: Int64 = 1_000_000_000

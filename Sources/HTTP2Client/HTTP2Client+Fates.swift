@@ -1,9 +1,9 @@
 internal import CCurl
 import PushTransport
 
-/// What became of each request.
+/// Reports the answer or the failure of each request.
 extension HTTP2Client {
-    /// Reports a request that libcurl is done with.
+    /// Reports a request that libcurl has finished.
     func conclude(_ transfer: Transfer, _ code: CURLcode, on connection: Connection, into answers: inout [PushAnswer]) {
         let status = transfer.hasStarted ? transfer.status() : 0
         if status > 0 {
@@ -16,7 +16,8 @@ extension HTTP2Client {
             connection.machine.withdraw()
             finish(transfer, .notSent, .sendUntil, "the time to send had ended", into: &answers)
         } else if connection.machine.wasEstablished {
-            // The connection it was meant for is gone, and it may not open another by itself.
+            // The connection that the request was assigned to is gone, and the request may not open another one by
+            // itself.
             connection.machine.withdraw()
             connection.lose()
             place(transfer)
@@ -31,7 +32,7 @@ extension HTTP2Client {
         }
     }
 
-    /// Reports what is overdue, and finds out when to look again.
+    /// Reports overdue requests, and computes when to check next.
     func expire(into answers: inout [PushAnswer]) {
         context.nextCheck = .max
         for transfer in transfers where transfer.request != nil {
@@ -44,10 +45,11 @@ extension HTTP2Client {
         }
     }
 
-    /// Answers, once the time to send is over, everything that libcurl has not begun to write, whatever it waits for.
+    /// Answers, after the time to send has ended, every request that libcurl has not started to write.
     ///
-    /// It may be over for this poll only, and what is left would go out as soon as its connection stands. libcurl keeps no
-    /// half-open connection for another request, so one that was being opened goes with its first.
+    /// Without this, such a request could still go out in a later poll with a new limit, once its connection is
+    /// established. libcurl keeps no half-open connection for another request, so a connection that is being opened
+    /// ends with its first request.
     func takeBackLate(into answers: inout [PushAnswer]) {
         guard inFlight > 0, ContinuousClock.now >= context.sendUntil else { return }
         finishQueue(.sendUntil, "the time to send had ended", into: &answers)
@@ -72,7 +74,8 @@ extension HTTP2Client {
             if !isHTTP2 { takeTurns(on: connection) }
         }
         if let request = transfer.request {
-            // A configured provider says nothing beside 200; Web Push services may say that they dropped the message.
+            // The headers of a configured provider's 200 are not needed; a Web Push service may report there that it
+            // dropped the message.
             let isPlain = status == 200 && context.rules.destinations == nil
             let headers = isPlain ? [] : transfer.headers(options.answerHeaders)
             var answer = PushAnswer(tag: request.tag, status: status, body: transfer.answerBody, headers: headers)
@@ -81,20 +84,20 @@ extension HTTP2Client {
         }
     }
 
-    /// Reports the status of a request that was taken back while the rest of its answer was awaited.
+    /// Reports the status of a request that was taken back before the rest of its answer arrived.
     ///
-    /// - Returns: whether there is one; the request is ended then.
+    /// - Returns: whether a status had arrived; the request is ended then.
     func reportStatus(of transfer: Transfer, on connection: Connection, into answers: inout [PushAnswer]) -> Bool {
         let status = transfer.hasStarted ? transfer.status() : 0
         guard status > 0 else { return false }
         report(transfer, status, on: connection, into: &answers)
-        // Where there are no streams, libcurl had to end the connection to be rid of the answer.
+        // Over HTTP/1.1 libcurl has to close the connection to abandon an answer.
         if takesTurns { connection.lose() }
         discard(transfer)
         return true
     }
 
-    /// A peer that chose HTTP/1.1 cannot be sent to at any speed, so its connections count as failed.
+    /// Counts the connection as failed because its peer chose HTTP/1.1, which is too slow for pushes.
     private func refuseOldProtocol(_ connection: Connection) {
         connection.lose()
         context.state.failedConnectsInARow += 1
@@ -106,9 +109,9 @@ extension HTTP2Client {
         takesTurns = true
     }
 
-    /// Answers everybody who waits for a connection that may never be opened.
+    /// Answers every request that waits for a connection that the policy forbids.
     ///
-    /// It is no failure of the provider, so it is not counted as one.
+    /// This does not count as a failure of the provider.
     private func forbid(
         _ transfer: Transfer,
         on connection: Connection,
@@ -138,7 +141,7 @@ extension HTTP2Client {
         context.state.failedConnectsInARow += 1
         context.state.lastConnectFailure = detail
         finish(transfer, .notSent, cause, detail, into: &answers)
-        // Who shares slots with other origins does not hold them while nobody is there to connect to.
+        // A transport that shares slots with other origins does not keep them while its origin cannot be reached.
         let isAlone = connections.allSatisfy { $0.machine.phase == .retired }
         if isAlone && context.rules.destinations != nil { finishQueue(cause, detail, into: &answers) }
     }
@@ -152,12 +155,12 @@ extension HTTP2Client {
     private func dueTime(of transfer: Transfer) -> MonotonicTime {
         if transfer.hasStarted { return transfer.deadlineAt }
         let connectTimeout = options.connectTimeout.nanoseconds
-        // Where others are answered, a place on a connection will come free.
+        // While other requests are being answered, a slot will become free.
         guard let connection = transfer.connection else {
             return max(transfer.submittedAt, lastAnswerAt) + connectTimeout
         }
         guard connection.machine.wasEstablished else {
-            // libcurl has the same time limit and gives the better reason.
+            // libcurl has the same time limit and reports a more precise reason, so it gets some time to report.
             return transfer.attachedAt + connectTimeout + stallTime
         }
         return max(transfer.attachedAt, connection.machine.lastAnswerAt) + stallTime
@@ -173,7 +176,7 @@ extension HTTP2Client {
         connection.isSuspect = true
         if reportStatus(of: transfer, on: connection, into: &answers) { return }
         if transfer.hasStarted {
-            // Silence since it was sent, for every request: the connection is not to be trusted.
+            // The peer has answered no request since this one was sent, so the connection is retired.
             if connection.machine.lastAnswerAt <= transfer.startedAt { connection.lose() }
             fail(on: connection)
             finish(transfer, .ambiguous, .deadline, "no answer in time", into: &answers)

@@ -3,11 +3,11 @@ public import PushTransport
 internal import Threading
 
 extension HTTP2Client {
-    /// Sends, receives, and waits until there is an answer, a slot came free, or somebody woke it.
+    /// Sends, receives, and waits until an answer arrives, a slot becomes free, or a waker is called.
     ///
     /// - Parameters:
-    ///   - timeout: how long to wait at most; zero only does what can be done at once.
-    ///   - answers: answers are appended here.
+    ///   - timeout: the longest time to wait; with zero the call does only what is possible at once.
+    ///   - answers: the array to which answers are appended.
     public func poll(timeout: Duration, into answers: inout [PushAnswer]) {
         context.now = monotonicNow()
         let end = context.now + timeout.nanoseconds
@@ -23,8 +23,8 @@ extension HTTP2Client {
         }
     }
 
-    /// Begins a round: passes on what was answered since the last, takes back what is too late, and hands waiting requests
-    /// to connections.
+    /// Starts a round: passes on answers from outside a poll, takes back requests that are too late, and assigns
+    /// waiting requests to connections.
     func beginRound(now: MonotonicTime, into answers: inout [PushAnswer]) {
         context.now = now
         if !early.isEmpty {
@@ -35,15 +35,15 @@ extension HTTP2Client {
         placeQueued()
     }
 
-    /// When something has to be done even if no socket becomes ready.
+    /// Returns when a timeout is due even if no socket becomes ready.
     func nextEvent(wantsSlot: Bool) -> MonotonicTime {
         let timers = connections.reduce(context.nextCheck) { min($0, $1.timerAt) }
         return wantsSlot || !queue.isEmpty ? min(timers, nextPermittedConnect()) : timers
     }
 
-    /// Waits for sockets.
+    /// Waits until a socket is ready or a moment is reached.
     ///
-    /// - Returns: whether somebody woke it.
+    /// - Returns: whether a waker was called.
     private func wait(until moment: MonotonicTime) -> Bool {
         if context.socketsChanged {
             context.socketsChanged = false
@@ -56,8 +56,8 @@ extension HTTP2Client {
         return true
     }
 
-    /// Gives the requests of connections that somebody gave up a last look, so that those whose connection ended do not
-    /// wait for their own deadlines.
+    /// Checks all requests on connections from which a request was taken back, so that requests on a dead connection do
+    /// not wait for their own deadlines.
     private func checkSuspects(into answers: inout [PushAnswer]) {
         for connection in connections where connection.isSuspect {
             connection.isSuspect = false
@@ -65,9 +65,9 @@ extension HTTP2Client {
         }
     }
 
-    /// Reports what libcurl is done with.
+    /// Reports the requests that libcurl has finished.
     ///
-    /// - Returns: whether one failed, so that the others on the connection should be looked at as well.
+    /// - Returns: whether one failed, so that the other requests on the connection should be checked too.
     private func takeFinished(on connection: Connection, into answers: inout [PushAnswer]) -> Bool {
         var oneFailed = false
         while let (transfer, code) = connection.nextFinished() {
@@ -77,7 +77,7 @@ extension HTTP2Client {
         return oneFailed && connection.machine.started > 0
     }
 
-    /// Ends a round, in which libcurl has looked at its sockets: takes what it is done with and what is overdue.
+    /// Ends a round after libcurl has processed its sockets: reports finished and overdue requests.
     func work(into answers: inout [PushAnswer]) {
         for connection in connections {
             connection.actOnTimer()

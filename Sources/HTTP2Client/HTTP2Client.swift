@@ -1,47 +1,47 @@
 public import PushTransport
 internal import Threading
 
-/// A ``PushTransport`` on libcurl's multi interface: HTTP/2 over TLS by ALPN, several connections to one endpoint.
+/// A ``PushTransport`` on libcurl's multi interface: HTTP/2 over TLS by ALPN, with several connections to one endpoint.
 ///
-/// libcurl shows neither GOAWAY's last stream nor REFUSED_STREAM, so this transport never says
-/// ``Fate/notProcessed``; such requests are ``Fate/ambiguous``. No request is put on the wire twice: a body cannot be
-/// read again, a request that went out is not let out again, and only the first request of a connection may connect.
+/// libcurl reports neither GOAWAY's last stream nor REFUSED_STREAM, so this transport never reports
+/// ``Fate/notProcessed``; such requests are ``Fate/ambiguous``. No request is sent twice: a body cannot be read again,
+/// a request that was sent is not sent again, and only the first request of a connection may connect.
 ///
-/// Owned by one thread. Costs CPU in the order of 30 µs per request, nearly all of it libcurl's.
+/// Owned by one thread. The CPU cost is about 30 µs per request, nearly all of it in libcurl.
 public final class HTTP2Client: PushTransport {
     let options: TransportOptions
     let context: TransferContext
     let wakeSignal: WakeSignal
     let settings: TransferSettings
-    /// Its peer speaks HTTP/1.1.
+    /// Whether the peer speaks HTTP/1.1.
     var takesTurns = false
-    /// All connections that are not yet closed.
+    /// All connections that are not closed.
     var connections: [Connection] = []
     var bucket: TokenBucket
-    /// Requests without a connection, oldest first.
+    /// Requests that wait for a connection, oldest first.
     var queue: [Transfer] = []
-    /// All transfers there are, in use or not.
+    /// All transfers, in use or not.
     private(set) var transfers: [Transfer] = []
     private var pool: [Transfer] = []
     private var headerLists: [ObjectIdentifier: HeaderList] = [:]
     private var lastHeaders: HeaderList?
-    /// Answers that came about outside of a poll.
+    /// Answers that arose outside a poll.
     var early: [PushAnswer] = []
     var watchList = WatchList()
     private var isClosed = false
     private var lastAcceptedAt: MonotonicTime = 0
-    /// When any request was answered.
+    /// When the last answer arrived, on any connection.
     var lastAnswerAt: MonotonicTime = 0
 
-    /// How many requests were taken and not yet answered.
+    /// The number of requests that were accepted and not answered yet.
     public private(set) var inFlight = 0
 
-    /// Makes a transport; it connects when there is something to send.
+    /// Creates a transport, which connects when the first request is submitted.
     ///
     /// - Parameters:
-    ///   - endpoint: where to send.
-    ///   - options: how to behave.
-    /// - Throws: ``TransportError`` if the CA file is of no use or libcurl cannot do what is needed.
+    ///   - endpoint: the endpoint to send to.
+    ///   - options: the limits, timeouts and certificates.
+    /// - Throws: ``TransportError`` if the CA file is unusable or libcurl lacks a required feature.
     public convenience init(
         endpoint: Endpoint,
         options: TransportOptions = TransportOptions()
@@ -67,26 +67,26 @@ public final class HTTP2Client: PushTransport {
         close(into: &answers)
     }
 
-    /// Whether nothing is lost by letting go of it.
+    /// Whether the transport can be released without loss.
     ///
     /// - Parameters:
-    ///   - now: the time.
-    ///   - nanoseconds: how long it must have had nothing to do; its pacing of connects counts until then.
-    /// - Returns: whether it has no work and no connection.
+    ///   - now: the current time.
+    ///   - nanoseconds: how long it must have been idle; until then its pacing of connects still counts.
+    /// - Returns: whether it has no requests and no connection.
     func isForgettable(now: MonotonicTime, after nanoseconds: Int64) -> Bool {
         inFlight == 0 && early.isEmpty && connections.isEmpty && now - lastAcceptedAt >= nanoseconds
     }
 
-    /// Nothing is put on the wire after this moment; see ``PushTransport/sendUntil``.
+    /// The moment after which no request is started; see ``PushTransport/sendUntil``.
     public var sendUntil: ContinuousClock.Instant {
         get { context.sendUntil }
         set { context.sendUntil = newValue }
     }
 
-    /// Wakes the poll from any thread.
+    /// The waker, with which any thread can end a poll.
     public var waker: any TransportWaker { wakeSignal }
 
-    /// Connections and their recent failures.
+    /// The number of connections and their recent failures.
     public var state: TransportState {
         var state = context.state
         for connection in connections {
@@ -99,22 +99,22 @@ public final class HTTP2Client: PushTransport {
         return state
     }
 
-    /// Whether a connection has answered and takes requests.
+    /// Whether a connection has answered and accepts requests.
     var isOpen: Bool { connections.contains { $0.machine.phase == .established && $0.machine.warmed } }
 
-    /// How many requests ``submit(_:)`` takes now.
+    /// The number of requests that ``submit(_:)`` accepts now.
     public var freeSlots: Int {
         guard !isClosed else { return 0 }
         let onConnections = connections.reduce(0) { $0 + $1.machine.freeSlots }
         return max(onConnections + openableConnections() - queue.count, 0)
     }
 
-    /// Takes requests, from the front, as many as there are free slots.
+    /// Accepts requests from the front, as many as there are free slots.
     ///
-    /// One with an origin other than the endpoint is a programmer's error.
+    /// A request with an origin other than the endpoint is a programming error.
     ///
-    /// - Parameter requests: what to send.
-    /// - Returns: how many were taken; the rest stays the caller's.
+    /// - Parameter requests: the requests to send.
+    /// - Returns: how many were accepted; the others remain the caller's.
     public func submit(_ requests: ArraySlice<PushRequest>) -> Int {
         context.now = monotonicNow()
         let taken = requests.prefix(freeSlots)
@@ -122,7 +122,7 @@ public final class HTTP2Client: PushTransport {
         return taken.count
     }
 
-    /// Takes a request, whether or not a slot is free: without one it waits for a connection.
+    /// Accepts a request even if no slot is free; it then waits for a connection.
     func accept(_ request: PushRequest) {
         precondition(request.origin.map { $0 == context.endpoint } ?? true, "a request for another origin")
         lastAcceptedAt = context.now
@@ -141,18 +141,18 @@ public final class HTTP2Client: PushTransport {
         }
     }
 
-    /// Lets a connection take no more requests.
+    /// Stops a connection from accepting requests.
     ///
-    /// - Parameter connection: as an answer named it; one that is gone by now is no error.
+    /// - Parameter connection: the name of the connection in an answer; a name of a closed connection is ignored.
     public func retire(_ connection: UInt64) {
         connections.first { $0.name == connection }?.machine.retire()
     }
 
-    /// Ends all connections at once.
+    /// Closes all connections.
     ///
-    /// What is in flight is answered as ambiguous, or not sent; by its status where that has come.
+    /// Requests in flight are answered as ambiguous or not sent, or by their status if that has arrived.
     ///
-    /// - Parameter answers: the last answers are appended here.
+    /// - Parameter answers: the array to which the last answers are appended.
     public func close(into answers: inout [PushAnswer]) {
         isClosed = true
         answers += early
@@ -188,15 +188,15 @@ public final class HTTP2Client: PushTransport {
         discard(transfer)
     }
 
-    /// Puts a transfer that went well back into the pool.
+    /// Returns a transfer that succeeded to the pool.
     func recycle(_ transfer: Transfer) {
         transfer.clear()
         pool.append(transfer)
         inFlight -= 1
     }
 
-    /// Lets go of a transfer that did not go well: libcurl 7.88 remembers in the easy handle that it wanted to rewind a
-    /// body, and would fail the next request for it.
+    /// Releases a transfer that failed: libcurl 7.88 keeps in the easy handle that it wanted to rewind a body, and
+    /// would fail the next request for that reason.
     func discard(_ transfer: Transfer) {
         transfer.clear()
         transfers.removeAll { $0 === transfer }
@@ -214,7 +214,7 @@ public final class HTTP2Client: PushTransport {
         if let lastHeaders, lastHeaders.block === block { return lastHeaders }
         let key = ObjectIdentifier(block)
         let list = headerLists[key] ?? HeaderList(block)
-        // Blocks come and go with batches; transfers hold on to the lists they use.
+        // The cache is emptied at 256 blocks, because blocks change with batches; transfers retain the lists in use.
         if headerLists.count >= 256 { headerLists.removeAll(keepingCapacity: true) }
         headerLists[key] = list
         lastHeaders = list

@@ -1,23 +1,23 @@
 internal import CCurl
 import Glibc
 
-/// Bytes that libcurl reads by a path although they are in no file system.
+/// An anonymous file in memory that libcurl reads by a path.
 ///
-/// libcurl copies and compares a path for every request, but a blob too: for a bundle of authorities that doubles the CPU
-/// of a push.
+/// libcurl copies and compares a path for every request. It does the same with a blob, which for a bundle of
+/// authorities doubles the CPU cost of a push.
 final class MemoryFile {
     private let descriptor: Int32
 
-    /// What libcurl reads it by, as long as this object lives.
+    /// The path, valid as long as this object lives.
     var path: String { "/proc/self/fd/\(descriptor)" }
 
     private init(owning descriptor: Int32) { self.descriptor = descriptor }
 
     deinit { close(descriptor) }
 
-    /// Makes one.
+    /// Creates a file with the given content.
     ///
-    /// - Returns: nil if the system has no memory or descriptor for it; `errno` says why.
+    /// - Returns: nil if the system lacks memory or a descriptor; `errno` has the reason.
     static func holding(_ bytes: [UInt8]) -> MemoryFile? {
         let descriptor = unsafe ccurl_memory_file("fanfare")
         guard descriptor >= 0 else { return nil }

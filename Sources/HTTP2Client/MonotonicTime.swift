@@ -1,7 +1,7 @@
 import Glibc
 internal import PushTransport
 
-/// Now, on CLOCK_MONOTONIC.
+/// Returns the current time of CLOCK_MONOTONIC.
 func monotonicNow() -> MonotonicTime {
     var time = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)

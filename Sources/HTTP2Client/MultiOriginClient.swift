@@ -1,11 +1,12 @@
 public import PushTransport
 internal import Threading
 
-/// A ``PushTransport`` to many origins, named by the requests: whoever registers a browser or a webhook names them.
+/// A ``PushTransport`` to many origins, which the requests name: the registration of a browser or a webhook contains
+/// the origin.
 ///
-/// Connects only where a ``DestinationPolicy`` allows it; what it forbids is answered as not sent with
-/// ``FateCause/forbidden``, and counts as no failure of anybody. Each origin has an ``HTTP2Client`` of its own, with the
-/// same promises, but may choose HTTP/1.1. What its server says is cut off at 64 KiB, redirects are not followed.
+/// Connects only where a ``DestinationPolicy`` allows it. A forbidden request is answered as not sent with
+/// ``FateCause/forbidden``, and does not count as a failure. Each origin has an ``HTTP2Client`` of its own with the
+/// same guarantees, except that it may use HTTP/1.1. Answers are truncated at 64 KiB, and redirects are not followed.
 ///
 /// Owned by one thread.
 public final class MultiOriginClient: PushTransport {
@@ -13,26 +14,26 @@ public final class MultiOriginClient: PushTransport {
     private let budget: ConnectionBudget
     private let trustStore: MemoryFile?
     private let wakeSignal: WakeSignal
-    /// By origin; in order of their first use too, so that a round takes them in turn.
+    /// The client of each origin; also kept in order of first use, so that a round serves them in turn.
     private var clients: [Endpoint: HTTP2Client] = [:]
     private var order: [HTTP2Client] = []
     private var watchList = WatchList()
     private var clientsChanged = true
-    /// Answers to what was forbidden by name.
+    /// Answers to requests whose host name is forbidden.
     private var refusals: [PushAnswer] = []
-    /// What clients that are gone had counted.
+    /// The counters of clients that were removed.
     private var past = TransportState()
     private var isClosed = false
 
-    /// Nothing is put on the wire after this moment; see ``PushTransport/sendUntil``.
+    /// The moment after which no request is started; see ``PushTransport/sendUntil``.
     public var sendUntil: ContinuousClock.Instant {
         didSet { for client in order { client.sendUntil = sendUntil } }
     }
 
-    /// Makes a transport; it connects when there is something to send.
+    /// Creates a transport, which connects when the first request is submitted.
     ///
-    /// - Parameter options: how to behave.
-    /// - Throws: ``TransportError`` if the CA file is of no use or libcurl cannot do what is needed.
+    /// - Parameter options: the limits, timeouts and allowed destinations.
+    /// - Throws: ``TransportError`` if the CA file is unusable or libcurl lacks a required feature.
     public init(options: MultiOriginOptions) throws(TransportError) {
         try CurlLibrary.prepare()
         self.options = options
@@ -44,25 +45,25 @@ public final class MultiOriginClient: PushTransport {
         sendUntil = .now.advanced(by: .seconds(100 * 365 * 86_400))
     }
 
-    /// Wakes the poll from any thread.
+    /// The waker, with which any thread can end a poll.
     public var waker: any TransportWaker { wakeSignal }
 
-    /// How many requests were taken and not yet answered.
+    /// The number of requests that were accepted and not answered yet.
     public var inFlight: Int { order.reduce(0) { $0 + $1.inFlight } }
 
-    /// Never: its slots are those of all origins together, however many connections there are.
+    /// Always false: the slots are shared by all origins and do not depend on the number of connections.
     public var isGrowing: Bool { false }
 
-    /// How many requests ``submit(_:)`` takes now, whatever their origins; see ``freeSlots(for:)``.
+    /// The number of requests that ``submit(_:)`` accepts now, for all origins together; see ``freeSlots(for:)``.
     public var freeSlots: Int { isClosed ? 0 : max(options.requests - inFlight, 0) }
 
-    /// How many requests to one origin ``submit(_:)`` takes now.
+    /// Returns the number of requests to one origin that ``submit(_:)`` accepts now.
     ///
-    /// Until one is answered, only as many as there may be connections: more would only wait here for somebody who may not
-    /// be there.
+    /// Until the origin has answered once, this is the maximum number of connections to it. Further requests would only
+    /// hold slots while they wait for a server that may be unreachable.
     ///
-    /// - Parameter origin: where they would go.
-    /// - Returns: their number, at most ``freeSlots``.
+    /// - Parameter origin: the origin to send to.
+    /// - Returns: the number of requests, at most ``freeSlots``.
     public func freeSlots(for origin: Endpoint) -> Int {
         let client = clients[origin]
         let streams = client?.isOpen == true ? options.transport.streams : 1
@@ -70,9 +71,9 @@ public final class MultiOriginClient: PushTransport {
         return min(freeSlots, max(most - (client?.inFlight ?? 0), 0))
     }
 
-    /// Connections to all origins together.
+    /// The connections to all origins together.
     ///
-    /// `failedConnectsInARow` is that of the origin which has the fewest: if it is large, no origin works.
+    /// `failedConnectsInARow` is the smallest value of all origins: if it is large, no origin can be reached.
     public var state: TransportState {
         var sum = past
         sum.failedConnectsInARow = order.map(\.context.state.failedConnectsInARow).min() ?? 0
@@ -87,18 +88,18 @@ public final class MultiOriginClient: PushTransport {
         return sum
     }
 
-    /// Connections to one origin and their recent failures.
+    /// Returns the connections to one origin and their recent failures.
     ///
-    /// - Parameter origin: which one.
-    /// - Returns: its state; that of a transport that has done nothing if it has not been used lately.
+    /// - Parameter origin: the origin.
+    /// - Returns: its state; an initial state if the origin was not used lately.
     public func state(of origin: Endpoint) -> TransportState { clients[origin]?.state ?? TransportState() }
 
-    /// Takes requests, from the front, until one finds no free slot for its origin.
+    /// Accepts requests from the front, until one finds no free slot for its origin.
     ///
-    /// One without an origin is a programmer's error.
+    /// A request without an origin is a programming error.
     ///
-    /// - Parameter requests: what to send.
-    /// - Returns: how many were taken; the rest stays the caller's.
+    /// - Parameter requests: the requests to send.
+    /// - Returns: how many were accepted; the others remain the caller's.
     public func submit(_ requests: ArraySlice<PushRequest>) -> Int {
         var taken = 0
         for request in requests {
@@ -144,11 +145,11 @@ public final class MultiOriginClient: PushTransport {
         return client
     }
 
-    /// Sends, receives, and waits until there is an answer, a slot came free, or somebody woke it.
+    /// Sends, receives, and waits until an answer arrives, a slot becomes free, or a waker is called.
     ///
     /// - Parameters:
-    ///   - timeout: how long to wait at most; zero only does what can be done at once.
-    ///   - answers: answers are appended here.
+    ///   - timeout: the longest time to wait; with zero the call does only what is possible at once.
+    ///   - answers: the array to which answers are appended.
     public func poll(timeout: Duration, into answers: inout [PushAnswer]) {
         var now = monotonicNow()
         let end = now + timeout.nanoseconds
@@ -169,18 +170,18 @@ public final class MultiOriginClient: PushTransport {
         }
     }
 
-    /// Lets a connection take no more requests.
+    /// Stops a connection from accepting requests.
     ///
-    /// - Parameter connection: as an answer named it; one that is gone by now is no error.
+    /// - Parameter connection: the name of the connection in an answer; a name of a closed connection is ignored.
     public func retire(_ connection: UInt64) {
         for client in order { client.retire(connection) }
     }
 
-    /// Ends all connections at once.
+    /// Closes all connections.
     ///
-    /// What is in flight is answered as ambiguous, or not sent.
+    /// Requests in flight are answered as ambiguous or not sent.
     ///
-    /// - Parameter answers: the last answers are appended here.
+    /// - Parameter answers: the array to which the last answers are appended.
     public func close(into answers: inout [PushAnswer]) {
         isClosed = true
         takeRefusals(into: &answers)
@@ -193,14 +194,14 @@ public final class MultiOriginClient: PushTransport {
         refusals = []
     }
 
-    /// When something has to be done even if no socket becomes ready.
+    /// Returns when a timeout is due even if no socket becomes ready.
     private func nextEvent() -> MonotonicTime {
         order.reduce(.max) { min($0, $1.nextEvent(wantsSlot: false)) }
     }
 
-    /// Waits for sockets.
+    /// Waits until a socket is ready or a moment is reached.
     ///
-    /// - Returns: whether somebody woke it.
+    /// - Returns: whether a waker was called.
     private func wait(from now: MonotonicTime, until moment: MonotonicTime) -> Bool {
         if clientsChanged || order.contains(where: \.context.socketsChanged) {
             clientsChanged = false
@@ -213,8 +214,8 @@ public final class MultiOriginClient: PushTransport {
         return true
     }
 
-    /// Where no more connections may be opened, closes the one that has been idle the longest for each origin that has
-    /// none and needs one.
+    /// Closes idle connections when the limit is reached: the longest idle one for each origin that has no connection
+    /// and needs one.
     private func makeRoom() {
         guard budget.left == 0 else { return }
         for needy in order where !needy.queue.isEmpty && needy.connections.isEmpty {
@@ -227,7 +228,7 @@ public final class MultiOriginClient: PushTransport {
         }
     }
 
-    /// Forgets origins that have had no work for as long as a connection may be idle.
+    /// Removes the clients of origins that have been idle for longer than the idle timeout.
     private func removeIdleClients(now: MonotonicTime) {
         let timeout = options.idleTimeout.nanoseconds
         guard order.contains(where: { $0.isForgettable(now: now, after: timeout) }) else { return }

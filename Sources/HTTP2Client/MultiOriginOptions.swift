@@ -1,31 +1,32 @@
 public import PushTransport
 
-/// How a ``MultiOriginClient`` behaves; every default is the documented one.
+/// The options of a ``MultiOriginClient``; every default is the documented one.
 public struct MultiOriginOptions: Sendable {
-    /// How it behaves toward each origin: connections, streams, time limits, authorities.
+    /// The options for each origin: connections, streams, timeouts, authorities.
     public var transport = TransportOptions()
 
-    /// What may be connected to.
+    /// The destinations that may be connected to.
     public var destinations: DestinationPolicy
 
-    /// Connections to all origins together, at most.
+    /// The maximum number of connections to all origins together.
     ///
-    /// Where they are all open, those that are idle make room.
+    /// When it is reached, idle connections are closed to make room.
     public var connections = Self.standardConnections
-    /// How many there are unless it is said otherwise.
+    /// The default of ``connections``.
     public static let standardConnections = 64
 
-    /// Requests taken and not yet answered, at most, for all origins together.
+    /// The maximum number of requests accepted and not answered, for all origins together.
     ///
-    /// One origin gets as many as its connections have streams, so that one that never answers leaves room for others.
+    /// One origin gets as many as its connections have streams, so that an origin that never answers leaves slots for
+    /// others.
     public var requests = 1000
 
-    /// After so long without work a connection is closed.
+    /// The idle time after which a connection is closed.
     public var idleTimeout = Duration.seconds(60)
 
-    /// Makes the default options.
+    /// Creates the default options.
     ///
-    /// - Parameter destinations: what may be connected to.
+    /// - Parameter destinations: the destinations that may be connected to.
     public init(destinations: DestinationPolicy) {
         self.destinations = destinations
     }

@@ -1,27 +1,27 @@
 internal import PushTransport
 
-/// What a transport to an origin that strangers named does differently from one to a configured endpoint.
+/// The rules for a transport to an origin that comes from a registration, instead of from the configuration.
 struct OriginRules {
-    /// What may be connected to; nil for anything.
+    /// The destinations that may be connected to; nil for any.
     var destinations: DestinationPolicy?
 
-    /// Whether a peer may choose HTTP/1.1, then with one request at a time on each connection.
+    /// Whether the peer may choose HTTP/1.1, with one request at a time on each connection.
     var allowsHTTP1 = false
 
-    /// After how many nanoseconds without work a connection is closed.
+    /// The idle time in nanoseconds after which a connection is closed.
     var idleTimeout = Int64.max
 
-    /// What all connections together may be.
+    /// The limit for all connections together.
     var budget = ConnectionBudget(limit: .max)
 
-    /// How much a peer may have libcurl read in one call.
+    /// The limit for what libcurl may read from a peer in one call.
     var callBudget = CallBudget()
 
-    /// What the options' CA file became, where several transports share it.
+    /// The certificates of the CA file, shared by several transports.
     var trustStore: MemoryFile?
 }
 
-/// How many connections there may be, shared by several transports of one thread.
+/// The limit for the number of connections, shared by the transports of one thread.
 final class ConnectionBudget {
     private let limit: Int
     private var used = 0
@@ -29,18 +29,18 @@ final class ConnectionBudget {
 
     init(limit: Int) { self.limit = max(limit, 1) }
 
-    /// How many more there may be.
+    /// The number of further connections that may be opened.
     var left: Int { max(limit - used, 0) }
 
-    /// One more is opened.
+    /// Counts a connection that is opened.
     ///
-    /// - Returns: a number that no other of them has.
+    /// - Returns: a name that is unique among the connections.
     func take() -> UInt64 {
         used += 1
         opened += 1
         return opened
     }
 
-    /// One was closed.
+    /// Counts a connection that was closed.
     func give() { used -= 1 }
 }

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import PushTransport
 
-/// A URL in libcurl's form, parsed once: given as text, libcurl parses it for each request.
+/// A URL that libcurl has parsed once; it would parse a text for each request.
 ///
 /// Must outlive the easy handles that use it.
 @safe
@@ -23,7 +23,7 @@ final class ParsedURL {
 
     deinit { unsafe curl_url_cleanup(handle) }
 
-    /// Lets an easy handle use it.
+    /// Sets the URL on an easy handle.
     func apply(to easy: UnsafeMutableRawPointer) throws(TransportError) {
         try check("CURLOPT_CURLU", unsafe ccurl_setopt_pointer(easy, CURLOPT_CURLU, UnsafeMutableRawPointer(handle)))
     }

@@ -1,9 +1,9 @@
 internal import CCurl
 internal import PushTransport
 
-/// One ``SingleRequest`` under way: a libcurl easy handle by itself.
+/// One ``SingleRequest`` in progress: a libcurl easy handle of its own.
 ///
-/// A class, because libcurl finds it again through a raw pointer.
+/// A class, because libcurl refers to it by a raw pointer.
 @safe
 final class SingleExchange {
     private let easy: UnsafeMutableRawPointer
@@ -71,7 +71,7 @@ final class SingleExchange {
         try check("PREREQFUNCTION", unsafe ccurl_setopt_prerequest(easy, noteStart))
     }
 
-    /// Sends it and waits.
+    /// Sends the request and waits for the answer.
     func perform(keeping names: [String]) -> SingleAnswer {
         let code = unsafe curl_easy_perform(easy)
         if isTooLong {
@@ -135,7 +135,7 @@ private func receiveHeader(
     unsafe exchangeBehind(context)?.countHeader(size * count) == true ? size * count : 0
 }
 
-/// The last moment before the request is written to a connection that stands, tunnel included.
+/// Runs just before the request is written to an established connection, tunnel included.
 private func noteStart(
     _ context: UnsafeMutableRawPointer?,
     _ peer: UnsafeMutablePointer<CChar>?,

@@ -1,15 +1,15 @@
 public import PushTransport
 
-/// A request that is sent once, by itself: for access tokens, and for the few calls by which a provider's channels and
-/// topics are managed.
+/// A request that is sent once on a connection of its own: for access tokens, and for the calls that manage a
+/// provider's channels and topics.
 ///
-/// Has a connection of its own, over HTTP/2 or HTTP/1.1. TLS is verified, redirects are not followed, and what the
-/// environment says of proxies does not count.
+/// Uses HTTP/2 or HTTP/1.1. TLS is verified, redirects are not followed, and proxy variables in the environment are
+/// ignored.
 public struct SingleRequest: Sendable {
     /// The HTTP method, such as `DELETE`.
     public let method: String
 
-    /// Where to.
+    /// The URL of the request.
     public let url: HTTPSURL
 
     /// The header fields; they may be secrets.
@@ -21,28 +21,28 @@ public struct SingleRequest: Sendable {
     /// A PEM file whose certificates are trusted in addition to the system's.
     public var caFile: String?
 
-    /// What the client shows in the TLS handshake; nil for providers that take tokens.
+    /// The client certificate for the TLS handshake; nil for providers that use tokens.
     public var clientCertificate: ClientCertificate?
 
-    /// What the connection is tunnelled through; nil to connect directly.
+    /// The proxy through which the connection is tunnelled; nil to connect directly.
     public var proxy: HTTPProxy?
 
-    /// How long all of it may take, from resolving to the last byte of the answer.
+    /// The time limit for the whole exchange, from resolving to the last byte of the answer.
     public var deadline = Duration.seconds(20)
 
-    /// Bytes that the answer's body may have; one that has more is given up.
+    /// The maximum size of the answer's body in bytes; a larger answer is given up.
     public var answerLimit = 1024 * 1024
 
     let head: HeaderBlock
 
-    /// Makes a request.
+    /// Creates a request.
     ///
     /// - Parameters:
     ///   - method: the HTTP method.
-    ///   - url: where to.
-    ///   - fields: the header fields, `content-type` included; no other is sent beside those of HTTP itself.
+    ///   - url: the URL of the request.
+    ///   - fields: the header fields, `content-type` included; only those of HTTP itself are added.
     ///   - body: the body; empty for none.
-    /// - Throws: ``HeaderError`` for a field that appears twice or is not the caller's.
+    /// - Throws: ``HeaderError`` for a field that appears twice or is reserved for the transport.
     public init(
         _ method: String,
         _ url: HTTPSURL,
@@ -55,12 +55,12 @@ public struct SingleRequest: Sendable {
         self.body = body
     }
 
-    /// Makes a request that posts a form, as token endpoints of OAuth want it (RFC 6749 section 4.5).
+    /// Creates a request that posts a form, as OAuth token endpoints require it (RFC 6749 section 4.5).
     ///
     /// - Parameters:
-    ///   - form: names and values, in order; they may be secrets.
-    ///   - url: where to post.
-    /// - Throws: ``HeaderError`` never, unless this type is wrong.
+    ///   - form: the names and values in order; they may be secrets.
+    ///   - url: the URL to post to.
+    /// - Throws: ``HeaderError`` never, unless this type has a bug.
     public init(posting form: [(name: String, value: String)], to url: HTTPSURL) throws(HeaderError) {
         let fields = [
             try HeaderField("content-type", "application/x-www-form-urlencoded"),
@@ -72,20 +72,20 @@ public struct SingleRequest: Sendable {
         answerLimit = 64 * 1024
     }
 
-    /// Sends it and waits for the answer, on the calling thread, which it blocks.
+    /// Sends the request and blocks the calling thread until the answer arrives.
     ///
-    /// Sends it once at most. Nothing ends it early but the deadline.
+    /// Sends it at most once. Only the deadline ends the call early.
     ///
     /// - Parameter names: the answer's header fields to keep, in lower case.
-    /// - Returns: the answer, or what went wrong.
-    /// - Throws: ``TransportError`` if a file is of no use or libcurl cannot do what is needed.
+    /// - Returns: the answer, or the failure.
+    /// - Throws: ``TransportError`` if a file is unusable or libcurl lacks a required feature.
     public func send(keeping names: [String] = []) throws(TransportError) -> SingleAnswer {
         try CurlLibrary.prepare()
         let settings = try ConnectionSettings(caFile: caFile, clientCertificate: clientCertificate, proxy: proxy)
         return try SingleExchange.open(self, settings).perform(keeping: names)
     }
 
-    /// `application/x-www-form-urlencoded`, with every byte that might mean something escaped.
+    /// Encodes text as `application/x-www-form-urlencoded`, with every byte escaped that might have a meaning.
     private static func encoded(_ text: String) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         return text.utf8.flatMap { byte in
@@ -99,22 +99,22 @@ public struct SingleRequest: Sendable {
     }
 }
 
-/// What came of a ``SingleRequest``.
+/// The result of a ``SingleRequest``.
 public struct SingleAnswer: Sendable {
-    /// The HTTP status; 0 if no whole answer came.
+    /// The HTTP status; 0 if no complete answer arrived.
     public let status: UInt16
 
-    /// The answer's body; may be a credential.
+    /// The answer's body, which may be a credential.
     public let body: [UInt8]
 
-    /// The header fields that were asked for, by their names in lower case.
+    /// The header fields that were requested, by their names in lower case.
     public let headers: [String: String]
 
-    /// Why there is no whole answer; ``FateCause/none`` if there is, ``FateCause/connect`` and ``FateCause/tls`` only if
-    /// the request was not sent.
+    /// The reason why there is no complete answer; ``FateCause/none`` if there is one, ``FateCause/connect`` and
+    /// ``FateCause/tls`` only if the request was not sent.
     public let cause: FateCause
 
-    /// What went wrong, safe to log; empty if nothing did.
+    /// The explanation of a failure, safe to log; empty after success.
     public let detail: String
 
     init(status: UInt16, body: [UInt8], headers: [String: String]) {

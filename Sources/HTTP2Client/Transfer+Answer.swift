@@ -1,7 +1,7 @@
 internal import CCurl
 internal import PushTransport
 
-/// What libcurl knows about a finished transfer.
+/// Reads a finished transfer's answer.
 extension Transfer {
     /// Whether the answer came over HTTP/2.
     func isHTTP2() -> Bool {
@@ -10,7 +10,7 @@ extension Transfer {
         return version == CURL_HTTP_VERSION_2_0
     }
 
-    /// Those of the answer's header fields that have the given names.
+    /// Returns the answer's header fields with the given names.
     func headers(_ names: [String]) -> [HeaderField] {
         names.compactMap { name in
             unsafe answerHeader(name, of: easy).flatMap { try? HeaderField(name, $0) }

@@ -1,30 +1,30 @@
 internal import CCurl
 internal import PushTransport
 
-/// One request on its way: a libcurl easy handle, reused for one request after another.
+/// One request in progress: a libcurl easy handle, which is reused for one request after another.
 ///
-/// A class, because libcurl finds it again through a raw pointer (CURLOPT_PRIVATE and the callbacks' contexts).
+/// A class, because libcurl refers to it by a raw pointer (CURLOPT_PRIVATE and the callbacks' contexts).
 @safe
 final class Transfer {
-    /// The easy handle; freed when the transfer goes away, so it must have been removed from its multi handle.
+    /// The easy handle; freed with the transfer, which must have been removed from its multi handle.
     let easy: UnsafeMutableRawPointer
     let context: TransferContext
-    /// What is being sent; nil while the transfer lies in the pool.
+    /// The request that is being sent; nil while the transfer is in the pool.
     private(set) var request: PushRequest?
-    /// The connection it was handed to.
+    /// The connection that the request was assigned to.
     var connection: Connection?
     /// When the caller submitted it.
     private(set) var submittedAt: MonotonicTime = 0
-    /// When it was handed to its connection.
+    /// When the request was assigned to its connection.
     var attachedAt: MonotonicTime = 0
-    /// When it went out, and when its answer is overdue; set once it has started.
+    /// When the request was sent, and when its answer is overdue; set once it has started.
     private(set) var startedAt: MonotonicTime = 0
     private(set) var deadlineAt = MonotonicTime.max
-    /// It was handed to the socket; from then on it cannot be called not sent.
+    /// Whether the request was handed to the socket; from then on it cannot be reported as not sent.
     private(set) var hasStarted = false
-    /// It was stopped at the last moment because the lease had ended.
+    /// Whether the request was stopped just before it was written because the lease had ended.
     private(set) var wasTooLate = false
-    /// What came of the answer's body.
+    /// The part of the answer's body that has arrived.
     private(set) var answerBody: [UInt8] = []
     private var answerBytes = 0
     private var answerHeaderBytes = 0
@@ -34,7 +34,7 @@ final class Transfer {
     private var line: UnsafeMutableBufferPointer<CChar>
     private let errorBuffer: UnsafeMutablePointer<CChar>
 
-    /// Holds what libcurl shares between easy handles, which must be freed after them.
+    /// The objects that libcurl shares between easy handles, which must be freed after them.
     private let settings: TransferSettings
 
     private init(owning easy: UnsafeMutableRawPointer, settings: TransferSettings, context: TransferContext) {
@@ -56,7 +56,7 @@ final class Transfer {
         unsafe errorBuffer.deallocate()
     }
 
-    /// Makes a transfer with all that is the same for each request.
+    /// Creates a transfer with the settings that are the same for each request.
     static func open(_ settings: TransferSettings, context: TransferContext) throws(TransportError) -> Transfer {
         guard let easy = unsafe curl_easy_init() else {
             throw TransportError(reason: .call("curl_easy_init", problem: "out of memory"))
@@ -68,7 +68,7 @@ final class Transfer {
         return transfer
     }
 
-    /// The transfer of an easy handle.
+    /// Returns the transfer of an easy handle.
     static func behind(_ easy: UnsafeMutableRawPointer?) -> Transfer? {
         var context: UnsafeMutableRawPointer?
         guard unsafe ccurl_getinfo_private(easy, &context) == CURLE_OK, let context = unsafe context else { return nil }
@@ -90,7 +90,7 @@ final class Transfer {
         self.request = request
     }
 
-    /// Empties it for the pool, so that nothing of a request outlives its answer.
+    /// Clears the transfer for the pool, so that no data of a request outlives its answer.
     func clear() {
         request = nil
         unsafe node.pointee.next = nil
@@ -104,12 +104,12 @@ final class Transfer {
         if !answerBody.isEmpty { answerBody = [] }
     }
 
-    /// libcurl's account of an error, safe to log: it names hosts and protocol errors, never paths or headers.
+    /// Returns libcurl's error text, safe to log: it names hosts and protocol errors, never paths or headers.
     func detail(_ code: CURLcode) -> String {
         unsafe errorBuffer.pointee == 0 ? describe(code) : String(cString: errorBuffer)
     }
 
-    /// The last moment before the request is written to a connection that stands.
+    /// Runs just before the request is written to an established connection.
     ///
     /// - Returns: whether it may be written.
     func mayStart() -> Bool {
@@ -119,7 +119,7 @@ final class Transfer {
             context.state.failedConnectsInARow = 0
             context.state.lastConnectFailure = ""
         }
-        // libcurl re-sends by itself what it thinks the peer has not read. It may have read it.
+        // libcurl resends a request by itself if it assumes that the peer has not read it. The peer may have read it.
         if hasStarted { return false }
         if ContinuousClock.now >= context.sendUntil {
             wasTooLate = true
@@ -154,7 +154,7 @@ final class Transfer {
         unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
     }
 
-    /// Copies what is still to be read of one segment of the body.
+    /// Copies the rest of one segment of the body.
     private func copy(
         _ segment: [UInt8],
         startingAt start: Int,
@@ -175,7 +175,7 @@ final class Transfer {
     /// - Returns: whether more is wanted.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
         answerBytes += bytes.count
-        // Nobody needs what a provider says about success.
+        // The body of a successful answer is not needed.
         if status() != 200 { unsafe answerBody += bytes.prefix(max(context.answerLimit - answerBody.count, 0)) }
         return answerBytes <= context.readLimit
     }
@@ -188,7 +188,7 @@ final class Transfer {
         return answerHeaderBytes <= context.readLimit
     }
 
-    /// The status of the answer; 0 while there is none.
+    /// Returns the final status of the answer; 0 until one has arrived.
     func status() -> UInt16 {
         unsafe answerStatus(of: easy)
     }
@@ -197,7 +197,7 @@ final class Transfer {
         reserveLine(path.count + 1)
         copyLine(path, at: 0)
         unsafe line[path.count] = 0
-        // libcurl copies it.
+        // libcurl copies the string.
         try check("REQUEST_TARGET", unsafe ccurl_setopt_string(easy, CURLOPT_REQUEST_TARGET, line.baseAddress))
     }
 

@@ -1,49 +1,49 @@
 internal import PushTransport
 
-/// What libcurl's callbacks share with the transport that drives them; one thread uses it.
+/// The state shared by libcurl's callbacks and the transport; used by one thread.
 final class TransferContext {
     /// See ``PushTransport/sendUntil``.
     var sendUntil = ContinuousClock.now.advanced(by: .seconds(100 * 365 * 86_400))
 
-    /// The time at the start of the current round; good enough for deadlines, and not read again for every request.
+    /// The time at the start of the current round, which is precise enough for deadlines and is not read for every
+    /// request.
     var now = monotonicNow()
 
-    /// When something may be overdue next.
-    ///
-    /// Never later than the truth.
+    /// A lower bound of the time when a request may be overdue.
     var nextCheck = MonotonicTime.max
 
-    /// The counters of ``TransportState``; the current connections are counted when asked for.
+    /// The counters of ``TransportState``; connections are counted when the state is read.
     var state = TransportState()
 
     /// Whether the set of watched sockets has changed.
     var socketsChanged = true
 
-    /// Where the transport sends.
+    /// The endpoint that the transport sends to.
     let endpoint: Endpoint
 
-    /// What its peer may be and do.
+    /// The rules for the peer.
     let rules: OriginRules
 
-    /// Bytes kept of an answer.
+    /// The maximum number of bytes of an answer's body that are kept.
     let answerLimit: Int
 
-    /// Bytes read of an answer's header and of its body, each; what exceeds them ends the answer.
+    /// The limit for an answer's header and for its body, each in bytes; an answer that exceeds it is ended.
     let readLimit: Int
 
-    /// Milliseconds for TCP_USER_TIMEOUT.
+    /// The value of TCP_USER_TIMEOUT in milliseconds.
     let tcpUserTimeout: UInt32
 
     init(_ endpoint: Endpoint, _ options: TransportOptions, _ rules: OriginRules) {
         self.endpoint = endpoint
         self.rules = rules
         answerLimit = options.answerLimit
-        // A configured provider may say as much as it likes; a stranger's server does not fill memory or line.
+        // A configured provider's answer is not limited; the server of a registered address must not fill memory or the
+        // network.
         readLimit = rules.destinations == nil ? .max : TransportOptions.readLimit(keeping: options.answerLimit)
         tcpUserTimeout = options.tcpUserTimeoutMilliseconds
     }
 
-    /// Makes sure that ``nextCheck`` is not later than a moment.
+    /// Sets ``nextCheck`` to a moment if it is later.
     func checkBy(_ moment: MonotonicTime) {
         if moment < nextCheck { nextCheck = moment }
     }

@@ -2,14 +2,14 @@ internal import CCurl
 import Glibc
 internal import PushTransport
 
-/// What is the same for all requests to an endpoint, in libcurl's terms.
+/// The libcurl settings that are the same for all requests to an endpoint.
 @safe
 final class TransferSettings {
     private let url: ParsedURL
     private let options: TransportOptions
     private let rules: OriginRules
     private let connection: ConnectionSettings
-    /// Keeps TLS sessions for quick reconnects across the multi handles of one transport, all on one thread.
+    /// The cache of TLS sessions for faster reconnects, shared by the multi handles of one transport on one thread.
     private let sessions: UnsafeMutableRawPointer?
 
     init(_ endpoint: Endpoint, _ options: TransportOptions, _ rules: OriginRules) throws(TransportError) {
@@ -19,7 +19,7 @@ final class TransferSettings {
         connection = try ConnectionSettings(
             caFile: options.caFile,
             clientCertificate: options.clientCertificate,
-            // What strangers named is judged by the address that is connected to, which a proxy would hide.
+            // Origins from registrations are checked by the address that is connected to, which a proxy would hide.
             proxy: rules.destinations == nil ? options.proxy : nil,
             trustStore: rules.trustStore
         )
@@ -32,12 +32,12 @@ final class TransferSettings {
 
     deinit { _ = unsafe curl_share_cleanup(sessions) }
 
-    /// Why a transfer got no connection, safe to log.
+    /// Returns the reason why a transfer got no connection, safe to log.
     func connectProblem(of transfer: Transfer, _ code: CURLcode) -> String {
         unsafe connection.connectProblem(of: transfer.easy, transfer.detail(code))
     }
 
-    /// Prepares an easy handle.
+    /// Applies the settings to a transfer's easy handle.
     func apply(to transfer: Transfer) throws(TransportError) {
         try unsafe connection.apply(to: transfer.easy)
         try setNetwork(transfer)
@@ -47,14 +47,14 @@ final class TransferSettings {
 
     private func setNetwork(_ transfer: Transfer) throws(TransportError) {
         try unsafe url.apply(to: transfer.easy)
-        // Resolved afresh for each connection, as Apple asks.
+        // Each connection resolves the name again, as Apple recommends.
         try set(transfer, CURLOPT_DNS_CACHE_TIMEOUT, 0)
         try set(transfer, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(options.connectTimeout))
         try set(transfer, CURLOPT_TCP_NODELAY, 1)
         try set(transfer, CURLOPT_TCP_KEEPALIVE, 1)
         try set(transfer, CURLOPT_TCP_KEEPIDLE, 60)
         try set(transfer, CURLOPT_TCP_KEEPINTVL, 10)
-        // Age is watched by the transport, which warms a successor first; these are only the last resort.
+        // The transport enforces the maximum age, because it warms a successor first; these limits are the last resort.
         let seconds = max(milliseconds(options.maxConnectionAge) / 1000 * 2, 600)
         try set(transfer, CURLOPT_MAXAGE_CONN, seconds)
         try set(transfer, CURLOPT_MAXLIFETIME_CONN, seconds)
@@ -64,8 +64,8 @@ final class TransferSettings {
 
     private func setRequest(_ transfer: Transfer) throws(TransportError) {
         try set(transfer, CURLOPT_POST, 1)
-        // Small buffers, since pushes and answers are short: libcurl allocates one of each for every request, and malloc
-        // keeps up to 1032 bytes at hand, without joining and splitting free memory.
+        // Pushes and answers are short, so the buffers are small: libcurl allocates one of each for every request, and
+        // malloc keeps blocks of up to 1032 bytes in a fast cache, without merging and splitting free memory.
         try set(transfer, CURLOPT_UPLOAD_BUFFERSIZE, 16 * 1024)
         try set(transfer, CURLOPT_BUFFERSIZE, 1024)
     }
@@ -83,7 +83,7 @@ final class TransferSettings {
         try check("WRITEFUNCTION", unsafe ccurl_setopt_write(transfer.easy, receiveBody))
         try check("PREREQFUNCTION", unsafe ccurl_setopt_prerequest(transfer.easy, permitRequest))
         try check("OPENSOCKETFUNCTION", unsafe ccurl_setopt_opensocket(transfer.easy, openSocket))
-        // Providers from the configuration are not charged for it.
+        // Configured providers have no such limit, and are spared its cost.
         guard rules.destinations != nil else { return }
         try check("HEADERDATA", unsafe ccurl_setopt_pointer(transfer.easy, CURLOPT_HEADERDATA, context))
         try check("HEADERFUNCTION", unsafe ccurl_setopt_header(transfer.easy, receiveHeader))
@@ -115,7 +115,7 @@ private func readBody(
     return unsafe transfer.readBody(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
 }
 
-/// A body that cannot be read a second time keeps libcurl from sending it a second time.
+/// Refuses to rewind a body, so that libcurl cannot send it a second time.
 private func refuseToRewind(_ context: UnsafeMutableRawPointer?, _ offset: curl_off_t, _ origin: Int32) -> Int32 {
     CURL_SEEKFUNC_FAIL
 }
@@ -162,12 +162,12 @@ private func openSocket(
     let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let handle = unsafe socket(address.pointee.family, type, address.pointee.protocol)
     guard handle >= 0 else { return CURL_SOCKET_BAD }
-    // A peer that vanished is noticed by the kernel, since libcurl 7.88 sends no PING.
+    // The kernel detects a peer that vanished, since libcurl 7.88 sends no PING.
     _ = ccurl_set_user_timeout(handle, transfer.context.tcpUserTimeout)
     return handle
 }
 
-/// The transfer that a callback is told of.
+/// Returns the transfer that belongs to a callback's context.
 func transferBehind(_ context: UnsafeMutableRawPointer?) -> Transfer? {
     guard let context = unsafe context else { return nil }
     return unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()

@@ -2,18 +2,18 @@ internal import CCurl
 import Glibc
 internal import PushTransport
 
-/// The certificates a connection may be signed by, where they are not just the system's.
+/// The trusted CA certificates, where they are more than the system's.
 enum TrustStore {
     private static let sizeLimit = 8 * 1024 * 1024
 
     /// Joins a CA file with the system's bundle.
     ///
-    /// libcurl takes either its default bundle or ours, so ours has to hold both. A system that keeps its certificates
-    /// in a hashed folder instead is served too: libcurl goes on looking there.
+    /// libcurl uses either its default bundle or the given one, so the given one has to contain both. On a system that
+    /// keeps its certificates in a hashed directory, libcurl looks there as well.
     ///
     /// - Parameter caFile: a PEM file.
     /// - Returns: the certificates of both.
-    /// - Throws: ``TransportError`` if the file is of no use.
+    /// - Throws: ``TransportError`` if the file is unusable.
     static func joining(caFile: String) throws(TransportError) -> MemoryFile {
         guard let added = read(caFile) else { throw .caFile(caFile, unsafe String(cString: strerror(errno))) }
         guard contains(added, "-----BEGIN CERTIFICATE-----") || contains(added, "-----BEGIN TRUSTED CERTIFICATE-----")

@@ -1,11 +1,11 @@
 import Glibc
 
-/// The sockets of all connections in the form that poll(2) wants, and whose they are.
+/// The sockets of all connections as poll(2) takes them, with the connection of each.
 struct WatchList {
     private var descriptors: [pollfd] = []
     private var owners: [Connection] = []
 
-    /// Collects the sockets anew.
+    /// Rebuilds the list.
     mutating func rebuild(waker: Int32, connections: [Connection]) {
         descriptors = [pollfd(fd: waker, events: Int16(POLLIN), revents: 0)]
         owners = []
@@ -15,18 +15,18 @@ struct WatchList {
         }
     }
 
-    /// Sleeps until a socket is ready, somebody wakes, or the time is over.
+    /// Waits until a socket is ready, a waker is called, or the timeout expires.
     ///
-    /// - Parameter nanoseconds: how long at most; rounded up to whole milliseconds.
+    /// - Parameter nanoseconds: the timeout, rounded up to whole milliseconds.
     mutating func wait(nanoseconds: Int64) {
         let milliseconds = min((max(nanoseconds, 0) + 999_999) / 1_000_000, Int64(Int32.max))
         let ready = unsafe Glibc.poll(&descriptors, nfds_t(descriptors.count), Int32(milliseconds))
         guard ready <= 0 else { return }
-        // Nothing is ready, or a signal interrupted: what revents hold then is not specified.
+        // After a timeout or a signal the contents of `revents` are unspecified.
         for index in descriptors.indices { descriptors[index].revents = 0 }
     }
 
-    /// Whether somebody woke the poll.
+    /// Whether a waker was called.
     var isWoken: Bool { descriptors.first.map { $0.revents != 0 } ?? false }
 
     /// The sockets that are ready.
