@@ -2,8 +2,9 @@ internal import CCurl
 import Glibc
 internal import PushTransport
 
-/// The settings of every connection, for pushes and single requests: https only, with verification, without redirects,
-/// through the configured proxy or none. Proxy variables in the environment are ignored.
+/// The settings of every connection, for pushes and single requests.
+///
+/// https only, with verification, without redirects, through the configured proxy or none. Proxy variables in the environment are ignored.
 struct ConnectionSettings {
     private let proxy: HTTPProxy?
     private let trustStore: MemoryFile?

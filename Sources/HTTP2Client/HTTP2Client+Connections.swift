@@ -101,5 +101,7 @@ extension HTTP2Client {
 private let connectionsWithoutStreams = 6
 
 /// Nanoseconds without any answer on a connection after which requests that wait inside libcurl are moved to another
-/// one. After GOAWAY, libcurl would let them wait until the last old stream is closed.
+/// one.
+///
+/// After GOAWAY, libcurl would let them wait until the last old stream is closed.
 let stallTime: Int64 = 1_000_000_000

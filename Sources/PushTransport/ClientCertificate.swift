@@ -1,8 +1,8 @@
-/// A certificate that a client shows in the TLS handshake, with its private key.
+/// A client certificate for the TLS handshake, with its private key.
 ///
-/// Only carries the bytes; who made them has checked that they belong together.
+/// Holds the bytes only; its creator has checked that certificate and key belong together.
 public final class ClientCertificate: Sendable {
-    /// The certificate and after it those that vouch for it, in PEM.
+    /// The certificate, followed by its intermediate certificates, in PEM.
     public let chain: [UInt8]
 
     /// The private key in PEM, not encrypted.
@@ -10,10 +10,10 @@ public final class ClientCertificate: Sendable {
     /// A secret: never logged.
     public let privateKey: [UInt8]
 
-    /// Makes one.
+    /// Creates a client certificate.
     ///
     /// - Parameters:
-    ///   - chain: the certificate and after it those that vouch for it, in PEM.
+    ///   - chain: the certificate, followed by its intermediate certificates, in PEM.
     ///   - privateKey: the private key in PEM, not encrypted.
     public init(chain: [UInt8], privateKey: [UInt8]) {
         self.chain = chain

@@ -1,18 +1,18 @@
-/// Which origins a transport may connect to, where strangers name them, as browsers name Web Push endpoints.
+/// The origins that a transport may connect to, where registrations name them, as with Web Push endpoints.
 ///
-/// Two things are asked: whether the name is allowed, and at connect time whether the address is, since a name may
-/// resolve to anything and to something else the next time.
+/// The host name is checked first, and the resolved address at connect time: a name may resolve to any address, and to
+/// another one the next time.
 public struct DestinationPolicy: Sendable, Equatable {
     private let hosts: [HostPattern]
     private let networks: [IPNetwork]
 
-    /// Makes a policy.
+    /// Creates a policy.
     ///
     /// - Parameters:
-    ///   - hosts: names that may be sent to. `*.` in front stands for one or more labels, `*` alone for every name.
+    ///   - hosts: the allowed host names. A leading `*.` matches one or more labels, and `*` alone matches every name.
     ///     `:` and a port may follow; without one the port is 443, except at addresses in `networks`.
-    ///   - networks: blocks of addresses that may be connected to although they are not public, such as `127.0.0.1/32`.
-    /// - Throws: ``DestinationPolicyError`` for text that is neither.
+    ///   - networks: the address blocks that are allowed although they are not public, such as `127.0.0.1/32`.
+    /// - Throws: ``DestinationPolicyError`` for a malformed pattern or block.
     public init(hosts: [String], networks: [String] = []) throws(DestinationPolicyError) {
         var patterns: [HostPattern] = []
         for host in hosts {
@@ -28,20 +28,20 @@ public struct DestinationPolicy: Sendable, Equatable {
         self.networks = blocks
     }
 
-    /// Whether an origin's name may be sent to.
+    /// Returns whether requests to an origin are allowed by its host name.
     ///
     /// - Parameter origin: scheme, host and port.
-    /// - Returns: whether its name is allowed, and its port not ruled out whatever the address.
+    /// - Returns: whether the name is allowed and the port may be allowed at some address.
     public func allows(_ origin: Endpoint) -> Bool {
         hosts.contains { $0.matches(origin) }
     }
 
-    /// Whether an address may be connected to.
+    /// Returns whether connecting to an address is allowed.
     ///
     /// - Parameters:
-    ///   - address: what the origin's name resolved to.
+    ///   - address: the address to which the origin's name resolved.
     ///   - origin: scheme, host and port.
-    /// - Returns: whether it is in one of the networks, or public with an allowed port.
+    /// - Returns: whether the address is in one of the networks, or is public and the port is allowed.
     public func allows(_ address: IPAddress, of origin: Endpoint) -> Bool {
         guard allows(origin) else { return false }
         if networks.contains(where: { $0.contains(address) }) { return true }
@@ -49,14 +49,14 @@ public struct DestinationPolicy: Sendable, Equatable {
     }
 }
 
-/// Why a policy cannot be made.
+/// The reason why a policy cannot be created.
 public enum DestinationPolicyError: Error, Equatable, CustomStringConvertible {
-    /// A text that is no pattern of host names.
+    /// A text that is not a host name pattern.
     case host(String)
-    /// A text that is no block of addresses.
+    /// A text that is not an address block.
     case network(String)
 
-    /// One line for the operator, with the mend.
+    /// One line for the operator, with the remedy.
     public var description: String {
         switch self {
         case .host(let text):
@@ -67,9 +67,9 @@ public enum DestinationPolicyError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// A host name, or the end of host names, with or without a port.
+/// A host name or a suffix of host names, with or without a port.
 struct HostPattern: Sendable, Equatable {
-    /// The only port; nil if the pattern names none.
+    /// The allowed port; nil if the pattern has none.
     let port: UInt16?
     private let host: String
     private let isWildcard: Bool
@@ -91,7 +91,7 @@ struct HostPattern: Sendable, Equatable {
 
     func matches(_ origin: Endpoint) -> Bool {
         if let port, port != origin.port { return false }
-        // An address has no labels for a wildcard to stand for; `*` alone takes addresses too.
+        // Addresses have no labels, so only `*` alone matches them as a wildcard.
         return isWildcard ? host.isEmpty || origin.host.hasSuffix(host) : origin.host == host
     }
 }

@@ -1,6 +1,6 @@
-/// Where a provider listens: an https origin, checked.
+/// The validated https origin of a provider.
 public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
-    /// The host as it goes into the certificate check: a DNS name, an IPv4 address, or an IPv6 address without brackets.
+    /// The host that the certificate must contain: a DNS name, an IPv4 address, or an IPv6 address without brackets.
     public let host: String
 
     /// The TCP port.
@@ -8,7 +8,7 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses an origin such as `https://api.push.apple.com` or `https://[::1]:8443`.
     ///
-    /// A path other than `/`, a query, a fragment or user information is refused: request paths come with the requests.
+    /// A path other than `/`, a query, a fragment or user information is rejected: each request has its own path.
     ///
     /// - Parameter text: the origin; the port defaults to 443.
     /// - Throws: ``EndpointError``, which says what is wrong.
@@ -26,23 +26,24 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         self.port = number
     }
 
-    /// Where Apple serves devices of App Store, TestFlight, Ad Hoc and Enterprise builds (reference: Apple, "Sending
+    /// Apple's server for devices with App Store, TestFlight, Ad Hoc and Enterprise builds (reference: Apple, "Sending
     /// notification requests to APNs").
     public static let apnsProduction = Endpoint(host: "api.push.apple.com", port: 443)
 
-    /// Where Apple serves devices of development-signed builds.
+    /// Apple's server for devices with development-signed builds.
     public static let apnsSandbox = Endpoint(host: "api.sandbox.push.apple.com", port: 443)
 
-    /// Where broadcast channels of production are managed (reference: Apple, "Sending channel management requests to APNs").
+    /// Apple's server for managing production broadcast channels (reference: Apple, "Sending channel management
+    /// requests to APNs").
     public static let channelsProduction = Endpoint(host: "api-manage-broadcast.push.apple.com", port: 2196)
 
-    /// Where broadcast channels of development-signed builds are managed.
+    /// Apple's server for managing broadcast channels of development-signed builds.
     public static let channelsSandbox = Endpoint(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195)
 
-    /// FCM, for messages.
+    /// Google's server for FCM messages.
     public static let fcm = Endpoint(host: "fcm.googleapis.com", port: 443)
 
-    /// Google's Instance ID service, where FCM's topics are managed.
+    /// Google's Instance ID service, which manages FCM topics.
     public static let fcmTopics = Endpoint(host: "iid.googleapis.com", port: 443)
 
     private init(host: String, port: UInt16) {
@@ -50,15 +51,15 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Whether its host is a name below `.invalid`, which no resolver ever finds (RFC 6761 section 6.4).
+    /// Whether the host name ends in `.invalid`, which never resolves (RFC 6761 section 6.4).
     public var isNowhere: Bool { host == "invalid" || host.hasSuffix(".invalid") }
 
-    /// The origin again, as it goes into a URL.
+    /// The origin as it appears in a URL.
     public var description: String {
         "https://" + authority
     }
 
-    /// Host and port as in the `:authority` field: without the port where it is 443.
+    /// Host and port as in the `:authority` field: without the port if it is 443.
     public var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == 443 ? name : "\(name):\(port)"
@@ -105,9 +106,9 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a text is no endpoint.
+/// The reason why a text is not an endpoint.
 public struct EndpointError: Error, Equatable, CustomStringConvertible {
-    /// What is wrong with it.
+    /// The kind of problem.
     public enum Reason: Sendable {
         /// It does not begin with `https://`.
         case scheme
@@ -119,14 +120,14 @@ public struct EndpointError: Error, Equatable, CustomStringConvertible {
         case host
         /// The port is not a number from 1 to 65535.
         case port
-        /// Path or query of a URL hold what cannot go on the wire, or there is a fragment.
+        /// The URL's path or query contains characters that must not be sent, or the URL has a fragment.
         case target
     }
 
-    /// What is wrong with it.
+    /// The kind of problem.
     public let reason: Reason
 
-    /// The text as given, or nothing where it may hold a password.
+    /// The rejected text; empty if it may contain a password.
     public let text: String
 
     init(_ text: String, _ reason: Reason) {
@@ -134,7 +135,7 @@ public struct EndpointError: Error, Equatable, CustomStringConvertible {
         self.text = text.contains("@") ? "" : text
     }
 
-    /// One line for the operator, with the mend.
+    /// One line for the operator, with the remedy.
     public var description: String {
         switch reason {
         case .scheme: "endpoint \"\(text)\": must begin with https:// (providers speak TLS only)"

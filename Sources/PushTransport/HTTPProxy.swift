@@ -1,16 +1,16 @@
-/// An HTTP proxy that connections to providers are tunnelled through (CONNECT, RFC 9110 section 9.3.6).
+/// An HTTP proxy through which connections to providers are tunnelled (CONNECT, RFC 9110 section 9.3.6).
 ///
-/// It learns host and port of a provider, and nothing of what is said to it: TLS goes through the tunnel from end to end.
+/// The proxy learns a provider's host and port only: TLS is end to end through the tunnel.
 public struct HTTPProxy: Hashable, Sendable, CustomStringConvertible {
-    /// How the proxy itself is spoken to.
+    /// The protocol between the client and the proxy.
     public enum Scheme: String, Sendable {
-        /// In clear.
+        /// Without encryption.
         case http
-        /// By TLS, verified like a provider's.
+        /// Over TLS, verified like a provider's.
         case https
     }
 
-    /// How the proxy itself is spoken to.
+    /// The protocol between the client and the proxy.
     public let scheme: Scheme
 
     /// A DNS name, an IPv4 address, or an IPv6 address without brackets.
@@ -19,9 +19,10 @@ public struct HTTPProxy: Hashable, Sendable, CustomStringConvertible {
     /// The TCP port.
     public let port: UInt16
 
-    /// Parses a proxy's address such as `http://proxy.example.com:3128`.
+    /// Parses the address of a proxy, such as `http://proxy.example.com:3128`.
     ///
-    /// - Parameter text: scheme, host and port, and nothing else; proxies have no common port, so none is assumed.
+    /// - Parameter text: scheme, host and port, without anything else; the port is required, since proxies have no
+    ///   common one.
     /// - Throws: ``HTTPProxyError``, which says what is wrong.
     public init(_ text: String) throws(HTTPProxyError) {
         guard let mark = text.firstRange(of: "://"),
@@ -36,22 +37,22 @@ public struct HTTPProxy: Hashable, Sendable, CustomStringConvertible {
         } catch {
             throw error.reason == .port ? .port : .host
         }
-        // An endpoint without a port gets one.
+        // The endpoint parser assumes port 443 if there is none.
         guard authority.hasSuffix(":\(origin.port)") else { throw .port }
         self.scheme = scheme
         host = origin.host
         port = origin.port
     }
 
-    /// The address again, as it is configured.
+    /// The address as it was configured.
     public var description: String {
         "\(scheme)://" + (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
     }
 }
 
-/// Why a text is no proxy's address.
+/// The reason why a text is not the address of a proxy.
 ///
-/// Its description does not hold the text, which may have a password in it.
+/// Its description omits the text, which may contain a password.
 public enum HTTPProxyError: Error, Equatable, CustomStringConvertible {
     /// It begins with neither `http://` nor `https://`.
     case scheme
@@ -64,7 +65,7 @@ public enum HTTPProxyError: Error, Equatable, CustomStringConvertible {
     /// The port is missing or not a number from 1 to 65535.
     case port
 
-    /// One line for the operator, with the mend.
+    /// One line for the operator, with the remedy.
     public var description: String {
         let expected = "expected http://HOST:PORT or https://HOST:PORT"
         switch self {

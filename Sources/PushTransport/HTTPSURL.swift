@@ -1,18 +1,18 @@
-/// An https URL, taken apart: where to connect, and what to ask for there.
+/// A parsed https URL: the origin to connect to, and the request target.
 ///
-/// What recipients name, such as a Web Push endpoint, may be a capability: whoever knows one can send. So its description, and
-/// errors about it, name its origin at most.
+/// A URL from a registration, such as a Web Push endpoint, can be a capability: a client that knows it can send. So its
+/// description and the errors about it contain its origin at most.
 public struct HTTPSURL: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     /// Scheme, host and port.
     public let origin: Endpoint
 
-    /// Path and query, byte for byte as they were given; `/` where there was no path.
+    /// Path and query exactly as given; `/` if there is no path.
     public let target: [UInt8]
 
-    /// Takes a URL apart.
+    /// Parses a URL.
     ///
     /// - Parameter text: the URL, without user information and fragment.
-    /// - Throws: ``EndpointError``, which says what is wrong without what comes after the host.
+    /// - Throws: ``EndpointError``, whose text contains nothing after the host.
     public init(_ text: String) throws(EndpointError) {
         let scheme = "https://"
         guard text.utf8.count > scheme.utf8.count, text.prefix(scheme.count).lowercased() == scheme else {
@@ -32,6 +32,6 @@ public struct HTTPSURL: Hashable, Sendable, CustomStringConvertible, CustomRefle
     /// The origin.
     public var description: String { origin.description }
 
-    /// Shows nothing within.
+    /// Has no children, so that reflection does not reveal the target.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,12 +1,12 @@
-/// One header field that can go on the wire as it is.
+/// One validated header field.
 public struct HeaderField: Hashable, Sendable {
-    /// The name in lower case, as HTTP/2 wants it.
+    /// The name in lower case, as HTTP/2 requires.
     public let name: String
 
     /// The value, without surrounding white space.
     public let value: String
 
-    /// Checks and makes a field.
+    /// Validates and creates a field.
     ///
     /// - Parameters:
     ///   - name: an RFC 9110 token without capitals.
@@ -20,23 +20,23 @@ public struct HeaderField: Hashable, Sendable {
     }
 }
 
-/// The header fields that many requests share, made once and never changed.
+/// The header fields that many requests share; immutable.
 ///
-/// A transport may keep its own prepared form of a block for as long as it likes, so share blocks between requests
-/// rather than making equal ones.
+/// A transport may cache its own encoding of a block, so share one block between requests instead of creating equal
+/// ones.
 public final class HeaderBlock: Sendable {
     /// The shared fields, in the order in which they are sent.
     public let fields: [HeaderField]
 
-    /// The name of the one field whose value every request brings itself (`apns-id`, `topic`), if there is one.
+    /// The name of the field whose value differs in each request (`apns-id`, `topic`), if there is one.
     public let varyingName: String?
 
-    /// Makes a block.
+    /// Creates a block.
     ///
     /// - Parameters:
-    ///   - fields: the shared fields; pseudo-header fields and `content-length` are the transport's.
-    ///   - varyingName: the name of the field that each request fills, see ``PushRequest/varyingValue``.
-    /// - Throws: ``HeaderError`` if a name appears twice, is the transport's own, or is malformed.
+    ///   - fields: the shared fields; pseudo-header fields and `content-length` are reserved for the transport.
+    ///   - varyingName: the name of the field that each request sets by ``PushRequest/varyingValue``.
+    /// - Throws: ``HeaderError`` if a name appears twice, is reserved or is malformed.
     public init(_ fields: [HeaderField], varyingName: String? = nil) throws(HeaderError) {
         var names: Set<String> = ["content-length", "transfer-encoding", "connection", "host", "expect"]
         for name in fields.map(\.name) + (varyingName.map { [$0] } ?? []) {
@@ -48,23 +48,23 @@ public final class HeaderBlock: Sendable {
     }
 }
 
-/// Why header fields or a request path cannot be sent.
+/// The reason why header fields or a request path cannot be sent.
 public struct HeaderError: Error, Equatable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kind of problem.
     public enum Reason: Sendable {
-        /// The name is no lower-case token.
+        /// The name is not a lower-case token.
         case name
         /// The value has a control character, or white space at an end.
         case value
-        /// The name appears twice, or belongs to the transport.
+        /// The name appears twice or is reserved for the transport.
         case repeated
         /// The request path is not visible ASCII beginning with `/`.
         case path
-        /// A request brings a varying value its block has no name for, or lacks one.
+        /// A request has a varying value although its block has no name for it, or lacks one.
         case varying
     }
 
-    /// What is wrong.
+    /// The kind of problem.
     public let reason: Reason
 
     /// The field's name; never its value.
@@ -97,7 +97,7 @@ private func isFieldName(_ name: String) -> Bool {
         }
 }
 
-/// Whether bytes can be a header value: no control characters, no white space at either end.
+/// Returns whether bytes are a valid header value: no control characters, no white space at either end.
 func isFieldValue(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
     let space = UInt8(ascii: " ")
     let tab = UInt8(ascii: "\t")

@@ -1,11 +1,12 @@
 extension IPAddress {
-    /// Whether it is an address that anybody on the internet reaches, and not one with a meaning of its own: private,
-    /// loopback, link-local, shared, documentation, benchmarking, multicast, or reserved.
+    /// Whether the address is reachable on the public internet, and not private, loopback, link-local, shared,
+    /// documentation, benchmarking, multicast or reserved.
     ///
-    /// After the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890) and the multicast blocks. What lies
-    /// there counts as not public even where the registry calls it reachable, since nothing that others may name has to lie there. IPv4 addresses
-    /// inside of IPv6 ones are judged by themselves where the packets go there: mapped ones, and those of the NAT64
-    /// prefix `64:ff9b::/96` (RFC 6052), by which hosts without IPv4 reach all of IPv4.
+    /// Follows the IANA IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890) and the multicast blocks. Addresses
+    /// in these blocks count as not public even where the registry calls them reachable, since no registered endpoint
+    /// needs one. An IPv4 address inside an IPv6 address is checked by itself where packets reach it: in mapped
+    /// addresses, and in those of the NAT64 prefix `64:ff9b::/96` (RFC 6052), through which hosts without IPv4 reach
+    /// all of IPv4.
     public var isPublic: Bool {
         if v4 != nil { return !Self.specialV4.contains { $0.contains(self) } }
         if Self.translated.contains(where: { $0.contains(self) }) {
@@ -35,7 +36,7 @@ extension IPAddress {
         "240.0.0.0/4",  // reserved, and broadcast
     ])
 
-    /// All that is handed out to networks; loopback, private, link-local and multicast lie outside.
+    /// The block assigned to networks; loopback, private, link-local and multicast addresses are outside.
     static let globalUnicast = networks(["2000::/3"])
 
     static let specialV6 = networks([

@@ -1,34 +1,34 @@
 /// An IPv4 or IPv6 address.
 ///
-/// Kept in the form of IPv6, IPv4 as `::ffff:a.b.c.d` (RFC 4291 section 2.5.5.2), so that an address is the same
-/// whichever way it was written.
+/// Stored as IPv6, with IPv4 as `::ffff:a.b.c.d` (RFC 4291 section 2.5.5.2), so that both notations of an address are
+/// equal.
 public struct IPAddress: Hashable, Sendable {
     /// All 128 bits.
     let bits: UInt128
 
     private static let mapped: UInt128 = 0xFFFF << 32
 
-    /// Makes an IPv4 address.
+    /// Creates an IPv4 address.
     ///
     /// - Parameter v4: its 32 bits, the first byte in the highest.
     public init(v4: UInt32) { bits = Self.mapped | UInt128(v4) }
 
-    /// Makes an IPv6 address; one that maps an IPv4 address is that IPv4 address.
+    /// Creates an IPv6 address; an IPv4-mapped address equals the IPv4 address.
     ///
     /// - Parameter v6: its 128 bits, the first byte in the highest.
     public init(v6: UInt128) { bits = v6 }
 
-    /// Parses an address; nil if it is none.
+    /// Parses an address; nil if the text is malformed.
     ///
-    /// - Parameter text: four decimal numbers without leading zeroes, which some read as octal; or IPv6 as in RFC 4291
-    ///   section 2.2, without brackets and zone.
+    /// - Parameter text: four decimal numbers without leading zeroes, which some parsers read as octal; or IPv6 as in
+    ///   RFC 4291 section 2.2, without brackets and zone.
     public init?(_ text: String) {
         let bits = text.contains(":") ? Self.parseV6(text[...]) : Self.parseV4(text[...]).map { Self.mapped | $0 }
         guard let bits else { return nil }
         self.bits = bits
     }
 
-    /// The IPv4 address, if it is one.
+    /// The IPv4 address; nil for IPv6.
     public var v4: UInt32? { bits >> 32 == Self.mapped >> 32 ? UInt32(truncatingIfNeeded: bits) : nil }
 
     private static func parseV4(_ text: Substring) -> UInt128? {
@@ -75,7 +75,7 @@ public struct IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// The address as RFC 5952 writes it.
+    /// The address in the notation of RFC 5952.
     public var description: String {
         if let v4 {
             return [24, 16, 8, 0].map { String(v4 >> UInt32($0) & 0xFF) }.joined(separator: ".")

@@ -1,12 +1,12 @@
 /// A block of addresses (CIDR, RFC 4632): `10.0.0.0/8`, `fc00::/7`, or a single address.
 public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
     private let base: IPAddress
-    /// Leading bits that count, of the 128.
+    /// The prefix length, out of 128 bits.
     private let prefix: Int
 
-    /// Parses a block; nil if it is none, or if bits are set that do not count.
+    /// Parses a block; nil if the text is malformed or bits after the prefix are set.
     ///
-    /// - Parameter text: an address, with or without `/` and the number of bits that count.
+    /// - Parameter text: an address, optionally followed by `/` and the prefix length.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first, let base = IPAddress(String(first)) else { return nil }
@@ -24,16 +24,16 @@ public struct IPNetwork: Hashable, Sendable, CustomStringConvertible {
         self.prefix = prefix
     }
 
-    /// Whether an address lies in it; one of IPv4 only lies in a block of IPv4.
+    /// Returns whether the block contains an address; an IPv4 address is only contained in IPv4 blocks.
     ///
     /// - Parameter address: any address.
-    /// - Returns: whether it does.
+    /// - Returns: whether the block contains it.
     public func contains(_ address: IPAddress) -> Bool {
         guard (address.v4 == nil) == (base.v4 == nil) else { return false }
         return prefix == 0 || (address.bits ^ base.bits) >> UInt128(128 - prefix) == 0
     }
 
-    /// The block in the usual form.
+    /// The block in CIDR notation.
     public var description: String {
         "\(base)/\(base.v4 == nil ? prefix : prefix - 96)"
     }

@@ -1,6 +1,6 @@
-/// One POST to a provider, checked: what exists can be sent.
+/// One validated POST to a provider.
 public struct PushRequest: Sendable {
-    /// The caller's number for it, which comes back in ``PushAnswer/tag``.
+    /// The caller's number for the request, returned in ``PushAnswer/tag``.
     public let tag: UInt64
 
     /// The request target, such as `/3/device/…`.
@@ -17,17 +17,16 @@ public struct PushRequest: Sendable {
     /// The body shared with other requests.
     public let body: PushBody
 
-    /// What goes between the body's prefix and suffix; usually empty.
+    /// The bytes between the body's prefix and suffix; usually empty.
     public let insertion: [UInt8]
 
-    /// How long an answer may take, counted from when the request is handed to a connection, not from when it was
-    /// submitted.
+    /// The time limit for the answer, counted from when the request is handed to a connection, not from its submission.
     public let deadline: Duration
 
-    /// Where it goes, for transports that serve many origins; nil for the one endpoint of a transport that has one.
+    /// The origin, for transports to many origins; nil for a transport with one endpoint.
     public let origin: Endpoint?
 
-    /// Checks and makes a request.
+    /// Validates and creates a request.
     ///
     /// - Parameters:
     ///   - tag: the caller's number for it.
@@ -35,10 +34,10 @@ public struct PushRequest: Sendable {
     ///   - head: the shared header fields.
     ///   - varyingValue: the value of the block's varying field, if it has one.
     ///   - body: the shared body.
-    ///   - insertion: what goes between the body's prefix and suffix.
-    ///   - deadline: how long an answer may take.
-    ///   - origin: where it goes, for transports that serve many origins.
-    /// - Throws: ``HeaderError`` if path or value could break out of their line.
+    ///   - insertion: the bytes between the body's prefix and suffix.
+    ///   - deadline: the time limit for the answer.
+    ///   - origin: the origin, for transports to many origins.
+    /// - Throws: ``HeaderError`` if the path or the value contains characters that could start another header line.
     public init(
         tag: UInt64,
         path: [UInt8],

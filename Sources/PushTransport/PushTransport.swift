@@ -1,113 +1,116 @@
-/// Sends requests to one endpoint, or to the origins that they name, and says what became of each.
+/// Sends requests to one endpoint, or to the origins that they name, and reports the result of each.
 ///
-/// Owned by one thread, which alone may use it, except for ``waker``. Nothing happens outside ``poll(timeout:into:)``:
-/// a transport has no thread of its own. Each request that ``submit(_:)`` took gets exactly one answer, and is put on
-/// the wire at most once, whatever the connection does.
+/// Owned by one thread; only ``waker`` may be used from others. All work is done inside ``poll(timeout:into:)``,
+/// without a thread of its own. Each request that ``submit(_:)`` accepted gets exactly one answer, and is sent at most
+/// once even if its connection fails.
 ///
-/// To drain: submit nothing more, poll until ``inFlight`` is 0, then ``close(into:)``.
+/// To drain: stop submitting, poll until ``inFlight`` is 0, then call ``close(into:)``.
 public protocol PushTransport: AnyObject {
-    /// How many requests ``submit(_:)`` takes now. Small on a cold connection, grows as answers come.
+    /// The number of requests that ``submit(_:)`` accepts now: small on a new connection, growing as answers arrive.
     var freeSlots: Int { get }
 
-    /// How many requests to one origin ``submit(_:)`` takes now; ``freeSlots`` where all go to one endpoint.
+    /// Returns the number of requests to one origin that ``submit(_:)`` accepts now; ``freeSlots`` if there is one
+    /// endpoint.
     ///
-    /// - Parameter origin: where they would go.
-    /// - Returns: their number, at most ``freeSlots``.
+    /// - Parameter origin: the origin to send to.
+    /// - Returns: the number of requests, at most ``freeSlots``.
     func freeSlots(for origin: Endpoint) -> Int
 
-    /// How many requests were taken and not yet answered.
+    /// The number of requests that were accepted and not answered yet.
     var inFlight: Int { get }
 
-    /// Whether connections are missing: they are opened when all slots of the others are taken, and not before.
+    /// Whether connections are missing; one is opened only when all slots of the existing ones are in use.
     var isGrowing: Bool { get }
 
-    /// Nothing is put on the wire after this moment: what is still waiting then is answered as not sent.
+    /// The moment after which no request is started; requests that are still waiting then are answered as not sent.
     ///
-    /// The sender's lease goes here. It is compared for every request at the last moment, by a clock that goes on
-    /// while the machine sleeps. A poll that begins after it answers everything of which nothing is on its way, also what
-    /// waits for a connection that is being opened; a later moment that is set afterwards brings none of it back.
+    /// The sender sets it to the end of its lease. It is checked just before each request is written, by a clock that
+    /// continues while the machine is suspended. A poll that starts after this moment answers every request that was
+    /// not started, including requests that wait for a connection to be opened. Setting a later moment afterwards does
+    /// not bring them back.
     var sendUntil: ContinuousClock.Instant { get set }
 
-    /// Connections and their recent failures.
+    /// The number of connections and their recent failures.
     var state: TransportState { get }
 
-    /// Connections to one origin and their recent failures; ``state`` where all go to one endpoint.
+    /// Returns the connections to one origin and their recent failures; ``state`` if there is one endpoint.
     ///
-    /// - Parameter origin: which one.
-    /// - Returns: its state; that of a transport that has done nothing if it has not been used lately.
+    /// - Parameter origin: the origin.
+    /// - Returns: its state; an initial state if the origin was not used lately.
     func state(of origin: Endpoint) -> TransportState
 
-    /// Ends a ``poll(timeout:into:)`` early, from any thread, also after the transport is gone.
+    /// The waker, with which any thread can end a ``poll(timeout:into:)``, even after the transport was released.
     var waker: any TransportWaker { get }
 
-    /// Takes requests, from the front, until one finds no free slot.
+    /// Accepts requests from the front, until one finds no free slot.
     ///
-    /// - Parameter requests: what to send.
-    /// - Returns: how many were taken; the rest stays the caller's.
+    /// - Parameter requests: the requests to send.
+    /// - Returns: how many were accepted; the others remain the caller's.
     func submit(_ requests: ArraySlice<PushRequest>) -> Int
 
-    /// Sends, receives, and waits until there is an answer, a slot came free, or somebody woke it.
+    /// Sends, receives, and waits until an answer arrives, a slot becomes free, or a waker is called.
     ///
     /// - Parameters:
-    ///   - timeout: how long to wait at most; zero only does what can be done at once.
-    ///   - answers: answers are appended here.
+    ///   - timeout: the longest time to wait; with zero the call does only what is possible at once.
+    ///   - answers: the array to which answers are appended.
     func poll(timeout: Duration, into answers: inout [PushAnswer])
 
-    /// Lets a connection take no more requests; what it has in flight is still answered, and another takes its place.
+    /// Stops a connection from accepting requests; its requests in flight are still answered, and a new connection
+    /// replaces it.
     ///
-    /// - Parameter connection: as an answer named it; one that is gone by now is no error.
+    /// - Parameter connection: the name of the connection in an answer; a name of a closed connection is ignored.
     func retire(_ connection: UInt64)
 
-    /// Ends all connections at once. What is in flight is answered as ambiguous, or not sent.
+    /// Closes all connections; requests in flight are answered as ambiguous or not sent.
     ///
-    /// - Parameter answers: the last answers are appended here.
+    /// - Parameter answers: the array to which the last answers are appended.
     func close(into answers: inout [PushAnswer])
 }
 
 extension PushTransport {
-    /// How many requests ``submit(_:)`` takes now: all go to one endpoint.
+    /// Returns ``freeSlots``, since all requests go to one endpoint.
     ///
     /// - Parameter origin: the endpoint.
     /// - Returns: ``freeSlots``.
     public func freeSlots(for origin: Endpoint) -> Int { freeSlots }
 
-    /// Connections and their recent failures: there is one endpoint.
+    /// Returns ``state``, since there is one endpoint.
     ///
     /// - Parameter origin: the endpoint.
     /// - Returns: ``state``.
     public func state(of origin: Endpoint) -> TransportState { state }
 }
 
-/// Wakes the thread that sleeps in ``PushTransport/poll(timeout:into:)``.
+/// Wakes the thread that waits in ``PushTransport/poll(timeout:into:)``.
 public protocol TransportWaker: Sendable {
     /// Makes the current poll return, or the next one if none is running.
     func wake()
 }
 
-/// What a transport knows about its connections.
+/// The state of a transport's connections.
 public struct TransportState: Equatable, Sendable {
-    /// Connections that have answered and take requests.
+    /// The number of connections that have answered and accept requests.
     public var open = 0
 
-    /// Connections that are being opened, or wait for the answer to their first request.
+    /// The number of connections that are being opened, or wait for the answer to their first request.
     public var opening = 0
 
-    /// Connections that take no more requests and wait for their last answers.
+    /// The number of connections that accept no more requests and wait for their last answers.
     public var draining = 0
 
-    /// How many attempts to connect failed since one last succeeded.
+    /// The number of failed connection attempts since the last successful one.
     public var failedConnectsInARow = 0
 
-    /// Connections that were established, in all.
+    /// The total number of connections that were established.
     public var established: UInt64 = 0
 
-    /// Established connections that ended before they were drained on purpose, in all; by GOAWAY too, where the transport
-    /// cannot tell it apart.
+    /// The total number of established connections that ended without being drained; includes those that ended by
+    /// GOAWAY if the transport cannot detect it.
     public var lost: UInt64 = 0
 
-    /// Why the last attempt to connect failed, safe to log; empty if it did not.
+    /// The reason for the last failed connection attempt, safe to log; empty if the last one succeeded.
     public var lastConnectFailure = ""
 
-    /// Makes the state of a transport that has done nothing yet.
+    /// Creates the state of a new transport.
     public init() {}
 }

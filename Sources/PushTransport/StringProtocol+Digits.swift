@@ -1,6 +1,6 @@
 extension StringProtocol {
-    /// Whether it holds ASCII digits and nothing else, or nothing at all.
+    /// Whether all characters are ASCII digits; true for the empty string.
     ///
-    /// `Int(_:)` takes a sign too.
+    /// `Int(_:)` also accepts a sign.
     var isDigits: Bool { utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
 }

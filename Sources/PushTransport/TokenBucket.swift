@@ -1,16 +1,16 @@
-/// Paces connects: a burst at once, then one per interval.
+/// Limits the rate of connection attempts: a burst at once, then one per interval.
 public struct TokenBucket: Sendable {
     private let burst: Double
     private let interval: Int64
     private var tokens: Double
     private var filledAt: MonotonicTime
 
-    /// A full bucket.
+    /// Creates a full bucket.
     ///
     /// - Parameters:
-    ///   - burst: how many tokens it holds.
-    ///   - interval: after how many nanoseconds one comes back.
-    ///   - now: the time.
+    ///   - burst: the number of tokens that the bucket holds.
+    ///   - interval: the time in nanoseconds after which one token is added.
+    ///   - now: the current time.
     public init(burst: Int, interval: Int64, now: MonotonicTime) {
         self.burst = Double(max(burst, 1))
         self.interval = max(interval, 1)
@@ -18,29 +18,29 @@ public struct TokenBucket: Sendable {
         filledAt = now
     }
 
-    /// Fills up what has come back since, and counts.
+    /// Adds the tokens of the time elapsed, and returns their number.
     ///
-    /// - Parameter now: the time.
-    /// - Returns: how many tokens are there.
+    /// - Parameter now: the current time.
+    /// - Returns: the number of available tokens.
     public mutating func available(now: MonotonicTime) -> Int {
         tokens = min(burst, tokens + Double(max(now - filledAt, 0)) / Double(interval))
         filledAt = max(now, filledAt)
         return Int(tokens)
     }
 
-    /// Takes a token, if there is one.
+    /// Takes a token if one is available.
     ///
-    /// - Parameter now: the time.
-    /// - Returns: whether there was one.
+    /// - Parameter now: the current time.
+    /// - Returns: whether a token was taken.
     public mutating func take(now: MonotonicTime) -> Bool {
         guard available(now: now) > 0 else { return false }
         tokens -= 1
         return true
     }
 
-    /// When the next token will be there.
+    /// Returns when the next token becomes available.
     ///
-    /// - Returns: the moment; now or earlier if one is there.
+    /// - Returns: the time; not in the future if a token is available.
     public func nextToken() -> MonotonicTime {
         tokens >= 1 ? filledAt : filledAt + Int64((1 - tokens) * Double(interval)) + 1
     }

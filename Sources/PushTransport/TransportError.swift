@@ -1,8 +1,8 @@
-/// Why a transport cannot be made.
+/// The reason why a transport cannot be created.
 ///
-/// What happens to requests later is a fate, not an error.
+/// Failures of requests are reported as ``Fate``, not as errors.
 public struct TransportError: Error, Equatable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kind of problem.
     public enum Reason: Equatable, Sendable {
         /// The CA file is missing, unreadable or holds no certificate.
         case caFile(path: String, problem: String)
@@ -10,29 +10,29 @@ public struct TransportError: Error, Equatable, CustomStringConvertible {
         case libcurl(version: String, lacks: String)
         /// The client certificate cannot be used.
         case clientCertificate(problem: String)
-        /// A library or the system refused a call.
+        /// A call of a library or of the system failed.
         case call(String, problem: String)
     }
 
-    /// What is wrong.
+    /// The kind of problem.
     public let reason: Reason
 
-    /// Makes an error.
+    /// Creates an error.
     ///
-    /// - Parameter reason: what is wrong; its texts must be safe to log.
+    /// - Parameter reason: the kind of problem; its texts must be safe to log.
     public init(reason: Reason) { self.reason = reason }
 
-    /// The CA file is of no use.
+    /// Returns the error for a CA file that is unusable.
     ///
     /// - Parameters:
-    ///   - path: which file.
-    ///   - problem: what is wrong with it.
+    ///   - path: the path of the file.
+    ///   - problem: the problem with the file.
     /// - Returns: the error.
     public static func caFile(_ path: String, _ problem: String) -> TransportError {
         TransportError(reason: .caFile(path: path, problem: problem))
     }
 
-    /// One line for the operator, with the mend.
+    /// One line for the operator, with the remedy.
     public var description: String {
         switch reason {
         case .caFile(let path, let problem):

@@ -1,62 +1,64 @@
-/// How a transport behaves; every default is the documented one.
+/// The options of a transport; every default is the documented one.
 public struct TransportOptions: Sendable {
-    /// Connections kept open while there is work for them.
+    /// The number of connections kept open while there are requests for them.
     public var connections = 2
 
-    /// Requests at once on one connection, at most; the peer's own limit counts too.
+    /// The maximum number of concurrent requests on one connection; the peer's limit applies too.
     public var streams = 100
 
-    /// How long resolving, connecting and the TLS handshake may take together.
+    /// The time limit for resolving, connecting and the TLS handshake together.
     ///
-    /// A request that waits for a connection, while no other is answered, longer than this is given back as not sent.
+    /// A request that waits longer than this for a connection, while no other request is answered, is returned as not
+    /// sent.
     public var connectTimeout = Duration.seconds(10)
 
     /// A PEM file whose certificates are trusted in addition to the system's.
     ///
-    /// Nothing turns verification off.
+    /// Verification cannot be disabled.
     public var caFile: String?
 
-    /// What the client shows in the TLS handshake; nil for providers that take tokens.
+    /// The client certificate for the TLS handshake; nil for providers that use tokens.
     public var clientCertificate: ClientCertificate?
 
-    /// What connections are tunnelled through; nil to connect directly, whatever the environment says.
+    /// The proxy through which connections are tunnelled; nil to connect directly, even if the environment names a
+    /// proxy.
     ///
-    /// For transports to one configured endpoint that know proxies: libcurl's does, nghttp2's does not. A transport to
-    /// origins that strangers name connects directly, because it judges the address that it connects to.
+    /// Supported by the transport on libcurl with one configured endpoint, not by the one on nghttp2. A transport to
+    /// registered origins always connects directly, because it checks the address that it connects to.
     public var proxy: HTTPProxy?
 
-    /// After this a connection is drained while a new one opens.
+    /// The age after which a connection is drained while a new one is opened.
     public var maxConnectionAge = Duration.seconds(60 * 60)
 
-    /// How many connections may be opened at once before pacing begins.
+    /// The number of connections that may be opened at once before pacing begins.
     public var connectBurst = 8
 
-    /// One further connection may be opened per this; APNs takes quick reconnects for an attack.
+    /// The interval at which one further connection may be opened; APNs treats rapid reconnects as an attack.
     public var connectInterval = Duration.seconds(1)
 
-    /// How long sent data may stay unacknowledged before the kernel gives the connection up.
+    /// The time that sent data may stay unacknowledged before the kernel closes the connection.
     public var tcpUserTimeout = Duration.seconds(15)
 
-    /// Bytes kept of an answer's body; what exceeds it is cut off.
+    /// The number of bytes of an answer's body that are kept; the rest is discarded.
     public var answerLimit = 16 * 1024
 
-    /// Names of the answer's fields to keep, in lower case; see ``PushAnswer/headers``.
+    /// The names of the answer's header fields to keep, in lower case; see ``PushAnswer/headers``.
     public var answerHeaders = ["retry-after", "apns-id", "apns-unique-id"]
 
-    /// Makes the default options.
+    /// Creates the default options.
     public init() {}
 }
 
 extension TransportOptions {
-    /// Bytes read of an answer's header and of its body, each; an answer that exceeds them is given up.
+    /// Returns the limit for an answer's header and for its body; an answer that exceeds it is given up.
     ///
-    /// Headers and bodies of 64 KiB are read however little of them is kept.
+    /// It is at least 64 KiB, even if less of the body is kept.
     ///
-    /// - Parameter limit: bytes kept of a body.
-    /// - Returns: bytes read.
+    /// - Parameter limit: the number of bytes of a body that are kept.
+    /// - Returns: the limit in bytes, for the header and the body each.
     public static func readLimit(keeping limit: Int) -> Int { max(limit, 64 * 1024) }
 
-    /// ``tcpUserTimeout`` as the kernel takes it.
+    /// ``tcpUserTimeout`` in milliseconds, as the kernel takes it.
     public var tcpUserTimeoutMilliseconds: UInt32 {
         UInt32(min(tcpUserTimeout.nanoseconds / 1_000_000, Int64(Int32.max)))
     }

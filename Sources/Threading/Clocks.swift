@@ -1,9 +1,9 @@
-/// The clocks that are read everywhere, and the chance they go by.
+/// The clocks and the random numbers of the daemon.
 package enum Clocks {
     private static let start = ContinuousClock.now
 
     #if DEBUG
-        /// What stands for the machine's clocks and chance where whole daemons are simulated; a release build has none.
+        /// Replaces the machine's clocks and random numbers in simulations of whole daemons; debug builds only.
         package struct Simulated: Sendable {
             package let steady: Int64
             package let wall: Int64
@@ -17,9 +17,7 @@ package enum Clocks {
         @TaskLocal package static var simulated: Simulated?
     #endif
 
-    /// CLOCK_BOOTTIME: goes on while the machine sleeps.
-    ///
-    /// Microseconds since the process's start.
+    /// Microseconds since the process's start on CLOCK_BOOTTIME, which continues while the machine is suspended.
     package static var steady: Int64 {
         #if DEBUG
             if let simulated { return simulated.steady }
@@ -27,12 +25,12 @@ package enum Clocks {
         return (ContinuousClock.now - start).inMicroseconds
     }
 
-    /// The instant of a steady time.
+    /// Returns the instant of a steady time.
     package static func instant(ofSteady time: Int64) -> ContinuousClock.Instant {
         start + .microseconds(time)
     }
 
-    /// The wall clock of this machine, microseconds since 1970.
+    /// The wall clock of this machine in microseconds since 1970.
     package static var wall: Int64 {
         #if DEBUG
             if let simulated { return simulated.wall }
@@ -40,10 +38,10 @@ package enum Clocks {
         return KernelClock.realTime.microseconds
     }
 
-    /// The wall clock in whole seconds since 1970, as certificates and tokens count.
+    /// The wall clock in whole seconds since 1970, the unit of certificates and tokens.
     package static var wallSeconds: Int64 { wall / 1_000_000 }
 
-    /// A random number, evenly distributed in 0..<1.
+    /// A random number, uniformly distributed in 0..<1.
     package static var unitRandom: Double {
         #if DEBUG
             if let simulated { return simulated.unit() }
@@ -53,7 +51,7 @@ package enum Clocks {
 }
 
 extension Duration {
-    /// The span in whole microseconds.
+    /// The duration in whole microseconds.
     package var inMicroseconds: Int64 {
         components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
     }

@@ -1,34 +1,34 @@
 import Glibc
 
-/// How many file descriptors this process may have open at once.
+/// The limits for the number of open file descriptors of this process.
 public struct DescriptorLimit: Equatable, Sendable {
-    /// As many as it may have now.
+    /// The limit in force.
     public let soft: UInt64
-    /// As many as it may allow itself.
+    /// The highest limit that the process may set.
     public let hard: UInt64
 
-    /// Limits.
+    /// Creates a pair of limits.
     ///
     /// - Parameters:
-    ///   - soft: as many as are allowed now.
-    ///   - hard: as many as could be.
+    ///   - soft: the limit in force.
+    ///   - hard: the highest limit that the process may set.
     public init(soft: UInt64, hard: UInt64) {
         self.soft = soft
         self.hard = hard
     }
 
-    /// The limits in force; none where the system does not tell.
+    /// The limits in force; unlimited if the system does not report them.
     public static var current: DescriptorLimit {
         var limit = rlimit()
         guard unsafe getrlimit(resource, &limit) == 0 else { return DescriptorLimit(soft: .max, hard: .max) }
         return DescriptorLimit(soft: UInt64(limit.rlim_cur), hard: UInt64(limit.rlim_max))
     }
 
-    /// Allows this process as many as it may have.
+    /// Raises the soft limit to the hard limit.
     ///
-    /// The lower limit is for programs that call select(2), which this one never does.
+    /// The lower default protects programs that call select(2), which this one does not.
     ///
-    /// - Returns: the limits in force then; the old ones if the system refuses.
+    /// - Returns: the limits in force afterwards; the old ones if the system refuses.
     @discardableResult
     public static func raise() -> DescriptorLimit {
         let before = current
@@ -39,12 +39,12 @@ public struct DescriptorLimit: Equatable, Sendable {
         return current
     }
 
-    /// Whether so many more descriptors can be had now.
+    /// Returns whether a number of further descriptors can be opened now.
     ///
-    /// Others may take them meanwhile.
+    /// Other threads may open them in the meantime.
     ///
-    /// - Parameter count: how many.
-    /// - Returns: true if they could be opened.
+    /// - Parameter count: the number of descriptors.
+    /// - Returns: whether they could be opened.
     public static func hasRoom(for count: Int) -> Bool {
         var opened: [Int32] = []
         defer { for descriptor in opened { close(descriptor) } }

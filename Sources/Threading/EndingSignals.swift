@@ -1,16 +1,16 @@
 internal import Dispatch
 internal import Glibc
 
-/// SIGTERM and SIGINT do not end the process while it lives, but have something done.
+/// Runs a closure on SIGTERM and SIGINT, which do not end the process while the object exists.
 public final class EndingSignals {
     private static let numbers = [SIGTERM, SIGINT]
 
     private let raised = Locked(false)
     private let sources: [any DispatchSourceSignal]
 
-    /// Takes the signals from now on.
+    /// Starts to handle the signals.
     ///
-    /// - Parameter body: done at each of them, on a thread of its own.
+    /// - Parameter body: called for each signal, on a thread of its own.
     public init(_ body: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "ending signals")
         sources = Self.numbers.map { [raised] number in
@@ -30,6 +30,6 @@ public final class EndingSignals {
         for number in Self.numbers { _ = signal(number, SIG_DFL) }
     }
 
-    /// Whether one of them came.
+    /// Whether one of the signals has arrived.
     public var isRaised: Bool { raised.withLock { $0 } }
 }

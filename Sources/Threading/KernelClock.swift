@@ -2,21 +2,21 @@ import Glibc
 
 /// The kernel's clocks.
 public enum KernelClock: Sendable {
-    /// Time since boot, suspended time included: what leases are compared with (CLOCK_BOOTTIME).
+    /// Time since boot including suspension, the clock of leases (CLOCK_BOOTTIME).
     case bootTime
-    /// Time since boot without suspended time: what systemd and time-outs go by (CLOCK_MONOTONIC).
+    /// Time since boot without suspension, the clock of systemd and of timeouts (CLOCK_MONOTONIC).
     case monotonic
-    /// Time since 1970, which somebody may set (CLOCK_REALTIME).
+    /// Time since 1970, which an administrator or NTP may set (CLOCK_REALTIME).
     case realTime
     /// CPU time of the calling thread (CLOCK_THREAD_CPUTIME_ID).
     case threadCPU
     /// CPU time of all threads of the process (CLOCK_PROCESS_CPUTIME_ID).
     case processCPU
 
-    /// The clock's reading in microseconds, rounded down; comparable with readings of the same clock only.
+    /// The clock's time in microseconds, rounded down; comparable with times of the same clock only.
     public var microseconds: Int64 { nanoseconds / 1000 }
 
-    /// The clock's reading in nanoseconds; comparable with readings of the same clock only.
+    /// The clock's time in nanoseconds; comparable with times of the same clock only.
     public var nanoseconds: Int64 {
         var time = timespec()
         let status = unsafe clock_gettime(id, &time)

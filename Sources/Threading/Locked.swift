@@ -2,17 +2,17 @@ import Glibc
 
 /// A value behind a POSIX mutex.
 ///
-/// Used instead of `Synchronization.Mutex` because ThreadSanitizer on Linux does not see that type's futex and
-/// reports races that are none.
+/// Used instead of `Synchronization.Mutex` because ThreadSanitizer on Linux does not see that type's futex and reports
+/// false races.
 @safe
 public final class Locked<Value>: @unchecked Sendable {
-    // Sendable: `value` is only touched while `mutex` is held.
+    // Sendable: `value` is only accessed while `mutex` is held.
     private var value: Value
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
-    /// Wraps a value.
+    /// Creates a lock around a value.
     ///
-    /// - Parameter value: the initial value; nobody else may hold a reference into it.
+    /// - Parameter value: the initial value; no other reference into it may exist.
     public init(_ value: sending Value) {
         self.value = value
         unsafe mutex = .allocate(capacity: 1)
@@ -28,11 +28,11 @@ public final class Locked<Value>: @unchecked Sendable {
 
     /// Runs `body` with exclusive access to the value.
     ///
-    /// Not recursive: calling it again from inside `body` deadlocks.
+    /// Not recursive: a call from inside `body` deadlocks.
     ///
-    /// - Parameter body: gets the value; should be short, since other threads wait.
-    /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws.
+    /// - Parameter body: receives the value; should be short, since other threads wait.
+    /// - Returns: the result of `body`.
+    /// - Throws: the error of `body`.
     public func withLock<Result, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

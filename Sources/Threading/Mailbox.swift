@@ -1,17 +1,17 @@
 import Glibc
 
-/// A queue from any number of threads to one that may sleep until something arrives.
+/// A queue from any number of threads to one reader that may block until an element arrives.
 ///
-/// Closing it is how a worker is told to stop: what was put in before is still handed out.
+/// Closing the mailbox tells the reader to stop; elements that were added before are still delivered.
 @safe
 public final class Mailbox<Element: Sendable>: @unchecked Sendable {
-    // Sendable: `items` and `closed` are only touched while `mutex` is held.
+    // Sendable: `items` and `closed` are only accessed while `mutex` is held.
     private var items: [Element] = []
     private var closed = false
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let arrived: UnsafeMutablePointer<pthread_cond_t>
 
-    /// Makes an open, empty mailbox.
+    /// Creates an open, empty mailbox.
     public init() {
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
@@ -19,7 +19,7 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
         unsafe arrived.initialize(to: pthread_cond_t())
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
-        // Deadlines must not jump when somebody sets the wall clock.
+        // Timeouts must not change when the wall clock is set.
         unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
         unsafe pthread_mutex_init(mutex, nil)
         unsafe pthread_cond_init(arrived, &attributes)
@@ -36,8 +36,8 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     /// Appends an element and wakes the reader.
     ///
     /// - Parameters:
-    ///   - element: what to hand over.
-    ///   - isUrgent: false to let the reader sleep until something urgent comes or its time is over.
+    ///   - element: the element to append.
+    ///   - isUrgent: false to let the reader wait until an urgent element arrives or its timeout expires.
     /// - Returns: false if the mailbox is closed; the element is then dropped.
     @discardableResult
     public func put(_ element: Element, isUrgent: Bool = true) -> Bool {
@@ -49,10 +49,10 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
         return true
     }
 
-    /// Takes everything that is waiting, sleeping until there is something.
+    /// Takes all waiting elements; blocks until there is one.
     ///
-    /// - Parameter timeout: how long to sleep at most; nil for no limit, zero to only look.
-    /// - Returns: what was waiting, in order; empty after the time-out; nil when closed and drained.
+    /// - Parameter timeout: the longest time to block; nil for no limit, zero to return at once.
+    /// - Returns: the elements in order; empty after the timeout; nil once closed and drained.
     public func take(timeout: Duration? = nil) -> [Element]? {
         let end = timeout.map { MonotonicDeadline(after: $0) }
         unsafe pthread_mutex_lock(mutex)
@@ -69,7 +69,7 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
         return items
     }
 
-    /// Refuses further elements and wakes the reader.
+    /// Closes the mailbox for further elements and wakes the reader.
     public func close() {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
@@ -78,7 +78,7 @@ public final class Mailbox<Element: Sendable>: @unchecked Sendable {
     }
 }
 
-/// A point on CLOCK_MONOTONIC in the form that pthread wants.
+/// A time of CLOCK_MONOTONIC in the form that pthread takes.
 private struct MonotonicDeadline {
     var time = timespec()
 

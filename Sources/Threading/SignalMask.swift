@@ -1,15 +1,15 @@
 import Glibc
 
-/// Which signals the calling thread does not take.
+/// The signals that the calling thread blocks.
 public enum SignalMask {
-    /// Runs `body` with no signal blocked, to start a child that takes them all.
+    /// Runs `body` with no signal blocked, to start a child process that receives all signals.
     ///
-    /// Threads of Dispatch's pool, and those that they start, block nearly every signal, and a child inherits that:
-    /// SIGTERM would not end it, and a shell would wait for its own children for ever.
+    /// The threads of Dispatch's pool, and the threads that they start, block nearly every signal, and a child inherits
+    /// the mask: SIGTERM would not end it, and a shell would wait for its own children for ever.
     ///
-    /// - Parameter body: what to run; starts the child on this thread.
-    /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws.
+    /// - Parameter body: starts the child on this thread.
+    /// - Returns: the result of `body`.
+    /// - Throws: the error of `body`.
     public static func withNothingBlocked<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

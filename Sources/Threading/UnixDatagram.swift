@@ -1,6 +1,6 @@
 import Glibc
 
-/// Sends single datagrams to a Unix socket; no connection is kept.
+/// Sends single datagrams to a Unix socket, without a connection.
 public enum UnixDatagram {
     /// Sends one datagram.
     ///
@@ -31,7 +31,7 @@ public enum UnixDatagram {
         guard sent == bytes.count else { throw UnixDatagramError(call: "sendto", code: errno) }
     }
 
-    /// Fills in an address; `@` stands for the NUL byte that abstract names begin with.
+    /// Fills in an address; `@` stands for the NUL byte that starts an abstract name.
     private static func fill(
         _ name: inout sockaddr_un,
         with address: String
@@ -48,14 +48,14 @@ public enum UnixDatagram {
     }
 }
 
-/// Why a datagram was not sent.
+/// The reason why a datagram was not sent.
 public struct UnixDatagramError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The system call that failed.
     public let call: String
     /// Its `errno`.
     public let code: Int32
 
-    /// The call, and the system's words for the code.
+    /// The call and the system's text for the code.
     public var description: String {
         let text = unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
         return "\(call): \(text)"

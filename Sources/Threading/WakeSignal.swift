@@ -1,18 +1,18 @@
 internal import CEventFD
 internal import Glibc
 
-/// Wakes one thread that sleeps on descriptors, from any other thread.
+/// Wakes one thread that waits on descriptors, from any other thread.
 ///
-/// An eventfd: waking twice before the sleeper looks counts once, and a wake before it sleeps is not lost. It carries
-/// no data; whoever is woken looks at its own state. One sleeper for each signal. Where the system has no descriptor left
-/// for it nobody is woken, and sleeps end by themselves.
+/// An eventfd: several wakes before the thread consumes them count as one, and a wake before the thread waits is not
+/// lost. It carries no data; the woken thread checks its own state. Each signal has one waiting thread. If the process
+/// has no descriptor left, wakes have no effect and waits end by their timeouts.
 public final class WakeSignal: Sendable {
-    /// Readable while the signal is up; negative, which poll(2) skips, if there is none.
+    /// Readable while the signal is raised; negative, which poll(2) ignores, if there is none.
     package let descriptor: Int32
-    /// Why there is no descriptor; nil if there is one.
+    /// The reason why there is no descriptor; nil if there is one.
     package let problem: String?
 
-    /// Makes a signal that nobody has raised.
+    /// Creates a signal that is not raised.
     public init() {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         problem = descriptor < 0 ? unsafe String(cString: strerror(errno)) : nil
@@ -22,15 +22,15 @@ public final class WakeSignal: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    /// Ends the sleeper's present or next wait; never blocks.
+    /// Ends the thread's current or next wait; never blocks.
     public func wake() {
-        // Fails only when the counter is full, and then the signal is up anyway.
+        // Fails only if the counter is full; the signal is raised then anyway.
         eventfd_write(descriptor, 1)
     }
 
-    /// Takes the signal down.
+    /// Clears the signal.
     ///
-    /// - Returns: whether it was up.
+    /// - Returns: whether it was raised.
     @discardableResult
     public func consume() -> Bool {
         var count: eventfd_t = 0

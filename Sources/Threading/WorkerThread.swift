@@ -1,21 +1,22 @@
 import Glibc
 
-/// A POSIX thread that runs one closure and can be waited for.
+/// A POSIX thread that runs one closure and can be joined.
 ///
-/// Fanfare's stages block in libpq and libcurl, which must never happen on Swift's cooperative pool.
+/// Fanfare's stages block in libpq and libcurl, which must not happen on Swift's cooperative pool.
 @safe
 public final class WorkerThread: Sendable {
     private let finished = Mailbox<Never>()
 
     private init() {}
 
-    /// Starts a thread, and waits for the system to have one where it has none.
+    /// Starts a thread; retries until the system can create one.
     ///
-    /// SIGPIPE is blocked on it: a peer that closes a socket must be an error, not the end of the process.
+    /// SIGPIPE is blocked on the thread, so that a write to a closed socket returns an error instead of ending the
+    /// process.
     ///
     /// - Parameters:
     ///   - name: shown by `top -H` and debuggers; the kernel keeps 15 bytes.
-    ///   - body: what the thread does; it ends when this returns.
+    ///   - body: the closure; the thread ends when it returns.
     /// - Returns: a handle to wait for its end.
     public static func start(name: String, _ body: @escaping @Sendable () -> Void) -> WorkerThread {
         while true {
@@ -24,13 +25,13 @@ public final class WorkerThread: Sendable {
         }
     }
 
-    /// Starts a thread, unless the system has none to give.
+    /// Starts a thread, or returns nil if the system cannot create one.
     ///
-    /// Otherwise as ``start(name:_:)``.
+    /// Otherwise like ``start(name:_:)``.
     ///
     /// - Parameters:
     ///   - name: shown by `top -H` and debuggers.
-    ///   - body: what the thread does.
+    ///   - body: the closure that the thread runs.
     /// - Returns: a handle to wait for its end; nil if there is no thread, and `body` will not run.
     public static func startIfPossible(name: String, _ body: @escaping @Sendable () -> Void) -> WorkerThread? {
         let worker = WorkerThread()
@@ -59,7 +60,7 @@ public final class WorkerThread: Sendable {
 
     /// Suspends the calling task until the worker's closure has returned.
     ///
-    /// Does not react to cancellation: stopping the worker is its owner's business.
+    /// Ignores cancellation; the owner of the worker is responsible for stopping it.
     public func value() async {
         let hasWaited = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let finished = finished
@@ -69,14 +70,15 @@ public final class WorkerThread: Sendable {
             }
             if waiter == nil { continuation.resume(returning: false) }
         }
-        // Without a thread to wait on it looks now and then; a task that is cancelled cannot sleep.
+        // Polls if no thread could be started to wait; a cancelled task cannot sleep, so the mailbox's timeout replaces
+        // the sleep.
         while !hasWaited && finished.take(timeout: Task.isCancelled ? .milliseconds(50) : .zero) != nil {
             try? await Task.sleep(for: .milliseconds(50))
         }
     }
 }
 
-/// What a new thread is to do, carried through the C API.
+/// The name and the closure of a new thread, passed through the C API.
 private final class Start {
     let name: String
     let body: @Sendable () -> Void
@@ -90,8 +92,8 @@ private final class Start {
 private func threadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context = unsafe context else { return nil }
     let start = unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue()
-    // Set, not added: started from Dispatch's pool, a thread would inherit a mask that blocks nearly everything, and
-    // hand it on to processes it spawns.
+    // Replaces the mask instead of extending it: a thread started from Dispatch's pool would inherit a mask that blocks
+    // nearly every signal, and pass it on to its child processes.
     var signals = sigset_t()
     unsafe sigemptyset(&signals)
     unsafe sigaddset(&signals, SIGPIPE)
@@ -101,7 +103,7 @@ private func threadMain(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRaw
     return nil
 }
 
-/// Names the calling thread; pthread_setname_np is not in Swift's Glibc module.
+/// Names the calling thread; pthread_setname_np is missing from Swift's Glibc module.
 private func nameThread(_ name: String) {
     let comm = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
     guard comm >= 0 else { return }
