@@ -1,23 +1,23 @@
 import Foundation
 
-/// Where a cluster keeps its files.
+/// The directories of a cluster.
 ///
-/// Everything lies in `home`, a directory of mode 0700 that belongs to the server's user: that is what guards the
-/// socket, behind which everybody is trusted. If the server's user cannot reach the directory that was asked for (as
-/// below /root), or its socket's path would be too long, home or socket move to the temporary directory.
+/// All files are in `home`, a directory of mode 0700 that the server's user owns. Its mode protects the socket, on
+/// which every client is trusted. Home or socket move to the temporary directory if the server's user cannot reach the
+/// requested directory (for example below /root), or if the socket's path would be too long.
 struct ClusterDirectories {
-    /// Data, log, lock.
+    /// The directory of the data, the log and the lock.
     let home: String
     /// The directory of the Unix socket.
     let socket: String
 
-    /// Those of the two that were made in the temporary directory.
+    /// Those of the two that are in the temporary directory.
     let temporary: [String]
 
     var data: String { home + "/data" }
     var log: String { home + "/server.log" }
 
-    /// Longest path that fits a `sockaddr_un`, with its NUL.
+    /// The longest path that fits into a `sockaddr_un`, with its NUL.
     private static let longestSocketPath = 107
 
     private static var temporaryDirectory: String {
@@ -25,11 +25,11 @@ struct ClusterDirectories {
         URL(fileURLWithPath: NSTemporaryDirectory()).resolvingSymlinksInPath().path
     }
 
-    /// Makes the directories, or takes over those that are there.
+    /// Creates the directories, or reuses existing ones.
     ///
     /// - Parameters:
-    ///   - directory: where the cluster is wanted; nil for a new temporary one.
-    ///   - user: who must own them.
+    ///   - directory: the requested directory; nil for a new temporary one.
+    ///   - user: the required owner.
     /// - Returns: directories that `user` can use.
     /// - Throws: `cannotPrepare`.
     static func prepare(at directory: String?, for user: ServerUser) throws(ClusterError) -> ClusterDirectories {
@@ -39,7 +39,7 @@ struct ClusterDirectories {
             return ClusterDirectories(home: home, socket: home, temporary: [home])
         }
         let wanted = URL(fileURLWithPath: directory).standardizedFileURL.path
-        // The same directory gets the same place in the temporary directory next time.
+        // Derived from the requested path, so that the next start finds the same temporary directory.
         let fallback = temporaryDirectory + "/fanfare-\(user.id)-" + String(fingerprint(wanted), radix: 36)
         var home = wanted + "/postgres"
         do {
@@ -62,14 +62,14 @@ struct ClusterDirectories {
         )
     }
 
-    /// Deletes all of it.
+    /// Deletes the directories.
     func remove() {
         for directory in Set([home, socket]) {
             try? FileManager.default.removeItem(atPath: directory)
         }
     }
 
-    /// Makes one directory for the user alone; one that exists must be such already.
+    /// Creates one directory with access for the user only; an existing one must already have this owner and mode.
     private static func claim(_ path: String, for user: ServerUser) throws(ClusterError) {
         let files = FileManager.default
         do {
@@ -86,7 +86,7 @@ struct ClusterDirectories {
                     )
                 }
             }
-            // Does not follow links: in a shared temporary directory the name may be somebody's trap.
+            // Does not follow links: in a shared temporary directory another user may have created the name as a trap.
             let found = try files.attributesOfItem(atPath: path)
             let mode = (found[.posixPermissions] as? NSNumber)?.intValue
             let owner = (found[.ownerAccountID] as? NSNumber)?.intValue
@@ -104,7 +104,7 @@ struct ClusterDirectories {
         }
     }
 
-    /// FNV-1a: the same in every run, which Swift's own hash is not.
+    /// FNV-1a, which is the same in every run, unlike Swift's own hash.
     private static func fingerprint(_ text: String) -> UInt64 {
         text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     }

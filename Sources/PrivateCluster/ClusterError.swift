@@ -1,6 +1,6 @@
-/// Why a private cluster cannot be had.
+/// The reason why a private cluster cannot be used.
 public struct ClusterError: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure, to branch on.
+    /// The kind of failure, for callers to branch on.
     public let code: Code
     /// What happened, in one line.
     public let message: String
@@ -25,9 +25,9 @@ public struct ClusterError: Error, Sendable, CustomStringConvertible {
         public static let noServerBinaries = Code(kind: .noServerBinaries)
         /// Another process runs the cluster of this directory.
         public static let directoryInUse = Code(kind: .directoryInUse)
-        /// A directory or a user for the server could not be had.
+        /// A directory or a user account for the server could not be set up.
         public static let cannotPrepare = Code(kind: .cannotPrepare)
-        /// The server did not come up.
+        /// The server did not start.
         public static let cannotStart = Code(kind: .cannotStart)
     }
 

@@ -1,23 +1,24 @@
-/// How a private cluster is to behave.
+/// The options of a private cluster.
 public struct ClusterOptions: Sendable {
     /// Whether commits survive a crash of the machine.
     ///
-    /// Without, fsync is off: several times faster, and a crash of the machine (not of the server) may ruin the data.
+    /// If false, fsync is off: several times faster, but a crash of the machine (not of the server) may corrupt the
+    /// data.
     public var durable: Bool
-    /// Whether the cluster is deleted when it ends, however the process that started it dies.
+    /// Whether the cluster is deleted when it ends, even if the process that started it crashes.
     public var ephemeral: Bool
-    /// Whether it also listens on 127.0.0.1, on a free port; it then trusts every local user.
+    /// Whether the server also listens on 127.0.0.1, on a free port; every local user is then trusted.
     public var loopback: Bool
-    /// More settings, as in `postgresql.conf`; they win over those chosen here.
+    /// Further settings, as in `postgresql.conf`; they override those set here.
     public var settings: [String: String]
 
-    /// Makes options.
+    /// Creates options.
     ///
     /// - Parameters:
     ///   - durable: whether to fsync.
-    ///   - ephemeral: whether to delete everything at the end.
+    ///   - ephemeral: whether to delete all files at the end.
     ///   - loopback: whether to listen on TCP too.
-    ///   - settings: more server settings.
+    ///   - settings: further server settings.
     public init(
         durable: Bool = true,
         ephemeral: Bool = false,
@@ -30,21 +31,21 @@ public struct ClusterOptions: Sendable {
         self.settings = settings
     }
 
-    /// For development: survives crashes, kept between runs.
+    /// The options for development: survives crashes, kept between runs.
     public static let development = ClusterOptions()
-    /// For tests: fast, gone afterwards, and with prepared transactions for those that test them.
+    /// The options for tests: fast, deleted afterwards, and with prepared transactions enabled.
     public static let tests = ClusterOptions(
         durable: false,
         ephemeral: true,
         settings: ["max_prepared_transactions": "20", "max_connections": "500"]
     )
 
-    /// The whole `postgresql.conf`.
+    /// Returns the content of `postgresql.conf`.
     func configuration(socketDirectory: String, port: Int) -> String {
         var all = [
             "listen_addresses": loopback ? "127.0.0.1" : "",
             "port": String(port),
-            // A list, in which quotes keep a comma in a path from parting it.
+            // The setting is a list; the quotes keep a comma in the path from splitting it.
             "unix_socket_directories": "\"\(socketDirectory)\"",
             "unix_socket_permissions": "0700",
             "timezone": "UTC",
@@ -62,7 +63,7 @@ public struct ClusterOptions: Sendable {
         return "# Written anew at each start.\n" + lines.joined(separator: "\n") + "\n"
     }
 
-    /// As the server reads a value between single quotes: both `'` and `\` are doubled.
+    /// Escapes a value for single quotes: the server reads doubled `'` and `\`.
     private static func escaped(_ value: String) -> String {
         value.replacing("\\", with: "\\\\").replacing("'", with: "''")
     }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A short command whose output is wanted.
+/// A short command whose output is read.
 enum Command {
-    /// Runs a command to its end.
+    /// Runs a command until it exits.
     ///
     /// - Parameter words: the program, looked up in PATH, and its arguments.
     /// - Returns: its standard output without the last line end.
-    /// - Throws: if it cannot be run or exits with another status than 0.
+    /// - Throws: an error if it cannot be run or its exit status is not 0.
     static func output(_ words: [String]) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

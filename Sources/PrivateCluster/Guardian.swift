@@ -3,9 +3,10 @@ import Threading
 
 /// A shell that starts the server, waits on its own standard input, and stops the server.
 ///
-/// Its input is a pipe from us. A line in it says how to stop; its end means that we are gone, `kill -9` included, and
-/// the server goes too. It is in a process group of its own, so that neither Ctrl-C at our terminal nor a signal to
-/// our group ends the server before we have finished with it. It holds a lock on the directory for as long as it runs.
+/// Its input is a pipe from this process. A line in it says how to stop; end of file means that this process has ended,
+/// `kill -9` included, and the guardian stops the server. It has a process group of its own, so that neither Ctrl-C on
+/// the terminal nor a signal to this process's group ends the server too early. It holds a lock on the directory for as
+/// long as it runs.
 final class Guardian: Sendable {
     private let process: Process
     private let input: FileHandle
@@ -53,7 +54,7 @@ final class Guardian: Sendable {
         fi
         """#
 
-    /// Starts the server and returns when it takes connections.
+    /// Starts the server, and returns when it accepts connections.
     ///
     /// - Throws: `directoryInUse`, `cannotStart`.
     init(
@@ -69,7 +70,7 @@ final class Guardian: Sendable {
         process.arguments =
             user.prefix + ["sh", "-c", Self.script, "fanfare-postgres", binaries.directory]
             + [directories.home, directories.socket, configuration, ephemeral ? "yes" : "no"]
-        // PG… variables would change what the server's programs do.
+        // PG… variables would change the behavior of the server's programs.
         process.environment = ["PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"]
         process.currentDirectoryURL = URL(fileURLWithPath: directories.home)
         let inputPipe = Pipe()
@@ -78,7 +79,7 @@ final class Guardian: Sendable {
         process.standardOutput = output
         process.standardError = output
         input = inputPipe.fileHandleForWriting
-        // A child of ours that kept this end would keep the server alive after us.
+        // A child process that inherited this end would keep the server alive after this process.
         _ = fcntl(input.fileDescriptor, F_SETFD, FD_CLOEXEC)
         do {
             try process.run()
@@ -93,13 +94,13 @@ final class Guardian: Sendable {
         }
     }
 
-    /// Stops the server and waits until it is gone.
+    /// Stops the server and waits until it has exited.
     ///
     /// - Parameters:
-    ///   - mode: how.
-    ///   - deleting: whether the cluster's files go too.
+    ///   - mode: the shutdown mode.
+    ///   - deleting: whether the cluster's files are deleted too.
     func stop(_ mode: PrivateCluster.StopMode, deleting: Bool) {
-        // On such a thread SIGPIPE is blocked: if the guardian was killed, the write shall only fail.
+        // SIGPIPE is blocked on a worker thread: if the guardian was killed, the write only fails.
         WorkerThread.start(name: "stop cluster") { [self] in
             do {
                 try input.write(contentsOf: Data("\(mode.rawValue) \(deleting ? "yes" : "no")\n".utf8))
@@ -111,7 +112,7 @@ final class Guardian: Sendable {
         }.join()
     }
 
-    /// Does the guardian's work when it was killed and left the server behind.
+    /// Stops the server directly if the guardian was killed and left it running.
     private func signalServer(_ mode: PrivateCluster.StopMode) {
         guard let file = try? String(contentsOfFile: directories.data + "/postmaster.pid", encoding: .utf8),
             let server = file.split(separator: "\n").first.flatMap({ Int32($0) }), server > 1
@@ -120,7 +121,7 @@ final class Guardian: Sendable {
         kill(server, signals[mode] ?? SIGINT)
     }
 
-    /// The first line, or everything up to the end if there is none.
+    /// Returns the first line, or all output if it has no line end.
     private static func readLine(_ handle: FileHandle) -> String {
         var bytes = Data()
         while !bytes.contains(UInt8(ascii: "\n")) {

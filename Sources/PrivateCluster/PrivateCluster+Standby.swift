@@ -1,10 +1,10 @@
 extension PrivateCluster {
-    /// Starts a standby of this server, which follows it by streaming.
+    /// Starts a standby of this server, which follows it by streaming replication.
     ///
-    /// It takes no writes until somebody calls `pg_promote()` in it, and is a server of its own then.
+    /// It is read-only until `pg_promote()` is called on it, and is an independent server then.
     ///
-    /// - Returns: the standby, in a new directory; it takes queries.
-    /// - Throws: why there is none.
+    /// - Returns: the standby, in a new directory; it accepts queries.
+    /// - Throws: the reason why it does not run.
     public func startStandby() throws(ClusterError) -> PrivateCluster {
         try Self.start(options: options) { [self] (binaries, user, directories) throws(ClusterError) in
             let copy = [

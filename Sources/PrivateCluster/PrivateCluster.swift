@@ -1,26 +1,26 @@
 import Foundation
 import Threading
 
-/// A PostgreSQL server of our own, for `fanfare dev` and for tests.
+/// A private PostgreSQL server, for `fanfare dev` and for tests.
 ///
-/// It lives in one directory, listens on a Unix socket that only its user can reach, trusts whoever does, and ends
-/// with the process that started it, however that ends. Its calls block; they may come from any thread.
+/// It uses one directory, listens on a Unix socket that only its user can reach, trusts every client there, and ends
+/// with the process that started it, even if that is killed. Its calls block; they may come from any thread.
 public final class PrivateCluster: Sendable {
-    /// How a server ends; the words are pg_ctl's.
+    /// The way in which a server stops; the words are pg_ctl's.
     public enum StopMode: String, Sendable {
-        /// Waits until all clients have left by themselves.
+        /// Waits until all clients have disconnected.
         case smart
         /// Ends all sessions, then shuts down cleanly.
         case fast
-        /// Like a crash: the next start recovers.
+        /// Stops like a crash: the next start does recovery.
         case immediate
     }
 
-    /// TCP port on 127.0.0.1 if asked for; part of the socket's name in any case.
+    /// The TCP port on 127.0.0.1 if requested; always part of the socket's name.
     public let port: Int
-    /// Where the server's files are.
+    /// The directory of the server's files.
     public let directory: String
-    /// Directories that had to be made in the temporary directory; empty if all is where it was asked for.
+    /// The directories created in the temporary directory; empty if all are where they were requested.
     public let temporaryDirectories: [String]
     /// The server's log file.
     public let logFile: String
@@ -49,15 +49,16 @@ public final class PrivateCluster: Sendable {
         guardian = Locked(nil)
     }
 
-    /// Starts a server, creating its data at the first time.
+    /// Starts a server; creates its data directory at the first start.
     ///
-    /// Takes a directory over that a crash left behind. As root the server runs as `postgres` or `nobody`.
+    /// Reuses a directory that a crash left behind. If this process runs as root, the server runs as `postgres` or
+    /// `nobody`.
     ///
     /// - Parameters:
-    ///   - directory: where; made if missing. Nil for a new one in the temporary directory.
-    ///   - options: how.
-    /// - Returns: the server, taking connections.
-    /// - Throws: why it does not run.
+    ///   - directory: the directory, created if missing; nil for a new one in the temporary directory.
+    ///   - options: the options.
+    /// - Returns: the server, which accepts connections.
+    /// - Throws: the reason why it does not run.
     public static func start(
         at directory: String? = nil,
         options: ClusterOptions = .development
@@ -65,7 +66,7 @@ public final class PrivateCluster: Sendable {
         try start(at: directory, options: options) { (_, _, _) throws(ClusterError) in }
     }
 
-    /// Starts a server in directories that were filled before.
+    /// Starts a server in directories that already contain a cluster.
     static func start(
         at directory: String? = nil,
         options: ClusterOptions,
@@ -79,7 +80,7 @@ public final class PrivateCluster: Sendable {
         try fill(binaries, user, directories)
         var attempts = options.loopback ? 8 : 1
         while true {
-            // Nothing reserves a port for another process: pick one and see.
+            // A port cannot be reserved for another process, so a random one is tried.
             let port = options.loopback ? Int.random(in: 20_000..<60_000) : 5432
             let cluster = PrivateCluster(directories, binaries, user, options, port: port)
             do {
@@ -96,17 +97,17 @@ public final class PrivateCluster: Sendable {
         }
     }
 
-    /// Ends the server for good; an ephemeral cluster is deleted.
+    /// Stops the server for good; an ephemeral cluster is deleted.
     ///
-    /// - Parameter mode: how; ``StopMode/smart`` may take for ever.
+    /// - Parameter mode: the shutdown mode; ``StopMode/smart`` may take for ever.
     public func stop(_ mode: StopMode = .fast) {
         end(mode, deleting: options.ephemeral)
         if options.ephemeral { directories.remove() }
     }
 
-    /// Ends the server until ``resume()``, as an outage would; nothing is deleted.
+    /// Stops the server until ``resume()``, like an outage; no files are deleted.
     ///
-    /// - Parameter mode: how; ``StopMode/immediate`` is a crash.
+    /// - Parameter mode: the shutdown mode; ``StopMode/immediate`` is a crash.
     public func suspend(_ mode: StopMode = .fast) {
         end(mode, deleting: false)
     }
@@ -118,9 +119,9 @@ public final class PrivateCluster: Sendable {
         try launch()
     }
 
-    /// Ends the server and starts it again.
+    /// Stops the server and starts it again.
     ///
-    /// - Parameter mode: how it ends.
+    /// - Parameter mode: the shutdown mode.
     /// - Throws: `cannotStart`.
     public func restart(_ mode: StopMode = .fast) throws(ClusterError) {
         suspend(mode)

@@ -5,7 +5,7 @@ struct ServerBinaries: Equatable {
     let directory: String
     let majorVersion: Int
 
-    /// The oldest version that Fanfare's schema runs on.
+    /// The oldest version that Fanfare's schema supports.
     static let oldestVersion = 15
 
     /// Finds the newest server, or the one of a given version.
@@ -61,7 +61,7 @@ struct ServerBinaries: Equatable {
     }
 
     private static func inspect(_ directory: String) -> ServerBinaries? {
-        // PATH often holds links or wrappers to single programs; the server needs its neighbours.
+        // PATH often contains links or wrappers for single programs; the server needs the programs beside the real one.
         let directory = URL(fileURLWithPath: directory + "/pg_ctl").resolvingSymlinksInPath()
             .deletingLastPathComponent()
         let programs = ["initdb", "pg_ctl", "postgres"].map { directory.path + "/" + $0 }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The account the server runs as: ours, unless that is root, as which PostgreSQL refuses to run.
+/// The account that the server runs as: this process's, unless that is root, which PostgreSQL refuses.
 struct ServerUser {
     let id: Int
     let groupID: Int
-    /// Words to put before a command so that it runs as this user; empty for our own.
+    /// The words that run a command as this user; empty for this process's own user.
     let prefix: [String]
 
-    /// Picks the account.
+    /// Selects the account.
     ///
-    /// - Returns: our own; for root `postgres`, else `nobody`.
+    /// - Returns: this process's account; if that is root, `postgres` or else `nobody`.
     /// - Throws: `cannotPrepare` if root finds neither, or no program to change to it.
     static func choose() throws(ClusterError) -> ServerUser {
         guard geteuid() == 0 else {
@@ -34,7 +34,7 @@ struct ServerUser {
         )
     }
 
-    /// Whether this user can enter and write a directory that exists.
+    /// Returns whether this user can enter and write an existing directory.
     func canUse(_ directory: String) -> Bool {
         (try? Command.output(prefix + ["sh", "-c", #"cd "$1" && test -w ."#, "sh", directory])) != nil
     }

@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// AES-128 in Galois/Counter Mode (NIST SP 800-38D) without additional data; reused, since a fetch costs as much as a
-/// message.
+/// AES-128 in Galois/Counter Mode (NIST SP 800-38D) without additional data.
 ///
-/// Used by one thread at a time.
+/// An instance is reused, since fetching the cipher costs as much as encrypting a message. Used by one thread at a
+/// time.
 @safe
 final class AES128GCM {
-    /// Bytes of a key, a nonce and a tag.
+    /// The sizes of a key, a nonce and a tag in bytes.
     static let keySize = 16
     static let nonceSize = 12
     static let tagSize = 16
@@ -24,7 +24,7 @@ final class AES128GCM {
         unsafe EVP_CIPHER_free(cipher)
     }
 
-    /// Sets one up.
+    /// Fetches the cipher.
     static func open() throws(CryptoError) -> AES128GCM {
         guard let cipher = unsafe EVP_CIPHER_fetch(nil, "AES-128-GCM", nil) else {
             throw CryptoError("EVP_CIPHER_fetch")
@@ -39,8 +39,8 @@ final class AES128GCM {
     /// Encrypts the end of a buffer in place and appends the tag.
     ///
     /// - Parameters:
-    ///   - buffer: what stands before `start` is left as it is.
-    ///   - start: where the plaintext begins.
+    ///   - buffer: the buffer; bytes before `start` are not changed.
+    ///   - start: the index of the first byte of the plaintext.
     ///   - key: 16 bytes.
     ///   - nonce: 12 bytes, never used twice with one key.
     /// - Throws: ``CryptoError``.

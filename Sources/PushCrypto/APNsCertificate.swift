@@ -9,11 +9,11 @@ public struct APNsCertificate: Sendable {
         /// The topic: a bundle id, with a suffix for VoIP, complications and the like.
         public let name: String
 
-        /// What Apple says it is for, such as `app` or `voip`; empty where the certificate does not say.
+        /// The uses that Apple lists for the topic, such as `app` or `voip`; empty if the certificate lists none.
         public let kinds: [String]
     }
 
-    /// The certificate and after it those that vouch for it, in PEM.
+    /// The certificate, followed by its intermediate certificates, in PEM.
     public let chainPEM: [UInt8]
 
     /// The private key, as PKCS #8 in PEM.
@@ -21,29 +21,29 @@ public struct APNsCertificate: Sendable {
     /// A secret: never logged.
     public let privateKeyPEM: [UInt8]
 
-    /// The subject's common name, for people.
+    /// The subject's common name, for display.
     public let commonName: String
 
-    /// From when it is valid, in seconds since 1970.
+    /// The start of the validity period, in seconds since 1970.
     public let notBefore: Int64
 
-    /// Until when it is valid, in seconds since 1970.
+    /// The end of the validity period, in seconds since 1970.
     public let notAfter: Int64
 
-    /// What it may push to: what Apple's extension 1.2.840.113635.100.6.3.6 lists, or else the subject's user id.
+    /// The topics that it may push to: those in Apple's extension 1.2.840.113635.100.6.3.6, or else the subject's user
+    /// id.
     public let topics: [Topic]
 
-    /// Where it came from, for errors.
+    /// The file it came from, for errors.
     public let source: String
 
     /// Reads a certificate with its private key from a file that only its owner may read.
     ///
     /// - Parameters:
     ///   - path: a PKCS #12 file, or PEM with the private key and at least its certificate.
-    ///   - passwordFile: a file that holds the password, which only its owner may read; one line break at the end is
-    ///     not part of it.
-    ///   - guardedFolders: folders below which the files' modes are not looked at.
-    /// - Returns: the certificate; whether it is valid now is for ``check(topic:at:)`` to say.
+    ///   - passwordFile: a file with the password, which only its owner may read; one line break at the end is ignored.
+    ///   - guardedFolders: folders below which file modes are not checked.
+    /// - Returns: the certificate; its validity is checked by ``check(topic:at:)``.
     /// - Throws: ``KeyError``, which says how to fix it.
     public static func load(
         file path: String,
@@ -64,10 +64,10 @@ public struct APNsCertificate: Sendable {
         }
     }
 
-    /// Looks whether it can be used.
+    /// Checks that the certificate can be used.
     ///
     /// - Parameters:
-    ///   - topic: the topic to push to; nil where the certificate's only one is meant.
+    ///   - topic: the topic to push to; nil for the certificate's only one.
     ///   - now: the time, in seconds since 1970.
     /// - Throws: ``KeyError`` if it is expired, not yet valid, or for other topics.
     public func check(topic: String?, at now: Int64) throws(KeyError) {

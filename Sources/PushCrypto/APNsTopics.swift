@@ -1,15 +1,15 @@
-/// What a certificate may push to, as Apple's extension 1.2.840.113635.100.6.3.6 lists it.
+/// The topics that a certificate may push to, from Apple's extension 1.2.840.113635.100.6.3.6.
 ///
-/// A sequence in which each topic is followed by the sequence of its kinds: `"com.example.app", ("app"),
-/// "com.example.app.voip", ("voip")`.
+/// The extension is a sequence in which each topic is followed by the sequence of its kinds: `"com.example.app",
+/// ("app"), "com.example.app.voip", ("voip")`.
 enum APNsTopics {
     /// The extension's object identifier.
     static let identifier = "1.2.840.113635.100.6.3.6"
 
     /// Decodes the extension's content.
     ///
-    /// - Parameter der: what the extension holds.
-    /// - Returns: the topics with their kinds, in order; none where it is something else.
+    /// - Parameter der: the content.
+    /// - Returns: the topics with their kinds, in order; empty if the content has another form.
     static func decode(_ der: [UInt8]) -> [APNsCertificate.Topic] {
         var topics: [APNsCertificate.Topic] = []
         collect(der[...], depth: 0, into: &topics)
@@ -32,20 +32,20 @@ enum APNsTopics {
 
 /// One element in Distinguished Encoding Rules (X.690).
 struct DERElement {
-    /// What it is.
+    /// The tag byte.
     let tag: UInt8
-    /// What is inside.
+    /// The content bytes.
     let content: ArraySlice<UInt8>
 
-    /// Whether it holds others: a sequence, a set, or an octet string around one of these.
+    /// Whether it contains elements: a sequence, a set, or an octet string around one of these.
     var isContainer: Bool { [0x30, 0x31, 0x04].contains(tag) }
 
-    /// Its text, if it is a UTF8String, PrintableString or IA5String.
+    /// The text, if the element is a UTF8String, PrintableString or IA5String.
     var text: String? {
         [0x0C, 0x13, 0x16].contains(tag) ? String(validating: content, as: UTF8.self) : nil
     }
 
-    /// The texts inside, if it is a sequence of nothing else.
+    /// The texts of a sequence that contains only texts.
     var texts: [String]? {
         guard tag == 0x30 else { return nil }
         let elements = Array(DERElements(content))
@@ -54,7 +54,7 @@ struct DERElement {
     }
 }
 
-/// The elements that follow each other; it ends where something is no element.
+/// The consecutive elements of some bytes; ends at the first malformed element.
 struct DERElements: Sequence, IteratorProtocol {
     private var rest: ArraySlice<UInt8>
 

@@ -25,11 +25,11 @@ public enum Base64URL {
 
     /// Decodes text.
     ///
-    /// Padding and the alphabet of plain Base64 are taken as well, since browsers' libraries write both. Line breaks and
+    /// Padding and the alphabet of plain Base64 are accepted too, since browsers' libraries write both. Line breaks and
     /// other characters are not.
     ///
-    /// - Parameter text: what was encoded.
-    /// - Returns: the bytes, or nil if it is no Base64.
+    /// - Parameter text: the encoded text.
+    /// - Returns: the bytes, or nil if the text is not valid Base64.
     public static func decode(_ text: String) -> [UInt8]? {
         var digits = text.utf8[...]
         if digits.count % 4 == 0 {

@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-/// OpenSSL refused an operation.
+/// The failure of an OpenSSL operation.
 public struct CryptoError: Error, Equatable, CustomStringConvertible {
-    /// What was tried.
+    /// The operation that failed.
     public let operation: String
 
-    /// OpenSSL's own account of it, newest first; holds no key material.
+    /// OpenSSL's reasons, newest first; they contain no key material.
     public let reasons: [String]
 
-    /// Takes over and empties this thread's OpenSSL error queue: left there, it would be blamed on a later call.
+    /// Empties this thread's OpenSSL error queue into the error, so that a later call does not report its entries.
     init(_ operation: String) {
         self.operation = operation
         reasons = drainOpenSSLErrors()

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// A key pair for one message, and the arithmetic with it; the numbers' storage is reused, the key never.
+/// A key pair for one message, with its arithmetic.
 ///
-/// Used by one thread at a time.
+/// The memory is reused for the next message, the key never. Used by one thread at a time.
 @safe
 final class EphemeralKey {
     private let curve: CurveP256
@@ -33,7 +33,7 @@ final class EphemeralKey {
         unsafe BN_CTX_free(context)
     }
 
-    /// Sets up the storage; there is no key yet.
+    /// Allocates the memory, without a key.
     static func open() throws(CryptoError) -> EphemeralKey {
         let curve = try CurveP256.shared()
         guard let context = unsafe BN_CTX_secure_new() else { throw CryptoError("BN_CTX_secure_new") }
@@ -56,7 +56,7 @@ final class EphemeralKey {
         )
     }
 
-    /// Makes a new private key at random.
+    /// Generates a new random private key.
     func renew() throws(CryptoError) {
         repeat {
             guard unsafe BN_priv_rand_range(secret, EC_GROUP_get0_order(curve.group)) == 1 else {
@@ -65,12 +65,12 @@ final class EphemeralKey {
         } while unsafe BN_is_zero(secret) == 1
     }
 
-    /// Takes a given private key: for test vectors only.
+    /// Sets a given private key, for test vectors only.
     func set(_ bytes: [UInt8]) throws(CryptoError) {
         guard unsafe BN_bin2bn(bytes, Int32(bytes.count), secret) != nil else { throw CryptoError("BN_bin2bn") }
     }
 
-    /// The public key: an uncompressed point.
+    /// Returns the public key as an uncompressed point.
     func publicKey() throws(CryptoError) -> [UInt8] {
         guard unsafe EC_POINT_mul(curve.group, point, secret, nil, nil, context) == 1 else {
             throw CryptoError("EC_POINT_mul")
@@ -82,9 +82,9 @@ final class EphemeralKey {
         return bytes
     }
 
-    /// The secret shared with another key: the x coordinate of the product (RFC 8291 section 3.1).
+    /// Returns the secret shared with another key: the x coordinate of the product (RFC 8291 section 3.1).
     ///
-    /// - Parameter peer: an uncompressed point; one that is not on the curve is refused.
+    /// - Parameter peer: an uncompressed point; a point that is not on the curve is rejected.
     /// - Returns: the coordinate, 32 bytes.
     /// - Throws: ``CryptoError``.
     func sharedSecret(with peer: [UInt8]) throws(CryptoError) -> [UInt8] {

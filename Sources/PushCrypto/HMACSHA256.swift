@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// HMAC with SHA-256 (RFC 2104), and with it HKDF (RFC 5869); reused, since setting it up costs more than a hash.
+/// HMAC with SHA-256 (RFC 2104), also used for HKDF (RFC 5869).
 ///
-/// Used by one thread at a time.
+/// An instance is reused, since setting it up costs more than a hash. Used by one thread at a time.
 @safe
 package final class HMACSHA256 {
-    /// Bytes of a code.
+    /// The size of a code in bytes.
     package static let size = 32
 
     private let context: OpaquePointer
@@ -14,9 +14,9 @@ package final class HMACSHA256 {
 
     deinit { unsafe EVP_MAC_CTX_free(context) }
 
-    /// Sets one up.
+    /// Creates an instance.
     ///
-    /// - Returns: one for any number of codes.
+    /// - Returns: an instance for any number of codes.
     /// - Throws: `CryptoError` if OpenSSL has no HMAC or no SHA-256.
     package static func open() throws(CryptoError) -> HMACSHA256 {
         guard let algorithm = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else { throw CryptoError("EVP_MAC_fetch") }
@@ -27,13 +27,13 @@ package final class HMACSHA256 {
         return code
     }
 
-    /// The code of some bytes, given in parts.
+    /// Returns the code of bytes that are given in parts.
     ///
     /// - Parameters:
     ///   - key: the secret, of any length.
-    ///   - parts: the bytes, as if they were one after the other.
+    ///   - parts: the bytes, which are concatenated.
     /// - Returns: 32 bytes.
-    /// - Throws: `CryptoError` if OpenSSL cannot.
+    /// - Throws: `CryptoError` if OpenSSL fails.
     package func code(key: [UInt8], _ parts: [UInt8]...) throws(CryptoError) -> [UInt8] {
         guard unsafe EVP_MAC_init(context, key, key.count, nil) == 1 else { throw CryptoError("EVP_MAC_init") }
         for part in parts {
@@ -47,14 +47,14 @@ package final class HMACSHA256 {
         return code
     }
 
-    /// Whether a code is that of some bytes; takes the same time wherever it differs.
+    /// Returns whether a code is that of some bytes, in constant time.
     ///
     /// - Parameters:
-    ///   - code: as it came.
+    ///   - code: the code to check.
     ///   - key: the secret, of any length.
-    ///   - bytes: what it is said to be the code of.
-    /// - Returns: whether it is.
-    /// - Throws: `CryptoError` if OpenSSL cannot.
+    ///   - bytes: the bytes that the code is checked against.
+    /// - Returns: whether the code is correct.
+    /// - Throws: `CryptoError` if OpenSSL fails.
     package func isCode(_ code: [UInt8], key: [UInt8], _ bytes: [UInt8]) throws(CryptoError) -> Bool {
         let expected = try self.code(key: key, bytes)
         return code.count == Self.size && (unsafe CRYPTO_memcmp(code, expected, Self.size)) == 0

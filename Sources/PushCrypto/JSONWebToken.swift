@@ -1,6 +1,6 @@
 /// Signed JSON Web Tokens in compact form (RFC 7519, RFC 7515 section 3.1).
 public enum JSONWebToken {
-    /// A value in a header or claims set; as much of JSON as provider tokens use.
+    /// A value in a header or claims set: the part of JSON that provider tokens use.
     public enum Value: Equatable, Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral {
         /// Text.
         case string(String)
@@ -25,12 +25,12 @@ public enum JSONWebToken {
         }
     }
 
-    /// Makes and signs a token; `alg` is added in front of the header.
+    /// Creates and signs a token; `alg` is added in front of the header.
     ///
     /// - Parameters:
     ///   - header: further header fields, such as `kid`, in this order.
     ///   - claims: the claims, in this order.
-    ///   - key: signs it.
+    ///   - key: the key to sign with.
     /// - Returns: `header.claims.signature`. A credential: never logged.
     /// - Throws: ``CryptoError``.
     public static func sign(
@@ -51,7 +51,7 @@ public enum JSONWebToken {
     }
 }
 
-/// A JSON string literal (RFC 8259 section 7).
+/// Returns text as a JSON string literal (RFC 8259 section 7).
 private func quoted(_ text: String) -> String {
     var literal = "\""
     for scalar in text.unicodeScalars {

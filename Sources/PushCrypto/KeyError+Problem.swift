@@ -1,13 +1,13 @@
 internal import Foundation
 
 extension KeyError.Reason {
-    /// What is wrong, to be read after the file's name.
+    /// The problem, to be read after the file's name.
     public var problem: String { told.problem }
 
-    /// How to fix it; empty where only another file can.
+    /// The remedy; empty if only another file helps.
     public var mend: String { told.mend }
 
-    /// Whether what the file holds is at fault; else it may be the right one, and is out of reach.
+    /// Whether the file's content is wrong; otherwise the file may be the right one and cannot be read.
     public var needsAnotherFile: Bool {
         switch self {
         case .unreadable, .exposed, .exists, .unwritable, .passwordNeeded, .wrongPassword, .encrypted, .notYetValid:

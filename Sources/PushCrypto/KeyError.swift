@@ -1,54 +1,54 @@
-/// Why a file with a key, a certificate or a service account cannot be used.
+/// The reason why a file with a key, a certificate or a service account cannot be used.
 ///
-/// Names the file and the mend; never holds key material.
+/// Names the file and the remedy; never contains key material.
 public struct KeyError: Error, Equatable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kind of problem.
     public enum Reason: Equatable, Sendable {
-        /// There is no such file.
+        /// The file does not exist.
         case missing
         /// The process may not read it, or reading failed.
         case unreadable(String)
         /// It is a folder, a pipe, or too large for a key.
         case notAKeyFile
-        /// There is a file already where a new one was to be made.
+        /// The file to be created exists already.
         case exists
-        /// A new file cannot be made there.
+        /// The new file cannot be created.
         case unwritable(String)
-        /// Its mode lets group or others in.
+        /// Its mode gives access to its group or others.
         case exposed(mode: UInt32)
-        /// It has no PEM block.
+        /// It contains no PEM block.
         case notPEM
-        /// Its PEM blocks are something else, such as a certificate.
+        /// Its PEM blocks are of another kind, such as a certificate.
         case noPrivateKey(found: String)
         /// The private key is protected by a password.
         case encrypted
         /// OpenSSL cannot decode it.
         case malformed([String])
-        /// It is a private key of another kind.
+        /// It is a private key of another type.
         case wrongKind(found: String, expected: String)
         /// It is an elliptic curve key on another curve.
         case wrongCurve(found: String, expected: String)
 
-        /// It is no JSON object.
+        /// It is not a JSON object.
         case notJSON
-        /// A JSON member that has to be there is not.
+        /// A required JSON member is missing.
         case missingField(String)
-        /// A JSON member has a value that is of no use.
+        /// A JSON member has an invalid value.
         case invalidField(String, String)
         /// It is a JSON credential of another type.
         case notAServiceAccount(type: String)
 
         /// It is neither PEM nor PKCS #12.
         case notACertificateFile
-        /// It is protected by a password, and none was given.
+        /// It is protected by a password, and none was configured.
         case passwordNeeded
-        /// It is protected by another password than the one given.
+        /// It is protected by another password than the configured one.
         case wrongPassword
-        /// It is protected by a method that this OpenSSL does not know.
+        /// It is protected by a method that this OpenSSL does not support.
         case unsupportedEncryption([String])
-        /// It holds no certificate.
+        /// It contains no certificate.
         case noCertificate
-        /// None of its certificates belongs to its private key.
+        /// None of its certificates matches its private key.
         case keyMismatch
         /// A certificate in it cannot be decoded.
         case malformedCertificate([String])
@@ -62,13 +62,13 @@ public struct KeyError: Error, Equatable, CustomStringConvertible {
         case topicNotCovered(String, covered: [String])
     }
 
-    /// What is wrong.
+    /// The kind of problem.
     public let reason: Reason
 
-    /// The file, or another name of where the key came from.
+    /// The file, or another name for the source of the key.
     public let source: String
 
-    /// One line for the operator, with the mend.
+    /// One line for the operator, with the remedy.
     public var description: String {
         let mend = reason.mend.isEmpty ? "" : "; \(reason.mend)"
         return "\(source): \(reason.problem)\(mend)"

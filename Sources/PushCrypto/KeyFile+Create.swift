@@ -1,16 +1,16 @@
 import Glibc
 
 extension KeyFile {
-    /// Writes a secret into a new file that only its owner may read and write, on disk when this returns.
+    /// Writes a secret to a new file that only its owner may read and write, and syncs it to disk.
     ///
     /// - Parameters:
-    ///   - path: the file; there must be nothing of that name yet.
+    ///   - path: the file, which must not exist yet.
     ///   - bytes: its content.
-    /// - Throws: ``KeyError``; no half of a file is left then.
+    /// - Throws: ``KeyError``; a partial file is removed.
     static func create(_ path: String, _ bytes: [UInt8]) throws(KeyError) {
         let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_t(0o600))
         guard file >= 0 else { throw KeyError(reason: failure(errno), source: path) }
-        // The umask may have taken something away; nothing may be added by it.
+        // Sets the mode exactly, since the umask may have removed bits.
         let problem = fchmod(file, 0o600) == 0 ? write(bytes, to: file) : errno
         let closing = close(file) == 0 ? 0 : errno
         guard problem == 0, closing == 0 else {
@@ -19,9 +19,9 @@ extension KeyFile {
         }
     }
 
-    /// Writes everything.
+    /// Writes all bytes.
     ///
-    /// - Returns: 0, or the system's code.
+    /// - Returns: 0, or the system's error code.
     private static func write(_ bytes: [UInt8], to file: Int32) -> Int32 {
         var done = 0
         while done < bytes.count {

@@ -1,7 +1,7 @@
 internal import COpenSSL
 import Glibc
 
-/// The bytes of a secret file; wiped when nobody needs them any more.
+/// The bytes of a secret file, wiped on release.
 @safe
 struct KeyFile: ~Copyable {
     private static let sizeLimit = 64 * 1024
@@ -22,7 +22,7 @@ struct KeyFile: ~Copyable {
     ///
     /// - Parameters:
     ///   - path: the file; symbolic links are followed.
-    ///   - guardedFolders: folders that something else keeps others out of; below them the mode is not looked at.
+    ///   - guardedFolders: folders that are protected by other means; below them the mode is not checked.
     /// - Returns: its content.
     /// - Throws: ``KeyError``.
     static func read(_ path: String, guardedFolders: [String]) throws(KeyError) -> KeyFile {
@@ -40,7 +40,7 @@ struct KeyFile: ~Copyable {
         return try readAll(file, size: Int(status.st_size), path: path)
     }
 
-    /// Lends the content.
+    /// Passes the content to a closure.
     func withBytes<Result, Failure: Error>(
         _ body: (borrowing [UInt8]) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -82,7 +82,7 @@ struct KeyFile: ~Copyable {
         }
     }
 
-    /// The path without symbolic links and `..`, which could otherwise lead out of a guarded folder.
+    /// Resolves symbolic links and `..`, which could otherwise lead out of a guarded folder.
     private static func resolve(_ path: String) -> String? {
         guard let resolved = unsafe realpath(path, nil) else { return nil }
         defer { unsafe free(resolved) }

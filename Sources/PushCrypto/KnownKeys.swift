@@ -2,10 +2,10 @@ internal import Threading
 
 /// The signing keys in use, by the digest of their PEM text.
 ///
-/// OpenSSL 3.0 takes 0.7 ms to decode a key: with 5,000 apps 3.5 s at each reload of the configuration.
+/// OpenSSL 3.0 takes 0.7 ms to decode a key, which for 5,000 apps is 3.5 s at each reload of the configuration.
 enum KnownKeys {
     private struct Name: Hashable {
-        /// SHA-256 of the PEM text.
+        /// The SHA-256 of the PEM text.
         let digest: [UInt8]
         let algorithm: SigningKey.Algorithm
     }
@@ -16,7 +16,7 @@ enum KnownKeys {
 
     private struct State {
         var entries: [Name: Entry] = [:]
-        /// Beyond this number of entries those of released keys are removed.
+        /// The number of entries above which those of released keys are removed.
         var limit = 64
     }
 

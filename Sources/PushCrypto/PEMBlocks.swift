@@ -1,12 +1,13 @@
 internal import COpenSSL
 
-/// The labels of the PEM blocks in a file (RFC 7468), looked at before OpenSSL is, whose errors do not say what a file is.
+/// The labels of the PEM blocks in a file (RFC 7468), read before OpenSSL, whose errors do not say what a file
+/// contains.
 struct PEMBlocks {
     private let labels: [String]
     private let hasEncryptedHeader: Bool
 
     init(_ bytes: borrowing [UInt8]) {
-        // Only the marker lines become Strings: those are freed without being wiped.
+        // Only the marker lines become Strings, because Strings are freed without being wiped.
         var labels: [String] = []
         var encrypted = false
         var start = 0
@@ -23,14 +24,14 @@ struct PEMBlocks {
         hasEncryptedHeader = encrypted
     }
 
-    /// Why there is no private key to decode here without a password, if there is none.
+    /// The reason why there is no private key that can be decoded without a password; nil if there is one.
     var obstacle: KeyError.Reason? {
         guard !labels.isEmpty else { return .notPEM }
         if isEncrypted { return .encrypted }
         return hasPrivateKey ? nil : .noPrivateKey(found: found)
     }
 
-    /// Whether there is any block.
+    /// Whether the file has no block.
     var isEmpty: Bool { labels.isEmpty }
 
     /// Whether a private key is protected by a password.
@@ -39,23 +40,23 @@ struct PEMBlocks {
     /// Whether there is a private key, protected or not.
     var hasPrivateKey: Bool { labels.contains { $0.hasSuffix("PRIVATE KEY") } }
 
-    /// What there is, in words.
+    /// The labels as text.
     var found: String { labels.map { $0.lowercased() }.joined(separator: ", ") }
 }
 
-/// Decodes PEM by OpenSSL.
+/// Decodes PEM with OpenSSL.
 enum PEMReader {
-    /// The first private key.
+    /// Decodes the first private key.
     ///
     /// - Parameters:
     ///   - pem: the blocks.
-    ///   - password: with its final zero; nil where none may be needed.
+    ///   - password: the password with its final zero; nil if none must be needed.
     /// - Returns: the key, or nil with the reasons in the error queue.
     static func privateKey(_ pem: borrowing [UInt8], password: [CChar]? = nil) -> OpaquePointer? {
         ERR_clear_error()
         return unsafe withBIO(pem) { bio in
             guard var password else {
-                // Without a callback OpenSSL would ask for a password on the terminal.
+                // Without a callback OpenSSL would prompt for a password on the terminal.
                 return unsafe PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
             }
             return unsafe password.withUnsafeMutableBytes { text in
@@ -64,7 +65,7 @@ enum PEMReader {
         }
     }
 
-    /// All certificates, in order.
+    /// Decodes all certificates, in order.
     ///
     /// - Returns: the certificates, or nil if one of them cannot be decoded.
     static func certificates(_ pem: borrowing [UInt8]) -> [X509Certificate]? {
@@ -74,7 +75,7 @@ enum PEMReader {
             while let certificate = unsafe PEM_read_bio_X509(bio, nil, { _, _, _, _ in -1 }, nil) {
                 certificates.append(unsafe X509Certificate(owning: certificate))
             }
-            // The end shows as a missing start line.
+            // OpenSSL reports the end of the file as a missing start line.
             let code = ERR_peek_last_error()
             guard ERR_GET_REASON(code) == PEM_R_NO_START_LINE else { return nil }
             ERR_clear_error()

@@ -1,13 +1,14 @@
-/// Mends what variables, editors and forms do to a file in PEM: none of it changes a key.
+/// Repairs PEM text that variables, editors or forms have changed, without changing the key.
 enum PEMText {
     private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let newline = UInt8(ascii: "\n")
     private static let carriageReturn = UInt8(ascii: "\r")
 
-    /// The text as OpenSSL reads it: without byte order mark, quotes around it and `\n` written out, and a line for each marker.
+    /// Returns the text as OpenSSL reads it: without byte order mark, surrounding quotes and literal `\n`, and with
+    /// each marker on a line of its own.
     ///
-    /// - Parameter bytes: what a file has.
-    /// - Returns: nil where it is fine as it is, or is something else, as JSON and PKCS #12 are.
+    /// - Parameter bytes: the content of a file.
+    /// - Returns: nil if the text needs no repair or is not PEM, as with JSON and PKCS #12.
     static func repaired(_ bytes: [UInt8]) -> [UInt8]? {
         let isMarked = bytes.starts(with: mark)
         let text = isMarked ? bytes.dropFirst(mark.count) : bytes[...]
@@ -18,13 +19,13 @@ enum PEMText {
         return lines == bytes ? nil : lines
     }
 
-    /// The same of a text that is known to be a key.
+    /// Repairs a text that is known to be a key.
     static func text(_ text: String) -> [UInt8] {
         let bytes = Array(text.utf8)
         return repaired(bytes) ?? bytes
     }
 
-    /// Takes `\n` and `\r` written out for what they stand for, and quotes and carriage returns away.
+    /// Replaces literal `\n` and `\r`, and removes quotes and carriage returns.
     private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
@@ -45,7 +46,7 @@ enum PEMText {
         return result
     }
 
-    /// Puts a line break behind `-----BEGIN …-----`, before `-----END` and behind its end, where there is none.
+    /// Inserts missing line breaks after `-----BEGIN …-----`, before `-----END` and after its line.
     private static func withLineBreaks(_ text: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count + 8)
@@ -60,7 +61,7 @@ enum PEMText {
             result += rest[begin..<body] + [newline]
             let lines = rest[body..<end]
             let isOneLine = !lines.drop { $0 <= 0x20 }.contains(newline)
-            // Blanks stand where lines ended; base64 has none.
+            // Blanks may have replaced line breaks; base64 contains none.
             result += isOneLine ? wrapped(lines.filter { $0 > 0x20 }) : Array(lines.drop { $0 <= 0x20 })
             if result.last != newline { result.append(newline) }
             result += rest[end..<after]

@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Opens PKCS #12 files (RFC 7292), also such as keychains export them, with ciphers that OpenSSL 3 keeps apart as legacy.
+/// Opens PKCS #12 files (RFC 7292), including those from keychains, whose ciphers are in OpenSSL 3's legacy provider.
 ///
-/// All of it happens in a library context of its own, so that those ciphers are not there for anything else.
+/// Uses a library context of its own, so that those ciphers are not available to other code.
 @safe
 final class PKCS12File {
     private let library: OpaquePointer
@@ -21,11 +21,11 @@ final class PKCS12File {
         unsafe OSSL_LIB_CTX_free(library)
     }
 
-    /// Turns a file into PEM.
+    /// Converts a file to PEM.
     ///
     /// - Parameters:
     ///   - bytes: the file.
-    ///   - password: with its final zero; nil if none was given.
+    ///   - password: the password with its final zero; nil if none was configured.
     ///   - source: the file's name, for errors.
     /// - Returns: the private key, not encrypted, and all certificates.
     /// - Throws: ``KeyError``.
@@ -46,7 +46,7 @@ final class PKCS12File {
         unsafe bytes.withUnsafeBytes { buffer in
             guard let bio = unsafe BIO_new_mem_buf(buffer.baseAddress, Int32(buffer.count)) else { return nil }
             defer { unsafe BIO_free(bio) }
-            // The empty archive carries the library context to the one that is decoded.
+            // The decoder takes the library context from the empty archive.
             var archive = unsafe PKCS12_init_ex(NID_pkcs7_data, library, nil)
             guard unsafe d2i_PKCS12_bio(bio, &archive) != nil else {
                 unsafe PKCS12_free(archive)
@@ -56,9 +56,9 @@ final class PKCS12File {
         }
     }
 
-    /// Finds out by the file's authentication code what opens it.
+    /// Finds the password form that matches the file's authentication code.
     ///
-    /// Where no password was given, both forms of none are tried.
+    /// Without a password, both the empty and the absent password are tried.
     private static func opened(
         _ archive: OpaquePointer,
         _ password: [CChar]?,
@@ -107,9 +107,10 @@ final class PKCS12File {
         }
     }
 
-    /// What OpenSSL's reasons mean.
+    /// Interprets OpenSSL's reasons.
     ///
-    /// It reads no file that is encrypted and has no authentication code; there a missing password shows as garbage.
+    /// Encrypted files without an authentication code are not supported; with them a missing password appears as
+    /// malformed data.
     private static func obstacle(_ reasons: [String], hasPassword: Bool) -> KeyError.Reason {
         let speaks = { (words: [String]) in reasons.contains { reason in words.contains { reason.contains($0) } } }
         if speaks(["unsupported", "unknown", "mac absent"]) { return .unsupportedEncryption(reasons) }

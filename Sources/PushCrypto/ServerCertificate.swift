@@ -1,18 +1,19 @@
 internal import COpenSSL
 
-/// The certificate that a server shows by TLS, checked against its private key.
+/// The certificate of a TLS server, checked against its private key.
 public struct ServerCertificate: Sendable {
-    /// Until when it is valid, in seconds since 1970.
+    /// The end of the validity period, in seconds since 1970.
     public let notAfter: Int64
 
-    /// Decodes it.
+    /// Decodes and checks a certificate.
     ///
     /// - Parameters:
     ///   - chain: PEM; the server's own certificate comes first.
     ///   - key: PEM with its private key, without a password.
     ///   - source: the file, for errors.
     ///   - now: the time, in seconds since 1970.
-    /// - Throws: ``KeyError`` for bytes that cannot be decoded, a key of another certificate, and a certificate that is not valid now.
+    /// - Throws: ``KeyError`` for bytes that cannot be decoded, a key of another certificate, and a certificate that is
+    ///   not valid now.
     public init(chain: [UInt8], key: [UInt8], source: String, at now: Int64) throws(KeyError) {
         if let obstacle = PEMBlocks(key).obstacle { throw KeyError(reason: obstacle, source: source) }
         guard let pointer = unsafe PEMReader.privateKey(key) else {

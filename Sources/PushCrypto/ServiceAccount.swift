@@ -1,34 +1,34 @@
 internal import Foundation
 
-/// A Google service account, as its JSON file describes it: who signs for an FCM project.
+/// A Google service account from its JSON file, which signs for an FCM project.
 ///
 /// Safe to share between threads.
 public struct ServiceAccount: Sendable {
-    /// The project that messages are sent for.
+    /// The project of the messages.
     public let projectID: String
 
-    /// The account's name, `iss` of its tokens.
+    /// The account's name, the `iss` of its tokens.
     public let clientEmail: String
 
-    /// Which of the account's keys this is; nil if the file does not say.
+    /// The id of the private key; nil if the file has none.
     public let privateKeyID: String?
 
-    /// Where assertions are exchanged for access tokens; an https URL.
+    /// The https URL where assertions are exchanged for access tokens.
     public let tokenURI: String
 
     private let key: SigningKey
 
-    /// The scope that sending needs.
+    /// The OAuth scope that sending requires.
     public static let messagingScope = "https://www.googleapis.com/auth/firebase.messaging"
 
-    /// The longest that an assertion may be valid.
+    /// The maximum lifetime of an assertion.
     public static let longestLifetime = Duration.seconds(60 * 60)
 
     /// Reads a service account's JSON file, which only its owner may read.
     ///
     /// - Parameters:
-    ///   - path: the file, as Google's console gives it.
-    ///   - guardedFolders: folders below which the file's mode is not looked at.
+    ///   - path: the file, as downloaded from Google's console.
+    ///   - guardedFolders: folders below which the file's mode is not checked.
     /// - Returns: the account.
     /// - Throws: ``KeyError``, which says how to fix it.
     public static func load(jsonFile path: String, guardedFolders: [String] = []) throws(KeyError) -> ServiceAccount {
@@ -40,7 +40,7 @@ public struct ServiceAccount: Sendable {
     ///
     /// - Parameters:
     ///   - json: the file's content.
-    ///   - source: where it came from, for errors.
+    ///   - source: the file's name, for errors.
     /// - Returns: the account.
     /// - Throws: ``KeyError``.
     public static func parse(json: borrowing [UInt8], source: String) throws(KeyError) -> ServiceAccount {
@@ -70,12 +70,13 @@ public struct ServiceAccount: Sendable {
         )
     }
 
-    /// Makes the assertion that is exchanged for an access token (RFC 7523 section 2.1).
+    /// Creates the assertion that is exchanged for an access token (RFC 7523 section 2.1).
     ///
     /// - Parameters:
-    ///   - issuedAt: now, in seconds since 1970. Google refuses what the account's clock sees too early or too late.
-    ///   - lifetime: how long it is valid; whole seconds, at most ``longestLifetime``.
-    ///   - scope: what the access token is for.
+    ///   - issuedAt: the current time in seconds since 1970. Google rejects a time that is too early or too late by its
+    ///     clock.
+    ///   - lifetime: the lifetime; whole seconds, at most ``longestLifetime``.
+    ///   - scope: the scope of the access token.
     /// - Returns: the assertion, a JSON Web Token. A credential: never logged.
     /// - Throws: ``CryptoError``.
     public func assertion(
@@ -95,12 +96,12 @@ public struct ServiceAccount: Sendable {
     }
 }
 
-/// The members of a service account's file.
+/// The members of a service account's JSON file.
 private struct ServiceAccountFields {
     let object: [String: Any]
     let source: String
 
-    /// A member that must be there, and be text.
+    /// Returns a required text member.
     func text(_ name: String) throws(KeyError) -> String {
         guard let value = object[name] else { throw KeyError(reason: .missingField(name), source: source) }
         guard let text = value as? String else {
@@ -110,7 +111,7 @@ private struct ServiceAccountFields {
         return text
     }
 
-    /// A member that may be missing.
+    /// Returns an optional text member.
     func optionalText(_ name: String) -> String? {
         guard let text = object[name] as? String, !text.isEmpty else { return nil }
         return text

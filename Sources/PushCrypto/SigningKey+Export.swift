@@ -1,8 +1,8 @@
 internal import COpenSSL
 
-/// Making keys, and giving them away.
+/// Generates and exports keys.
 extension SigningKey {
-    /// Makes a new ES256 key: an EC key on P-256.
+    /// Generates a new ES256 key: an EC key on P-256.
     ///
     /// - Returns: the key.
     /// - Throws: ``CryptoError``.
@@ -19,9 +19,9 @@ extension SigningKey {
         return unsafe SigningKey(owning: key, algorithm: .es256)
     }
 
-    /// The private key as PKCS #8 in PEM, not encrypted.
+    /// Returns the private key as PKCS #8 in PEM, not encrypted.
     ///
-    /// A secret: write it only where its owner alone can read it.
+    /// A secret: write it only to a file that its owner alone can read.
     ///
     /// - Returns: the text with its final line break.
     /// - Throws: ``CryptoError``.
@@ -29,7 +29,7 @@ extension SigningKey {
         String(decoding: try unsafe PEMWriter.privateKey(key), as: UTF8.self)
     }
 
-    /// The public key of an ES256 key: an uncompressed point, 65 bytes (SEC 1 section 2.3.3).
+    /// Returns the public key of an ES256 key: an uncompressed point, 65 bytes (SEC 1 section 2.3.3).
     ///
     /// - Returns: the point.
     /// - Throws: ``CryptoError``, for RSA keys too.
@@ -37,7 +37,7 @@ extension SigningKey {
         try [4] + coordinate(OSSL_PKEY_PARAM_EC_PUB_X) + coordinate(OSSL_PKEY_PARAM_EC_PUB_Y)
     }
 
-    /// By coordinates, since the encoded point may be compressed in the file the key came from.
+    /// Reads coordinates, since the encoded point may be compressed in the key's file.
     private func coordinate(_ name: String) throws(CryptoError) -> [UInt8] {
         var number: OpaquePointer?
         guard unsafe EVP_PKEY_get_bn_param(key, name, &number) == 1, let number = unsafe number else {

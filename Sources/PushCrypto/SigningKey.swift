@@ -5,10 +5,10 @@ internal import COpenSSL
 /// Safe to share between threads.
 @safe
 public final class SigningKey: @unchecked Sendable {
-    // Sendable: the EVP_PKEY is never changed after `init`, and OpenSSL 3 guards its caches and count by its own locks.
+    // Sendable: the EVP_PKEY is never changed after `init`, and OpenSSL 3 locks its caches and reference count itself.
     let key: OpaquePointer
 
-    /// What the key signs with.
+    /// The algorithm that the key signs with.
     public let algorithm: Algorithm
 
     /// A JSON Web Signature algorithm (RFC 7518 section 3.1).
@@ -18,7 +18,7 @@ public final class SigningKey: @unchecked Sendable {
         /// RSA PKCS #1 v1.5 with SHA-256: Google service accounts.
         case rs256 = "RS256"
 
-        /// What a key for it is called in an error.
+        /// The key's type in error messages.
         var keyDescription: String {
             switch self {
             case .es256: "an EC P-256 key (an APNs .p8 file, or: openssl ecparam -name prime256v1 -genkey -noout)"
@@ -38,9 +38,9 @@ public final class SigningKey: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - algorithm: what it has to sign with; a key of another kind is refused.
-    ///   - guardedFolders: folders below which the file's mode is not looked at, since something else guards them:
-    ///     `$CREDENTIALS_DIRECTORY` and `/run/secrets`.
+    ///   - algorithm: the required algorithm; a key of another type is rejected.
+    ///   - guardedFolders: folders that are protected by other means, such as `$CREDENTIALS_DIRECTORY` and
+    ///     `/run/secrets`; below them the file's mode is not checked.
     /// - Returns: the key.
     /// - Throws: ``KeyError``, which says how to fix it.
     public static func load(
@@ -58,8 +58,8 @@ public final class SigningKey: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - pem: PKCS #8, SEC 1 or PKCS #1, not encrypted.
-    ///   - algorithm: what it has to sign with; a key of another kind is refused.
-    ///   - source: where it came from, for errors.
+    ///   - algorithm: the required algorithm; a key of another type is rejected.
+    ///   - source: the file's name, for errors.
     /// - Returns: the key.
     /// - Throws: ``KeyError``.
     public static func parse(
@@ -86,11 +86,11 @@ public final class SigningKey: @unchecked Sendable {
         return signingKey
     }
 
-    /// Signs a message as RFC 7518 wants it: for ES256 the raw `r || s`, 64 bytes; not DER.
+    /// Signs a message in the form of RFC 7518: for ES256 the raw `r || s`, 64 bytes; not DER.
     ///
-    /// ECDSA is randomised: the same message gives another signature each time.
+    /// ECDSA is randomised: each signature of the same message is different.
     ///
-    /// - Parameter message: what to sign; it is hashed here.
+    /// - Parameter message: the message, which is hashed here.
     /// - Returns: the signature.
     /// - Throws: ``CryptoError``.
     public func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
@@ -131,7 +131,7 @@ public final class SigningKey: @unchecked Sendable {
         return r + s
     }
 
-    /// Why the key cannot sign with its algorithm, if it cannot.
+    /// Returns the reason why the key cannot be used with its algorithm; nil if it can.
     private func mismatch() -> KeyError.Reason? {
         let kind = unsafe EVP_PKEY_get_base_id(key)
         switch (algorithm, kind) {

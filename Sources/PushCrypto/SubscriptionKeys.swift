@@ -1,6 +1,6 @@
-/// A Web Push subscriber's keys, checked: to them messages are encrypted (RFC 8291 section 2.1).
+/// The validated keys of a Web Push subscriber, to which messages are encrypted (RFC 8291 section 2.1).
 ///
-/// Whoever holds `auth` can send to the device: not logged.
+/// A holder of `auth` can send to the device, so it is never logged.
 public struct SubscriptionKeys: Sendable, Equatable {
     /// The subscriber's public key: an uncompressed point on P-256, 65 bytes.
     let publicKey: [UInt8]
@@ -8,13 +8,13 @@ public struct SubscriptionKeys: Sendable, Equatable {
     /// The authentication secret, 16 bytes.
     let authenticationSecret: [UInt8]
 
-    /// Decodes and checks the keys as the browser gives them in `PushSubscription.toJSON()`.
+    /// Decodes and validates the keys in the form of `PushSubscription.toJSON()`.
     ///
     /// - Parameters:
-    ///   - p256dh: the public key in base64url; padding and plain Base64 are taken too.
+    ///   - p256dh: the public key in base64url; padding and plain Base64 are accepted too.
     ///   - auth: the authentication secret, likewise.
-    /// - Throws: ``SubscriptionKeyError`` if they are no such keys; a point that is not on the curve would give away what
-    ///   it is multiplied with.
+    /// - Throws: ``SubscriptionKeyError`` for malformed keys; multiplication with a point that is not on the curve
+    ///   would leak the private key.
     public init(p256dh: String, auth: String) throws(SubscriptionKeyError) {
         guard let point = Base64URL.decode(p256dh) else { throw SubscriptionKeyError(.p256dh, .notBase64) }
         guard point.count == CurveP256.pointSize else { throw SubscriptionKeyError(.p256dh, .length(point.count)) }
@@ -29,9 +29,9 @@ public struct SubscriptionKeys: Sendable, Equatable {
     }
 }
 
-/// Why a subscription's keys cannot be encrypted to.
+/// The reason why a subscription's keys cannot be used for encryption.
 public struct SubscriptionKeyError: Error, Equatable, CustomStringConvertible {
-    /// Which of the two.
+    /// The name of the key.
     public enum Field: String, Sendable {
         /// The public key.
         case p256dh
@@ -39,22 +39,22 @@ public struct SubscriptionKeyError: Error, Equatable, CustomStringConvertible {
         case auth
     }
 
-    /// What is wrong with it.
+    /// The kind of problem.
     public enum Reason: Equatable, Sendable {
-        /// It is not in Base64.
+        /// It is not valid Base64.
         case notBase64
-        /// It has so many bytes instead of 65 or 16.
+        /// It has this many bytes instead of 65 or 16.
         case length(Int)
-        /// It does not begin with 4, the mark of an uncompressed point.
+        /// It does not start with 4, the mark of an uncompressed point.
         case compressed
-        /// The point does not lie on P-256.
+        /// The point is not on P-256.
         case notOnCurve
     }
 
-    /// Which key.
+    /// The name of the key.
     public let field: Field
 
-    /// What is wrong with it.
+    /// The kind of problem.
     public let reason: Reason
 
     init(_ field: Field, _ reason: Reason) {

@@ -2,12 +2,12 @@
 ///
 /// Safe to share between threads.
 public struct VAPIDKey: Sendable {
-    /// The public key as browsers take it for `applicationServerKey`: 65 bytes in base64url.
+    /// The public key in the form of `applicationServerKey` in browsers: 65 bytes in base64url.
     public let publicKey: String
 
     private let key: SigningKey
 
-    /// The longest that a token may be valid (RFC 8292 section 2).
+    /// The maximum lifetime of a token (RFC 8292 section 2).
     public static let longestLifetime = Duration.seconds(24 * 60 * 60)
 
     private init(_ key: SigningKey) throws(CryptoError) {
@@ -15,7 +15,7 @@ public struct VAPIDKey: Sendable {
         publicKey = try Base64URL.encode(key.publicPoint())
     }
 
-    /// Makes a new key pair.
+    /// Generates a new key pair.
     ///
     /// - Returns: the key pair. Subscriptions are bound to it, so it has to be kept.
     /// - Throws: ``CryptoError``.
@@ -27,7 +27,7 @@ public struct VAPIDKey: Sendable {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - guardedFolders: folders below which the file's mode is not looked at.
+    ///   - guardedFolders: folders below which the file's mode is not checked.
     /// - Returns: the key pair.
     /// - Throws: ``KeyError``, which says how to fix it.
     public static func load(pemFile path: String, guardedFolders: [String] = []) throws(KeyError) -> VAPIDKey {
@@ -39,9 +39,9 @@ public struct VAPIDKey: Sendable {
         }
     }
 
-    /// The private key as PKCS #8 in PEM.
+    /// Returns the private key as PKCS #8 in PEM.
     ///
-    /// A secret: write it only where its owner alone can read it.
+    /// A secret: write it only to a file that its owner alone can read.
     ///
     /// - Returns: the text with its final line break.
     /// - Throws: ``CryptoError``.
@@ -49,9 +49,9 @@ public struct VAPIDKey: Sendable {
         try key.privateKeyPEM()
     }
 
-    /// Writes the private key into a new PEM file of mode 600.
+    /// Writes the private key to a new PEM file of mode 600.
     ///
-    /// - Parameter path: the file; there must be nothing of that name yet, since subscriptions are lost with a key.
+    /// - Parameter path: the file, which must not exist yet, since subscriptions are lost with a key.
     /// - Throws: ``KeyError``, which says how to fix it.
     public func write(pemFile path: String) throws(KeyError) {
         let pem: String
@@ -63,16 +63,16 @@ public struct VAPIDKey: Sendable {
         try KeyFile.create(path, Array(pem.utf8))
     }
 
-    /// The value of the `Authorization` field for one push service.
+    /// Returns the value of the `Authorization` field for one push service.
     ///
-    /// Use one for many requests, so that the service can remember that it checked it; Apple asks not to renew it more
-    /// than once an hour.
+    /// Use one value for many requests, so that the service can cache its verification; Apple asks to renew it at most
+    /// once an hour.
     ///
     /// - Parameters:
     ///   - origin: the service's origin: scheme, host, and port unless it is 443; no path and no final slash.
-    ///   - subject: whom the service may write to, a `mailto:` or `https:` URI.
-    ///   - issuedAt: now, in seconds since 1970.
-    ///   - lifetime: how long it is valid; whole seconds, at most ``longestLifetime``.
+    ///   - subject: the contact for the service's operator, a `mailto:` or `https:` URI.
+    ///   - issuedAt: the current time in seconds since 1970.
+    ///   - lifetime: the lifetime; whole seconds, at most ``longestLifetime``.
     /// - Returns: `vapid t=…, k=…`. A credential: never logged.
     /// - Throws: ``CryptoError``.
     public func authorization(

@@ -1,14 +1,15 @@
 /// Encrypts Web Push payloads for their subscribers (RFC 8291, content coding `aes128gcm` of RFC 8188).
 ///
-/// Each message gets a key pair and a salt of its own; only their storage is reused, for speed. Used by one thread at a
-/// time: give each thread its own. A message of 400 bytes costs about 90 µs of CPU, nearly all of it for two
+/// Each message gets a new key pair and a new salt; only their memory is reused, for speed. Used by one thread at a
+/// time: create one per thread. A message of 400 bytes costs about 90 µs of CPU, nearly all of it for two
 /// multiplications on the curve.
 public final class WebPushEncryptor {
-    /// The most bytes of plaintext whose message fits into the 4096 that every push service takes (RFC 8030 section 7.2).
+    /// The maximum plaintext size whose message fits into the 4096 bytes that every push service accepts (RFC 8030
+    /// section 7.2).
     public static let plaintextLimit = 3993
 
     private static let recordSize: [UInt8] = [0x00, 0x00, 0x10, 0x00]
-    /// What a message has beside payload and padding: header, mark and tag.
+    /// The size of a message without payload and padding: header, mark and tag.
     private static let overhead = 103
 
     private static let saltSize = 16
@@ -20,7 +21,7 @@ public final class WebPushEncryptor {
     private let hmac: HMACSHA256
     private let cipher: AES128GCM
 
-    /// Sets one up.
+    /// Creates an encryptor.
     ///
     /// - Throws: ``CryptoError`` if OpenSSL lacks an algorithm or memory.
     public init() throws(CryptoError) {
@@ -29,12 +30,12 @@ public final class WebPushEncryptor {
         cipher = try AES128GCM.open()
     }
 
-    /// Encrypts one payload for one subscriber: a body for `Content-Encoding: aes128gcm`.
+    /// Encrypts one payload for one subscriber, as a body for `Content-Encoding: aes128gcm`.
     ///
     /// - Parameters:
     ///   - plaintext: the payload.
-    ///   - keys: the subscriber's.
-    ///   - padding: zeroes that hide the payload's length.
+    ///   - keys: the subscriber's keys.
+    ///   - padding: the number of zeroes that hide the payload's length.
     /// - Returns: 103 bytes more than payload and padding: header, one record, tag.
     /// - Throws: ``WebPushEncryptionError`` if payload and padding have more than ``plaintextLimit`` bytes together.
     public func encrypt(
@@ -92,7 +93,7 @@ public final class WebPushEncryptor {
         body += publicKey
         let start = body.count
         body += plaintext
-        // The mark of the last record; there is only one.
+        // Marks the last record, which is the only one.
         body.append(2)
         body.append(contentsOf: repeatElement(0, count: padding))
         try cipher.seal(
@@ -105,11 +106,11 @@ public final class WebPushEncryptor {
     }
 }
 
-/// Why a payload could not be encrypted.
+/// The reason why a payload could not be encrypted.
 public enum WebPushEncryptionError: Error, Equatable, CustomStringConvertible {
     /// Payload and padding are too long for a push message.
     case tooLong(count: Int, limit: Int)
-    /// OpenSSL refused an operation.
+    /// An OpenSSL operation failed.
     case failed(CryptoError)
 
     /// One line for the operator, without the payload.

@@ -1,7 +1,7 @@
 internal import COpenSSL
 import Glibc
 
-/// A decoded certificate (RFC 5280), and what Fanfare asks of it.
+/// A decoded certificate (RFC 5280), with the fields that Fanfare reads.
 @safe
 final class X509Certificate {
     private let certificate: OpaquePointer
@@ -10,16 +10,16 @@ final class X509Certificate {
 
     deinit { unsafe X509_free(certificate) }
 
-    /// Whether a private key belongs to it.
+    /// Returns whether a private key matches the certificate.
     func belongs(to key: OpaquePointer) -> Bool {
         defer { ERR_clear_error() }
         return unsafe X509_check_private_key(certificate, key) == 1
     }
 
-    /// From when it is valid, in seconds since 1970.
+    /// The start of the validity period, in seconds since 1970.
     var notBefore: Int64? { unsafe Self.seconds(X509_get0_notBefore(certificate)) }
 
-    /// Until when it is valid, in seconds since 1970.
+    /// The end of the validity period, in seconds since 1970.
     var notAfter: Int64? { unsafe Self.seconds(X509_get0_notAfter(certificate)) }
 
     /// The subject's common name.
@@ -28,10 +28,10 @@ final class X509Certificate {
     /// The subject's user id, where Apple puts the bundle id.
     var userID: String? { subject(NID_userId) }
 
-    /// The content of an extension.
+    /// Returns the content of an extension.
     ///
-    /// - Parameter identifier: its object identifier, in dots.
-    /// - Returns: the DER inside, or nil if the certificate has no such extension.
+    /// - Parameter identifier: its object identifier in dotted form.
+    /// - Returns: the DER content, or nil if the certificate has no such extension.
     func extensionContent(_ identifier: String) -> [UInt8]? {
         guard let object = unsafe OBJ_txt2obj(identifier, 1) else { return nil }
         defer { unsafe ASN1_OBJECT_free(object) }
@@ -42,9 +42,9 @@ final class X509Certificate {
         return unsafe Array(UnsafeBufferPointer(start: ASN1_STRING_get0_data(content), count: count))
     }
 
-    /// Writes it as PEM.
+    /// Writes the certificate as PEM.
     ///
-    /// - Returns: whether that went well.
+    /// - Returns: whether writing succeeded.
     func write(to bio: OpaquePointer) -> Bool {
         unsafe PEM_write_bio_X509(bio, certificate) == 1
     }
