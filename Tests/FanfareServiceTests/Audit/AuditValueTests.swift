@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What an audit decides, without a database.
+/// The audit's decisions, without a database.
 struct AuditValueTests {
     @Test func onlyWhatIsSeenAgainAndAgainStandsStill() {
         var sightings = Sightings<Int>(patience: 30)
@@ -19,7 +19,7 @@ struct AuditValueTests {
         #expect(sightings.check([2, 3], at: 90) == [3], "it was away in between, and is new")
     }
 
-    /// One closed batch, and what does not add up.
+    /// One closed batch, and the findings expected for it.
     struct Case: Sendable {
         let outcomes: [UInt8]
         var deliveries = 3

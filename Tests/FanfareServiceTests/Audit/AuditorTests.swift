@@ -12,7 +12,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The audit against a database in which something was made to go wrong.
+/// The audit against a database with deliberate inconsistencies.
 @Suite(.databaseWithRing)
 struct AuditorTests {
     private static let interval = Auditor.interval
@@ -26,7 +26,7 @@ struct AuditorTests {
         try auditor.check(on: world.connection, at: now).first { $0.check == check }
     }
 
-    /// Emits as of some minutes ago.
+    /// Emits an event dated some minutes ago.
     private func emitEarlier(_ type: String) throws -> Int64 {
         try world.connection.number(
             """
@@ -37,7 +37,7 @@ struct AuditorTests {
         )
     }
 
-    /// An event to the devices of one user, planned, as batches of one delivery.
+    /// Emits and plans an event for a user's devices, as batches of one delivery.
     private func plan(devices count: Int) throws -> Int64 {
         for n in 0..<count { try world.device("aa\(10 + n)", user: "u") }
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
@@ -130,7 +130,7 @@ struct AuditorTests {
         #expect(try finding(.stalledPlans, &auditor, at: 6 * Micros.minute)?.count == 0)
     }
 
-    /// Closes an event's batch of three devices, one of them to be tried again.
+    /// Closes an event's batch of three devices, with a retry for one of them.
     private func closeWithARetry() throws -> (event: Int64, batch: Int64) {
         let event = try plan(devices: 3)
         let batch = try #require(try world.prepare(try world.claim()).first).batch
@@ -200,7 +200,7 @@ struct AuditorTests {
     }
 }
 
-/// What an audit tells operators.
+/// The audit's messages for operators.
 @Suite(.databaseWithRing)
 struct AuditReportTests {
     private let lines = LineLog()
@@ -266,7 +266,7 @@ struct AuditReportTests {
     }
 }
 
-/// Keeps what is logged at notice and above, with its detail.
+/// A log handler that keeps lines at notice and above, with their detail.
 private final class LineLog: LogHandler, Sendable {
     private let lines = Locked<[String]>([])
 

@@ -11,7 +11,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What `badge_sql` may do, and what it may not.
+/// The permissions and limits of `badge_sql`.
 @Suite(.database)
 struct BadgeReaderTests {
     private let connection: PostgresConnection
@@ -27,7 +27,7 @@ struct BadgeReaderTests {
         )
     }
 
-    /// Runs a query as a rule's.
+    /// Runs a query as a rule's `badge_sql`.
     private func counts(_ sql: String, for users: Set<ExactText> = ["a"]) throws -> [ExactText: Int64] {
         let rule: JSONValue = [
             "name": "r", "app": "shop", "event": "e", "to": ["everyone": true], "badge_sql": .string(sql),
@@ -51,13 +51,13 @@ struct BadgeReaderTests {
         #expect(counts == ["a": 3, "c": 2_147_483_647, "d\"\\,": 4], "a count below zero is none")
     }
 
-    /// Users whose ids differ in their normal form only are two.
+    /// Ids that differ only in Unicode normalization are different users.
     @Test func usersAreToldApartByTheirBytes() throws {
         let sql = "SELECT u, length(u) FROM unnest($1) AS u"
         #expect(try counts(sql, for: ["\u{E9}", "e\u{301}"]) == ["\u{E9}": 1, "e\u{301}": 2])
     }
 
-    /// However many rows there are, the daemon holds one for each user that it asked for.
+    /// The daemon keeps one row for each requested user, even if the query returns many others.
     @Test func rowsOfOthersAreLeftOnTheServer() throws {
         let sql =
             "SELECT CASE WHEN g % 2 = 0 THEN 'a' ELSE repeat('b', 100) END, 1 FROM generate_series(1, 1000) AS g WHERE $1 IS NOT NULL"
@@ -67,7 +67,7 @@ struct BadgeReaderTests {
         #expect(try connection.query("SELECT * FROM fanfare.badges($1, '{a,c}')", sql).rows.count == 1)
     }
 
-    /// Each would change or reveal something with the daemon's rights, or those of the schema's owner.
+    /// Each query would change or reveal data if it ran with the rights of the daemon or of the schema's owner.
     @Test(arguments: [
         "SELECT token, 1 FROM fanfare.devices WHERE $1 IS NOT NULL",
         "SELECT 'a', 1 FROM fanfare.emit('x') WHERE $1 IS NOT NULL",
@@ -95,7 +95,7 @@ struct BadgeReaderTests {
         #expect(try connection.text("SELECT pg_try_advisory_lock(7)") == "t")
     }
 
-    /// A reader, a rule with a query, and what is logged.
+    /// Creates a reader, a rule with a query, and a record of the log.
     private func reader(_ sql: String) throws -> (reader: BadgeReader, rule: LoadedRule, log: Locked<[String]>) {
         let rule: JSONValue = [
             "name": "r", "app": "shop", "event": "e", "to": ["everyone": true], "badge_sql": .string(sql),
@@ -125,7 +125,7 @@ struct BadgeReaderTests {
         #expect(reader.takeNews().isEmpty)
     }
 
-    /// It took two seconds, in which nothing else was prepared.
+    /// The query took two seconds, during which no other batch was prepared.
     @Test func aQueryThatTakesTooLongIsLeftAloneForAWhile() throws {
         let (reader, rule, log) = try reader("SELECT 'a', 1 FROM pg_sleep(60) WHERE $1 IS NOT NULL")
         defer { reader.close() }
@@ -135,7 +135,7 @@ struct BadgeReaderTests {
     }
 }
 
-/// Keeps what was logged.
+/// A log handler that keeps all lines.
 private struct LineRecorder: LogHandler {
     let lines: Locked<[String]>
     var metadata: Logger.Metadata = [:]

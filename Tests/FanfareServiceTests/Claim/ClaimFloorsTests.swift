@@ -47,7 +47,7 @@ struct ClaimFloorsTests {
         #expect(floors.floor(target: 1, queue, now: now) == Timestamp(microseconds: 945 * Micros.second))
     }
 
-    /// What was due just now may have neighbours that are not committed yet.
+    /// Other batches that are due at the same time may not be committed yet.
     @Test func theFloorStaysBehindTheClock() {
         let queue = SendQueue(lane: .normal, isRetry: false)
         var floors = ClaimFloors()

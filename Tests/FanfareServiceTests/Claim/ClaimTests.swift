@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.database)
 struct ClaimTests {
-    /// A world with `count` batches of one delivery each.
+    /// Creates a world with `count` batches of one delivery each.
     private func world(batches count: Int) throws -> World {
         let world = try World(settings: StageSettings(batchSize: 1))
         for n in 0..<count { try world.device("aa\(10 + n)", user: "u") }

@@ -12,10 +12,10 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the log says of deliveries that are decided when their batch is prepared.
+/// The log lines for deliveries that are decided when their batch is prepared.
 @Suite(.database)
 struct DeliveryLineTests {
-    /// A batch of three devices, of which two are decided: one was disabled meanwhile, one is gone.
+    /// Prepares a batch of three devices, two of which are decided: one was disabled after planning, one was deleted.
     private func prepared(_ deliveries: Configuration.Log.Deliveries, _ log: CapturedLog) throws -> (
         world: World, one: BatchPreparer.Prepared
     ) {

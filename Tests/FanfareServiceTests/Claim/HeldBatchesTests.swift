@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What waits for room before it is marked as attempted.
+/// Prepared batches that wait for the in-flight budget before they are marked as attempted.
 @Suite(.database)
 struct HeldBatchesTests {
     let world: World
@@ -19,7 +19,7 @@ struct HeldBatchesTests {
         world = try World()
     }
 
-    /// Prepared batches of two devices each, in each of some lanes.
+    /// Returns prepared batches of two devices each, for each of some lanes.
     private func held(_ lanes: [String], each count: Int) throws -> HeldBatches {
         for lane in lanes {
             let options = #""lane": "\#(lane)", "delivery": "at_most_once""#
@@ -28,7 +28,7 @@ struct HeldBatchesTests {
         for user in 0..<count {
             for n in 0..<2 { try world.device("aa\(10 + user * 2 + n)", user: "\(user)") }
             for lane in lanes {
-                // One batch for each event: they are planned one by one.
+                // Planned one by one, so that each event gets a batch of its own.
                 try world.emit(lane, #"{"u": "\#(user)"}"#)
                 try world.plan()
             }
@@ -40,7 +40,7 @@ struct HeldBatchesTests {
         return held
     }
 
-    /// Takes all that finds room.
+    /// Takes all batches that fit into the budget.
     private func drain(_ held: inout HeldBatches, _ windows: InFlightBudget) -> [(batch: PreparedBatch, window: Int)] {
         var taken: [(PreparedBatch, Int)] = []
         while let (next, window) = held.next(in: windows) {
@@ -53,7 +53,7 @@ struct HeldBatchesTests {
     @Test func noMoreThanTheLanesShareOfWIsTakenUntilSomeIsGivenBack() throws {
         var held = try held(["normal"], each: 6)
         let windows = InFlightBudget(capacity: 8)
-        // Three quarters of W are the normal lane's.
+        // The normal lane may use three quarters of the in-flight budget.
         let first = drain(&held, windows)
         #expect(first.map(\.window) == [2, 2, 2] && held.all.count == 3)
         let queue = first[0].batch.claimed

@@ -18,7 +18,7 @@ struct NativeDeliveryTests {
         world = try World()
     }
 
-    /// What is decided about claimed deliveries without a request, by event.
+    /// The outcomes decided without a request for claimed deliveries, by event.
     private func decisions() throws -> [Int64: Outcome] {
         var outcomes: [Int64: Outcome] = [:]
         for one in try world.prepare(try world.claim()) {
@@ -58,7 +58,7 @@ struct NativeDeliveryTests {
         try world.emit("e", #"{"id": 2, "order": 1}"#)
         try world.emit("e", #"{"id": 1, "order": 2}"#)
         try world.emit("e", #"{"id": 1, "order": 1}"#)
-        // It gives no target, and so takes nobody's place.
+        // The event has no valid target, and so supersedes none.
         try world.emit("e", #"{"id": "no name!", "order": 1}"#)
         try world.plan()
         #expect(try decisions().filter { $0.value == .superseded }.map(\.key) == [old])
@@ -95,7 +95,7 @@ struct NativeDeliveryTests {
         #expect(try world.connection.number(counted) == 3)
         let again = try #require(try world.claim(leaseToken: 2).first)
         #expect(again.deviceIDs == [0] && again.eventIDs == [events[1]] && again.attempt == 2)
-        // The event stays as long as somebody has to send it.
+        // The event is kept while a delivery is still to be sent.
         let day = Int16(EventID(rawValue: events[1]).ringDay)
         let isOver = IsRingDayOver(day: day, retentionDays: -1)
         #expect(try world.connection.run(isOver) == [false])

@@ -10,7 +10,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What is decided about deliveries right before they are sent.
+/// The decisions about deliveries just before they are sent.
 @Suite(.database)
 struct PrepareTests {
     let world: World
@@ -91,7 +91,7 @@ struct PrepareTests {
         }
         #expect(String(target) == home)
         #expect(history == RetryHistory(attempts: 1, marks: .registeredLater))
-        // That one is refused too: the other environment's turn has come.
+        // The provider refuses the token in its own environment too, so the other environment is tried next.
         let marks: RetryHistory.Marks = [.otherEnvironment, .registeredLater]
         let again = try retried(after: RetryHistory(attempts: 2, marks: marks))
         #expect(Set(again.batch.deliveries.map(\.token)) == ["dd10", "bb10"] && again.decided.isEmpty)
@@ -225,7 +225,7 @@ struct PrepareTests {
         #expect(batch.deliveries.map { batch.claimed.eventID(at: Int($0.position)) } == [good])
     }
 
-    /// PostgreSQL keeps both keys: they have other bytes.
+    /// PostgreSQL keeps both keys, because their bytes differ.
     @Test func aPayloadMayHaveKeysThatDifferInTheirNormalFormOnly() throws {
         try world.device("aa", user: "u")
         try world.rule(

@@ -24,7 +24,7 @@ struct RuleCacheTests {
         #expect(cache.count == 3)
         _ = try cache.load(used, from: world.connection, at: 20 * Micros.minute)
         #expect(cache.count == 1)
-        // What is used goes on without the database.
+        // A cached rule is used without another query.
         try world.connection.execute("UPDATE fanfare.rule_versions SET definition = '{}'")
         #expect(try cache.load(used, from: world.connection, at: 25 * Micros.minute).count == 1)
         #expect(try cache.load(rules, from: world.connection, at: 25 * Micros.minute).count == 1)

@@ -14,7 +14,7 @@ import Testing
         Target(id: 5, app: "news", provider: "fcm", environment: "production", nativeKey: "fcm_topic"),
     ]
 
-    /// What is told of, where a daemon serves the given targets.
+    /// Returns the reported targets if a daemon serves the given ones.
     private func told(_ unserved: inout UnservedTargets, serving ids: Set<Int16>) -> [String] {
         unserved.check(targets) { ids.contains($0.id) }.map { "\($0.app)/\($0.provider)" }
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// How cancellations come to batches that are prepared already.
+/// The effect of cancellations on batches that are already prepared.
 @Suite(.database)
 struct CancelTests {
     let world: World
@@ -59,7 +59,7 @@ struct CancelTests {
         #expect(prepared.decided.map(\.outcome) == [.cancelled])
     }
 
-    /// A cancellation stops what was emitted before it, however the clock was set in between.
+    /// A cancellation stops events emitted before it, even if the clock was changed in between.
     @Test(arguments: [-3600, 30, 259_200])
     func theClockOrdersNothing(step: Int) throws {
         try world.device("aa", user: "u")

@@ -11,7 +11,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What a daemon tells `fanfare status` of itself.
+/// The state that a daemon reports for `fanfare status`.
 struct DaemonStateTests {
     private func context(_ metrics: any MetricsFactory) -> StageContext {
         StageContext(
@@ -80,7 +80,7 @@ struct DaemonStateTests {
         #expect(registry.snapshot.refused.isEmpty)
     }
 
-    /// As one that sends its counts away.
+    /// For example a backend that pushes its metrics.
     @Test func aBackendThatCannotBeReadIsServedAsWell() {
         let behind = MetricsRegistry()
         let context = context(MultiplexMetricsHandler(factories: [behind]))

@@ -9,7 +9,7 @@ import Threading
 @testable import FanfareService
 @testable import FanfareStages
 
-/// What the log has of an outage, by a clock that stands until it is told to go on.
+/// The log lines of an outage, with a clock that the test advances.
 struct DatabaseOutageTests {
     private static let refused = PostgresError(.connectionFailed, message: "refused")
     private static let startingUp = PostgresError(.connectionFailed, sqlState: "57P03", message: "starting up")
@@ -117,7 +117,7 @@ struct DatabaseOutageTests {
     }
 }
 
-/// The same with sessions that are lost.
+/// The log lines of an outage that sessions find by themselves.
 @Suite(.database, .timeLimit(.minutes(5)))
 struct SessionOutageTests {
     @Test func sessionsThatAreLostSayItTogether() throws {
@@ -130,14 +130,14 @@ struct SessionOutageTests {
             two.close()
         }
         #expect(run("SELECT", in: one) && run("SELECT", in: two))
-        // ALTER DATABASE would not, from within.
+        // ALTER DATABASE fails for the database of the current session.
         let allow = "UPDATE pg_database SET datallowconn = %s WHERE datname = current_database()"
         try world.connection.execute(allow.replacing("%s", with: "false"))
         try end(["one", "two"], in: world)
-        // Each finds its session lost, and then none to be had.
+        // Each session first finds its connection lost, and then cannot connect again.
         for _ in 0..<2 { #expect(!run("SELECT", in: one) && !run("SELECT", in: two)) }
         try world.connection.execute(allow.replacing("%s", with: "true"))
-        // A mistake in a statement is no outage, and is told as ever.
+        // An SQL error is not an outage, and is logged as usual.
         #expect(!run("SELECT 1 / 0", in: one))
         #expect(run("SELECT", in: two) && run("SELECT", in: one))
         let lines = log.end().filter { !$0.hasPrefix("INFO") }
@@ -174,7 +174,7 @@ struct SessionOutageTests {
         #expect(log.end().last?.hasPrefix("NOTICE   the database is reachable again") == true)
     }
 
-    /// Ends the sessions of some stages, as an administrator would.
+    /// Terminates the sessions of some stages, as an administrator would.
     private func end(_ stages: [String], in world: World) throws {
         let names = stages.map { "'fanfare \($0)'" }.joined(separator: ", ")
         let ended = try world.connection.number(

@@ -20,7 +20,7 @@ struct DeathWatchTests {
         #expect(!watch.isDead(silent, at: DeathWatch.patience - 1) && watch.isDead(silent, at: DeathWatch.patience))
     }
 
-    /// Whatever the database's clock says: it may be set while a daemon is at work.
+    /// Independent of the database's clock, which may be changed while a daemon runs.
     @Test func whoIsNotSeenToRenewItsLeaseIsDead() {
         var watch = DeathWatch()
         watch.see([silent], at: 0)

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Two daemons' prune fuses, kept the same by what is stored.
+/// The synchronization of two daemons' prune fuses through the database.
 @Suite(.database)
 struct FuseSyncTests {
     private static let key = FuseKey(app: "shop", environment: "production")
@@ -30,7 +30,7 @@ struct FuseSyncTests {
 
     private func allows(_ world: World) -> Bool { world.context.fuses.allowsPruning(of: Self.key) }
 
-    /// Shares answers as all daemons together do: so many accepted, so many gone for a reason.
+    /// Reports answers of all daemons: the number accepted, and the number gone for a reason.
     private func answer(accepted: Int, gone: Int, _ strength: PruneEvidence.Strength, from provider: String = "apns")
         throws
     {

@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// A database that stops being ours to send from, and becomes it again.
+/// A database from which this installation must stop sending, and may send again later.
 @Suite(.database, .timeLimit(.minutes(5)))
 struct InstallationCheckTests {
     private let world: World
@@ -30,7 +30,7 @@ struct InstallationCheckTests {
         )
     }
 
-    /// What makes a database another's, what mends it, and what is said of it.
+    /// The statements that make the database another installation's, those that undo it, and the expected messages.
     private static let version = Schema.versions.upperBound
 
     static let strangers = [
@@ -111,7 +111,7 @@ struct InstallationCheckTests {
         return session
     }
 
-    /// The owner number, once it is so; nil after 20 s.
+    /// Returns the owner number once it satisfies a condition; nil after 20 s.
     private func awaitOwner(_ isSo: (Int32?) -> Bool) -> Int32?? {
         let patience = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < patience {

@@ -9,7 +9,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What a daemon takes for the database's time after that clock was set, before its lease is renewed.
+/// The daemon's estimate of the database's time after that clock was set and before the lease is renewed.
 @Suite(.database)
 struct LeaseClockTests {
     @Test(arguments: [-3600, 3600])

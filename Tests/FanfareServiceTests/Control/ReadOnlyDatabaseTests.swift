@@ -7,13 +7,13 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// A server that takes no writes any more, as an old primary does that came back as a standby.
+/// A read-only server, for example an old primary that came back as a standby.
 @Suite(.database)
 struct ReadOnlyDatabaseTests {
     @Test func aSessionThatMayNotWriteBeginsAnew() throws {
         let session = try session()
         defer { session.close() }
-        // A default of the database or the role would change nothing: sessions pin theirs.
+        // The setting is changed in the session, because the session overrides defaults of the database or the role.
         #expect(run("SET default_transaction_read_only = on", in: session) == true)
         #expect(emit(in: session) == nil && session.generation == 1)
         #expect(emit(in: session) == true && session.generation == 2)

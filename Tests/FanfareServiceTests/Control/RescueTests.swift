@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Who takes another daemon's batches, and when.
+/// The takeover of another daemon's batches.
 @Suite(.database)
 struct RescueTests {
     let world: World

@@ -11,8 +11,8 @@ import Threading
 @testable import FanfareService
 @testable import FanfareStages
 
-/// A database that takes what it is sent and says nothing, while every kernel acknowledges: the control session finds it out
-/// for all.
+/// A database that accepts data and does not respond, while every kernel acknowledges: the control session detects it
+/// for all sessions.
 @Suite(.databaseOnOwnServer, .timeLimit(.minutes(5)))
 struct SilentDatabaseTests {
     private static func context(
@@ -30,7 +30,7 @@ struct SilentDatabaseTests {
         )
     }
 
-    /// Waits until a session waits for the advisory lock 77.
+    /// A query for whether a session waits for the advisory lock 77.
     private static let isBlocked = """
         SELECT EXISTS (SELECT FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
             WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.objid = 77 AND NOT l.granted)
@@ -64,7 +64,7 @@ struct SilentDatabaseTests {
         let pid = try world.connection.number(
             "SELECT pid FROM pg_stat_activity WHERE application_name = 'fanfare control' AND datname = current_database()"
         )
-        // It no longer answers; its kernel does.
+        // The backend no longer responds; its kernel still does.
         #expect(kill(pid_t(pid), SIGSTOP) == 0)
         defer { kill(pid_t(pid), SIGCONT) }
         waiter.thread.join()
@@ -92,7 +92,8 @@ struct SilentDatabaseTests {
         let waiter = Waiter(context)
         let cutOff = CutOffSession(context)
         let pid = try #require(cutOff.backend.take()?.first)
-        // Stopped before it is asked: for the server it is idle, like one whose question does not arrive.
+        // The backend is stopped before the query is sent, so the server considers it idle, as if the query had been
+        // lost.
         #expect(kill(pid_t(pid), SIGSTOP) == 0)
         defer { kill(pid_t(pid), SIGCONT) }
         cutOff.isCutOff.ring()
@@ -111,14 +112,14 @@ struct SilentDatabaseTests {
     }
 }
 
-/// A session that asks for something once it is told that it is cut off, and then again.
+/// A session that runs a query when it is told that its link is cut, and then once more.
 private final class CutOffSession: Sendable {
     let backend = Mailbox<Int32>()
     let isCutOff = Bell()
     let thread: WorkerThread
     private let made = Locked(0)
 
-    /// How many connections it made.
+    /// The number of connections that it opened.
     var connections: Int { made.withLock { $0 } }
 
     init(_ context: StageContext) {
@@ -138,12 +139,12 @@ private final class CutOffSession: Sendable {
     }
 }
 
-/// A session that waits for the lock that the test holds, then runs a statement that ends at once.
+/// A session that waits for the test's lock, and then runs a statement that ends at once.
 private final class Waiter: Sendable {
     struct Outcome: Equatable {
-        /// Whether it had the lock in the end.
+        /// Whether the lock was acquired in the end.
         let waited: Bool
-        /// How many connections were made.
+        /// The number of connections that were opened.
         let connections: Int
     }
 

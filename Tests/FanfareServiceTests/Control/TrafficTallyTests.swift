@@ -10,7 +10,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What daemons count on the way of events and pushes, written down for charts.
+/// The daemons' counts of events and pushes, stored for charts.
 @Suite(.database)
 struct TrafficTallyTests {
     let world: World

@@ -1,7 +1,7 @@
 import FanfareTools
 import Glibc
 
-/// A bound datagram socket, as systemd has one.
+/// A bound datagram socket like systemd's notification socket.
 final class NotifySocket: Sendable {
     let descriptor: Int32
 
@@ -21,10 +21,10 @@ final class NotifySocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The next datagram.
+    /// Returns the next datagram.
     ///
     /// - Parameter seconds: how long to wait for it; 0 for one that was sent before.
-    /// - Returns: its text; empty if none came.
+    /// - Returns: its text; empty if none arrived.
     func receive(seconds: Int = 0) -> String {
         var patience = timeval(tv_sec: max(seconds, 1), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))

@@ -43,7 +43,7 @@ import UnixSignals
     }
 }
 
-/// A service that runs until it drains or is cancelled, and tells which.
+/// A service that runs until it is drained or cancelled, and records which.
 private struct Worker: Service {
     let started: AsyncStream<Void>.Continuation
     let endings: Locked<[String]>
@@ -64,7 +64,7 @@ private struct Worker: Service {
     }
 }
 
-/// A service that fails when it is told to.
+/// A service that fails on demand.
 private struct Failing: Service {
     struct Failure: Error {}
     func run() async throws { throw Failure() }

@@ -103,7 +103,7 @@ import Threading
             said.append(message)
         }
         daemon.signal(SIGTERM)
-        // Read on: the kernel keeps ten datagrams for us, and pings would take the place of the rest.
+        // Keeps reading: the kernel queues ten datagrams, and pings would fill the queue.
         while said.last?.hasPrefix("STOPPING=1") != true {
             let message = try await onThread { socket.receive(seconds: 30) }
             try #require(!message.isEmpty, "\(said)")

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// How what a night holds ends when its event is cancelled.
+/// The end of batches held for quiet hours when their event is cancelled.
 @Suite(.database)
 struct CancelSweeperTests {
     let world: World
@@ -20,7 +20,7 @@ struct CancelSweeperTests {
         for name in ["a", "b", "c"] { try world.device("\(name)\(name)", user: name) }
     }
 
-    /// Has all that waits wait until tomorrow, as after a claim at night.
+    /// Delays all waiting batches until tomorrow, as a claim in quiet hours does.
     private func hold(_ history: RetryHistory = .none.held) throws {
         try world.connection.execute(
             "UPDATE fanfare.batches SET not_before = now() + interval '1 day', history = \(history.encoded)"
@@ -31,7 +31,7 @@ struct CancelSweeperTests {
         try world.connection.column("SELECT outcome FROM fanfare.deliveries ORDER BY event_id, device_id")
     }
 
-    /// Also where its key was another event's at once.
+    /// With a cancel by key, another event with the same key is emitted in the same transaction.
     @Test(arguments: [false, true])
     func aBroadcastsBatchesEnd(isByKey: Bool) throws {
         let event = try world.emit("all", "{}", key: "k")
@@ -63,7 +63,7 @@ struct CancelSweeperTests {
         #expect(prepared.batch.deliveries.count == 2)
     }
 
-    /// A retry may wait by what the provider asked for.
+    /// The delay of a retry may come from the provider's `Retry-After`.
     @Test func whatWaitsForARetryIsLeft() throws {
         let event = try world.emit("one", #"{"u": "a"}"#)
         try world.emit("one", #"{"u": "b"}"#)
@@ -74,7 +74,7 @@ struct CancelSweeperTests {
         #expect(row.ended == 0 && row.woken == 0)
     }
 
-    /// What a claim holds that it had read before the cancellation is found by the look after.
+    /// A claim that read the cancellations too early holds a batch; the next sweep finds it.
     @Test func whatIsHeldALittleLaterEndsToo() throws {
         var sweeper = CancelSweeper(context: world.context)
         #expect(try sweeper.takeTurn(on: world.connection))

@@ -9,12 +9,12 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Batches that nobody can claim, since no daemon has credentials for where they go: they end when they are too late.
+/// Batches that no daemon claims, because none has credentials for their target: they end when their `ttl` has passed.
 @Suite(.database)
 struct EndBatchesTests {
     let world: World
     let version: Int64
-    /// A version of a rule whose `ttl` is an hour.
+    /// A rule version whose `ttl` is an hour.
     let brief: Int64
 
     init() throws {
@@ -24,9 +24,9 @@ struct EndBatchesTests {
         brief = try world.rule("brief", event: "e", to: #"{"users": "$.u"}"#, #""ttl": "1h""#)
     }
 
-    /// Queues an event's batch for all devices, both as they were made so many days ago.
+    /// Queues an event's batch for all devices, both created the given number of days ago.
     ///
-    /// - Returns: the id of either.
+    /// - Returns: the id of the event, which is also the batch's.
     @discardableResult
     private func queue(
         daysAgo age: Int,
@@ -103,7 +103,7 @@ struct EndBatchesTests {
     }
 
     @Test func whatWasRecordedStays() throws {
-        // Accepted, perhaps sent, to be tried again, not begun.
+        // Accepted, perhaps sent, to be retried, not attempted.
         let event = try queue(daysAgo: 2, outcomes: "01022300")
         try tidyUp()
         #expect(
@@ -128,7 +128,7 @@ struct EndBatchesTests {
 
     @Test func theirDayIsOverThen() throws {
         try queue(daysAgo: 31)
-        // The first run ends the batch, the next one finds that nobody needs the logs.
+        // The first run ends the batch; the second finds that the logs are no longer needed.
         for _ in 0..<2 { try tidyUp() }
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.event_log") == 0)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.batch_log") == 0)

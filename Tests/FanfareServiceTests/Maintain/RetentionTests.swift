@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The ring of log partitions: what is over is emptied, what anybody still needs is not.
+/// The ring of log partitions: expired ones are truncated, needed ones are kept.
 @Suite(.databaseWithRing)
 struct RetentionTests {
     private static let today = "((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')"
@@ -20,7 +20,7 @@ struct RetentionTests {
         return try World(settings: settings)
     }
 
-    /// Logs an event and its batch as they were written so many days ago.
+    /// Logs an event and its batch with dates the given number of days ago.
     ///
     /// - Returns: the event's id.
     @discardableResult
@@ -41,7 +41,7 @@ struct RetentionTests {
         )
     }
 
-    /// How many days old what is left is, in both logs.
+    /// The ages in days of the remaining rows, which must be the same in both logs.
     private func left(in world: World) throws -> [Int64] {
         let ages = { (table: String) in
             try world.connection.column("SELECT \(Self.today) - (id >> 32) FROM \(table) ORDER BY 1").compactMap {
@@ -80,7 +80,7 @@ struct RetentionTests {
         #expect(try left(in: world) == [3])
     }
 
-    /// No daemon ran when a day's time came, or a clock jumped over the ring.
+    /// No daemon ran at the day's end, or a clock jumped over the ring.
     @Test(arguments: [([0, 32], [0]), ([-40, -8, 24, 56, 88], [-40, -8, 24]), ([0, 64, 320], [0])])
     func theDayThatSharesAPartitionWithANewOneDoesNotOutliveIt(ages: [Int], kept: [Int64]) throws {
         let world = try world()
@@ -89,7 +89,7 @@ struct RetentionTests {
         #expect(try left(in: world) == kept)
     }
 
-    /// A file that was imported, or given up, is known for a month.
+    /// The hash of a file that was imported, or given up, is kept for a month.
     @Test func importsAreForgottenAfterAMonth() throws {
         let world = try world()
         try world.connection.execute(
@@ -118,7 +118,7 @@ struct RetentionTests {
         #expect(try left(in: world) == [0])
     }
 
-    /// What refers to an event, if that is the first parameter.
+    /// Statements that insert or change a row so that it refers to an event, whose id is the first parameter.
     static let references = [
         "INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids) VALUES ($1, 1, 1, 1, '{1}')",
         """

@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Whom an event is planned for.
+/// The devices that an event is planned for.
 @Suite(.database)
 struct AudienceTests {
     @Test func usersOneManyArrayAndNumbers() throws {
@@ -41,7 +41,7 @@ struct AudienceTests {
             (1, "", [gold, plain, sandbox]), (2, #", "devices": "$.tier == \"gold\"""#, [gold]),
             (3, #", "provider": "apns""#, [gold, plain, sandbox]), (4, #", "kind": "voip""#, [voip]),
         ] {
-            // Two versions of one rule would do; two rules keep the events apart.
+            // Two versions of one rule would suffice; two rules keep the events apart.
             try world.rule("r\(n)", event: "e\(n)", to: #"{"users": "$.u"\#(more)}"#)
             let event = try world.emit("e\(n)", #"{"u": "u"}"#)
             try world.plan()
@@ -102,7 +102,7 @@ struct AudienceTests {
         try world.rule("r", event: "e", to: #"{"topic": "t"}"#)
         let event = try world.emit("e")
         try world.planRounds()
-        // Its user changes between the first slice and the second: a new device with the same token.
+        // The user changes between the first and the second slice: a new device with the same token.
         let again = try world.connection.number(
             """
             SELECT fanfare.register_device('shop', 'apns', token, 'someone else') FROM fanfare.devices WHERE id = $1

@@ -13,7 +13,7 @@ import Testing
 struct ConditionTests {
     private static let topics = ["a", "b", "c", "d"]
 
-    /// An expression over topics, written out and evaluated.
+    /// An expression over topics, as text and for direct evaluation.
     private indirect enum Expression {
         case topic(String)
         case not(Expression)
@@ -63,7 +63,7 @@ struct ConditionTests {
         var events: [(id: Int64, expression: Expression)] = []
         for n in 0..<25 {
             let expression = Expression.random(depth: 3, &generator)
-            // What no device can ever meet is refused when the rule is saved.
+            // An expression that no device can satisfy is rejected when the rule is saved.
             let meets = subsets.contains { expression.holds(for: $0) }
             guard meets else { continue }
             try world.rule("r\(n)", event: "e\(n)", to: #"{"condition": "\#(expression.text)"}"#)
@@ -77,7 +77,7 @@ struct ConditionTests {
         }
     }
 
-    /// All sets of topics a device may have.
+    /// All sets of topics that a device may have.
     private var subsets: [Set<String>] {
         (0..<(1 << Self.topics.count)).map { bits in
             Set(Self.topics.indices.filter { bits & (1 << $0) != 0 }.map { Self.topics[$0] })
@@ -111,7 +111,7 @@ struct ConditionTests {
         #expect(difference[3] == "0")
     }
 
-    /// Tens of thousands of devices: every second, seventh and thousandth is subscribed.
+    /// Creates tens of thousands of devices: every second, seventh and thousandth is subscribed.
     private func populate(_ world: World) throws {
         try world.device("aa")
         try world.connection.execute(
@@ -127,7 +127,7 @@ struct ConditionTests {
     }
 
     @Test func aSliceNeedsNoStatistics() throws {
-        // As right after a bulk load or a restore, before autovacuum came by.
+        // The state after a bulk load or a restore, before autovacuum has run.
         let world = try World()
         try populate(world)
         let version = try world.rule("r", event: "e", to: #"{"condition": "!('seventh' in topics)"}"#)

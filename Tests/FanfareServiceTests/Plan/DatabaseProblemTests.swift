@@ -9,7 +9,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What is wrong with the schema or the server, and not with an event, costs no event.
+/// Errors of the schema or the server, which must not be counted against an event.
 @Suite(.database)
 struct DatabaseProblemTests {
     @Test func whileATableIsMissingEventsWait() throws {
@@ -27,7 +27,7 @@ struct DatabaseProblemTests {
         try world.connection.waitUntil("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(before)")
         try world.connection.execute("ALTER TABLE fanfare.event_keys RENAME TO event_keys_for_now")
         let events = try (0..<3).map { try world.emit("e", #"{"u": "u"}"#, key: "\($0)") }
-        // Tried more than once.
+        // Until planning has been tried more than once.
         while log.count(of: "42P01") < 2 { try world.connection.waitUntil("SELECT pg_sleep(0.005) IS NOT NULL") }
         #expect(try events.map(world.fate) == ["waiting", "waiting", "waiting"])
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine") == 0)

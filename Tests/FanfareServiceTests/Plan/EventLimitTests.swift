@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Which types of events an app's rules may take.
+/// The event types that an app's rules may use.
 @Suite(.databaseWithRing)
 struct EventLimitTests {
     private let world: World
@@ -74,7 +74,7 @@ struct EventLimitTests {
         }
     }
 
-    /// An app may be in the configuration before anything else knows it.
+    /// An app may be configured before it exists in the database.
     @Test func anAppThatNobodyKnowsYetIsLimited() throws {
         #expect(try world.connection.run(LimitEvents(app: "later", events: ["a"])).first == true)
         #expect(try world.connection.run(LimitEvents(app: "no.app", events: ["a"])).first == false)

@@ -8,7 +8,7 @@ import Threading
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Several planners, emitters with transactions of their own, and sessions that are cut off.
+/// Several planners, emitters with transactions of their own, and sessions that are terminated.
 @Suite(.database)
 struct ExactlyOnceTests {
     private static let topicSize = 2500
@@ -44,7 +44,7 @@ struct ExactlyOnceTests {
         )
     }
 
-    /// Cuts a planner or slicer off, again and again.
+    /// Terminates the session of a planner or slicer repeatedly.
     private static func terminate(seed: UInt64, rounds: Int, on connection: PostgresConnection) throws -> Int {
         var generator = SeededGenerator(seed: seed)
         var terminated = 0
@@ -72,7 +72,7 @@ struct ExactlyOnceTests {
             SELECT count(*) FROM (SELECT 1 FROM fanfare.deliveries GROUP BY event_id, rule, device_id HAVING count(*) > 1) AS t
             """
         #expect(try connection.number(twice) == 0)
-        // Each planned event has exactly the deliveries that its audiences have; the provider's is one.
+        // Each planned event has exactly its audiences' deliveries; a native audience has one.
         let wrong = """
             SELECT count(*) FROM fanfare.events AS e
             WHERE e.fate = 'planned' AND (SELECT count(*) FROM fanfare.deliveries AS d WHERE d.event_id = e.id) <>
@@ -91,7 +91,7 @@ struct ExactlyOnceTests {
     }
 }
 
-/// The planning half of a daemon, on threads of its own.
+/// The planning stages of a daemon, on threads of their own.
 private final class Planners {
     private let stages: [any Stage]
     private let threads: [WorkerThread]
@@ -127,7 +127,7 @@ private final class Emitter {
         }
     }
 
-    /// Waits for its end.
+    /// Waits until the thread has ended.
     ///
     /// - Returns: the events it committed.
     func finish() -> [Int64] {

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// What becomes of events when they are planned.
+/// The fates of events when they are planned.
 @Suite(.database)
 struct FateTests {
     @Test func everyFate() throws {
@@ -45,7 +45,7 @@ struct FateTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == 0)
     }
 
-    /// The database's clock was ten minutes ahead while the rule was put, and is right again.
+    /// The database's clock was ten minutes ahead when the rule was stored, and was corrected afterwards.
     @Test func aClockThatWasSetBackHidesNoRule() throws {
         let world = try World()
         try world.device("aa", user: "u")

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Events that are younger than a rule that nobody has judged yet.
+/// Events that are newer than a rule that has not been checked yet.
 @Suite(.database)
 struct JudgementTests {
     let world: World
@@ -19,7 +19,7 @@ struct JudgementTests {
         device = try world.device("aa", user: "u")
     }
 
-    /// Stores a rule, for nobody to judge.
+    /// Stores a rule without checking it.
     private func put(_ name: String, event: String = "e", to: String = #"{"users": "$.u"}"#, title: String = "T") throws
     {
         _ = try world.connection.query(
@@ -32,7 +32,7 @@ struct JudgementTests {
         try RuleChecker(logger: world.context.logger).check(on: world.connection)
     }
 
-    /// A planner that has begun: it judged what was there.
+    /// Returns a planner that has started, which checks the existing rules.
     private func planner() throws -> PlannerLoop {
         var loop = PlannerLoop(context: world.context)
         _ = try loop.begin(on: world.connection)

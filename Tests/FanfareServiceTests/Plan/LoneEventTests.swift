@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Batches that a round claims with planning.
+/// Batches that a planning round claims itself.
 @Suite(.database)
 struct LoneEventTests {
     let world: World
@@ -18,7 +18,7 @@ struct LoneEventTests {
         world = try World()
     }
 
-    /// Plans what is in the outbox, claiming for owner 7 where there is said to be room.
+    /// Plans the outbox, and claims for owner 7 in the given lanes.
     private func round(_ lanes: [Lane] = Lane.allCases) throws -> PlanRoundSummary {
         let places = try world.connection.run(AllTargets()).flatMap { target in
             lanes.map { LoneClaim.Place(target: target.id, lane: $0) }
@@ -50,7 +50,7 @@ struct LoneEventTests {
         #expect(round.taken == 1 && round.batches == 4 && round.lone.count == 4)
         #expect(try claimed() == 4)
         let lone = round.lone.compactMap(\.self).sorted { $0.claimed.id < $1.claimed.id }
-        // Given back, and claimed once more, they come out the same.
+        // After a release, the second claim returns the same values.
         let claim = DoubtfulClaim(owner: 7, leaseToken: 70)
         #expect(try world.connection.runReturningCount(ReleaseClaims(claims: [claim])) == 4)
         let theirs = try world.claim(owner: 7, leaseToken: 70).sorted { $0.id < $1.id }
@@ -101,7 +101,7 @@ struct LoneEventTests {
 }
 
 extension ClaimedBatch {
-    /// All but the time, by which only the claimer's floors go.
+    /// All values except the time, which only the claimer's floors use.
     fileprivate var forComparison: ClaimedBatch {
         ClaimedBatch(
             id: id,

@@ -26,7 +26,7 @@ struct NativeAudienceTests {
         world = try World()
     }
 
-    /// Puts a rule into force whose message suits its audience.
+    /// Puts a rule into force, with a message that suits its audience.
     @discardableResult
     private func rule(_ name: String, event: String, to: String, _ more: String = "") throws -> Int64 {
         let message = to.contains("channel") ? [Self.channelMessage] : []
@@ -44,7 +44,7 @@ struct NativeAudienceTests {
 
     @Test(arguments: audiences)
     func oneEventIsOneDelivery(_ key: String, to: String, provider: String) throws {
-        // Neither the app's devices nor its subscriptions matter.
+        // The app's devices and its subscriptions are irrelevant.
         let device = try world.device("aa", user: "u")
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'team-7')", "\(device)")
         try rule("r", event: "e", to: to)

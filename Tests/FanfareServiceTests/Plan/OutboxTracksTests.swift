@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Events that are planned before the many that came before them.
+/// Events that are planned before many older ones.
 @Suite(.database)
 struct OutboxTracksTests {
     let world: World
@@ -24,7 +24,7 @@ struct OutboxTracksTests {
         )
     }
 
-    /// How many events of a type were planned before one.
+    /// Returns how many events of a type were planned before a given one.
     private func planned(_ type: String, before event: Int64) throws -> Int64 {
         try world.connection.number(
             """
@@ -42,7 +42,7 @@ struct OutboxTracksTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == 0)
     }
 
-    /// As text, a thousand payloads of 61 KB took longer than a round may.
+    /// Reading a thousand payloads of 61 KB as text took longer than a round may.
     @Test func sizesAreKnownWithoutReadingPayloads() throws {
         try world.emit("e", "{\"u\": \"\(String(repeating: "x", count: 60_000))\"}")
         let sizes = try world.connection.run(OutboxSizes(floor: OutboxFloor(), choice: OutboxChoice(), limit: 10))

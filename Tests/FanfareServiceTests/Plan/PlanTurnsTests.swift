@@ -9,7 +9,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Which of several large audiences is walked next.
+/// The order in which several large audiences are expanded.
 @Suite(.database)
 struct PlanTurnsTests {
     let world: World
@@ -19,7 +19,7 @@ struct PlanTurnsTests {
         try world.device("aa")
     }
 
-    /// Opens a plan of an audience that nobody is in.
+    /// Opens a plan whose audience is empty.
     private func open(_ event: Int64, lane: Int) throws {
         try world.connection.execute(
             """

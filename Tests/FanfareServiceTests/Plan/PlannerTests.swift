@@ -9,10 +9,10 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What a planner leaves to others when something goes wrong.
+/// The planner's locks and floors after errors.
 @Suite(.database)
 struct PlannerTests {
-    /// Whether one planner sleeps and none says that it drains, by the advisory locks.
+    /// Whether one planner sleeps and none holds the drain lock, by the advisory locks.
     private static let isAsleep = """
         SELECT count(*) FILTER (WHERE objid = 2) = 1 AND count(*) FILTER (WHERE objid = 1) = 0
         FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
@@ -23,7 +23,7 @@ struct PlannerTests {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         let event = try world.emit("e", #"{"u": "u"}"#)
-        // The first round fails as one does that waited too long for a lock, the connection stays as it is.
+        // The first round fails like one that hit `lock_timeout`; the connection survives.
         try world.connection.execute(
             """
             CREATE SEQUENCE public.rounds;
@@ -51,7 +51,7 @@ struct PlannerTests {
         let planner = Planner(context: world.context, wake: world.context.bells.plan)
         let thread = WorkerThread.start(name: "planner") { planner.run() }
         try world.connection.waitUntil(Self.isAsleep)
-        // Whatever a look finds of which nobody told, is warned of; after the first ones none is waited for any more.
+        // A sweep logs a warning if it finds an event without a notification. After the first events, each is notified.
         for _ in 0..<5 {
             let event = try world.emit("e")
             try world.connection.waitUntil("SELECT fate = 'unmatched' FROM fanfare.events WHERE id = \(event)")
@@ -76,7 +76,7 @@ struct PlannerTests {
         try other.execute("BEGIN")
         let parts = try other.run(PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 10))
         #expect(PlanRoundSummary(parts).taken == 1)
-        // Passes the event by, which is locked, and moves its floor past it.
+        // The planner skips the locked event, and its floor moves past it.
         var loop = PlannerLoop(context: world.context)
         loop.sweepInterval = .max
         _ = try loop.begin(on: world.connection)

@@ -9,10 +9,10 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Events that make planning fail stop nobody else.
+/// Events that make planning fail do not stop others.
 @Suite(.database)
 struct QuarantineTests {
-    // MARK: What is looked at before
+    // MARK: Checks before planning
 
     @Test func aKeyOrTypeThatIsTooLongCostsItsEventOnly() throws {
         let world = try World()
@@ -24,7 +24,7 @@ struct QuarantineTests {
         let type = try world.emit(String(repeating: "t", count: 256), #"{"u": "u"}"#, key: "k")
         let longest = try world.emit("e", #"{"u": "u"}"#, key: String(repeating: "k", count: 2048))
         let after = try world.emit("e", #"{"u": "u"}"#, key: "k")
-        // In one set: none is planned alone.
+        // All events in one set: none is planned alone.
         let round = PlanRoundSummary(
             try world.connection.run(PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 10))
         )
@@ -45,7 +45,7 @@ struct QuarantineTests {
         #expect(try world.recipients(right) == [device])
     }
 
-    /// None of them fails: a sum beyond the calendar is not made.
+    /// None of them fails: a sum beyond the calendar is not computed.
     @Test(arguments: [
         ("178000000 years", "", "planned"), ("170000000 years", #""ttl": "1h""#, "planned"),
         ("292240 years", "", "planned"),
@@ -67,7 +67,7 @@ struct QuarantineTests {
         #expect(one.batch.variants.first?.push[header: "apns-expiration"] != nil)
     }
 
-    // MARK: What shows in a set
+    // MARK: Failures in a set
 
     @Test func ofASetThatFailsOnlyTheCulpritsAreRefused() throws {
         let world = try World()
@@ -80,7 +80,7 @@ struct QuarantineTests {
         let log = CapturedLog()
         var loop = PlannerLoop(context: try World(logger: log.logger).context)
         _ = try loop.begin(on: world.connection)
-        // Who is at fault has been found in the set: nobody else is planned alone.
+        // The events at fault were found within the set, so no other event is planned alone.
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine") == 2)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.events WHERE fate = 'planned'") == 98)
         try world.plan()
@@ -95,7 +95,7 @@ struct QuarantineTests {
         #expect(world.context.counters.snapshot.eventsByFate == [6: 2])
     }
 
-    /// Within all limits, and yet hundreds of millions of comparisons.
+    /// The event is within all limits, but needs hundreds of millions of comparisons.
     private static let bomb = (
         path: #""when": "!exists($.a[*] ? ($.a[*] < @))""#,
         payload: #"{"u": "u", "a": [1\#(String(repeating: ",1", count: 18_000))]}"#
@@ -109,16 +109,16 @@ struct QuarantineTests {
         let (good, bombs) = try emit(world, sets: 4, bombs: 3)
         var loop = PlannerLoop(context: world.context)
         _ = try loop.begin(on: world.connection)
-        // All that is sound is planned, all bombs are aside, and planning took too long once.
+        // All valid events are planned, all bombs are in quarantine, and planning timed out once.
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.events WHERE fate = 'planned'") == good.count)
         #expect(try world.connection.column("SELECT id FROM fanfare.quarantine ORDER BY id") == bombs.map(String.init))
         #expect(log.count(of: "took too long") == 1)
-        // One that comes alone is known too.
+        // A bomb that arrives alone is recognized too.
         let last = try world.emit("e", Self.bomb.payload)
         _ = try loop.wakeUp(wasNotified: true, on: world.connection)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine WHERE id = $1", "\(last)") == 1)
         #expect(log.count(of: "took too long") == 1)
-        // Beside them one that is sound is planned first, though it came last.
+        // A valid event beside them is planned first, although it arrived last.
         let large = try world.emit("e", #"{"u": "u", "t": "\#(String(repeating: "t", count: 40_000))"}"#)
         _ = try loop.wakeUp(wasNotified: true, on: world.connection)
         var lane = Quarantine(context: world.context)
@@ -135,7 +135,7 @@ struct QuarantineTests {
         #expect(try world.connection.number(before, "\(large)") == 0)
     }
 
-    /// Small events, and bombs among them.
+    /// Emits small events with bombs among them.
     private func emit(_ world: World, sets: Int, bombs: Int) throws -> (good: [Int64], bombs: [Int64]) {
         var good: [Int64] = []
         var bad: [Int64] = []
@@ -165,7 +165,7 @@ struct QuarantineTests {
         #expect(try world.detail(event)?.contains("took too long") == true)
     }
 
-    /// The server ends a transaction in which nothing is said for too long, and the session with it.
+    /// The server ends a transaction that is idle for too long, together with its session.
     @Test func anEventThatCostASessionIsQuarantined() throws {
         let world = try World()
         let event = try world.emit("e")
@@ -200,7 +200,7 @@ struct QuarantineTests {
         let world = try World()
         let device = try world.device("aa", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
-        // Longer than one event may take, the first time; a sequence keeps count beyond the rollback.
+        // The first attempt takes longer than an event may; the sequence counts in spite of the rollback.
         try world.connection.execute(
             """
             CREATE SEQUENCE stalls;
@@ -258,7 +258,7 @@ struct QuarantineTests {
         #expect(try world.connection.run(NextQuarantinedEvent(besides: [earlier])).isEmpty)
     }
 
-    // MARK: What is nobody's fault
+    // MARK: Failures without an event at fault
 
     @Test func aTimeoutForALockMarksNobody() throws {
         let world = try World()
@@ -282,7 +282,7 @@ struct QuarantineTests {
         try world.connection.execute("SET default_transaction_read_only = on")
         let error = #expect(throws: PostgresError.self) { try world.plan() }
         #expect(error?.isReadOnly == true)
-        // Promoted between the round and what would mark its set, the same server would take the mark.
+        // If the server were promoted between the round and the marking of its set, it would accept the marks.
         #expect(error?.isDataError == false)
         try world.connection.execute("SET default_transaction_read_only = off")
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine") == 0)

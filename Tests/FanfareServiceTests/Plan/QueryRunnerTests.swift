@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Events for whom a query of their rule names.
+/// Events whose users a rule's query returns.
 @Suite(.database)
 struct QueryRunnerTests {
     private static let others = """
@@ -39,13 +39,13 @@ struct QueryRunnerTests {
         #"{"users_sql": \#(String(decoding: JSONValue.string(sql).encoded, as: UTF8.self))\#(more)}"#
     }
 
-    /// Plans, and asks once for each event that is due.
+    /// Plans, and runs the query once for each due event.
     private func ask() throws {
         try world.plan()
         for runner in [runner, slowRunner] { while try runner.takeTurn(on: world.connection) {} }
     }
 
-    /// Asks as often as an event that fails is tried.
+    /// Runs the query as often as a failing event is retried.
     private func askUntilRefused() throws {
         try ask()
         for _ in QueryRunner.pauses {
@@ -58,7 +58,7 @@ struct QueryRunnerTests {
         try world.connection.number("SELECT count(*) FROM fanfare.audience_queries")
     }
 
-    /// The value that a cast cannot take is part of the error.
+    /// The error quotes the value that the cast rejects.
     @Test func whatAnErrorQuotesIsCut() throws {
         try world.rule("r", event: "e", to: Self.to("SELECT (repeat('x', 1000000) || ($1->>'a'))::int::text"))
         let event = try world.emit("e", #"{"a": "a"}"#)
@@ -69,7 +69,7 @@ struct QueryRunnerTests {
         #expect(try world.connection.number("SELECT max(octet_length(detail)) FROM fanfare.health") < 4000)
     }
 
-    /// As many rules as there are note why they could not be planned; and who emits may say what a watch says of a row.
+    /// Each rule adds a note why it could not be planned, and an emitter can put the message of a watch into the event.
     @Test func manyProblemsOfOneEventFitIntoTheLog() throws {
         for number in 0..<40 {
             try world.rule("r\(number)", event: "e", to: #"{"topic": "t-{{\#(String(repeating: "n", count: 200))}}"}"#)
@@ -142,7 +142,7 @@ struct QueryRunnerTests {
         )
     }
 
-    /// What PostgreSQL finds out only when it runs them.
+    /// Errors that PostgreSQL reports only when the query runs.
     private static let failures = [
         ("SELECT nullif(user_id, 'bob') FROM public.members", "returns null for a user (SQLSTATE 22004)"),
         ("SELECT public.add_member()", "cannot execute INSERT in a read-only transaction (SQLSTATE 25006)"),
@@ -190,7 +190,7 @@ struct QueryRunnerTests {
             #expect(detail.contains("rule r\(n): to.users_sql \(failure.1)"), "\(detail)")
         }
         #expect(try world.connection.number("SELECT count(*) FROM public.members") == 5, "nothing is written")
-        // A rule that works again is well again.
+        // A rule whose query works again is healthy again.
         try world.connection.execute("GRANT SELECT ON public.secret TO fanfare_sql")
         try world.emit("e", #"{"u": "ann"}"#)
         try ask()
@@ -256,7 +256,7 @@ struct QueryRunnerTests {
         #expect(try waiting() == 0)
     }
 
-    /// Two daemons, one of them on a query.
+    /// Two daemons, one of them in a query.
     @Test func rulesTakeTurnsAndAnEventIsOneDesksAtATime() throws {
         for name in ["first", "second"] { try world.rule(name, event: "e", to: Self.to("SELECT 'ann' -- \(name)")) }
         let ann = try world.device("a0", user: "ann")

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// An event of the log, emitted once more.
+/// The replay of a logged event.
 @Suite(.database)
 struct ReplayTests {
     private let world: World
@@ -22,7 +22,7 @@ struct ReplayTests {
         try world.connection.number("SELECT fanfare.replay($1, $2, $3)", String(event), user, app)
     }
 
-    /// What a replay is refused with: message and hint.
+    /// Returns the message and the hint of the error for a replay.
     private func refusal(_ event: Int64, to user: String? = nil) -> String {
         let error = #expect(throws: PostgresError.self) { try replay(event, to: user) }
         return [error?.sqlState, error?.message, error?.hint].map { $0 ?? "" }.joined(separator: " | ")
@@ -48,7 +48,7 @@ struct ReplayTests {
         let shown = "SELECT replay_of FROM fanfare.events WHERE id = $1"
         #expect(try world.connection.text(shown, String(again)) == "\(event)")
         #expect(try world.connection.text(shown, String(event)) == nil)
-        // The first still has the key, and a replay can be cancelled by it.
+        // The first event keeps the key, and a cancel by key includes replays.
         let third = try world.emit("e", payload, key: "k")
         let fourth = try replay(event)
         try world.connection.execute("SELECT fanfare.cancel('e', 'k')")
@@ -58,7 +58,7 @@ struct ReplayTests {
         #expect(why?.hasPrefix("Replay of event \(event). Emitted, and planned ") == true)
     }
 
-    /// Each audience that Fanfare keeps; the rule was made after the event, too.
+    /// Each kind of audience that Fanfare stores; the rule is newer than the event.
     @Test(arguments: [
         (#"{"users": "$.users[*]"}"#, 2), (#"{"topic": "news"}"#, 2), (#"{"topic": "{{topic}}"}"#, 2),
         (#"{"condition": "'news' in topics && !('calm' in topics)"}"#, 1), (#"{"everyone": true}"#, 2),
@@ -89,7 +89,7 @@ struct ReplayTests {
         #expect(other == "It was replayed for ann only")
     }
 
-    /// What is replayed for all takes the place of what is waiting under its collapse key; what is for one user does not.
+    /// A replay for all supersedes waiting deliveries with its collapse key; a replay for one user does not.
     @Test func forOneUserItTakesNobodyElsesPlace() throws {
         for (token, user) in [("aa01", "ann"), ("bb01", "bob")] {
             let id = try world.device(token, user: user)
@@ -195,7 +195,7 @@ struct ReplayTests {
     }
 }
 
-/// What a daemon makes of a replay.
+/// Replays through a whole daemon.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct ReplayFlowTests {
     @Test func templatesCanTellAndQueriesAreNarrowed() async throws {

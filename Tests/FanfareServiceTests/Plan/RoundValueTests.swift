@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// How many events a round takes, of which types, and what it suspects.
+/// The size of a planning round, its event types, and its suspects.
 struct RoundValueTests {
     // MARK: RoundLimit
 
@@ -36,7 +36,7 @@ struct RoundValueTests {
         var limit = limit
         limit.failed(1000, tookTooLong: false)
         #expect(limit.count == 100)
-        // Not more again before it is found.
+        // The limit does not grow again before the slow event is found.
         limit.planned(100, in: 1000)
         #expect(limit.count == 100)
         limit.failed(100, tookTooLong: false)

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// A slicer that has planned far ahead of the senders gives way to them.
+/// A slicer that has planned far ahead of the senders pauses.
 @Suite(.database)
 struct SlicePaceTests {
     @Test func whatWaitsIsCountedByAppAndLane() throws {
@@ -61,7 +61,7 @@ struct SlicePaceTests {
 
     @Test func planningGoesOnHoweverManyWait() throws {
         var settings = StageSettings()
-        // So that the first of three slices makes more than the lead.
+        // With this size the first of three slices exceeds the allowed lead.
         settings.batchSize = 100
         let world = try World(settings: settings)
         try world.device("aa")

@@ -8,14 +8,15 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The trace of an event, from the setting into queue and log.
+/// The trace of an event, from the setting to queue and log.
 @Suite(.database)
 struct TraceTests {
     private static let id = "0af7651916cd43dd8448eb211c80319c"
     private static let text = "00-\(id)-b7ad6b7169203331-01"
     private static let traceID = "SELECT trace_id FROM fanfare.events WHERE id = $1"
 
-    /// Beside what W3C Trace Context allows, everything that an application may be sent; the same for the HTTP API as for the setting.
+    /// Values that W3C Trace Context allows, and malformed ones that an application may receive; the HTTP API and the
+    /// setting treat them alike.
     private static let traces: [String] = [
         text, text.dropLast(2) + "00", "cc" + text.dropFirst(2), "cc" + text.dropFirst(2) + "-what will be",
     ]
@@ -75,7 +76,7 @@ struct TraceTests {
         #expect(try world.connection.text(Self.traceID, "\(second)") == nil)
     }
 
-    /// It is something that happens now; what caused it the first time is over.
+    /// A replay is a new action, so it does not continue the trace of the original event.
     @Test func aReplayHasNoTraceButANewOne() throws {
         let world = try World()
         try world.connection.execute("SET fanfare.traceparent = '\(Self.text)'")

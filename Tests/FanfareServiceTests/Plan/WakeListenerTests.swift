@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Whether a planner knows that notifications come, and what it does where they do not.
+/// The detection of missing notifications, and the fallback to polling.
 @Suite(.database)
 struct WakeListenerTests {
     @Test func itKnowsWhetherNotificationsCome() throws {
@@ -16,7 +16,7 @@ struct WakeListenerTests {
         let session = try TestDatabase.current.connect()
         var listener = try WakeListener(context: world.context, on: session, patience: .zero)
         #expect(world.context.status.isListening)
-        // As it is behind a pool, whose next client gets them.
+        // As behind a connection pool, whose next client receives the notifications.
         try session.execute("UNLISTEN *")
         for _ in 0..<2 {
             #expect(try !listener.prove(on: session))
@@ -45,7 +45,7 @@ struct WakeListenerTests {
         let world = try World()
         let session = try TestDatabase.current.connect()
         var listener = try WakeListener(context: world.context, on: session, patience: .zero)
-        // Any error of the server's; the real one is a queue that is full, which takes 8 GB.
+        // Any error of the server; the real one is a full notification queue, which takes 8 GB.
         try session.execute("BEGIN READ ONLY; SELECT 1")
         try? session.execute("SELECT 1 / 0")
         #expect(try !listener.prove(on: session))

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Claims by the rates of apps and providers.
+/// Claims under the rates of apps and providers.
 @Suite(.database)
 struct AppRateTests {
     let world: World
@@ -17,9 +17,10 @@ struct AppRateTests {
         world = try World()
     }
 
-    /// Two apps with rates and a provider's, three owners who look when they are told to and a little late, on a clock of their own.
+    /// Two apps with rates, one of them also for a provider, and three owners that claim at simulated times with some
+    /// delay.
     ///
-    /// None exceeds its rate in any second, and each app has all of its own, whatever the other does.
+    /// No rate is exceeded in any second, and each app can use its full rate at the same time.
     @Test func eachAppAndProviderKeepsToItsOwnRateAndHasAllOfIt() throws {
         try world.devices(1, of: "u")
         try world.devices(700, of: "u", provider: "fcm")
@@ -71,7 +72,7 @@ struct AppRateTests {
         #expect(claims.contains { $0.provider == "fcm" })
     }
 
-    /// What goes in a tenth of a second, but in the transactional lane.
+    /// A batch holds what the rate allows in a tenth of a second, except in the transactional lane.
     @Test func batchesAreCutToThem() throws {
         try world.devices(60, of: "u")
         try world.devices(60, of: "u", provider: "fcm")
@@ -97,7 +98,7 @@ struct AppRateTests {
         }
     }
 
-    /// A campaign's rate under its app's: both are charged, and given back what needed no request.
+    /// With a campaign's rate and its app's, both are charged, and both are refunded for deliveries without a request.
     @Test func aGatesRateAndItsAppsHoldTogether() throws {
         let gate = try world.pace(batches: 40, of: 5, perSecond: 50)
         try world.put(policy: #"{"rate": "20/s"}"#)
@@ -109,7 +110,7 @@ struct AppRateTests {
         let sizes: (Double) throws -> [Int] = { now in
             try world.claim(pace, of: list, at: now).batches.map(\.deviceIDs.count)
         }
-        // A batch of a quarter of a second of the app's goes as soon as a tenth is free.
+        // A batch of a quarter of a second at the app's rate is claimed as soon as a tenth is free.
         #expect(try sizes(60) == [5])
         #expect(try sizes(60.1).isEmpty)
         #expect(try sizes(60.16) == [5])
@@ -141,7 +142,7 @@ struct AppRateTests {
         #expect(list.paces.keys.allSatisfy { targets[$0.target] == "other" })
     }
 
-    /// Long due, and yet nobody is late.
+    /// The batch is overdue, but only because of the rate.
     @Test func whatWaitsForARateIsNoFinding() throws {
         try world.devices(2, of: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)

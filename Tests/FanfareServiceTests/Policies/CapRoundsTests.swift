@@ -3,9 +3,9 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStore
 
-/// How the deliveries of a batch are asked about.
+/// The grouping of a batch's deliveries for the cap query.
 struct CapRoundsTests {
-    /// Users whose ids differ in their normal form only are two, each with caps of its own.
+    /// Ids that differ only in Unicode normalization are different users, each with their own caps.
     @Test func usersAreToldApartByTheirBytes() {
         let users = ["\u{E9}", "e\u{301}"]
         let deliveries = users.enumerated().map { CapTaker.Delivery(position: $0, user: $1, event: 1) }

@@ -10,7 +10,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// How long pushes are said to have taken.
+/// The measured time from emit to acceptance.
 @Suite(.database)
 struct AcceptanceTests {
     let world: World
@@ -31,14 +31,14 @@ struct AcceptanceTests {
         try #require(try world.prepare(try world.claim()).first).batch
     }
 
-    /// Has all deliveries of a batch be accepted so long after an event's emit.
+    /// Records all deliveries of a batch as accepted, the given time after an event's emit.
     private func accept(_ batch: PreparedBatch, after seconds: Double, of event: Int = 0) {
         let at = batch.variants[event].event.createdAt.microseconds + Int64(seconds * 1e6)
         let results = batch.deliveries.map { DeliveryResult(acceptedAt: $0.position) }
         world.record([.opened(batch, decided: []), .results(batch.claimed.claim, results, slots: 0, at: at)])
     }
 
-    /// The buckets that hold something, with what they name as an example.
+    /// The buckets with counts, and the events of their exemplars.
     private func told() throws -> (sum: Double, buckets: [String], events: [Int64], traces: [String?]) {
         let registry = try #require(world.context.counters.metrics as? MetricsRegistry)
         guard let family = registry.family("fanfare_emit_to_accepted_seconds") else { return (0, [], [], []) }
@@ -71,7 +71,7 @@ struct AcceptanceTests {
         let told = try told()
         #expect(told.buckets == ["0.05: 1", "30.0: 2"] && told.events == [second, first])
         #expect(abs(told.sum - 0.12 - 2 * Double(gap) / 1e6) < 0.001)
-        // What was answered is counted, whoever closes the batch.
+        // An answer is counted even if another daemon closes the batch.
         accept(batch, after: -1, of: later)
         #expect(try self.told().buckets == ["0.001: 1", "0.05: 1", "30.0: 4"])
     }

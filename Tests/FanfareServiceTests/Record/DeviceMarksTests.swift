@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Marks as the daemon makes them, and as `fanfare.may_hold` reads them.
+/// The marks that the daemon writes, read by `fanfare.may_hold`.
 @Suite(.database)
 struct DeviceMarksTests {
     private static let ask = """

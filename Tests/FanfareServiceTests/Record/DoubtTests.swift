@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// An answer that may blame the message disables nothing until a message of another rule to the device fails as well.
+/// An answer that may be caused by the message disables a device only after a message of another rule failed as well.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(3)))
 struct DoubtTests {
     private static let malformed =

@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What daemons disable however fast and many their answers come: no more than the fuses' arithmetic allows.
+/// The number of devices that daemons disable stays within the fuses, even if answers are many and fast.
 @Suite(.database)
 struct PruneGateTests {
     private static let key = FuseKey(app: "shop", environment: "production")
@@ -22,20 +22,20 @@ struct PruneGateTests {
         try a.rule("r", event: "e", to: #"{"users": "$.u"}"#)
     }
 
-    /// A claimed batch to so many new devices.
+    /// Claims a batch for the given number of new devices.
     private func batch(devices count: Int, user: String = "u", owner: Int32 = 1) throws -> PreparedBatch {
         try a.devices(count, user: user)
         return try again(user: user, owner: owner)
     }
 
-    /// A claimed batch to a user's devices.
+    /// Claims another batch for a user's devices.
     private func again(user: String = "u", owner: Int32 = 1) throws -> PreparedBatch {
         try a.emit("e", #"{"u": "\#(user)"}"#)
         try a.plan()
         return try #require(try a.prepare(try a.claim(owner: owner), owner: owner).first).batch
     }
 
-    /// What a recorder is told when a provider calls every token of a batch dead.
+    /// The recorder messages for a batch whose tokens the provider reports as unregistered.
     private func allGone(_ batch: PreparedBatch, _ strength: PruneEvidence.Strength = .strong) -> [RecorderMessage] {
         let results = batch.deliveries.map { delivery in
             let evidence = PruneEvidence(strength: strength, registeredUpTo: delivery.registeredAt)

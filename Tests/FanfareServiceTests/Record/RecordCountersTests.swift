@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the recorder counts.
+/// The recorder's counters.
 @Suite(.database)
 struct RecordCountersTests {
     let world: World
@@ -57,7 +57,7 @@ struct RecordCountersTests {
         #expect(try counted("fanfare.devices.disabled") == ["shop production Unregistered 1"])
         #expect(try counted("fanfare.batches.closed") == ["2"])
         #expect(try counted("fanfare.events").filter { !$0.hasSuffix(" 0") } == ["planned 1"])
-        // Who lost the lease has closed nothing.
+        // A daemon that lost the lease closes no batch.
         close(retry, [result(0, .accepted)])
         #expect(try counted("fanfare.batches.closed") == ["2"])
         #expect(try counted("fanfare.pushes").first == "shop production normal accepted apns 2")
@@ -75,7 +75,7 @@ struct RecordCountersTests {
         #expect(try counted("fanfare.push.failures") == [])
     }
 
-    /// A counter's series: values of their labels, in the order of the labels' names, and the count.
+    /// Returns a counter's series: the values of their labels, in the order of the labels' names, and the count.
     private func counted(_ label: String) throws -> [String] {
         let registry = try #require(world.context.counters.metrics as? MetricsRegistry)
         return (registry.counter(label)?.series ?? []).map { series in

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the recorder writes when it is told what became of deliveries.
+/// The recorder's writes for the results of deliveries.
 @Suite(.database)
 struct RecorderTests {
     let world: World
@@ -18,7 +18,7 @@ struct RecorderTests {
         world = try World()
     }
 
-    /// An event to the devices of one user, claimed and prepared.
+    /// Plans, claims and prepares an event for the devices of one user.
     private func batch(devices count: Int, owner: Int32 = 1) throws -> (event: Int64, batch: PreparedBatch) {
         for n in 0..<count { try world.device("aa\(10 + n)", user: "u") }
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
@@ -88,7 +88,7 @@ struct RecorderTests {
         )
     }
 
-    /// A list of events tells how they ended, however often they were tried.
+    /// A list of events shows how they ended, independent of the number of attempts.
     @Test func whatWasTriedManyTimesIsToldByItsEnd() throws {
         func ends(_ event: Int64) throws -> [String] {
             try world.connection.column(
@@ -144,7 +144,7 @@ struct RecorderTests {
             SELECT fanfare.register_device('shop', 'apns', 'bb12', 'u', replaces => 'aa12');
             """
         )
-        // Somebody works on the fourth: a prune is never in a user's way.
+        // Another session has locked the fourth: a prune never blocks an application.
         let other = try TestDatabase.current.connect()
         try other.execute("BEGIN; UPDATE fanfare.devices SET locale = 'es' WHERE id = \(ids[3])")
         close(
@@ -167,7 +167,7 @@ struct RecorderTests {
         let second = try #require(try world.prepare(try world.claim()).first).batch
         #expect(second.target.environment == "sandbox")
         #expect(second.deliveries.count == 2, "sent although the devices still say production")
-        // Registered again meanwhile, for sandbox by itself: what was compared no longer holds, nothing changes.
+        // The device was registered again meanwhile, for sandbox: the comparison fails, and no row changes.
         close(second, [result(0, .accepted, .moved), result(1, .apnsBadDeviceToken)])
         let environments = """
             SELECT t.environment FROM fanfare.devices AS d JOIN fanfare.targets AS t ON t.id = d.target_id ORDER BY d.id
@@ -232,7 +232,7 @@ struct RecorderTests {
         #expect(try world.outcomes(event)[1] == "accepted/accepted")
     }
 
-    /// In two statements the second could save what the first, had it not failed, would have followed.
+    /// With two statements, the second could save results although the first had failed.
     @Test func whatIsGivenBackIsFollowedInTheSameStatement() throws {
         let (_, batch) = try batch(devices: 2)
         var ledger = RecordLedger()
@@ -273,7 +273,7 @@ struct RecorderTests {
         let disabled = "SELECT id FROM fanfare.devices WHERE disabled_at IS NOT NULL"
         #expect(try world.connection.column(disabled) == ["\(batch.claimed.deviceIDs[0])"])
         #expect(world.context.counters.snapshot.devicesPruned == 1)
-        // The daemon dies here; who takes the batch over sees an outcome, and no evidence.
+        // The daemon is killed here; the daemon that takes over the batch sees an outcome and no evidence.
         _ = try world.connection.run(Rescue(dead: 1))
         let second = try #require(try world.prepare(try world.claim(owner: 2), owner: 2).first).batch
         close(second, second.deliveries.map { result($0.position, .accepted) })

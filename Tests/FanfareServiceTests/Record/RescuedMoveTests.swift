@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The outcomes of deliveries that were due in the other environment when their batch went back to the queue.
+/// The outcomes of deliveries that were to move to the other environment when their batch went back to the queue.
 @Suite(.database)
 struct RescuedMoveTests {
     private let world: World
@@ -26,7 +26,7 @@ struct RescuedMoveTests {
         try #require(try world.prepare(try world.claim(owner: owner), owner: owner).first)
     }
 
-    /// The provider named the other environment for the first of two devices; then the daemon died.
+    /// The provider named the other environment for the first of two devices; then the daemon was killed.
     private func refuseFirst() throws -> PreparedBatch {
         let first = try prepared().batch
         let code = Outcome.retryingOtherEnvironment.rawValue
@@ -56,7 +56,7 @@ struct RescuedMoveTests {
         #expect(next.target == other && next.history.isMove)
     }
 
-    /// A device that was registered since may have another token, which no provider has judged.
+    /// A device that was registered since may have another token, about which no provider has answered.
     @Test func whoRegisteredSinceIsAskedForInItsOwnFirst() throws {
         let home = try refuseFirst().target.id
         try world.connection.execute(
@@ -66,8 +66,8 @@ struct RescuedMoveTests {
         #expect(next.target == home && next.history == .none)
     }
 
-    /// Only a provider's answer is recorded as one: in the other environment it is half of the evidence against a
-    /// token.
+    /// Only a provider's answer is recorded as one, because in the other environment it is half of the evidence against
+    /// a token.
     @Test func whoGoesElsewhereUnaskedStaysPendingUntilTheClose() throws {
         try world.device("aa10", user: "u", "environment => 'sandbox'")
         let first = try prepared()

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareStages
 
 struct AccessTokenTimesTests {
-    /// Asked for at 100 s, answered at 103 s.
+    /// The token is requested at 100 s; the answer arrives at 103 s.
     @Test(
         arguments: [
             (3600, 3700, 3340), (3599, 3699, 3339), (nil, 3700, 3340), (300, 400, 250), (720, 820, 460), (10, 110, 105),

@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// One line for each change of a breaker, whichever of the pool's threads looks.
+/// One log line for each change of a breaker, although all threads of the pool see it.
 @Suite struct BreakerChangeTests {
     private let target = Target(id: 1, app: "shop", provider: "fcm", environment: "production")
 

@@ -1,16 +1,16 @@
 import PushTransport
 
-/// A transport that does as it is told.
+/// A transport whose answers the test determines.
 final class ScriptedTransport: PushTransport {
     private struct Silent: TransportWaker {
         func wake() {}
     }
 
-    /// Why it gives back whatever it is given; nil if all is accepted.
+    /// The cause for which it returns all requests; nil if it accepts them.
     var givesBack: FateCause?
-    /// It is not done with connecting.
+    /// Whether it is still connecting.
     var isConnecting = false
-    /// How much it was given each time.
+    /// The number of requests in each submission.
     private(set) var submitted: [Int] = []
     private(set) var answered = 0
     private var waiting: [PushRequest] = []

@@ -11,7 +11,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Senders start with the first batch, and end when they have nothing to do.
+/// Senders start with the first batch, and end when they are idle.
 @Suite(.database)
 struct SenderPoolTests {
     private let world: World
@@ -42,7 +42,7 @@ struct SenderPoolTests {
         )
     }
 
-    /// A batch to one device, claimed and rendered.
+    /// Claims and renders a batch for one device.
     private func batch() throws -> PreparedBatch {
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         try world.emit("e", #"{"u": "u"}"#)
@@ -50,7 +50,7 @@ struct SenderPoolTests {
         return try #require(try world.prepare(try world.claim()).first?.batch)
     }
 
-    /// Takes what the recorder is told, while the daemon looks for cancellations.
+    /// Returns the recorder's messages, while the daemon keeps reading cancellations.
     private func told() -> (results: Int, unsent: Int) {
         world.context.lease.cancelsRead(startedAt: Clocks.steady)
         var (results, unsent) = (0, 0)

@@ -11,7 +11,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What a sender does with requests that its transport gives back.
+/// The sender's handling of requests that its transport returns.
 @Suite(.database)
 struct SenderStateTests {
     private let world: World
@@ -39,7 +39,7 @@ struct SenderStateTests {
         world.context.lease.begin(owner: 1, startedAt: Clocks.steady, databaseNow: Clocks.wall)
     }
 
-    /// A turn of a daemon that has just looked for cancellations.
+    /// Runs a turn of a daemon that has just read the cancellations.
     private mutating func turn() {
         world.context.lease.cancelsRead(startedAt: Clocks.steady)
         state.turn()
@@ -47,7 +47,7 @@ struct SenderStateTests {
 
     private struct Unused: Error {}
 
-    /// A batch to so many devices, claimed and rendered.
+    /// Claims and renders a batch for the given number of devices.
     private func batch(_ devices: Int) throws -> PreparedBatch {
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
         if devices > 1 { try world.devices(devices - 1, user: "u") }
@@ -56,7 +56,7 @@ struct SenderStateTests {
         return try #require(try world.prepare(try world.claim()).first?.batch)
     }
 
-    /// What the recorder was told: how many results, and which positions were given back.
+    /// The recorder's messages: the number of results, and the positions that were returned unsent.
     private func told() -> (results: Int, unsent: [Int32]) {
         var (results, unsent): (Int, [Int32]) = (0, [])
         for message in recorder.take(timeout: .zero) ?? [] {
@@ -85,7 +85,7 @@ struct SenderStateTests {
         #expect(world.context.counters.snapshot.requests == 20)
     }
 
-    /// A sender that ends takes back what waits for a connection, and does not wait for it.
+    /// A sender that stops returns requests that wait for a connection, without waiting for it.
     @Test(arguments: [1, 20]) mutating func drainingGivesBackWhatWaitsForAConnection(devices: Int) throws {
         state.accept([try batch(devices)])
         transport.isConnecting = true

@@ -11,7 +11,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// An address that does not answer harms only itself, though others are at the same host.
+/// An endpoint that does not answer delays only itself, although it shares its host with others.
 @Suite(.database)
 struct SharedHostTests {
     private let world: World
@@ -53,7 +53,7 @@ struct SharedHostTests {
         state.turn()
     }
 
-    /// Emits to users, and hands what comes of it to the state.
+    /// Emits to a user, and passes the prepared batches to the state.
     private mutating func emit(_ count: Int, to user: String) throws {
         for _ in 0..<count { try world.emit("e", #"{"u": "\#(user)"}"#) }
         try world.plan()
@@ -91,7 +91,7 @@ struct SharedHostTests {
     }
 }
 
-/// A transport to one host, whose answers the test gives.
+/// A transport to one host with scripted answers.
 private final class HostTransport: PushTransport {
     static let slots = 8
 
@@ -114,7 +114,7 @@ private final class HostTransport: PushTransport {
 
     func inFlight(to path: String) -> Int { waiting.count { $0.path == Array("/\(path)".utf8) } }
 
-    /// Answers what is in flight with a status, or loses the answers.
+    /// Answers the requests in flight with a status, or loses the answers.
     func answer(_ path: String, with status: UInt16?) {
         let answered = waiting.filter { $0.path == Array("/\(path)".utf8) }
         waiting.removeAll { $0.path == Array("/\(path)".utf8) }

@@ -5,7 +5,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Several senders of one target count together.
+/// The gauges of several senders of one target are added.
 struct TransportGaugesTests {
     private let registry = MetricsRegistry()
     private let target = Target(id: 3, app: "shop", provider: "apns", environment: "production")

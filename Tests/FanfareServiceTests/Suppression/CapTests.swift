@@ -10,14 +10,14 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// How many events reach a user in a time.
+/// The maximum number of events per user and period.
 @Suite(.database)
 struct CapTests {
     private static let caps = #"{"caps": {"daily": {"max": 3, "per": "1d"}, "weekly": {"max": 4, "per": "7d"}}}"#
     private static let daily = #""caps": ["daily"]"#
     private static let users = #"{"users": "$.u"}"#
 
-    /// Claims and prepares all that is due.
+    /// Claims and prepares all due batches.
     ///
     /// - Returns: the tokens that are sent to, and `capped` for each delivery that is not.
     private func prepare(_ world: World) throws -> [String] {
@@ -37,7 +37,7 @@ struct CapTests {
         try world.rule("one", event: "one", to: #"{"everyone": true}"#, Self.daily)
         try world.rule("two", event: "two", to: Self.users, Self.daily)
         try world.rule("free", event: "free", to: Self.users)
-        // Two events of one user in one batch, on two devices each.
+        // Two events of one user in one batch, for two devices each.
         for _ in 0..<2 { try world.emit("two", #"{"u": "ann"}"#) }
         #expect(try prepare(world) == ["aa10", "aa10", "aa11", "aa11"])
         try world.emit("one")
@@ -46,7 +46,7 @@ struct CapTests {
         #expect(try prepare(world) == ["aa12", "aa13", "capped", "capped"], "who is nobody is not counted")
         try world.emit("free", #"{"u": "ann"}"#)
         #expect(try prepare(world) == ["aa10", "aa11"])
-        // What was claimed comes again: it stands there already.
+        // The batch is claimed again; its grants exist already.
         try world.connection.execute("UPDATE fanfare.batches SET owner = NULL, lease_token = NULL")
         #expect(try prepare(world).filter { $0 == "capped" }.count == 2)
         #expect(
@@ -57,7 +57,7 @@ struct CapTests {
         )
     }
 
-    /// A rate may keep two devices of a user apart for longer than a cap counts.
+    /// A rate may delay the second device of a user for longer than the cap's period.
     @Test func whatOneDeviceGotOrNotTheOtherDoesAlike() throws {
         let world = try World()
         try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1m"}}}"#)
@@ -80,7 +80,7 @@ struct CapTests {
         #expect(try world.connection.number(kept) <= 14, "each refusal once")
     }
 
-    /// What is granted is settled when its batch is closed.
+    /// A grant is settled when its batch is closed.
     @Test func aGrantCountsFromTheSendingAndNotWhereNothingWasSent() throws {
         let world = try World()
         try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1h"}}}"#)
@@ -91,7 +91,7 @@ struct CapTests {
         try world.plan()
         let batch = try #require(try world.claim().first)
         #expect(try world.prepare([batch]).flatMap(\.batch.deliveries).count == 4)
-        // Eve's second device got it, her first did not.
+        // Eve's second device received it, her first did not.
         let outcomes = batch.deviceIDs.map { [devices[0], other].contains($0) ? Outcome.accepted : .optedOut }
         let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: outcomes.map(\.rawValue))
         _ = try world.connection.run(CloseBatches(owner: 1, batches: [record], retries: [], tallies: []))
@@ -109,7 +109,7 @@ struct CapTests {
         #expect(seen[2] != "eve none", "another device of hers got it")
     }
 
-    /// A daemon gives back what it has not sent: its campaign is paused, or it waits for a provider.
+    /// A daemon returns what it has not sent when the campaign is paused or the provider is unavailable.
     @Test(arguments: [["aa01"], ["aa01", "aa02"]]) func whatIsGivenBackUnsentIsNotCounted(tokens: [String]) throws {
         let world = try World()
         try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1h"}}}"#)
@@ -128,7 +128,7 @@ struct CapTests {
         }
     }
 
-    /// All of a broadcast that ended without a request, to users with two devices each.
+    /// A broadcast whose deliveries mostly ended without a request, to users with two devices each.
     @Test func usersOfSeveralDevicesHaveBackWhatNoneOfThemGot() throws {
         let world = try World()
         try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1h"}}}"#)
@@ -148,7 +148,7 @@ struct CapTests {
         )
     }
 
-    /// Others were granted while it waited to be tried again.
+    /// Other events were granted while the retry waited.
     @Test func aRetryIsCountedAnew() throws {
         let world = try World()
         try world.put(policy: #"{"caps": {"one": {"max": 1, "per": "1m"}}}"#)
@@ -192,7 +192,7 @@ struct CapTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.cap_grants") == 0)
     }
 
-    /// The window rolls: the N-th last grant decides.
+    /// The period is a sliding window: the N-th last grant decides.
     @Test func severalCapsAreJudgedTogetherAndInAnyWindow() throws {
         let world = try World()
         try world.put(policy: Self.caps)
@@ -268,10 +268,10 @@ struct CapTests {
         #expect(try !take("c17", 6))
     }
 
-    /// Thirty-two emitters and three who claim: nobody gets a fourth, and nobody is held back who had fewer.
+    /// Thirty-two emitters and three claimers: no user gets a fourth event, and no user with fewer is capped.
     @Test func threeDaemonsAndManyEmittersGrantExactlySoMany() async throws {
         var settings = StageSettings()
-        // Small batches, so that the three meet at the same users.
+        // Small batches, so that the three claimers meet at the same users.
         settings.batchSize = 20
         let world = try World(settings: settings)
         try world.put(policy: Self.caps)
@@ -288,7 +288,7 @@ struct CapTests {
             for emitter in 0..<32 {
                 group.addTask {
                     let connection = try database.connect()
-                    // Users 1 to 50 are to get six or seven, in all orders; 51 to 60 only the one that all are to get.
+                    // Users 1 to 50 are sent six or seven events in various orders; users 51 to 60 only the broadcast.
                     for n in 0..<10 {
                         let user = (emitter * 10 + n) % 50 + 1
                         _ = try connection.query(
@@ -345,7 +345,7 @@ struct CapTests {
             #expect(counts == [number > 50 ? 1 : 3], "user \(number)")
             #expect(Set(devices.values.map { $0 }).count == 1, "all devices get the same")
         }
-        // Of 320 events for one user each and one for all, three for each of 50, all on two devices.
+        // Of 320 events for one user each and one for all, 50 users get three each, on two devices.
         #expect(capped.withLock { $0 } == (320 + 50 - 150) * 2)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What users want nothing of.
+/// Opt-outs from categories, and snoozes.
 @Suite(.database)
 struct PreferenceTests {
     private static let all = #"{"everyone": true}"#

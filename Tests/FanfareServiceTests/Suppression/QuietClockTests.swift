@@ -9,18 +9,18 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Quiet hours while clocks change, and while who is to get something travels.
+/// Quiet hours across changes of daylight saving time, and while the recipient changes the time zone.
 @Suite(.database)
 struct QuietClockTests {
-    /// A night in which clocks are changed.
+    /// A night with a clock change.
     struct Night: Sendable {
         let zone: String
-        /// Some time in it, and when it ends.
+        /// A time in the night, and the time when quiet hours end.
         let at: String
         let wakes: String
     }
 
-    /// From ten to eight by clocks that are put forward, and back: by an hour, by half of one, at midnight.
+    /// From 22:00 to 08:00 while clocks go forward or back: by one hour, by half an hour, or at midnight.
     static let nights = [
         Night(zone: "Europe/Madrid", at: "2026-03-28 22:30Z", wakes: "2026-03-29 06:00Z"),
         Night(zone: "Europe/Madrid", at: "2026-10-24 21:30Z", wakes: "2026-10-25 07:00Z"),
@@ -28,7 +28,7 @@ struct QuietClockTests {
         Night(zone: "America/New_York", at: "2026-11-01 03:30Z", wakes: "2026-11-01 13:00Z"),
         Night(zone: "America/Santiago", at: "2026-09-06 03:30Z", wakes: "2026-09-06 11:00Z"),
         Night(zone: "America/Santiago", at: "2026-04-05 01:30Z", wakes: "2026-04-05 12:00Z"),
-        // Half past eleven for the second time.
+        // 23:30 for the second time.
         Night(zone: "America/Santiago", at: "2026-04-05 03:30Z", wakes: "2026-04-05 12:00Z"),
         Night(zone: "Australia/Lord_Howe", at: "2026-10-03 13:00Z", wakes: "2026-10-03 21:00Z"),
         Night(zone: "Australia/Lord_Howe", at: "2026-04-04 12:30Z", wakes: "2026-04-04 21:30Z"),
@@ -44,7 +44,7 @@ struct QuietClockTests {
         return world
     }
 
-    /// What one that is due becomes, and the time until which it waits; nil if it is sent.
+    /// Returns the outcome of a due delivery, and the time until which it is held; nil if it is sent.
     private func claimed(by world: World, at time: String) throws -> (outcome: Outcome, until: Int64?)? {
         try world.setClock(time)
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now()")
@@ -76,7 +76,7 @@ struct QuietClockTests {
         let event = try world.emit("e", #"{"u": "ann"}"#, at: "2026-11-26 22:30Z")
         let first = try #require(try claimed(by: world, at: "2026-11-26 22:30Z"))
         #expect(first == (.heldQuiet, try world.microseconds("2026-11-27 07:00Z")))
-        // Two in the morning in New York; on arrival in Tokyo it is four in the afternoon.
+        // 02:00 in New York; on arrival in Tokyo it is 16:00.
         try world.connection.execute("UPDATE fanfare.devices SET time_zone = 'America/New_York'")
         let second = try #require(try claimed(by: world, at: "2026-11-27 07:00Z"))
         #expect(second == (.heldQuiet, try world.microseconds("2026-11-27 13:00Z")))
@@ -86,7 +86,7 @@ struct QuietClockTests {
         #expect(try world.outcomes(event) == held)
     }
 
-    /// It would be in time in Madrid, but is late before the next morning, in New York.
+    /// It would be in time in Madrid, but expires before the next morning in New York.
     @Test(arguments: [("2026-11-27 07:00Z", Outcome.expiredQuiet), ("2026-11-27 08:31Z", .expired)])
     func whatIsHeldIsLateWhenItsTimeIsOver(at time: String, outcome: Outcome) throws {
         let world = try world(zone: "Europe/Madrid", #", "ttl": "10h""#)

@@ -9,10 +9,10 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// A broadcast in quiet hours is planned for when they are over.
+/// A broadcast in quiet hours is planned for their end.
 @Suite(.database)
 struct QuietPlanTests {
-    /// From an hour ago until in an hour, by UTC; night nowhere else.
+    /// Quiet hours from an hour ago until an hour from now by UTC; not quiet in other zones.
     private static let night = """
         SELECT format('{"from": "%s", "until": "%s"}', to_char(now() AT TIME ZONE 'UTC' - interval '1 h', 'HH24:MI'),
             to_char(now() AT TIME ZONE 'UTC' + interval '1 h', 'HH24:MI'))

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Quiet hours, and what is kept until they, or a user's snooze, are over.
+/// Quiet hours, and deliveries that are held until they, or a user's snooze, end.
 @Suite(.database)
 struct QuietTests {
     // Planned in one batch at any time of day.
@@ -20,7 +20,7 @@ struct QuietTests {
 
     let world: World
 
-    /// Four devices in as many zones, and one without.
+    /// Creates four devices in different zones, and one without a zone.
     init() throws {
         world = try World()
         for (token, zone) in [
@@ -39,10 +39,10 @@ struct QuietTests {
         try world.emit(event, payload, at: Self.evening)
     }
 
-    /// Has an event be sent in the evening.
+    /// Claims and prepares an event in the evening.
     ///
-    /// - Returns: the tokens that it is sent to, and what is decided of the others: the outcome, and when it is sent, in hours since the
-    ///   midnight before, by UTC.
+    /// - Returns: the tokens that it is sent to, and for the others the outcome and the time of sending, in hours since
+    ///   the previous midnight by UTC.
     private func prepare(_ event: String) throws -> (tokens: [String], outcomes: [Int: Outcome], hours: [Int: Double?])
     {
         _ = try emit(event)
@@ -126,7 +126,7 @@ struct QuietTests {
         let held = ["retrying/quiet_hours", "pending/not_attempted"]
         #expect(try world.outcomes(event) == held + held + ["accepted/accepted"])
 
-        // A retry that is held stays one; and who took over from a daemon that died knows of it only that it was.
+        // A held retry stays a retry; a daemon that takes over from a dead one knows only that it was one.
         try world.connection.execute(
             "UPDATE fanfare.batches SET is_retry = true, not_before = now(), outcomes = '\\x2f'"
         )

@@ -3,33 +3,33 @@ import TestKit
 
 @testable import DaemonKit
 
-/// Holds what became of a combination's recipients against all that it says.
+/// Checks the results of a combination's recipients against all its settings.
 struct SuppressionCheck {
-    /// A push as its phone got it.
+    /// A push as the phone received it.
     private struct Arrival {
         let user: SuppressionCombination.User
         let token: String
-        /// By the database's clock, in seconds since 1970.
+        /// The time by the database's clock, in seconds since 1970.
         let at: Double
-        /// Which of what happened it tells of.
+        /// The numbers of the events in its digest.
         let numbers: [String]
-        /// How many that is, as it says.
+        /// The number of events that it states.
         let count: String
     }
 
-    /// How far the daemon's idea of the database's clock may be from it, in seconds.
+    /// The largest error of the daemon's estimate of the database's clock, in seconds.
     private static let skew = 0.5
 
     let combination: SuppressionCombination
     let begin: SuppressionBegin
-    /// Before anything happened.
+    /// The times before the first event.
     let start: SuppressionBegin
     let fates: [SuppressionFate]
     let pushes: [ReceivedPush]
-    /// Who goes first, by what happened.
+    /// The users of the canary, by event.
     let canary: [String: Set<String>]
 
-    /// What does not hold.
+    /// Returns the violations.
     func problems() throws -> [String] {
         let arrivals = try pushes.map(arrival)
         return ends(arrivals) + times(arrivals) + canaries(arrivals) + rates(arrivals) + caps(arrivals)
@@ -50,7 +50,7 @@ struct SuppressionCheck {
         )
     }
 
-    /// Each delivery has one end, and each that was accepted arrived once.
+    /// Each delivery has one outcome, and each accepted one arrived once.
     private func ends(_ arrivals: [Arrival]) -> [String] {
         var problems: [String] = []
         let deliveries = Dictionary(grouping: fates) { "\($0.event) \($0.token)" }
@@ -84,7 +84,7 @@ struct SuppressionCheck {
         }
     }
 
-    /// Nothing comes before its time, nor while it is quiet.
+    /// No push arrives before its time or in quiet hours.
     private func times(_ arrivals: [Arrival]) -> [String] {
         arrivals.compactMap { arrival in
             var earliest = start.now
@@ -96,7 +96,7 @@ struct SuppressionCheck {
         }
     }
 
-    /// The others get theirs so long after the first of those that go first.
+    /// Users outside the canary receive theirs the canary's delay after the first canary user.
     private func canaries(_ arrivals: [Arrival]) -> [String] {
         canary.compactMap { number, users in
             let these = arrivals.filter { $0.numbers == [number] }
@@ -107,7 +107,7 @@ struct SuppressionCheck {
         }
     }
 
-    /// What has come by a time is no more than what the rate has let through by then, and a fifth of a second's beside it.
+    /// The number of pushes received by a time is at most the rate's, plus a fifth of a second's worth.
     private func rates(_ arrivals: [Arrival]) -> [String] {
         guard let rate = combination.rate.map(Double.init) else { return [] }
         let credit = max(1, rate / 5)
@@ -117,7 +117,7 @@ struct SuppressionCheck {
         }
     }
 
-    /// Nobody gets more events than that, and who is told that it is enough got as many.
+    /// No user gets more events than the cap, and a capped user got exactly that many.
     private func caps(_ arrivals: [Arrival]) -> [String] {
         guard let cap = combination.cap else { return [] }
         return combination.users.compactMap { user in
@@ -128,7 +128,7 @@ struct SuppressionCheck {
         }
     }
 
-    /// Each of what happened is told of once, and counted.
+    /// Each event is in one digest, and the digest's count is right.
     private func digests(_ arrivals: [Arrival]) -> [String] {
         let tokens = Dictionary(grouping: arrivals, by: \.token)
         return tokens.flatMap { token, arrivals in

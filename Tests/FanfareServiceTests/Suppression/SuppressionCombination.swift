@@ -2,20 +2,20 @@ import TestKit
 
 @testable import DaemonKit
 
-/// Some of what keeps people from being disturbed, and of what decides when they are: drawn by a seed.
+/// A random combination of suppressions and schedules, drawn from a seed.
 struct SuppressionCombination: Sendable, CustomStringConvertible {
-    /// 0 to 29; its users, topic, rule or campaign are named after it.
+    /// Its number, 0 to 29, which is part of the names of its users, topic, rule or campaign.
     let number: Int
-    /// Which quiet hours it has, if any: `hold` or `drop`.
+    /// Its quiet hours, if any: `hold` or `drop`.
     let quiet: String?
     let isCampaign: Bool
-    /// Whether it goes by recipients' time.
+    /// Whether it is scheduled by recipients' local time.
     let isLocal: Bool
     let isCanary: Bool
     let isDigest: Bool
-    /// Pushes a second; of campaigns alone.
+    /// Pushes per second; for campaigns only.
     let rate: Int?
-    /// How many events a user may get.
+    /// The maximum number of events per user.
     let cap: Int?
 
     static let all = (0..<30).map { SuppressionCombination(number: $0, seed: 20_261_126) }
@@ -27,7 +27,7 @@ struct SuppressionCombination: Sendable, CustomStringConvertible {
         isCampaign = Bool.random(using: &chance)
         isLocal = Bool.random(using: &chance) && isCampaign
         isCanary = Bool.random(using: &chance) && isCampaign
-        // A digest is one of rules alone.
+        // Only rules have digests.
         isDigest = Bool.random(using: &chance) && !isCampaign
         let some = [nil, 5, 20].randomElement(using: &chance) ?? nil
         rate = isCampaign ? some : nil
@@ -44,18 +44,18 @@ struct SuppressionCombination: Sendable, CustomStringConvertible {
         return ([name, isCampaign ? "campaign" : "rule"] + parts.compactMap(\.self)).joined(separator: ", ")
     }
 
-    // MARK: Who
+    // MARK: Recipients
 
     /// One of its twelve users.
     struct User: Sendable {
         let id: String
-        /// Nil where it is not known; then that of UTC counts.
+        /// The time zone; nil if unknown, which counts as UTC.
         let zone: String?
         let tokens: [String]
-        /// Whether they want nothing of it.
+        /// Whether the user has opted out.
         let isOut: Bool
 
-        /// Whether the quiet hours, which are by UTC, are theirs.
+        /// Whether the quiet hours, which are by UTC, apply to the user.
         var isInUTC: Bool { zone != "Asia/Tokyo" }
     }
 
@@ -71,11 +71,11 @@ struct SuppressionCombination: Sendable, CustomStringConvertible {
         }
     }
 
-    // MARK: What it says
+    // MARK: Definition
 
-    /// The members that rules and campaigns share, as JSON.
+    /// Returns the JSON members that rules and campaigns share.
     ///
-    /// - Parameter quietHours: those of `hold`, as members of an object.
+    /// - Parameter quietHours: the members of the quiet hours object for `hold`.
     func members(quietHours: String) -> String {
         var members = [
             isDigest

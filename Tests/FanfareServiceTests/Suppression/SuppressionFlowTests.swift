@@ -10,10 +10,10 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Whom a daemon does not disturb, to the simulated providers.
+/// Suppressions through a daemon, to the simulated providers.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct SuppressionFlowTests {
-    /// What is sent takes its time: ten requests of 60 ms at once, so that a batch takes six seconds.
+    /// Sending is slow: ten concurrent requests of 60 ms, so that a batch takes six seconds.
     private static let slow = { @Sendable (configuration: inout Configuration) in
         configuration.send.threads = 1
         configuration.send.connections = 1
@@ -21,7 +21,7 @@ struct SuppressionFlowTests {
     }
     private static let count = 1500
 
-    /// By the clock of what is received, in nanoseconds.
+    /// The current time by the clock of received requests, in nanoseconds.
     private static var now: Int {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -58,7 +58,7 @@ struct SuppressionFlowTests {
             let pushes = try await flow.received(by: prefix)
             #expect(Set(pushes.map(\.token)).count == pushes.count, "nothing is sent twice")
             let last = try #require(pushes.map(\.nanoseconds).max())
-            // A second is promised; this machine may be busy.
+            // One second is promised; this machine may be busy.
             #expect(Double(last - committed) / 1e9 < 2)
             let outcomes = """
                 SELECT string_agg(DISTINCT outcome, ' ' ORDER BY outcome) || ' ' || count(*)
@@ -68,7 +68,7 @@ struct SuppressionFlowTests {
         }
     }
 
-    /// A lone event too, which is planned and sent by one thread otherwise.
+    /// Also for a single event, which one thread otherwise plans and sends.
     @Test func whatIsHeldIsSentOnceWhenItsTimeHasCome() async throws {
         try await Flow.run { flow in
             let begun = Self.now
@@ -95,7 +95,7 @@ struct SuppressionFlowTests {
         }
     }
 
-    /// What was answered later than a grant counts from counts from then.
+    /// If the answer arrives after the time of the grant, the cap's period starts with the answer.
     @Test func aDaemonSettlesWhatItClosed() async throws {
         try await Flow.run { flow in
             try await flow.sandbox.setFaults(#"[{"do": "slow", "ms": 1500}]"#)

@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareCore
 @testable import FanfareProviders
 
-/// The keys that say whom a rule does not disturb: the same in SQL as in the daemon.
+/// The members of a rule that declare suppressions: the same in SQL and in the daemon.
 @Suite(.database)
 struct SuppressionKeyTests {
     private static let faults: [(members: String, place: String, reason: String)] = [
@@ -52,7 +52,7 @@ struct SuppressionKeyTests {
         #expect(refusal?.sqlState == "22023" && refusal?.hint == problem.hint)
     }
 
-    /// Which ones an app has only the database knows.
+    /// Only the database knows an app's caps.
     @Test(arguments: ["rule", "campaign"])
     func aCapThatTheAppDoesNotHaveIsRefused(kind: String) throws {
         let connection = try TestDatabase.current.connect()

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// All that keeps people from being disturbed, together: through a daemon, to the simulated providers, at the clock's own pace.
+/// All suppressions together: through a daemon, to the simulated providers, in real time.
 @Suite(.database, .flowSandbox, .timeLimit(.minutes(10)))
 struct SuppressionMatrixTests {
     private static let policy =
@@ -24,7 +24,7 @@ struct SuppressionMatrixTests {
             try await flow.sql { world in
                 for one in SuppressionCombination.all { try world.put(one, begin) }
             }
-            // Put into force by the daemon, as are the rates.
+            // Put into force by the daemon, like the rates.
             try await flow.until(
                 """
                 SELECT bool_and(state = 'active') AND count(*) = \(SuppressionCombination.all.count)
@@ -64,15 +64,15 @@ struct SuppressionMatrixTests {
     }
 }
 
-/// When a run begins, and what goes by that.
+/// The start of a run, and the times derived from it.
 struct SuppressionBegin: Sendable {
-    /// What to add to the clock by which the sandbox notes what it receives, for the database's, in seconds.
+    /// The offset from the sandbox's clock to the database's, in seconds.
     let offset: Double
-    /// By the database's clock, in seconds since 1970.
+    /// The time by the database's clock, in seconds since 1970.
     let now: Double
-    /// When it is time, by recipients' clocks at UTC: one to two minutes later, at a full minute.
+    /// The scheduled local time for recipients at UTC: one to two minutes later, at a full minute.
     var due: Double { (now / 60).rounded(.up) * 60 + 60 }
-    /// When quiet hours end: a minute after that.
+    /// The end of quiet hours: a minute after ``due``.
     var wakes: Double { due + 60 }
 
     init(on connection: PostgresConnection) throws {
@@ -82,17 +82,17 @@ struct SuppressionBegin: Sendable {
         offset = now - Double(time.tv_sec) - Double(time.tv_nsec) / 1e9
     }
 
-    /// The quiet hours, as members: they began two hours before they end.
+    /// The members of the quiet hours, which begin two hours before they end.
     var quietHours: String { #""from": "\#(Self.clock(wakes - 7200))", "until": "\#(Self.clock(wakes))""# }
 
-    /// A time of day at UTC, such as `07:30`.
+    /// Returns a time of day at UTC, such as `07:30`.
     private static func clock(_ time: Double) -> String {
         let minutes = Int(time) / 60 % 1440
         return [minutes / 60, minutes % 60].map { String($0 + 100).suffix(2) }.joined(separator: ":")
     }
 }
 
-/// How a delivery ended.
+/// The outcome of a delivery.
 struct SuppressionFate: Sendable {
     let event: Int64
     let user: String
@@ -124,7 +124,7 @@ extension World {
         }
     }
 
-    /// Has something happen for the first, second or third time.
+    /// Emits the first, second or third event of a combination.
     fileprivate func happen(_ one: SuppressionCombination, _ number: Int, _ begin: SuppressionBegin) throws {
         if one.isCampaign {
             _ = try connection.query(
@@ -144,7 +144,7 @@ extension World {
         }
     }
 
-    /// How all deliveries ended; one that is still on its way is among them.
+    /// Returns the outcomes of all deliveries, including those in progress.
     fileprivate func fates() throws -> [SuppressionFate] {
         try connection.query(
             """
@@ -161,7 +161,7 @@ extension World {
         }
     }
 
-    /// Which users of an event go first, by the event's `n`; empty where there is no canary.
+    /// Returns the canary's users by the event's `n`; empty without a canary.
     fileprivate func canary(of one: SuppressionCombination) throws -> [String: Set<String>] {
         guard one.isCanary else { return [:] }
         let rows = try connection.query(
