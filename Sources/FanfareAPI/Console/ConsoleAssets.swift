@@ -1,13 +1,13 @@
-/// What the console is made of, inside the program.
+/// The console's assets, embedded in the program.
 enum ConsoleAssets {
-    /// The one style sheet.
+    /// The style sheet.
     static let styleSheet = PackageResources.console_css
-    /// The one script.
+    /// The script.
     static let script = PackageResources.console_js
-    /// The picture in the browser's tab.
+    /// The favicon.
     static let icon = PackageResources.icon_svg
 
-    /// Changes with what browsers may keep; it stands in its addresses.
+    /// A hash of the style sheet and the script, part of their addresses so that browsers may cache them forever.
     static let version: String = {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in [styleSheet, script, icon].joined() {
@@ -16,15 +16,17 @@ enum ConsoleAssets {
         return String(hash, radix: 16)
     }()
 
-    /// With every page: nothing but what this program serves itself, no script or style inside a page, and HTML becomes part of one only
-    /// where the script says so by name.
+    /// The Content-Security-Policy of every page.
+    ///
+    /// Only resources of this server are allowed, no inline script or style; HTML is inserted only where the script
+    /// uses the named Trusted Types policy.
     static let securityPolicy = [
         "default-src 'none'", "style-src 'self'", "script-src 'self'", "img-src 'self'", "connect-src 'self'",
         "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'",
         "trusted-types fanfare",
     ].joined(separator: "; ")
 
-    /// The templates' texts by their names.
+    /// The templates' sources by name.
     static let sources: [String: String] = Dictionary(
         uniqueKeysWithValues: templates.map { ($0, String(decoding: $1, as: UTF8.self)) }
     )

@@ -7,35 +7,35 @@ internal import FanfareTools
 internal import Foundation
 internal import Threading
 
-/// What is looked up for `/metrics` beside what the daemon counts.
+/// The metrics that `/metrics` reads on request, beside the daemon's counters.
 ///
-/// What belongs to the database is read every five seconds at most, however many ask and also where it cannot be read; while that is
-/// away, it is left out. Credentials' files are read once a minute.
+/// Figures from the database are read at most every five seconds for all clients, including after a failed query; while
+/// the database is not available they are left out. Credential files are read once a minute.
 final class DaemonFigures: Sendable {
-    /// How long what was read of the database counts.
+    /// The age at which figures from the database are read again.
     static let age = Duration.seconds(5)
-    /// How long what was read of credentials counts.
+    /// The age at which credential files are read again.
     static let credentialAge = Duration.seconds(60)
 
     private let database: ToolDatabase
-    /// What was read of the database, under the one key that there is.
+    /// The shared query for the database's figures; its only key is a constant.
     let query: SharedQuery<Int, [MetricFamily]>
     private let lastCredentials = Locked<(family: MetricFamily, at: ContinuousClock.Instant)?>(nil)
 
-    /// Has read nothing yet.
+    /// Creates the figures; nothing is read yet.
     ///
     /// - Parameters:
-    ///   - database: what is looked at.
-    ///   - age: how long what was read of it counts.
+    ///   - database: the database to read.
+    ///   - age: the age at which its figures are read again.
     init(_ database: ToolDatabase, age: Duration = age) {
         self.database = database
         query = SharedQuery(age, keepsFailures: true)
     }
 
-    /// The figures now.
+    /// Returns the current figures.
     ///
-    /// - Parameter daemon: beside whom.
-    /// - Returns: by name.
+    /// - Parameter daemon: the daemon that serves them.
+    /// - Returns: the metrics by name.
     func families(_ daemon: ListenedDaemon) async -> [MetricFamily] {
         let standing = daemon.readiness()
         var families = [
@@ -56,7 +56,7 @@ final class DaemonFigures: Sendable {
         return families + (stored ?? [])
     }
 
-    /// What this machine's files say; one that cannot be read is told by `fanfare check`.
+    /// Returns the expiry of credentials in this machine's files; `fanfare check` reports unreadable files.
     private func credentials(of daemon: ListenedDaemon) -> MetricFamily {
         if let last = lastCredentials.withLock({ $0 }), ContinuousClock.now - last.at < Self.credentialAge {
             return last.family
@@ -77,7 +77,7 @@ final class DaemonFigures: Sendable {
         return family
     }
 
-    /// What the database has to tell; nil where it could not be asked.
+    /// Returns the database's figures; nil if the query failed.
     func stored() async -> [MetricFamily]? {
         try? await query.value(for: 0) { [database] in
             let report = try await database.status().json
@@ -115,7 +115,8 @@ final class DaemonFigures: Sendable {
         ]
     }
 
-    /// Targets of audiences that a provider manages are one series with those of devices.
+    /// Returns the age of the oldest due batch; targets of provider-managed audiences share one series with device
+    /// targets.
     private static func ages(_ rows: [ReadyAge]) -> MetricFamily {
         let ages = rows.map { row in
             (
@@ -147,7 +148,7 @@ final class DaemonFigures: Sendable {
         ]
     }
 
-    /// Labels of what is called as breakers and fuses are: `shop/apns/production`.
+    /// Splits names such as `shop/apns/production`, of breakers and fuses, into labels.
     private static func labels(_ names: [String], _ place: String) -> [MetricLabel] {
         zip(names, place.split(separator: "/")).map { MetricLabel($0, String($1)) }
     }

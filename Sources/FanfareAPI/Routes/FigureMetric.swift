@@ -1,6 +1,6 @@
 internal import FanfareMetrics
 
-/// What `/metrics` tells beside what the daemon counts: what is looked up for it.
+/// The metrics that `/metrics` reads on request, beside the daemon's counters.
 enum FigureMetric: String, CaseIterable {
     case breakerOpen = "fanfare_breaker_open"
     case pruneFuseBlown = "fanfare_prune_fuse_blown"
@@ -22,10 +22,10 @@ enum FigureMetric: String, CaseIterable {
     case processDescriptors = "process_open_fds"
     case processStart = "process_start_time_seconds"
 
-    /// For who reads about it.
+    /// The metric's description.
     var description: MetricDescription { MetricDescription(rawValue, help: help, kind: kind, labels: labels) }
 
-    /// Whether it is read of the database, and so the same from every daemon.
+    /// Whether the metric is read from the database, and is therefore the same from every daemon.
     var isOfDatabase: Bool {
         switch self {
         case .pending, .oldestReady, .oldestPending, .campaignRuns, .campaignPushes, .daemonsAlive,
@@ -81,10 +81,10 @@ enum FigureMetric: String, CaseIterable {
         }
     }
 
-    /// One value without labels.
+    /// Returns a metric with one value and no labels.
     func family(_ value: Double) -> MetricFamily { family([([], value)]) }
 
-    /// Values by labels; none where there is nothing to tell.
+    /// Returns a metric with labelled values, which may be none.
     func family(_ values: [(labels: [MetricLabel], value: Double)]) -> MetricFamily {
         MetricFamily(rawValue, kind, help: isOfDatabase ? "\(help) \(Self.same)" : help, values: values)
     }

@@ -1,12 +1,12 @@
 internal import FanfareMetrics
 internal import FanfareService
 
-/// What `/metrics` can tell, as the article has it.
+/// The table of all metrics, as the article has it.
 enum MetricReference {
-    /// All there is, in the order of the article.
+    /// All metrics, in the order of the article.
     static var descriptions: [MetricDescription] { Daemon.metrics + FigureMetric.allCases.map(\.description) }
 
-    /// A table in Markdown, without a line end behind it.
+    /// A table in Markdown, without a trailing newline.
     static var text: String {
         let ofDatabase = Set(FigureMetric.allCases.filter(\.isOfDatabase).map(\.rawValue))
         let rows = descriptions.map { metric in

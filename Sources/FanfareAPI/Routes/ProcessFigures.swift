@@ -1,9 +1,9 @@
 internal import FanfareMetrics
 internal import Foundation
 
-/// What every Prometheus client tells of its process, read from `/proc`.
+/// The process metrics that Prometheus clients export, read from `/proc`.
 enum ProcessFigures {
-    /// The figures now; what cannot be read is left out.
+    /// Returns the current figures; unreadable ones are left out.
     static func families() -> [MetricFamily] {
         var families: [MetricFamily] = []
         let ticks = 100.0

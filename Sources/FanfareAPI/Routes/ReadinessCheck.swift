@@ -1,9 +1,9 @@
 internal import FanfareTools
 internal import Threading
 
-/// Asks the database now and then whether it is there, however often that is wanted.
+/// Checks whether the database responds, at most once per ``age`` for all requests.
 final class ReadinessCheck: Sendable {
-    /// How long an answer counts.
+    /// The time for which a result is reused.
     static let age = Duration.milliseconds(500)
 
     private struct Check {
@@ -18,7 +18,7 @@ final class ReadinessCheck: Sendable {
         self.database = database
     }
 
-    /// Whether the database answered, at most ``age`` ago.
+    /// Returns whether the database responded, at most ``age`` ago.
     func isDatabaseThere() async -> Bool {
         if let check = last.withLock({ $0 }), ContinuousClock.now - check.at < Self.age { return check.isThere }
         let isThere: Bool

@@ -4,12 +4,12 @@ internal import HTTPTypes
 internal import PushCrypto
 
 extension Call {
-    /// By what the request is known if it comes twice: its `Idempotency-Key`, with its path and its body.
+    /// The idempotency key of the request: its `Idempotency-Key` header with its path and its body.
     ///
-    /// For whatever would be done twice otherwise; other routes come to the same however often they are asked.
+    /// For routes that would otherwise repeat an effect; other routes are idempotent by themselves.
     ///
-    /// - Returns: nil without the header.
-    /// - Throws: 400 for a key that is none.
+    /// - Returns: the key; nil without the header.
+    /// - Throws: 400 for an invalid key.
     var requestKey: RequestKey? {
         get throws {
             guard let key = headers[.idempotencyKey] else { return nil }
@@ -22,12 +22,12 @@ extension Call {
 }
 
 extension Answer {
-    /// What came of a request that may come twice.
+    /// Creates the response to a request with an idempotency key.
     ///
     /// - Parameters:
-    ///   - fate: what came of it.
-    ///   - shown: makes the body of what was done.
-    /// - Throws: 409 while the first such request is being done, 422 where the key is another request's.
+    ///   - fate: the fate of the request.
+    ///   - shown: creates the body from the result.
+    /// - Throws: 409 while the first request with this key is in progress, 422 if the key belongs to another request.
     init<Value>(once fate: RequestFate<Value>, _ shown: (Value) -> JSONValue) throws {
         switch fate {
         case .done(let value): self.init(.accepted, shown(value))
@@ -46,9 +46,9 @@ extension Answer {
 }
 
 extension HTTPField.Name {
-    /// By which a request is known that comes twice.
+    /// The header with the idempotency key of a request.
     static var idempotencyKey: Self { idempotency.key }
-    /// Tells that an answer is that of the first request.
+    /// The header that marks a response as that of the first request.
     static var idempotencyReplayed: Self { idempotency.replayed }
 
     private static let idempotency = (

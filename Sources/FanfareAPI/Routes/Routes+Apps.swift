@@ -3,7 +3,7 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// Apps, as clients need to know them.
+    /// The routes of apps.
     static let apps: [Route] = [
         Route(.get, "/v1/apps/{app}", .reader) { call in
             let daemon = call.context.daemon

@@ -4,7 +4,7 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// Campaigns of an app.
+    /// The routes of an app's campaigns.
     static let campaigns: [Route] =
         [
             Route(.get, "/v1/apps/{app}/campaigns", .reader) { call in

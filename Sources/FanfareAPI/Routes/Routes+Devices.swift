@@ -4,9 +4,9 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// Devices of an app, and what they are subscribed to.
+    /// The routes of an app's devices and their subscriptions.
     ///
-    /// Tokens come in bodies only, where no proxy logs them, and never go out.
+    /// Tokens are accepted in bodies only, which proxies do not log, and are never returned.
     static let devices: [Route] = [
         Route(.put, "/v1/apps/{app}/devices", .registrar, forPhones: true) { call in
             let (registration, topics) = try DeviceRegistration.read(call)
@@ -91,7 +91,8 @@ extension Routes {
         if call.phone != nil { try await check([call.id("id")], call) }
     }
 
-    /// Topics belong to no app, devices do; a token for one app must not touch another's, nor a phone another user's.
+    /// Checks that devices belong to the app and, for a phone, to its user: topics belong to no app, but a token for
+    /// one app must not change another app's devices.
     private static func check(_ ids: [Int64], _ call: Call) async throws {
         let others = try await call.database.devices(ids, notOf: call.name("app"), user: call.phone?.id)
         guard others.isEmpty else {
@@ -124,10 +125,10 @@ extension Routes {
 }
 
 extension DeviceRegistration {
-    /// How many topics a registration may name.
+    /// The largest number of topics in a registration.
     private static let topicLimit = 100
 
-    /// Reads a device, and which topics it is subscribed to beside those it has.
+    /// Reads a device, and the topics that it subscribes to in addition to its own.
     fileprivate static func read(_ call: Call) throws -> (DeviceRegistration, topics: [String]) {
         var fields = try call.fields()
         var device = DeviceRegistration(
@@ -169,9 +170,9 @@ extension RestoreRequest {
 }
 
 extension RegisteredDevice {
-    /// As lists and answers show it: its id is text.
+    /// Returns the device as lists and responses show it, with its id as text.
     ///
-    /// What the backend keeps with it is not the phone's to see.
+    /// Attributes that the backend stores are not shown to phones.
     fileprivate func shown(to phone: PhoneUser?) -> JSONValue {
         var object = JSONObject()
         object["id"] = .string("\(id)")

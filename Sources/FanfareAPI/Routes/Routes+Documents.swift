@@ -4,7 +4,7 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// What programs read of this one.
+    /// The routes of documents about this API.
     static let documents: [Route] = [
         Route(.get, "/v1/openapi.json", nil) { _ in
             Answer(.ok, PackageResources.openapi_json, type: "application/json")

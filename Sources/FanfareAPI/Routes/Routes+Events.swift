@@ -4,7 +4,7 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// What happens, and what became of it.
+    /// The routes of events and their outcomes.
     static let events: [Route] = [
         Route(.post, "/v1/events", .emitter) { call in
             var fields = try call.fields()
@@ -34,7 +34,7 @@ extension Routes {
         Route(.post, "/v1/events/{id}/cancel", .emitter) { call in
             try call.fields(orEmpty: true).end()
             let isCancelled = try await call.database.cancel(call.id("id"))
-            // Who emits events may not look at them, but may learn that this one is not there.
+            // A token of scope `emitter` may not read events, but may learn that this one does not exist.
             if !isCancelled { _ = try await call.context.database.event(call.id("id")) }
             return Answer(["cancelled": .bool(isCancelled)])
         },
@@ -48,7 +48,7 @@ extension Routes {
             let event = try call.id("id")
             let page = try await Page(call, numbers: ToolDatabase.placeOfPush)
             let found = try await call.database.pushes(ofEvent: event, after: page.after, limit: Int(page.limit))
-            // None of an event that is not there is no answer.
+            // An empty page must be told from an event that does not exist.
             if found.rows.isEmpty, page.after == nil { _ = try await call.database.event(event) }
             return try await page.answer(found.rows.map(\.json), next: found.next)
         },
@@ -56,7 +56,7 @@ extension Routes {
 }
 
 extension NewEvent {
-    /// Reads an event, which is a part of the request's trace unless it says another itself.
+    /// Reads an event; it belongs to the request's trace unless it names another.
     fileprivate init(from fields: inout Fields, at pointer: String, ofTrace trace: TraceContext?) throws {
         let type = try fields.text("type")
         guard RuleNames.isEventType(type) else {

@@ -4,14 +4,14 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// For who starts and stops daemons.
+    /// The routes for probes: health, readiness and metrics.
     static let health: [Route] = [
-        // Looks at nothing outside: what is wrong there no restart mends.
+        // Checks nothing outside the process: a restart would not fix it.
         Route(.get, "/livez", nil) { _ in Answer(["status": "ok"]) },
         Route(.get, "/readyz", nil) { call in
             let database = await call.context.readiness.isDatabaseThere()
             let daemon = call.context.daemon.readiness()
-            // An open breaker is told but counts for nothing: events are taken all the same, and are sent later.
+            // An open breaker is reported but does not count: events are still accepted, and sent later.
             let isReady = database && daemon.holdsLease && daemon.isListening
             var answer = Answer(
                 isReady ? .ok : .serviceUnavailable,

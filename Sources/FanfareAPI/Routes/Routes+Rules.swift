@@ -5,7 +5,7 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// Rules of an app.
+    /// The routes of an app's rules.
     static let rules: [Route] = [
         Route(.get, "/v1/apps/{app}/rules", .reader) { call in
             Answer(["data": .array(try await call.database.rules(app: call.name("app")).map(\.json))])
@@ -35,13 +35,13 @@ extension Routes {
         },
     ]
 
-    /// Reads rules or campaigns, each of the path's app.
+    /// Reads rules or campaigns of the path's app.
     ///
     /// - Parameters:
-    ///   - name: the member that has them.
+    ///   - name: the member of the body that holds them.
     ///   - call: the request.
-    /// - Returns: the definitions, and whether those that are gone are dropped.
-    /// - Throws: a ``Problem``.
+    /// - Returns: the definitions, and whether missing ones are to be dropped.
+    /// - Throws: a ``Problem`` for an invalid body.
     static func definitions(_ name: String, _ call: Call) throws -> ([JSONValue], prune: Bool) {
         var fields = try call.fields()
         let app = call.name("app")

@@ -3,7 +3,7 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// What all daemons of the database do.
+    /// The route of the state of all daemons.
     static let status: [Route] = [
         Route(.get, "/v1/status", .reader) { call in Answer(try await call.database.status().json) }
     ]

@@ -3,7 +3,7 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// What happens, as it happens.
+    /// The route of the live stream of events and outcomes.
     static let tail: [Route] = [
         Route(.get, "/v1/tail", .reader) { call in
             var filter = LogTail.Filter()
@@ -40,7 +40,7 @@ extension Routes {
 }
 
 extension HTTPField.Name {
-    /// Behind which line a reader goes on.
+    /// The header with the last line that a client received.
     static var lastEventID: Self { lastEvent }
 
     private static let lastEvent = HTTPField.Name("Last-Event-ID") ?? .server

@@ -4,7 +4,7 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// Users of an app: what they said, what they got, and that they are forgotten.
+    /// The routes of an app's users: preferences, pushes, and erasure.
     static let users: [Route] = [
         Route(.delete, "/v1/apps/{app}/users/{user}", .registrar) { call in
             let devices = try await call.database.forget(user: call.name("user"), app: call.name("app"))

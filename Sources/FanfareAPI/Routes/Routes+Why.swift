@@ -4,7 +4,7 @@ internal import FanfareTools
 internal import HTTPTypes
 
 extension Routes {
-    /// Why somebody got a push, or did not; and once more.
+    /// The routes that explain why a user got a push or did not, and that replay events.
     static let why: [Route] = [
         Route(.get, "/v1/apps/{app}/users/{user}/why", .reader) { call in
             let (app, user) = (call.name("app"), call.name("user"))

@@ -1,8 +1,8 @@
-/// Everything that can be asked.
+/// All routes of the API.
 enum Routes {
-    /// In the order of the documentation.
+    /// The routes in the order of the documentation.
     static let all: [Route] =
         health + documents + apps + events + devices + users + why + rules + campaigns + status + tail
-    /// Those of `api.health_listen`.
+    /// The routes of `api.health_listen`.
     static let forProbes = (health + documents).filter { ["/livez", "/readyz", "/metrics"].contains($0.path) }
 }

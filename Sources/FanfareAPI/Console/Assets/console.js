@@ -1,6 +1,6 @@
 "use strict";
-// What the console adds where scripts run: updates without a reload, the reader's time zone, keys.
-// Every page can be read and used without it. Only HTML from this server's own stream becomes part of the page.
+// Progressive enhancement of the console: updates without a reload, the reader's time zone, keyboard shortcuts. Every
+// page works without it. Only HTML from this server's own stream is inserted into the page.
 (() => {
   const $ = (id) => document.getElementById(id);
   const html = window.trustedTypes
@@ -8,7 +8,8 @@
     : { createHTML: (text) => text };
 
   // ---- Times in the reader's zone, UTC in the tooltip
-  // Dates look as the server writes them. The browser's language changes nothing.
+  //
+  // The date format is the server's; the browser's language does not change it.
   const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
   const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
   const two = (number) => String(number).padStart(2, "0");
@@ -27,7 +28,8 @@
     full: (at) => `${day(at)} ${at.getFullYear()}, ${exact(at)}`,
   };
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  // The calendar's days are the reader's: what has a time of the clock stands on the day that it is on there.
+  // The calendar's days are days in the reader's zone: entries with a clock time move to the day on which they fall
+  // there.
   const sortDays = (calendar) => {
     const days = new Map();
     for (const item of calendar.children) {
@@ -62,7 +64,7 @@
   };
   local(document);
   if ($("zone") && zone !== "UTC") $("zone").textContent = `${zone} time (hover for UTC)`;
-  // Times in forms are the reader's, too; the address has UTC.
+  // Times in forms are in the reader's zone too; the address holds UTC.
   for (const input of document.querySelectorAll("input[type=datetime-local]")) {
     const at = new Date(`${input.value}Z`);
     if (!isNaN(at)) input.value = `${date(at)}T${exact(at)}`;
@@ -73,7 +75,7 @@
     });
   }
 
-  // ---- A part of the page becomes like its new text, node by node: what did not change stays, with focus and scroll
+  // ---- Patches a part of the page with new HTML, node by node: unchanged nodes stay, with focus and scroll position
   const alike = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
   const morph = (old, fresh) => {
     if (old.nodeType !== Node.ELEMENT_NODE) {
@@ -82,7 +84,7 @@
     }
     if (old.isEqualNode(fresh)) return;
     for (const { name } of [...old.attributes]) {
-      // What the reader opened stays open.
+      // Details that the reader opened stay open.
       if (!fresh.hasAttribute(name) && !(name === "open" && old.nodeName === "DETAILS")) old.removeAttribute(name);
     }
     for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
@@ -97,7 +99,7 @@
     for (const next of [...fresh.childNodes]) {
       let found = place;
       if (next.id) {
-        // What has an id is the same wherever it stands: it keeps what the reader did to it.
+        // An element with an id is matched by its id, wherever it moved, and keeps the reader's changes to it.
         found = [...old.children].find((child) => child.id === next.id);
         while (found && place && place !== found && !place.id) drop();
         if (found && found !== place) old.insertBefore(found, place);
@@ -125,7 +127,7 @@
     const active = document.activeElement;
     const row = active.matches("a[data-row]") && old.contains(active) && active.closest("[id]");
     if (row && row !== old && !fresh.querySelector(`#${CSS.escape(row.id)}`)) {
-      // The row that the reader is on would go from under the keys: the list waits until they leave it.
+      // Replacing the focused row would take away the keyboard focus: the list is updated when the row loses it.
       if (!kept.size) active.addEventListener("blur", () => setTimeout(showKept), { once: true });
       return kept.set(id, { id, html: text });
     }
@@ -133,7 +135,7 @@
     shown.set(id, text);
     local(part.content);
     morph(old, fresh);
-    // A row that was moved lost it.
+    // A row that was moved loses the focus.
     if (active.isConnected && active !== document.activeElement) active.focus({ preventScroll: true });
   };
 
@@ -143,7 +145,7 @@
     parts.forEach(show);
   };
 
-  // ---- The stream: none while the page is hidden; while paused, updates wait
+  // ---- The stream: closed while the page is hidden; while paused, updates are kept until the reader resumes
   const path = document.body.dataset.stream;
   const live = $("live");
   let source = null;
@@ -159,7 +161,7 @@
     else if (source && source.readyState === EventSource.OPEN) words("Live", "on");
     else words("Not connected", "away");
     $("live-button").textContent = pausedAt ? "Resume updates" : "Pause updates";
-    // A count that changes is not read out each second.
+    // Screen readers do not announce a count that changes every second.
     $("live-words").setAttribute("aria-live", pausedAt && count ? "off" : "polite");
   };
   const connect = () => {
@@ -167,7 +169,7 @@
     source = new EventSource(path);
     source.onopen = tell;
     source.onerror = () => {
-      // Browsers give up on what is answered by an error.
+      // Browsers do not reconnect after an error response.
       if (source && source.readyState === EventSource.CLOSED) source = null, setTimeout(connect, 5000);
       tell();
     };
@@ -179,7 +181,7 @@
       count += 1;
       tell();
     });
-    // The session ended, or the page is another by now.
+    // The session ended, or the page's address means another page now.
     source.addEventListener("reload", () => location.reload());
   };
   const disconnect = () => {
@@ -208,7 +210,7 @@
     tell();
   }
 
-  // ---- Keys, which the reader may switch off
+  // ---- Keyboard shortcuts, which the reader may switch off
   const help = $("help");
   const on = $("help-on");
   const choice = (value) => {
@@ -253,7 +255,7 @@
     else if (key === "g") going = Date.now() + 1500;
   });
 
-  // ---- A menu closes when the reader goes on elsewhere
+  // ---- A menu closes when the focus moves elsewhere
   const who = $("who");
   if (who) {
     document.addEventListener("click", (event) => who.contains(event.target) || who.removeAttribute("open"));

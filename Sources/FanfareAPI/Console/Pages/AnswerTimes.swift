@@ -2,18 +2,18 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
-/// How long accepted pushes took since their events' emit, step by step.
+/// The latency of accepted pushes since their events' emit, step by step.
 struct AnswerTimes: Sendable {
     private let times: [Int64]
     private var steps: [TimeClasses]
-    /// Over all steps.
+    /// The counts over all steps.
     private(set) var all = TimeClasses(TrafficFigures.bounds)
 
     /// Sorts counts into steps.
     ///
     /// - Parameters:
-    ///   - rows: by class of time.
-    ///   - times: when the steps begin, in microseconds since 1970.
+    ///   - rows: counts by latency class.
+    ///   - times: the start of each step, in microseconds since 1970.
     init(_ rows: [CountsOverTime.Row], _ times: [Int64]) {
         self.times = times
         steps = [TimeClasses](repeating: TimeClasses(TrafficFigures.bounds), count: times.count)
@@ -24,9 +24,9 @@ struct AnswerTimes: Sendable {
         }
     }
 
-    /// Three percentiles over time; steps in which nothing was accepted are gaps.
+    /// Draws three percentiles over time; steps without accepted pushes are gaps.
     ///
-    /// - Parameter span: how much time it is.
+    /// - Parameter span: the time shown.
     /// - Returns: the chart.
     func chart(_ span: PageSpan) -> ChartFigure {
         TimeChart(
@@ -50,9 +50,9 @@ struct AnswerTimes: Sendable {
         ).figure
     }
 
-    /// The middle of all, with the percentiles beside it.
+    /// Returns the median over the whole time, with the other percentiles as its note.
     ///
-    /// - Parameter span: how much time it is.
+    /// - Parameter span: the time shown.
     /// - Returns: the figure.
     func keyFigure(_ span: PageSpan) -> KeyFigure {
         let name = "Emit to accepted"
@@ -67,7 +67,7 @@ struct AnswerTimes: Sendable {
         )
     }
 
-    /// How often each class was met.
+    /// The number of pushes in each latency class.
     var histogram: ChartFigure {
         Histogram(
             id: "latency",

@@ -1,16 +1,16 @@
 internal import FanfareCore
 
-/// Whom a rule or a campaign reaches, as its author wrote it.
+/// The audience of a rule or a campaign, as its author wrote it.
 enum AudienceText {
     private static let kinds = [
         ("users", "users"), ("tokens", "tokens"), ("topic", "topic"), ("condition", "topics"),
         ("fcm_topic", "FCM topic"), ("fcm_condition", "FCM topics"), ("channel", "channel"),
     ]
 
-    /// Says it in a few words.
+    /// Describes an audience in a few words.
     ///
-    /// - Parameter definition: of the rule or the campaign.
-    /// - Returns: as in `topic winter, apns only`.
+    /// - Parameter definition: the definition of the rule or the campaign.
+    /// - Returns: text such as `topic winter, apns only`.
     static func words(_ definition: JSONValue) -> String {
         let to = definition["to"]
         var words = "–"

@@ -1,7 +1,7 @@
 extension Badge {
-    /// An outcome in a word.
+    /// Creates the badge of an outcome.
     ///
-    /// - Parameter outcome: as `fanfare.outcome_codes` calls it.
+    /// - Parameter outcome: its name in `fanfare.outcome_codes`.
     init(outcome: String) {
         let tone: Tone =
             switch outcome {

@@ -3,11 +3,13 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
-/// Whole weeks from this one's Monday on, in UTC; by recipients' time a campaign stands where its clock time does.
+/// Whole weeks from this week's Monday, in UTC.
+///
+/// A campaign by recipients' time is placed at its clock time.
 struct CampaignCalendar {
-    /// Three weeks to come, and what is over of this one.
+    /// The number of weeks: the current one and three to come.
     private static let weeks = 4
-    /// So many are shown of a day.
+    /// The number of entries shown per day.
     private static let shown = 5
     private static let day: Int64 = 86_400_000_000
 
@@ -20,10 +22,10 @@ struct CampaignCalendar {
     private let today: Int64
     private let start: Int64
     private var places: [Int64: [Place]] = [:]
-    /// Campaigns of which more comes on that day or later than was asked for.
+    /// Campaigns with more runs on that day or later than the query returned.
     private var further: [Int64: [String]] = [:]
 
-    /// Puts what comes into its days, and what was last of this week.
+    /// Sorts coming runs into their days, and this week's past runs.
     ///
     /// - Parameters:
     ///   - listing: all campaigns.

@@ -5,12 +5,12 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension CanaryGate {
-    /// Shows how the few stand that went first.
+    /// Shows the state of the canary.
     ///
     /// - Parameters:
-    ///   - row: what its gates say.
-    ///   - summary: at its campaign.
-    ///   - visit: by whom.
+    ///   - row: the state of its gates.
+    ///   - summary: the campaign.
+    ///   - visit: the request's visit.
     init(_ row: CanaryStanding.Row, _ summary: CampaignSummary, _ visit: Visit) {
         let isHeld = row.state == "held" || row.state == "paused"
         let (badge, words): (Badge, String) =
@@ -52,11 +52,11 @@ extension CanaryGate {
 }
 
 extension WaveLine {
-    /// Shows what waits for one instant.
+    /// Shows the deliveries that wait for one instant.
     ///
     /// - Parameters:
     ///   - row: the instant.
-    ///   - summary: at its campaign.
+    ///   - summary: the campaign.
     ///   - now: the time, in microseconds since 1970.
     init(_ row: CampaignWaves.Row, _ summary: CampaignSummary, now: Int64) {
         let isDue = row.dueAt.microseconds <= now
@@ -83,7 +83,7 @@ extension RunLine {
     ///
     /// - Parameters:
     ///   - row: the run.
-    ///   - newest: how far the newest is, whose plans may go on.
+    ///   - newest: the progress of the newest run, which may still be planning.
     init(_ row: CampaignHistory.Row, newest: CampaignRun?) {
         let run = newest?.runID == row.id ? newest : nil
         let planned = run?.planned ?? row.planned

@@ -7,7 +7,7 @@ extension CampaignPreview {
     ///
     /// - Parameters:
     ///   - row: the campaign.
-    ///   - visit: whose.
+    ///   - visit: the request's visit.
     /// - Throws: ``ToolError``.
     init(_ row: CampaignRow, _ visit: Visit) async throws {
         let isShown = visit.session.may(.operator)
@@ -21,7 +21,7 @@ extension CampaignPreview {
             sample = try await visit.call.context.queries.samples.value(for: key) { [database = visit.database] in
                 try await database.sample(of: row, user: user)
             }
-            // A reader must not see the values that the query returns for a user.
+            // A reader's token must not see the values that the query returns for a user.
             if !isShown { sample = sample.masked }
         }
         let messages = try await row.messages(for: sample, locale: locale, visit.call.context.daemon.configuration())
@@ -55,7 +55,7 @@ extension CampaignPreview {
 }
 
 extension FilterField {
-    /// A field to choose one of several values in, of which one always is.
+    /// Returns a field to choose one of several values, where one is always chosen.
     fileprivate static func choice(
         _ name: String,
         _ label: String,

@@ -4,11 +4,11 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension CampaignProgressCard {
-    /// Shows how far a run is.
+    /// Shows the progress of a run.
     ///
     /// - Parameters:
-    ///   - progress: of the run.
-    ///   - actions: what may be done to it.
+    ///   - progress: the run's progress.
+    ///   - actions: the actions on the run.
     init(_ progress: CampaignProgress, actions: [ActionLink]) {
         let run = progress.run
         let isLeft = run.isRunning && progress.left > 0
@@ -35,7 +35,7 @@ extension CampaignProgressCard {
         )
     }
 
-    /// Where a campaign's page is.
+    /// Returns the path of a campaign's page.
     ///
     /// - Parameters:
     ///   - app: its app.
@@ -45,12 +45,12 @@ extension CampaignProgressCard {
         "/campaigns/\(PageAddress.encoded(app))/\(PageAddress.encoded(name))"
     }
 
-    /// What may be done to a run, as links to the pages that ask first.
+    /// Returns links to the confirmation pages of the actions on a run.
     ///
     /// - Parameters:
     ///   - run: the run.
-    ///   - visit: by whom.
-    /// - Returns: what the viewer may; nothing for what has ended.
+    ///   - visit: the request's visit.
+    /// - Returns: the actions that the viewer's token allows; empty for a run that has ended.
     static func actions(_ run: CampaignRun, _ visit: Visit) -> [ActionLink] {
         guard run.state == "querying" || run.state == "running" else { return [] }
         let href = href(run.app, run.campaign)
@@ -62,10 +62,10 @@ extension CampaignProgressCard {
         ].filter { $0.refused == nil }
     }
 
-    /// The state of a run in a word.
+    /// Returns the badge of a run's state.
     ///
     /// - Parameter run: the run.
-    /// - Returns: red only where it failed.
+    /// - Returns: the badge; red only for a failed run.
     static func badge(_ run: CampaignRun) -> Badge {
         switch run.state {
         case "querying": Badge(.busy, "querying its audience")
@@ -81,14 +81,14 @@ extension CampaignProgressCard {
 
     private static func isPaused(_ run: CampaignRun) -> Bool { run.hold?.hasPrefix("paused") ?? false }
 
-    /// Nothing is sent in a second of what has ended.
+    /// Returns the send rate; empty for a run that has ended.
     private static func pace(_ run: CampaignRun) -> String {
         guard run.isRunning, !isPaused(run) else { return "" }
         let pace = "\(FigureText.short(run.pace ?? 0))/s over the last minute"
         return run.perSecond.map { "\(pace), at most \(FigureText.short($0))/s" } ?? pace
     }
 
-    /// Attempts that are not tried again, as parts of what has ended.
+    /// Returns the bar of outcomes; for a run that has ended, attempts without a retry count as failed.
     private static func bar(_ progress: CampaignProgress) -> Markup {
         var parts: [ChartKind: Int64] = [:]
         for count in progress.attempts {

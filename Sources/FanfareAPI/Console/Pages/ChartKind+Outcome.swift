@@ -1,7 +1,7 @@
 extension ChartKind {
-    /// The colour of an outcome that ends a push.
+    /// Creates the colour of an outcome that ends a push.
     ///
-    /// - Parameter outcome: as `fanfare.outcome_codes` calls it; nil for one that ends none.
+    /// - Parameter outcome: its name in `fanfare.outcome_codes`; nil for an outcome that is not final.
     init?(ending outcome: String) {
         switch outcome {
         case "accepted": self = .accepted

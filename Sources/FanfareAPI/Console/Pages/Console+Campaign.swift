@@ -5,7 +5,7 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ConsolePage {
-    /// One campaign: how far it is, what came of it before, what it sends, and what may be done.
+    /// The page of one campaign: progress, outcomes of earlier runs, messages and actions.
     static let campaign = ConsolePage("/campaigns/{app}/{name}", .campaign) { visit in
         try await CampaignPage.load(visit)
     }
@@ -15,13 +15,13 @@ extension Visit {
     /// The campaign that the path names.
     var campaign: RuleID { RuleID(app: call.name("app"), name: call.name("name")) }
 
-    /// Looks at the campaign that the path names.
+    /// Reads the campaign that the path names.
     ///
     /// - Parameters:
-    ///   - before: runs before this one only; nil for the newest.
-    ///   - limit: how many runs.
+    ///   - before: only runs before this time; nil for the newest.
+    ///   - limit: the largest number of runs.
     /// - Returns: the campaign.
-    /// - Throws: a ``Problem`` if there is none, and what the database says.
+    /// - Throws: a ``Problem`` if there is no such campaign, and the database's error.
     func campaignSummary(before: Timestamp? = nil, limit: Int64 = 1) async throws -> CampaignSummary {
         guard
             let summary = try await database.campaignSummary(campaign, before: before, limit: limit, isUpdate: isUpdate)
@@ -35,11 +35,11 @@ extension Visit {
 extension CampaignPage {
     private static let limit: Int64 = 20
 
-    /// Gathers it.
+    /// Reads the page's data.
     ///
-    /// - Parameter visit: whose.
+    /// - Parameter visit: the request's visit.
     /// - Returns: the page.
-    /// - Throws: a ``Problem`` where there is no such campaign, and what the database says.
+    /// - Throws: a ``Problem`` if there is no such campaign, and the database's error.
     fileprivate static func load(_ visit: Visit) async throws -> CampaignPage {
         let list = "console campaign\n\(visit.campaign.app)\n\(visit.campaign.name)"
         var before: Timestamp?
@@ -97,7 +97,7 @@ extension CampaignPage {
         )
     }
 
-    /// What there is to know at once.
+    /// Summarizes the campaign in a sentence.
     private static func words(_ summary: CampaignSummary) -> String {
         let run = summary.progress?.run
         let state =
@@ -114,7 +114,7 @@ extension CampaignPage {
         return ([state] + [summary.campaign.note.map { "\($0)." }].compactMap(\.self)).joined(separator: " ")
     }
 
-    /// Who aborted the newest run, and what became of its pushes.
+    /// Names the actor that aborted the newest run, and what became of its pushes.
     private static func aborted(_ summary: CampaignSummary) -> String {
         let by = summary.actionLog.first { $0.action == "campaign.abort" }.map { " by \($0.actor)" } ?? ""
         let stopped = summary.progress?.attempts.filter { $0.outcome == "cancelled" }.reduce(0) { $0 + $1.count } ?? 0
@@ -122,7 +122,7 @@ extension CampaignPage {
         return "The last run was aborted\(by): \(accepted) accepted before, \(FigureText.count(stopped)) cancelled."
     }
 
-    /// What became of each variant of the newest run.
+    /// Counts the outcomes of each variant of the newest run.
     private static func variants(_ summary: CampaignSummary, _ visit: Visit) async throws -> VariantTable? {
         let definition = summary.campaign.inForce ?? summary.campaign.newest
         guard let event = summary.progress?.eventID, let run = summary.progress?.run,
@@ -132,7 +132,7 @@ extension CampaignPage {
         return counts.total == 0 ? nil : VariantTable(counts, of: run.planned)
     }
 
-    /// What may be done, and why the rest may not.
+    /// Returns the possible actions, and for each other one the reason why it is not possible.
     private static func actions(_ summary: CampaignSummary, _ visit: Visit) -> [ActionLink] {
         guard visit.session.may(.operator) else { return [] }
         let href = CampaignProgressCard.href(summary.campaign.app, summary.campaign.name)
@@ -172,13 +172,13 @@ extension CampaignPage {
         return facts
     }
 
-    /// Who gets which message, and who gets none.
+    /// Describes how the audience is divided between messages, and the share that is held out.
     private static func divided(_ definition: JSONValue) -> [Fact] {
         var facts: [Fact] = []
         let variants = (definition["variants"]?.arrayValue ?? []).map { variant in
             (name: variant["name"]?.stringValue ?? "–", weight: variant["weight"]?.numberValue?.integer ?? 1)
         }
-        // Within what a campaign may have: 16 variants, each of a million at most.
+        // Within the limits of a campaign: 16 variants, each with a weight of a million at most.
         let whole = variants.reduce(0) { $0 + max(0, min($1.weight, 1_000_000)) }
         let shares = variants.map { "\($0.name) \(FigureText.share(max(0, min($0.weight, 1_000_000)), of: whole))" }
         if !shares.isEmpty { facts.append(Fact(name: "Variants", words: shares.joined(separator: ", "))) }
@@ -189,20 +189,20 @@ extension CampaignPage {
     }
 }
 
-/// What can be done to a campaign as it stands.
+/// The actions that a campaign's state allows.
 struct CampaignStanding: Sendable {
-    /// Whether it, or what is under way of it, is paused.
+    /// Whether the campaign or its current run is paused.
     let isPaused: Bool
-    /// Why it cannot be started; nil if it can.
+    /// Why the campaign cannot be started; nil if it can.
     let whyNotStart: String?
-    /// Why it cannot be paused; nil if it can.
+    /// Why the campaign cannot be paused; nil if it can.
     let whyNotPause: String?
-    /// Why it cannot be aborted; nil if it can.
+    /// Why the campaign cannot be aborted; nil if it can.
     let whyNotAbort: String?
-    /// Deliveries that are planned and not at their end; more may be planned.
+    /// The deliveries that are planned and have no final outcome; more may be planned.
     let left: Int64
 
-    /// Finds it out.
+    /// Derives the state from a summary.
     init(_ summary: CampaignSummary) {
         let run = summary.progress?.run
         let isRunning = run?.isRunning ?? false

@@ -4,7 +4,7 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ConsolePage {
-    /// All campaigns: those that run, and what comes.
+    /// The page of all campaigns: current runs and the calendar.
     static let campaigns = ConsolePage("/campaigns", .campaigns) { visit in
         let listing = try await visit.database.campaignListing()
         let filter = CampaignFilter(visit)
@@ -23,7 +23,7 @@ extension ConsolePage {
     }
 }
 
-/// Which campaigns are shown.
+/// The filter of the list of campaigns.
 private struct CampaignFilter {
     private static let states = ["refused", "unchecked", "paused", "active", "ended"]
 
@@ -35,7 +35,8 @@ private struct CampaignFilter {
         (app, state, name) = (visit.filter("app"), visit.filter("state"), visit.filter("name"))
     }
 
-    /// Those that are meant: what needs attention first, then what runs, then by when they are due.
+    /// Returns the campaigns that pass the filter: those that need attention first, then running ones, then by due
+    /// time.
     func passing(_ listing: CampaignListing) -> [CampaignRow] {
         let running = Set(listing.running.map { RuleID(app: $0.run.app, name: $0.run.campaign) })
         let passing = listing.campaigns.filter { row in
@@ -64,7 +65,7 @@ extension CampaignLine {
     ///
     /// - Parameters:
     ///   - row: the campaign.
-    ///   - running: what runs, of all.
+    ///   - running: the current runs of all campaigns.
     fileprivate init(_ row: CampaignRow, _ running: [CampaignProgress]) {
         let run = running.last { $0.run.app == row.app && $0.run.campaign == row.name }?.run
         self.init(
@@ -83,10 +84,11 @@ extension CampaignLine {
 }
 
 extension CampaignRow {
-    /// Whether each recipient's clock is gone by.
+    /// Whether the schedule follows each recipient's clock.
     var isByRecipient: Bool { (inForce ?? newest)["schedule"]?["time_zone"]?.stringValue == "recipient" }
 
-    /// When it is due next: by recipients' clocks what these show, and not when it is planned for the first of them.
+    /// The next due time; for a campaign by recipients' clocks, the clock time instead of the instant at which it is
+    /// planned for the first recipients.
     fileprivate var nextMoment: Moment? {
         guard let nextAt else { return nil }
         guard isByRecipient, let nextWall else { return Moment(nextAt.microseconds, .short) }
@@ -95,7 +97,7 @@ extension CampaignRow {
 }
 
 extension Badge {
-    /// The state of a campaign in a word.
+    /// Creates the badge of a campaign's state.
     ///
     /// - Parameter row: the campaign.
     init(campaign row: CampaignRow) {
@@ -108,9 +110,9 @@ extension Badge {
         }
     }
 
-    /// What became of a run in a word.
+    /// Creates the badge of a run's state.
     ///
-    /// - Parameter state: as the database has it.
+    /// - Parameter state: the state in the database.
     init(run state: String) {
         let tone: Tone =
             switch state {

@@ -5,12 +5,12 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ConsolePage {
-    /// How many devices there are, in what state, and which.
+    /// The page of devices: their number, their states, and a list.
     static let devices = ConsolePage("/devices", .devices) { visit in
         let filters = DeviceFilters(visit)
         let fleet = try await visit.fleet(of: filters.app)
         let form = FilterForm.devices(visit, apps: try await visit.apps(), fleet)
-        // What is sent again has no list.
+        // Updates by the stream do not contain the list.
         let found = visit.isUpdate ? nil : form.isMistaken ? .unasked : try await visit.devices(filters)
         return DevicesPage(
             frame: visit.frame("Devices"),
@@ -27,7 +27,7 @@ extension ConsolePage {
         )
     }
 
-    /// One device.
+    /// The page of one device.
     static let device = ConsolePage("/devices/{id}", .device) { visit in
         let device = try await visit.database.device(visit.call.id("id"))
         return OneDevicePage(
@@ -40,21 +40,21 @@ extension ConsolePage {
     }
 }
 
-/// Which devices the address asks for.
+/// The filters of the list of devices, from the address.
 struct DeviceFilters: Sendable {
     let app: String?
     let provider: String?
-    /// Nil for enabled and disabled ones.
+    /// Whether only disabled, or only enabled devices are listed; nil for both.
     let isDisabled: Bool?
     let reason: String?
-    /// One device alone.
+    /// The id of one device; nil for a list.
     let id: Int64?
-    /// Disabled since then, in microseconds since 1970.
+    /// The earliest time of disabling, in microseconds since 1970; nil for any.
     let since: Int64?
 
-    /// Reads the filters.
+    /// Reads the filters from the address.
     ///
-    /// - Parameter visit: whose.
+    /// - Parameter visit: the request's visit.
     init(_ visit: Visit) {
         (app, provider, reason) = (visit.filter("app"), visit.filter("provider"), visit.filter("reason"))
         id = visit.filter("id").flatMap { Int64($0) }
@@ -62,12 +62,12 @@ struct DeviceFilters: Sendable {
         switch visit.filter("state") {
         case "enabled": isDisabled = false
         case "disabled": isDisabled = true
-        // Only what is disabled has a reason and a time.
+        // Only disabled devices have a reason and a time.
         default: isDisabled = reason != nil || since != nil ? true : nil
         }
     }
 
-    /// Restoring what is shown; it goes by app and time.
+    /// Returns the action that restores the listed devices; it filters by app and time.
     fileprivate func actions(refused refusal: String?) -> [ActionLink] {
         guard isDisabled == true else { return [] }
         let name = "Restore these devices"
@@ -84,7 +84,7 @@ struct DeviceFilters: Sendable {
     }
 }
 
-/// The devices of one part of the list.
+/// One part of the list of devices.
 struct DeviceList: Sendable {
     let lines: [DeviceLine]
     let pager: Pager
@@ -92,7 +92,7 @@ struct DeviceList: Sendable {
 }
 
 extension FilterForm {
-    /// Which devices one asks for.
+    /// Returns the form of the list's filters.
     fileprivate static func devices(_ visit: Visit, apps: [String], _ fleet: FleetDigest) -> FilterForm {
         FilterForm(
             visit,
@@ -107,7 +107,7 @@ extension FilterForm {
 }
 
 extension FilterField {
-    /// One device alone; what is no id says so.
+    /// Returns the field for a device's id, with an error if the text is no id.
     fileprivate static func deviceID(_ visit: Visit) -> FilterField {
         let isID = visit.filter("id").map { Int64($0) != nil } ?? true
         return .typed("id", "Device", visit, problem: isID ? nil : "Not a device id: enter a number.")
@@ -115,10 +115,10 @@ extension FilterField {
 }
 
 extension DeviceList {
-    /// Something that was asked for cannot be.
+    /// The list in the place of one that a filter makes impossible.
     fileprivate static let unasked = DeviceList(lines: [], pager: .none, empty: .mistaken)
 
-    /// One device, whatever else is asked for.
+    /// Reads one device; the other filters do not apply.
     fileprivate init(one id: Int64, in database: ToolDatabase) async throws {
         do throws(ToolError) {
             lines = [DeviceLine(try await database.device(id))]
@@ -132,13 +132,13 @@ extension DeviceList {
 }
 
 extension Visit {
-    /// How many devices are shown at once.
+    /// The number of devices per part of the list.
     private static let shown: Int64 = 50
 
-    /// Finds the devices of a part of the list.
+    /// Reads one part of the list.
     fileprivate func devices(_ filters: DeviceFilters) async throws -> DeviceList {
         if let id = filters.id { return try await DeviceList(one: id, in: database) }
-        // The same list with other filters is another one.
+        // A cursor holds only for the same filters.
         let list = address([:])
         var filter = DeviceFilter()
         (filter.app, filter.provider, filter.isDisabled) = (filters.app, filters.provider, filters.isDisabled)
@@ -172,14 +172,14 @@ extension Visit {
 }
 
 extension DeviceFilters {
-    /// Whether they let everything pass.
+    /// Whether no filter is set.
     fileprivate var isOpen: Bool {
         app == nil && provider == nil && isDisabled == nil && reason == nil && since == nil && id == nil
     }
 }
 
 extension Pager {
-    /// Of a list that is not there.
+    /// The pager of an absent list.
     fileprivate static let none = Pager(shown: "", first: nil, next: nil, searchedTo: nil, further: nil)
 }
 
@@ -197,7 +197,7 @@ extension Empty {
 }
 
 extension Fact {
-    /// What is known of a device; never its token.
+    /// Returns the properties of a device without its token.
     fileprivate static func facts(of device: RegisteredDevice) -> [Fact] {
         var facts = [
             Fact(name: "App", words: device.app), Fact(name: "Provider", words: device.provider),

@@ -3,14 +3,14 @@ internal import FanfareStore
 internal import FanfareTools
 
 extension ConsolePage {
-    /// One event.
+    /// The page of one event.
     static let event = ConsolePage("/events/{id}", .event) { visit in
         let id = try visit.call.id("id")
         let list = ["/events/\(id)", visit.filter("outcome") ?? "", visit.filter("reason") ?? ""].joined(
             separator: "\n"
         )
         let cursors = visit.call.context.cursors
-        // Whichever pushes are listed.
+        // The count does not depend on the filter of the listed pushes.
         let batches = "/events/\(id)\ncounted"
         let counted = try await visit.place("counted", of: batches)
         let detail = try await visit.database.eventDetail(id, after: counted ?? 0)
@@ -40,7 +40,7 @@ extension ConsolePage {
         overview.pager = EventOverview.pager(visit, pushes, next: next, isFirst: after == nil)
         overview.pushes = pushes.rows
         if !visit.isUpdate {
-            // What is not sent again is not asked for again.
+            // Updates by the stream do not contain the verdicts of the rules.
             overview.rules = try await visit.database.ruleVerdicts(ofEvent: id)
             overview.apps = try await visit.apps()
         }
@@ -52,13 +52,13 @@ extension ConsolePage {
 }
 
 extension Visit {
-    /// A number that a link of this page has sealed.
+    /// Opens a number that this page sealed into a link.
     ///
     /// - Parameters:
-    ///   - name: in the address.
-    ///   - list: which list it is.
-    /// - Returns: nil where the address has none.
-    /// - Throws: a ``Problem`` for one that this console did not write.
+    ///   - name: the parameter's name in the address.
+    ///   - list: the list that the number belongs to.
+    /// - Returns: the number; nil if the address has none.
+    /// - Throws: a ``Problem`` for a value that this console did not seal.
     func place(_ name: String, of list: String) async throws -> Int64? {
         guard let text = filter(name) else { return nil }
         return try await call.context.cursors.open(text, count: 1, of: list)[0]

@@ -5,7 +5,7 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ConsolePage {
-    /// Events, the newest first.
+    /// The page of events, newest first.
     static let events = ConsolePage("/events", .events) { visit in
         let search = EventSearch(visit, apps: try await visit.apps())
         let list = PageAddress("/events", search.query).text
@@ -22,7 +22,7 @@ extension ConsolePage {
         let planned = found.events.filter { $0.fate == "planned" }.map(\.id)
         let ends = Dictionary(grouping: try await visit.database.ends(of: planned), by: \.event)
         return EventListPage(
-            // Older ones stay as they are.
+            // Older parts of the list do not change.
             frame: visit.frame("Events", isLive: cursor == nil && !found.events.isEmpty),
             filter: search.form,
             rows: found.events.map { EventLine($0, EventSummary(ends[$0.id] ?? [])) },
@@ -41,24 +41,24 @@ extension ConsolePage {
 }
 
 extension EventPlace {
-    /// Reads a place that a page has written.
+    /// Opens a sealed position in the list.
     ///
     /// - Parameters:
-    ///   - text: of the address, or of a form.
-    ///   - list: which list it is.
-    ///   - cursors: the key.
-    /// - Throws: a ``Problem`` for one that this console did not write.
+    ///   - text: the sealed position, from the address or a form.
+    ///   - list: the list that the position belongs to.
+    ///   - cursors: the key that sealed it.
+    /// - Throws: a ``Problem`` for a value that this console did not seal.
     init(_ text: String, of list: String, _ cursors: CursorKey) async throws {
         let place = try await cursors.open(text, count: 2, of: list)
         self.init(transaction: place[0] == 0 ? nil : place[0], id: place[1])
     }
 
-    /// For an address, or a form.
+    /// Seals a position for an address or a form.
     ///
     /// - Parameters:
-    ///   - list: which list it is.
-    ///   - cursors: the key.
-    /// - Returns: what ``init(_:of:_:)`` reads.
+    ///   - list: the list that the position belongs to.
+    ///   - cursors: the key that seals it.
+    /// - Returns: the text that ``init(_:of:_:)`` reads.
     /// - Throws: ``ToolError`` if the database cannot be asked.
     func sealed(of list: String, _ cursors: CursorKey) async throws -> String {
         try await cursors.seal([transaction ?? 0, id], of: list)
@@ -70,7 +70,7 @@ extension EventLine {
     ///
     /// - Parameters:
     ///   - event: the event.
-    ///   - summary: what became of its pushes.
+    ///   - summary: the outcomes of its pushes.
     init(_ event: FoundEvent, _ summary: EventSummary) {
         self.init(
             id: "\(event.id)",
@@ -85,7 +85,7 @@ extension EventLine {
 }
 
 extension ActionLink {
-    /// On all events of a filter.
+    /// Returns the action that cancels all events of a filter.
     fileprivate static func cancelEvents(_ visit: Visit, _ search: EventSearch) -> ActionLink {
         let refusal =
             search.isFiltered
@@ -95,7 +95,7 @@ extension ActionLink {
 }
 
 extension Empty {
-    /// None was found.
+    /// Returns the text for a list without events.
     fileprivate static func events(_ search: EventSearch, _ found: FoundEvents) -> Empty {
         guard search.filter != nil else {
             return .mistaken

@@ -5,7 +5,7 @@ internal import HTTPTypes
 internal import PostgresClient
 
 extension Console {
-    /// Finds the page that fits a word, or lists those that may.
+    /// Redirects to the page that a search term names, or lists the candidates.
     static let find = Route(.get, "/find", nil) { call in
         await call.asPage {
             let visit = try await Visit(call, kind: nil)
@@ -21,12 +21,12 @@ extension Console {
         }
     }
 
-    /// Whether it is an id as Fanfare makes them for pushes (RFC 9562, version 8).
+    /// Returns whether a text is a delivery id as Fanfare makes them (RFC 9562, version 8).
     fileprivate static func isDeliveryID(_ text: String) -> Bool {
         text.wholeMatch(of: /[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-8[0-9A-Fa-f]{3}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}/) != nil
     }
 
-    /// What a word may be: the kinds that say more first.
+    /// Returns what a term may name, the most specific kinds first.
     private static func candidates(_ text: String, _ visit: Visit) async throws -> [FindCandidate] {
         let database = visit.database
         var found: [FindCandidate] = []
@@ -75,7 +75,7 @@ extension FindCandidate {
 }
 
 extension Empty {
-    /// Nothing of that name.
+    /// Returns the text for a term that names nothing.
     fileprivate static func nothingFound(_ text: String) -> Empty {
         guard !text.isEmpty else {
             return Empty(

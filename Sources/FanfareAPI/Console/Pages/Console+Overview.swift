@@ -4,7 +4,7 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ConsolePage {
-    /// What needs attention, and how it goes.
+    /// The overview: problems, traffic, backlog and daemons.
     static let overview = ConsolePage("/", .overview) { visit in
         let app = visit.filter("app")
         let traffic = try await visit.traffic()
@@ -41,9 +41,9 @@ extension ConsolePage {
 }
 
 extension Visit {
-    /// Charts and sums of the time and the app that the address asks for.
+    /// Returns charts and sums for the time and the app in the address.
     ///
-    /// - Returns: the same for all viewers for some seconds.
+    /// - Returns: the digest, shared by all viewers for some seconds.
     /// - Throws: ``ToolError``.
     func traffic() async throws -> TrafficDigest {
         let window = ConsoleQueries.Window(span: span, app: filter("app"))
@@ -59,13 +59,13 @@ extension Visit {
 }
 
 extension KeyFigure {
-    /// What waits to be sent, and how long the oldest has.
+    /// Returns the size of the backlog and the wait of its oldest batch.
     ///
     /// - Parameters:
-    ///   - rows: of the backlog.
+    ///   - rows: the rows of the backlog.
     ///   - unplanned: events of all apps that no daemon has planned yet.
-    ///   - app: of which app; nil for all.
-    ///   - now: by the database's clock, in microseconds since 1970.
+    ///   - app: the app; nil for all.
+    ///   - now: the database's time, in microseconds since 1970.
     /// - Returns: two figures.
     fileprivate static func waiting(
         _ rows: [BacklogRow],

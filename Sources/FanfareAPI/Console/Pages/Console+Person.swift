@@ -3,7 +3,7 @@ internal import FanfareStore
 internal import FanfareTools
 
 extension ConsolePage {
-    /// One user: devices, preferences, last pushes, and why one did not come.
+    /// The page of one user: devices, preferences, last pushes, and why a push did not arrive.
     static let person = ConsolePage("/people", .person) { visit in
         let apps = try await visit.apps()
         let app = visit.filter("app")
@@ -29,7 +29,7 @@ extension ConsolePage {
         }
         overview.isFirst = after == nil
         if !visit.isUpdate {
-            // What is not sent again is not asked for again.
+            // Updates by the stream do not contain the details.
             overview.detail = try await visit.database.person(user, apps: apps, app: app)
             overview.why = try await WhyPanel.load(visit, user: user, app: app)
             if overview.why.report == nil { overview.last = try await visit.database.why(user: user, app: app) }
@@ -48,14 +48,14 @@ extension ConsolePage {
 }
 
 extension Empty {
-    /// Nobody is asked for.
+    /// The text of the page without a user.
     fileprivate static let noPerson = Empty(
         title: "Find a user",
         words:
             "Enter a user id as your application knows it, to see devices, preferences, latest pushes, and why one wasn't delivered.",
         command: nil
     )
-    /// In an app that is not there.
+    /// The text for an app that does not exist.
     fileprivate static let noApp = Empty(
         title: "Invalid filter",
         words: "Choose an existing app.",
@@ -64,11 +64,11 @@ extension Empty {
 }
 
 extension FilterForm {
-    /// Whom one asks for.
+    /// Returns the form that asks for a user.
     ///
     /// - Parameters:
-    ///   - visit: by whom.
-    ///   - apps: there are.
+    ///   - visit: the request's visit.
+    ///   - apps: all apps.
     /// - Returns: the form with what is in the address.
     fileprivate static func person(_ visit: Visit, apps: [String]) -> FilterForm {
         FilterForm(

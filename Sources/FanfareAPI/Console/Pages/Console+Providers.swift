@@ -5,7 +5,7 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ConsolePage {
-    /// What pushes go through.
+    /// The page of providers.
     static let providers = ConsolePage("/providers", .providers) { visit in
         let app = visit.filter("app")
         let window = ConsoleQueries.Window(span: visit.span, app: app)
@@ -50,7 +50,7 @@ extension ConsolePage {
 }
 
 extension ProviderKey {
-    /// What living daemons have no credentials for.
+    /// Returns the providers that running daemons have no credentials for.
     fileprivate static func unserved(_ daemons: [DaemonRow]) -> [ProviderKey] {
         daemons.filter(\.isAlive).flatMap { daemon in
             (daemon.report["unserved"]?.arrayValue ?? []).compactMap { name in
@@ -61,7 +61,7 @@ extension ProviderKey {
         }
     }
 
-    /// What living daemons send to, as they say.
+    /// Returns the providers that running daemons report.
     fileprivate static func reported(_ daemons: [DaemonRow]) -> [ProviderKey] {
         daemons.filter(\.isAlive).flatMap { daemon in
             (daemon.report["breakers"]?.objectValue?.members ?? []).compactMap { member in

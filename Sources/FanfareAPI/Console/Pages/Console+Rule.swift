@@ -5,14 +5,16 @@ internal import HTTPTypes
 internal import PostgresClient
 
 extension ConsolePage {
-    /// One rule: its versions, what came of it, and what it would do with an event.
+    /// The page of one rule: versions, outcomes, and a trial with an event.
     static let rule = ConsolePage("/rules/{app}/{name}", .rule) { visit in
         try await RulePage.load(visit, tried: nil)
     }
 }
 
 extension Console {
-    /// Tries a rule with an event that is not emitted: by a form, since what it holds may be somebody's, and changes nothing.
+    /// Tries a rule with an event that is not emitted.
+    ///
+    /// The form is sent by POST, because the event may hold personal data; nothing is changed.
     static let ruleTrial = Route(.post, "/rules/{app}/{name}", nil) { call in
         await call.asPage {
             let fields = try call.form()
@@ -24,13 +26,13 @@ extension Console {
 }
 
 extension RulePage {
-    /// Gathers it.
+    /// Reads the page's data.
     ///
     /// - Parameters:
-    ///   - visit: whose; may name a version.
-    ///   - fields: of the form with the event that it is tried with; nil where it is not.
+    ///   - visit: the request's visit; its address may name a version.
+    ///   - fields: the fields of the form with the trial's event; nil without a trial.
     /// - Returns: the page.
-    /// - Throws: a ``Problem`` where there is no such rule or version, and what the database says.
+    /// - Throws: a ``Problem`` if there is no such rule or version, and the database's error.
     static func load(_ visit: Visit, tried fields: [String: String]?) async throws -> RulePage {
         let id = RuleID(app: visit.call.name("app"), name: visit.call.name("name"))
         let version = visit.filter("version")
@@ -89,7 +91,7 @@ extension RulePage {
         return Notice(.bad, "Version \(summary.shown.version) is refused: \(reason).\(isNewest ? stays : "")")
     }
 
-    /// By outcome and reason, of all versions and days.
+    /// Sums the outcomes of all versions and days.
     private static func outcomes(_ rows: [RuleOutcomes.Row]) -> [OutcomeLine] {
         let counts = Dictionary(rows.map { ([$0.outcome, $0.reason], $0.deliveries) }) { $0 + $1 }
         return OutcomeLine.list(counts.map { (outcome: $0.key[0], reason: $0.key[1], count: $0.value) })
@@ -97,9 +99,9 @@ extension RulePage {
 }
 
 extension OutcomeLine {
-    /// How many ended in each way, the most frequent first.
+    /// Returns the outcomes by outcome and reason, the most frequent first.
     ///
-    /// - Parameter counts: outcomes and reasons, as `fanfare.outcome_codes` calls them, each delivery once.
+    /// - Parameter counts: outcomes and reasons, by their names in `fanfare.outcome_codes`, each delivery once.
     /// - Returns: a line for each.
     static func list(_ counts: [(outcome: String, reason: String, count: Int64)]) -> [OutcomeLine] {
         let whole = counts.reduce(0) { $0 + $1.count }
@@ -129,7 +131,7 @@ extension OutcomeLine {
 }
 
 extension Badge {
-    /// Which version of a rule is in force, and whether the newest is refused.
+    /// Creates the badge of a rule: the version in force, and whether the newest is refused.
     ///
     /// - Parameter rule: its newest version.
     fileprivate init(_ rule: RuleRow) {
@@ -147,7 +149,7 @@ extension RuleVersionLine {
     ///
     /// - Parameters:
     ///   - row: the version.
-    ///   - summary: at its rule.
+    ///   - summary: the rule.
     fileprivate init(_ row: RuleVersions.Row, _ summary: RuleSummary) {
         var state = row.state
         if row.retiredAt != nil && state == "active" { state = "retired" }

@@ -4,7 +4,7 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ConsolePage {
-    /// All rules, the refused ones first.
+    /// The page of rules, refused ones first.
     static let rules = ConsolePage("/rules", .rules) { visit in
         let limit = 100
         let filter = RuleFilter(visit)
@@ -39,7 +39,7 @@ extension ConsolePage {
     }
 }
 
-/// Which rules are shown.
+/// The filter of the list of rules.
 struct RuleFilter: Sendable {
     private static let states = ["refused", "unchecked", "active", "disabled"]
 
@@ -51,13 +51,13 @@ struct RuleFilter: Sendable {
         (app, state, event) = (visit.filter("app"), visit.filter("state"), visit.filter("event"))
     }
 
-    /// Differs where the list does.
+    /// A text that differs if the filter differs.
     var key: String { [app, state, event].map { $0 ?? "" }.joined(separator: "\n") }
 
-    /// Those that are meant, what needs attention first.
+    /// Returns the rules that pass the filter, those that need attention first.
     ///
-    /// - Parameter rules: all.
-    /// - Returns: some, in the order of the list.
+    /// - Parameter rules: all rules.
+    /// - Returns: the rules in the order of the list.
     func passing(_ rules: [RuleRow]) -> [RuleRow] {
         let order = Dictionary(uniqueKeysWithValues: Self.states.enumerated().map { ($1, $0) })
         let passing = rules.filter { rule in
@@ -69,11 +69,11 @@ struct RuleFilter: Sendable {
         }.map(\.1)
     }
 
-    /// The form that asks for it.
+    /// Returns the form of the filter.
     ///
     /// - Parameters:
-    ///   - rules: all, for the apps that there are.
-    ///   - visit: whose.
+    ///   - rules: all rules, whose apps can be chosen.
+    ///   - visit: the request's visit.
     /// - Returns: the form.
     func form(_ rules: [RuleRow], _ visit: Visit) -> FilterForm {
         FilterForm(
@@ -85,7 +85,7 @@ struct RuleFilter: Sendable {
         )
     }
 
-    /// A rule's state in a word.
+    /// Returns the state of a rule in a word.
     static func state(_ rule: RuleRow) -> String {
         rule.state == "active" && rule.definition["enabled"]?.boolValue == false ? "disabled" : rule.state
     }
@@ -96,7 +96,7 @@ extension RuleLine {
     ///
     /// - Parameters:
     ///   - rule: its newest version.
-    ///   - week: what providers took of it; nil where that is not known.
+    ///   - week: the pushes of the last seven days that providers accepted; nil if unknown.
     ///   - now: the time, in microseconds since 1970.
     init(_ rule: RuleRow, _ week: RuleWeeks.Row?, now: Int64) {
         self.init(
@@ -114,19 +114,19 @@ extension RuleLine {
         )
     }
 
-    /// The page of a rule.
+    /// Returns the path of a rule's page.
     ///
-    /// - Parameter id: which.
-    /// - Returns: its path.
+    /// - Parameter id: the rule's id.
+    /// - Returns: the path.
     static func href(_ id: RuleID) -> String {
         "/rules/\(PageAddress.encoded(id.app))/\(PageAddress.encoded(id.name))"
     }
 }
 
 extension Badge {
-    /// The state of a rule's version in a word.
+    /// Creates the badge of a rule version's state.
     ///
-    /// - Parameter state: as the database has it, or `disabled`, or `retired`.
+    /// - Parameter state: the state in the database, or `disabled`, or `retired`.
     init(rule state: String) {
         let tone: Tone =
             switch state {
@@ -152,7 +152,7 @@ extension Empty {
 }
 
 extension Optional {
-    /// The same as `map`, for work that suspends.
+    /// Returns the transformed value, as `map` does, for an asynchronous transformation.
     fileprivate func asyncMap<Value>(_ work: (Wrapped) async throws -> Value) async throws -> Value? {
         guard let self else { return nil }
         return try await work(self)

@@ -4,14 +4,14 @@ internal import FanfareStore
 internal import FanfareTools
 
 extension ConsoleAction {
-    /// What can be done to a campaign, each as the API's route of the same name does it.
+    /// The actions on a campaign; each does what the API's route of the same name does.
     static let campaigns: [ConsoleAction] =
         [
             startCampaign, testCampaign, changeCampaign(.pause, .pause), changeCampaign(.resume, .resume),
             changeCampaign(.abort, .abort),
         ]
 
-    /// Starts it now, for as many as it reaches.
+    /// Starts a campaign at once, for its whole audience.
     private static let startCampaign = ConsoleAction(path: "/campaigns/{app}/{name}/start", use: .start) {
         visit,
         form in
@@ -32,7 +32,7 @@ extension ConsoleAction {
         return .done("started", at: visit.campaignPath)
     }
 
-    /// Pauses, resumes or aborts it.
+    /// Pauses, resumes or aborts a campaign.
     private static func changeCampaign(_ change: CampaignChange, _ use: ConsoleUse) -> ConsoleAction {
         ConsoleAction(path: "/campaigns/{app}/{name}/\(change.rawValue)", use: use) { visit, form in
             ConfirmPage(change, try await visit.campaignSummary(), visit, form)
@@ -40,7 +40,8 @@ extension ConsoleAction {
             let id = visit.campaign
             let summary = try await visit.campaignSummary()
             guard fields["shown"] == ConfirmPage.standing(summary) else {
-                // Another run, or the canary's verdict came: who said yes was asked about something else.
+                // The run or the canary's verdict changed since the page was shown: the confirmation is asked for
+                // again.
                 let question = ConfirmPage(change, summary, visit, try await ActionForm(visit), isAgain: true)
                 return .page(Console.templates.render("confirm", question))
             }
@@ -50,7 +51,7 @@ extension ConsoleAction {
         }
     }
 
-    /// Sends it to one user.
+    /// Sends a campaign to one user.
     private static let testCampaign = ConsoleAction(path: "/campaigns/{app}/{name}/test", use: .test) {
         visit,
         form in
@@ -96,7 +97,7 @@ extension Visit {
     fileprivate var campaignLink: PageLink { PageLink(name: campaign.name, href: campaignPath) }
 }
 
-/// A campaign that somebody may start: for how many, and whether somebody did meanwhile.
+/// A campaign that may be started: the size of its audience, and whether another start came first.
 private struct CampaignStart {
     private let visit: Visit
     private let summary: CampaignSummary
@@ -120,7 +121,7 @@ private struct CampaignStart {
 
     private var devices: Int64? { counted?.devices }
 
-    /// Who of the audience is among those devices, and who is not.
+    /// The split of the audience by device state.
     private var facts: [Fact] {
         var facts = [
             Fact(name: "Audience", words: AudienceText.words(summary.campaign.inForce ?? summary.campaign.newest))
@@ -142,10 +143,11 @@ private struct CampaignStart {
         return facts
     }
 
-    /// The newest run; a form that is sent twice starts it once.
+    /// The id of the newest run, so that a form that is sent twice starts the campaign once.
     private var newest: String { summary.history.first.map { "\($0.id)" } ?? "0" }
 
-    /// Whether it is what the form was shown for: nobody started it since, and not many more get it.
+    /// Whether the form's figures still hold: no run has started since, and the audience has grown by no more than 10
+    /// devices or 10 %.
     func isAsShown(_ fields: [String: String]) -> Bool {
         let shown = fields["devices"].flatMap { Int64($0) }
         guard fields["newest"] == newest, (shown == nil) == (devices == nil) else { return false }
@@ -185,7 +187,7 @@ private struct CampaignStart {
 }
 
 extension ConfirmPage {
-    /// Asks whether a campaign is to be paused, resumed or aborted.
+    /// Creates the page that confirms a pause, resume or abort.
     fileprivate init(
         _ change: CampaignChange,
         _ summary: CampaignSummary,
@@ -236,14 +238,14 @@ extension ConfirmPage {
 }
 
 extension ConfirmPage {
-    /// What a question about a campaign was asked of: its run, and what its canary came to.
+    /// The state that a confirmation refers to: the run and its canary's verdict.
     fileprivate static func standing(_ summary: CampaignSummary) -> String {
         "\(summary.progress?.run.runID ?? 0) \(summary.canary?.verdict ?? "")"
     }
 }
 
 extension CampaignChange {
-    /// As a button says it.
+    /// The text of the button.
     fileprivate var verb: String {
         switch self {
         case .pause: "Pause"

@@ -5,7 +5,7 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ConsoleAction {
-    /// Stops what is not sent of an event.
+    /// Cancels the pending pushes of an event.
     static let cancelEvent = ConsoleAction(path: "/events/{id}/cancel", use: .cancel) { visit, form in
         let id = try visit.call.id("id")
         let event = try await visit.database.knownEvent(id)
@@ -34,7 +34,7 @@ extension ConsoleAction {
         return .done(try await database.cancel(id) ? "stopped" : "unchanged", at: "/events/\(id)")
     }
 
-    /// Stops what is not sent of events that a filter takes, a thousand at a time.
+    /// Cancels the pending pushes of the events of a filter, about 1,000 events at a time.
     static let cancelEvents = ConsoleAction(path: "/events/cancel", use: .cancel) { visit, form in
         let search = try EventSearch.ofAction(visit)
         let (list, cursors) = (PageAddress("/events/cancel", search.query).text, visit.call.context.cursors)
@@ -47,7 +47,7 @@ extension ConsoleAction {
         var visit = visit
         visit.call.query = fields
         let search = try EventSearch.ofAction(visit)
-        // Those that were asked about, whatever came or was planned since.
+        // The events that the confirmation listed, without those that came or were planned since.
         let ids = (fields["events"] ?? "").split(separator: ".").map { Int64($0) }
         guard !ids.isEmpty, !ids.contains(nil) else {
             throw Problem(.malformed, "the form is not complete", hint: "Load its page again.")
@@ -58,25 +58,25 @@ extension ConsoleAction {
     }
 }
 
-/// Events of a filter, and what of them can still be stopped.
+/// Events of a filter with pending pushes.
 private struct CancelledEvents {
-    /// About so many are cancelled at once.
+    /// The number of events cancelled at once, about.
     private static let limit = 1_000
-    /// So many times as many, of which nothing waits, are passed over.
+    /// The number of parts of ``limit`` events without pending pushes that are skipped before the search stops.
     private static let parts = 10
 
     let events: [FoundEvent]
     let unsent: UnsentEvents
-    /// Behind which the filter may take more; nil for no more.
+    /// The position behind which the filter may find more; nil at the end.
     let next: EventPlace?
 
-    /// Finds the next events of which something is not sent.
+    /// Finds the next events with pending pushes.
     ///
     /// - Parameters:
-    ///   - filter: which.
-    ///   - place: ``next`` of those before; nil for the newest.
-    ///   - database: where.
-    /// - Returns: those that wait to be planned first; none does not mean that there are none, while there is ``next``.
+    ///   - filter: the filter.
+    ///   - place: the ``next`` of the previous result; nil for the newest events.
+    ///   - database: the database.
+    /// - Returns: the events, unplanned ones first; an empty result with a ``next`` does not mean that there are none.
     /// - Throws: ``ToolError``.
     static func find(
         _ filter: EventFilter,
@@ -95,7 +95,7 @@ private struct CancelledEvents {
         return CancelledEvents(events: [], unsent: UnsentEvents([], of: []), next: place)
     }
 
-    /// All that wait before the log, which a page of the list shows beside each other.
+    /// Reads one part: all unplanned events before events of the log, which the page's list mixes.
     private static func part(
         _ filter: EventFilter,
         behind place: EventPlace?,
@@ -127,23 +127,23 @@ private struct CancelledEvents {
     }
 }
 
-/// What a cancellation would still stop.
+/// The pushes and events that a cancellation would still stop.
 struct UnsentEvents {
-    /// Of which something is not sent.
+    /// The events with pending pushes.
     let ids: [Int64]
     private let waiting: Int
     private let planning: Int
     private let deliveries: Int64
     private let inFlight: Int64
-    /// Those of which something may wait that was not looked at.
+    /// The number of events that may have pending pushes beyond the rows that were read.
     private let unknown: Int
     private let isMore: Bool
 
-    /// Adds up.
+    /// Sums the rows.
     ///
     /// - Parameters:
-    ///   - rows: a part of what waits: of very much not all is looked at.
-    ///   - events: what is known of them besides.
+    ///   - rows: pending pushes; of a very large backlog only a part.
+    ///   - events: the events.
     init(_ rows: [ListUnsent.Row], of events: [FoundEvent]) {
         let waits = Set(events.filter { $0.fate == "waiting" }.map(\.id))
         let over = Set(events.filter(\.isOver).map(\.id))
@@ -157,14 +157,14 @@ struct UnsentEvents {
         isMore = open.contains(where: \.isMore)
     }
 
-    /// Whether everything is sent, or over.
+    /// Whether every push is sent or has ended.
     var isNothing: Bool { ids.isEmpty }
-    /// How many pushes are known.
+    /// The number of pending pushes, with `+` if there are more.
     var count: String { FigureText.count(deliveries) + (isMore ? "+" : "") }
-    /// What they are.
+    /// The noun and verb that follow the count.
     var counted: String { deliveries == 1 && !isMore ? "push is not sent yet" : "pushes are not sent yet" }
 
-    /// What will happen.
+    /// The effect of the cancellation, in sentences.
     var words: String {
         guard !isNothing else { return "Nothing is pending: all was sent or has ended." }
         var parts: [String] = []
@@ -194,7 +194,7 @@ struct UnsentEvents {
 }
 
 extension ConfirmPage {
-    /// Asks about all events of a filter.
+    /// Creates the page that confirms the cancellation of all events of a filter.
     fileprivate static func cancel(
         _ visit: Visit,
         _ form: ActionForm,
@@ -253,11 +253,11 @@ extension ConfirmPage {
 extension EventSearch {
     /// Reads the filter of an action.
     ///
-    /// - Parameter visit: of the action.
+    /// - Parameter visit: the action's visit.
     /// - Returns: the filter.
-    /// - Throws: a ``Problem`` if it is none: nobody cancels everything by leaving a field empty.
+    /// - Throws: a ``Problem`` if it is invalid or empty: an empty field must not cancel every event.
     fileprivate static func ofAction(_ visit: Visit) throws -> EventSearch {
-        // An app that is not there has no types, and so nothing to cancel.
+        // An app that does not exist has no event types, and so nothing to cancel.
         let search = EventSearch(visit, apps: visit.filter("app").map { [$0] } ?? [])
         guard search.filter != nil, search.isFiltered else {
             throw Problem(
@@ -271,7 +271,7 @@ extension EventSearch {
 }
 
 extension ToolDatabase {
-    /// Looks up an event that has to be there.
+    /// Returns an event, or throws if it does not exist.
     func knownEvent(_ id: Int64) async throws -> FoundEvent {
         guard let event = try await eventHead(id) else {
             throw Problem(.absent, "there is no event \(id)", hint: "It may have been deleted: see retention.log.")

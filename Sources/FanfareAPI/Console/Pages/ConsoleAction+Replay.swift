@@ -50,14 +50,14 @@ extension ConsoleAction {
     }
 }
 
-/// To how much a replay may go.
+/// The number of deliveries that a replay may cause.
 private struct ReplayReach {
     let deliveries: Int64
     let isMore: Bool
-    /// What they are.
+    /// The noun that follows the count.
     let counted: String
 
-    /// Counts: one user's devices of now, or else what the event was then.
+    /// Counts the current devices of one user, or else the deliveries of the original event.
     init(_ id: Int64, user: String?, app: String?, _ database: ToolDatabase) async throws {
         if let user {
             deliveries = Int64(try await database.liveDevices(of: user, app: app).count)

@@ -4,7 +4,7 @@ internal import FanfareStore
 internal import FanfareTools
 
 extension ConsoleAction {
-    /// Enables devices again that pruning had disabled.
+    /// Restores devices that pruning disabled.
     static let restoreDevices = ConsoleAction(
         path: "/devices/restore",
         use: .restore,
@@ -15,7 +15,8 @@ extension ConsoleAction {
             return try await restoring.question(visit, form)
         },
         perform: { visit, database, fields in
-            // Not counted again: it ends where the question did, so there are no others by now than were shown.
+            // Not counted again: the range of times ends at the time of the confirmation, so that no other devices are
+            // in it.
             let restoring = try Restoring(
                 fields,
                 until: fields["until"],
@@ -28,22 +29,22 @@ extension ConsoleAction {
     )
 }
 
-/// Which devices are restored, as an address or a form says it.
+/// The devices to restore, as an address or a form names them.
 private struct Restoring: Sendable {
     let request: RestoreRequest
-    /// In microseconds since 1970.
+    /// The start of the range of times, in microseconds since 1970.
     private let since: Int64
-    /// In microseconds since 1970; what is disabled from then on was in no question yet.
+    /// The end of the range, in microseconds since 1970: devices disabled later were not part of the confirmation.
     private let until: Int64
 
-    /// Reads what to restore.
+    /// Reads the parameters.
     ///
     /// - Parameters:
-    ///   - fields: `app` and `since`, and if need be `environment`.
-    ///   - until: before when they were disabled: when the question was asked.
-    ///   - reason: for which they were disabled; all reasons where it is missing or empty.
-    ///   - now: by the database's clock, in microseconds since 1970.
-    /// - Throws: a ``Problem`` where app or times are missing.
+    ///   - fields: `app` and `since`, and optionally `environment`.
+    ///   - until: the end of the range: the time of the confirmation.
+    ///   - reason: the reason for which devices were disabled; all reasons if it is missing or empty.
+    ///   - now: the database's time, in microseconds since 1970.
+    /// - Throws: a ``Problem`` if app or times are missing.
     init(_ fields: [String: String], until: String?, reason: String?, at now: Int64) throws {
         let fields = fields.filter { !$0.value.isEmpty && !$0.value.contains("\0") }
         guard let app = fields["app"], let since = fields["since"].flatMap({ PageTime($0, at: now) }),
@@ -65,13 +66,13 @@ private struct Restoring: Sendable {
         )
     }
 
-    /// Says how many devices it would restore.
+    /// Counts the devices and creates the confirmation.
     ///
     /// - Parameters:
-    ///   - visit: who asks.
-    ///   - form: where the answer is sent.
-    /// - Returns: the question.
-    /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that there is not.
+    ///   - visit: the request's visit.
+    ///   - form: the form of the confirmation.
+    /// - Returns: the page.
+    /// - Throws: ``ToolError``; of kind `usage` for an app, an environment or a reason that does not exist.
     func question(_ visit: Visit, _ form: ActionForm) async throws -> ConfirmPage {
         let counts = try await visit.database.restore(request, isDryRun: true)
         let count = counts.reduce(0) { $0 + $1.devices }

@@ -6,9 +6,9 @@ extension DaemonLine {
     /// Shows a daemon.
     ///
     /// - Parameters:
-    ///   - row: as it said last.
-    ///   - paces: how fast daemons send.
-    ///   - now: by the database's clock, in microseconds since 1970.
+    ///   - row: the daemon's last report.
+    ///   - paces: the send rates of the daemons.
+    ///   - now: the database's time, in microseconds since 1970.
     init(_ row: DaemonRow, _ paces: DaemonPaces, at now: Int64) {
         let pace = paces.perSecond(row.id)
         self.init(
@@ -37,10 +37,10 @@ extension DaemonLine {
 }
 
 extension LeaderLine {
-    /// What one daemon does for all, and which.
+    /// Returns the roles that one daemon at a time holds, and their holders.
     ///
-    /// - Parameter daemons: all that are on the list.
-    /// - Returns: a line for each role that a living daemon would have.
+    /// - Parameter daemons: all daemons in the table.
+    /// - Returns: a line for each role that a running daemon could hold.
     static func lines(_ daemons: [DaemonRow]) -> [LeaderLine] {
         let alive = daemons.filter(\.isAlive)
         let roles = Set(alive.flatMap { ($0.report["roles"]?.arrayValue ?? []).compactMap(\.stringValue) })

@@ -3,9 +3,9 @@ internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 
-/// How fast daemons send: from what they said with their last heartbeats, for as long as somebody looks.
+/// The send rates of daemons, from their last heartbeats; collected only while a page is open.
 final class DaemonPaces: Sendable {
-    /// How many heartbeats are kept of each.
+    /// The number of heartbeats kept per daemon.
     private static let limit = 31
 
     private struct Beat {
@@ -16,9 +16,9 @@ final class DaemonPaces: Sendable {
 
     private let beats = Locked<[Int32: [Beat]]>([:])
 
-    /// Takes over what the daemons said last.
+    /// Records the daemons' latest reports.
     ///
-    /// - Parameter daemons: all that are on the list; others are forgotten.
+    /// - Parameter daemons: all daemons in the table; others are dropped.
     func see(_ daemons: [DaemonRow]) {
         beats.withLock { beats in
             let known = Set(daemons.map(\.id))
@@ -27,7 +27,7 @@ final class DaemonPaces: Sendable {
                 guard let requests = daemon.report["requests"]?.numberValue?.integer else { continue }
                 let at = daemon.heartbeatAt.microseconds
                 var own = beats[daemon.id] ?? []
-                // Looks cross each other: an older report says nothing new.
+                // Concurrent queries may return out of order: an older report is ignored.
                 guard own.last.map({ $0.at < at && $0.requests <= requests }) ?? true else { continue }
                 own.append(Beat(at: at, requests: requests))
                 beats[daemon.id] = Array(own.suffix(Self.limit))
@@ -35,20 +35,20 @@ final class DaemonPaces: Sendable {
         }
     }
 
-    /// Over which time the newest of ``perSecond(_:)`` is a rate.
+    /// Returns the time that the newest rate of ``perSecond(_:)`` covers.
     ///
     /// - Parameter id: the daemon's.
-    /// - Returns: in seconds; nil until two heartbeats were seen.
+    /// - Returns: seconds; nil before the second heartbeat.
     func window(_ id: Int32) -> Double? {
         let own = beats.withLock { $0[id] ?? [] }.suffix(2)
         guard own.count == 2, let first = own.first, let last = own.last else { return nil }
         return Double(last.at - first.at) / 1_000_000
     }
 
-    /// Requests a second, from one heartbeat to the next.
+    /// Returns the requests per second between consecutive heartbeats.
     ///
     /// - Parameter id: the daemon's.
-    /// - Returns: the newest last; empty until two heartbeats were seen.
+    /// - Returns: the rates, newest last; empty before the second heartbeat.
     func perSecond(_ id: Int32) -> [Double] {
         let own = beats.withLock { $0[id] ?? [] }
         return zip(own, own.dropFirst()).map { before, after in

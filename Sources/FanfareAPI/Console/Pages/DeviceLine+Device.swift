@@ -6,7 +6,7 @@ extension DeviceLine {
     ///
     /// - Parameters:
     ///   - device: the device.
-    ///   - lastPush: when the last push to it was answered; nil where that was not looked up, or there is none.
+    ///   - lastPush: the time of the last answer for this device; nil if it was not read, or there is none.
     init(_ device: RegisteredDevice, lastPush: Moment? = nil) {
         self.init(
             id: "\(device.id)",
@@ -27,16 +27,16 @@ extension DeviceLine {
         )
     }
 
-    /// Where a device's page is.
+    /// Returns the path of a device's page.
     ///
     /// - Parameter id: the device's.
-    /// - Returns: a path.
+    /// - Returns: the path.
     static func href(_ id: Int64) -> String { "/devices/\(id)" }
 
-    /// The state of a device in a word.
+    /// Returns the badge of a device's state.
     ///
     /// - Parameter device: the device.
-    /// - Returns: its badge.
+    /// - Returns: the badge.
     static func badge(_ device: RegisteredDevice) -> Badge {
         device.disabledAt == nil ? Badge(.good, "enabled") : Badge(.quiet, "disabled")
     }

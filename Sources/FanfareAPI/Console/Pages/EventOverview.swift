@@ -4,22 +4,22 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
-/// What was gathered of one event.
+/// The data of an event's page.
 struct EventOverview {
     let visit: Visit
     let detail: EventDetail
-    /// Behind which batch was counted; nil for all from the first.
+    /// The batch after which counting started; nil for all batches.
     let from: Int64?
     let tally: EventTally
-    /// Where the counting goes on; nil where all is counted.
+    /// The address that continues the count; nil if all batches are counted.
     var countOn: String?
-    /// Whether something may wait that was not counted, where very much does.
+    /// Whether deliveries may be pending beyond the part that was counted.
     var mayWait = false
     var pager = Pager(shown: "", first: nil, next: nil, searchedTo: nil, further: nil)
     var pushes: [DeliveryRow] = []
     var rules: [WhyRow] = []
     var apps: [String] = []
-    /// Nil where they are not asked for.
+    /// The counts of variants; nil if the address does not ask for them.
     var variants: VariantCounts?
 
     init(_ visit: Visit, _ detail: EventDetail, from: Int64?) {
@@ -30,18 +30,18 @@ struct EventOverview {
     private var event: FoundEvent { detail.event }
     private var isAll: Bool { countOn == nil && from == nil }
 
-    /// Whether nothing was found that waits of it.
+    /// Whether no pending delivery was found.
     var seemsOver: Bool { event.fate != "waiting" && !event.isOver && isAll && tally.open == 0 }
 
-    /// Whether the variants are asked for.
+    /// Whether the address asks for the variants.
     var showsVariants: Bool { visit.filter("show") == "variants" }
 
-    /// Nothing new comes of an event that ended long ago.
+    /// Whether the page is updated: while the event has pending deliveries, and for 10 minutes after its emit.
     private var isLive: Bool {
         event.fate == "waiting" || tally.open > 0 || visit.now - event.createdAt.microseconds < 600_000_000
     }
 
-    /// The page.
+    /// The page's context.
     var page: EventPage {
         let parent = PageLink(name: "Events", href: PageAddress("/events", ["type": event.type]).text)
         let ends = tally.ends
@@ -68,7 +68,7 @@ struct EventOverview {
         )
     }
 
-    /// A reader's token sees no payloads.
+    /// The payload, which a token with scope `reader` does not see.
     private var payload: PayloadView {
         let isShown = visit.session.may(.operator)
         let hidden =
@@ -108,7 +108,8 @@ struct EventOverview {
         return facts
     }
 
-    /// Of what an aborted campaign stopped, who did that: replaying it would be refused.
+    /// Returns the hint for deliveries that the abort of a campaign stopped: its actor, because a replay would be
+    /// refused.
     private func advice(_ end: EventTally.End) -> String? {
         guard end.outcome == "cancelled", let run = detail.run, run.isAborted else { return nil }
         return "The campaign was aborted\(run.abortedBy.map { " by \($0)" } ?? "") before it was sent."
@@ -130,14 +131,14 @@ struct EventOverview {
         )
     }
 
-    /// The end of the list of pushes.
+    /// Creates the pager of the list of pushes.
     ///
     /// - Parameters:
-    ///   - visit: whose.
+    ///   - visit: the request's visit.
     ///   - pushes: a part of the list.
     ///   - next: the address of the next part.
-    ///   - isFirst: whether it is the first.
-    /// - Returns: says what is shown, and leads on.
+    ///   - isFirst: whether it is the first part.
+    /// - Returns: the pager.
     static func pager(_ visit: Visit, _ pushes: FoundPushes, next: String?, isFirst: Bool) -> Pager {
         let filter = [visit.filter("outcome"), visit.filter("reason")].compactMap(\.self)
             .map { $0.replacing("_", with: " ") }.joined(separator: ", ")

@@ -2,13 +2,13 @@ internal import FanfareStore
 internal import FanfareTools
 
 extension OutcomeLine {
-    /// Shows how often one outcome came of an event.
+    /// Shows the count of one outcome.
     ///
     /// - Parameters:
     ///   - end: the outcome.
-    ///   - whole: all pushes.
-    ///   - visit: of the event's page.
-    ///   - advice: in the place of the outcome's own.
+    ///   - whole: the number of all pushes.
+    ///   - visit: the visit of the event's page.
+    ///   - advice: the text that replaces the outcome's own advice.
     init(_ end: EventTally.End, of whole: Int64, _ visit: Visit, advice: String? = nil) {
         self.init(
             badge: end.isHeld
@@ -25,11 +25,11 @@ extension OutcomeLine {
 }
 
 extension AudienceLine {
-    /// Shows what went to one target.
+    /// Shows the deliveries to one target.
     ///
     /// - Parameters:
-    ///   - target: where.
-    ///   - ends: how often each outcome came.
+    ///   - target: the target.
+    ///   - ends: the count of each outcome.
     init(_ target: EventTally.Target, _ ends: [String: Int64]) {
         let whole = ends.values.reduce(0, +)
         let parts = Dictionary(grouping: ends) { PushText.kind($0.key) }.mapValues { $0.reduce(0) { $0 + $1.value } }
@@ -47,15 +47,15 @@ extension AudienceLine {
 }
 
 extension EventRuleLine {
-    /// Shows what a rule said to an event.
+    /// Shows a rule's verdict on an event.
     ///
     /// - Parameters:
-    ///   - row: what it said.
-    ///   - rules: how many pushes each rule made.
+    ///   - row: the verdict.
+    ///   - rules: the number of pushes per rule.
     init?(_ row: WhyRow, _ rules: [String: Int64]) {
         guard let rule = row.rule, let slash = rule.firstIndex(of: "/") else { return nil }
         let (app, name) = (String(rule[..<slash]), String(rule[rule.index(after: slash)...]))
-        // A campaign's rule is called so, and has no page of its own.
+        // The rule of a campaign is named `campaign/…` and has no page of its own.
         let campaign = name.hasPrefix("campaign/") ? String(name.dropFirst("campaign/".count)) : nil
         self.init(
             name: rule,
@@ -68,15 +68,15 @@ extension EventRuleLine {
 }
 
 extension FoundEvent {
-    /// Whether nothing was planned of it, nor will be.
+    /// Whether the event has no plan and will get none.
     var isOver: Bool { ["duplicate", "cancelled", "expired", "unmatched"].contains(fate) }
 
-    /// What became of it, in a sentence.
+    /// Describes what became of the event, in a sentence.
     ///
     /// - Parameters:
-    ///   - tally: how its pushes ended.
+    ///   - tally: the outcomes of its pushes.
     ///   - isAll: whether all of them are counted.
-    ///   - run: the campaign's run that it is, if any.
+    ///   - run: the campaign run that the event is; nil for other events.
     /// - Returns: the sentence.
     func verdict(_ tally: EventTally, isAll: Bool, _ run: EventRun.Row?) -> String {
         let more = detail.map { ": \($0)" } ?? ""
@@ -106,11 +106,11 @@ extension FoundEvent {
             "\(aborted.map { "\($0). " } ?? "")\(isAll ? "" : "Partial count: ")\(FigureText.counted(tally.deliveries, "push", "pushes")): \(told)\(more)."
     }
 
-    /// Its badge: of what is planned, whether it is done.
+    /// Returns the event's badge; for a planned event, whether all its pushes have ended.
     ///
     /// - Parameters:
-    ///   - tally: how its pushes ended.
-    ///   - run: the campaign's run that it is, if any.
+    ///   - tally: the outcomes of its pushes.
+    ///   - run: the campaign run that the event is; nil for other events.
     /// - Returns: the badge.
     func badge(_ tally: EventTally, _ run: EventRun.Row?) -> Badge {
         if let run, run.isAborted { return Badge(.warn, run.state) }

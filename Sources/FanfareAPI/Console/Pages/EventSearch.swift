@@ -2,24 +2,24 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
-/// What the page of events is asked for.
+/// The search that the page of events asks for.
 struct EventSearch {
     let form: FilterForm
-    /// Nil where something of it is wrong; the form says what.
+    /// The filter; nil if a field is invalid, which the form reports.
     let filter: EventFilter?
-    /// Whether anything is asked for.
+    /// Whether any filter is set.
     let isFiltered: Bool
-    /// By name, as in the address.
+    /// The filters by their names in the address.
     let query: [String: String]
 
-    /// What it became of, in the order of the list.
+    /// The fates, in the order of the list.
     private static let fates = ["waiting", "planned", "unmatched", "duplicate", "cancelled", "expired", "refused"]
 
     /// Reads the address.
     ///
     /// - Parameters:
-    ///   - visit: whose.
-    ///   - apps: there are.
+    ///   - visit: the request's visit.
+    ///   - apps: all apps.
     init(_ visit: Visit, apps: [String]) {
         func time(_ name: String) -> Timestamp? {
             visit.filter(name).flatMap { PageTime($0, at: visit.now) }.map { Timestamp(microseconds: $0.microseconds) }

@@ -1,11 +1,13 @@
 internal import FanfareStore
 internal import FanfareTools
 
-/// What became of an event's pushes, in a word and a colour.
+/// The outcomes of an event's pushes, as a badge.
 struct EventSummary: Sendable {
     private let rows: [EventEnds.Row]
 
-    /// - Parameter rows: of one event.
+    /// Sums the counts.
+    ///
+    /// - Parameter rows: the counts of one event.
     init(_ rows: [EventEnds.Row]) {
         self.rows = rows
     }
@@ -13,10 +15,10 @@ struct EventSummary: Sendable {
     private var deliveries: Int64 { rows.reduce(0) { $0 + $1.deliveries } }
     private var isPart: Bool { rows.contains(where: \.isPart) }
 
-    /// The event's badge in a list.
+    /// Returns the event's badge in a list.
     ///
-    /// - Parameter fate: the event's own.
-    /// - Returns: the fate, where no push was planned.
+    /// - Parameter fate: the event's fate.
+    /// - Returns: the badge; the fate's if no push was planned.
     func badge(fate: String) -> Badge {
         guard fate == "planned", let most = rows.max(by: { ($0.deliveries, $1.reason) < ($1.deliveries, $0.reason) })
         else {
@@ -32,7 +34,7 @@ struct EventSummary: Sendable {
         return Badge(tone(most), words(PushText.badge(most.outcome, most.reason).words, most.deliveries))
     }
 
-    /// The event has no push yet: its audience is still being expanded.
+    /// Returns the badge of an event without pushes: unplanned, or its audience is still being expanded.
     private static func plain(_ fate: String) -> Badge {
         fate == "planned" ? Badge(.quiet, "planned") : PushText.badge(fate: fate)
     }

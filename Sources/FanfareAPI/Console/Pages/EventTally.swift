@@ -1,46 +1,46 @@
 internal import FanfareStore
 internal import PostgresClient
 
-/// How an event's pushes ended, each delivery once: what is tried again is counted where it waits, or ended.
+/// The outcomes of an event's pushes, each delivery once: a retried delivery counts only with its last attempt.
 struct EventTally {
-    /// How often one outcome came.
+    /// The count of one outcome.
     struct End {
         let outcome: String
         let reason: String
-        /// Whether it was tried before.
+        /// Whether it is a retry.
         let isAgain: Bool
-        /// Whether it waits for the end of a night or a snooze.
+        /// Whether it waits for the end of quiet hours or a snooze.
         let isHeld: Bool
         let advice: String?
         var deliveries: Int64
     }
 
-    /// Where pushes of it went.
+    /// A target that pushes of the event went to.
     struct Target: Hashable {
         let app: String
         let provider: String
         let environment: String
     }
 
-    /// What was sent there, or waits.
+    /// The deliveries sent to one provider or pending there.
     struct Leg {
         let provider: String
         let isAgain: Bool
         var rows: [EventOutcomes.Row] = []
     }
 
-    /// The most frequent first.
+    /// The outcomes, the most frequent first.
     let ends: [End]
-    /// By app, provider and environment, each with its ends.
+    /// The outcomes by app, provider and environment.
     let targets: [(target: Target, ends: [String: Int64])]
-    /// By app and rule, as in `shop/order-shipped`.
+    /// The number of deliveries by app and rule, such as `shop/order-shipped`.
     let rules: [String: Int64]
-    /// Each provider's first attempt, and its further ones.
+    /// For each provider, the first attempts and the retries.
     let legs: [Leg]
 
-    /// Counts.
+    /// Sums the rows.
     ///
-    /// - Parameter rows: by rule, target, attempt and outcome, of several parts.
+    /// - Parameter rows: the counts by rule, target, attempt and outcome, from one or several parts.
     init(_ rows: [EventOutcomes.Row]) {
         var ends: [[String]: End] = [:]
         var targets: [Target: [String: Int64]] = [:]
@@ -75,23 +75,23 @@ struct EventTally {
         self.legs = legs.values.sorted { ($0.isAgain ? 1 : 0, $0.provider) < ($1.isAgain ? 1 : 0, $1.provider) }
     }
 
-    /// All deliveries.
+    /// The number of deliveries.
     var deliveries: Int64 { ends.reduce(0) { $0 + $1.deliveries } }
-    /// Those that a provider took.
+    /// The deliveries that a provider accepted.
     var accepted: Int64 { count { $0 == "accepted" } }
-    /// Those of which something is still to come.
+    /// The deliveries without a final outcome.
     var open: Int64 { count { !PushText.isFinal($0) } }
-    /// Those whom Fanfare kept from it.
+    /// The suppressed deliveries.
     var kept: Int64 { count(PushText.isKept) }
-    /// All others.
+    /// All other deliveries: those that failed.
     var failed: Int64 { deliveries - accepted - open - kept }
 
-    /// When the first of it was planned; nil for none.
+    /// The time of the first plan; nil for none.
     var plannedAt: Int64? { legs.flatMap(\.rows).map(\.firstAt.microseconds).min() }
-    /// When the last answer was recorded; nil for none.
+    /// The time of the last recorded answer; nil for none.
     var answeredAt: Int64? { legs.flatMap(\.rows).compactMap { $0.lastAt?.microseconds }.max() }
 
-    /// The rules and targets whose pushes were put off for a night or a snooze and for nothing else.
+    /// Returns the rules and targets whose pushes were postponed only for quiet hours or a snooze.
     private static func held(_ rows: [EventOutcomes.Row]) -> Set<[String]> {
         let retried = rows.filter { $0.outcome == "retrying" }
         let places = Dictionary(grouping: retried) { [$0.app, $0.rule, $0.provider, $0.environment] }

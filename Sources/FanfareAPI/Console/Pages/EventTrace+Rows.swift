@@ -3,12 +3,12 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension EventTrace {
-    /// From emit to the last answer, as far as the log tells: when batches were planned, and when they were closed.
+    /// Creates the trace from emit to the last answer, from the times at which batches were planned and closed.
     ///
     /// - Parameters:
     ///   - detail: the event.
-    ///   - tally: how its pushes ended.
-    ///   - now: by the database's clock, in microseconds since 1970.
+    ///   - tally: the outcomes of its pushes.
+    ///   - now: the database's time, in microseconds since 1970.
     init(_ detail: EventDetail, _ tally: EventTally, now: Int64) {
         let event = detail.event
         let clock = StepClock(
@@ -36,12 +36,12 @@ extension EventTrace {
     }
 }
 
-/// Between which times the steps of an event are drawn.
+/// The interval in which the steps of an event are drawn.
 private struct StepClock {
     let begin: Int64
     let end: Int64
 
-    /// What happened at one time, or began then.
+    /// Returns a step at a point in time, or one that began then.
     func step(
         _ name: String,
         _ detail: String,
@@ -62,7 +62,7 @@ private struct StepClock {
         )
     }
 
-    /// What was sent by one provider.
+    /// Returns the step of one provider's deliveries.
     func step(_ leg: EventTally.Leg) -> TraceStep {
         var counts: [String: Int64] = [:]
         for row in leg.rows { counts[row.outcome, default: 0] += row.deliveries }

@@ -2,15 +2,15 @@ internal import FanfareCore
 internal import FanfareTools
 
 extension ExplainPanel {
-    /// Asks for an event, or tells what the rule would do with it.
+    /// Creates the form for a trial event, with the result if one was sent.
     ///
     /// - Parameters:
-    ///   - definition: the rule's, in the version that is shown.
-    ///   - version: which that is.
-    ///   - visit: whose.
-    ///   - fields: what was sent; nil where nothing was.
+    ///   - definition: the rule's definition in the shown version.
+    ///   - version: the number of the shown version.
+    ///   - visit: the request's visit.
+    ///   - fields: the fields of the form; nil if none was sent.
     /// - Returns: the panel.
-    /// - Throws: what the database says; what is wrong with the event or the rule stands in the panel.
+    /// - Throws: the database's error; errors in the event or the rule are shown in the panel.
     static func load(
         _ definition: JSONValue,
         version: Int32,
@@ -56,7 +56,7 @@ extension ExplainPanel {
 }
 
 extension Notice {
-    /// What a rule would do, in a sentence or two.
+    /// Describes what a rule would do, in a sentence or two.
     fileprivate init(_ judgement: RuleJudgement, version: Int32) {
         guard judgement.isMatched else {
             self.init(.quiet, "Version \(version) would not match.")
@@ -90,7 +90,7 @@ extension Notice {
 }
 
 extension WhyCondition {
-    /// The rule's condition, and what each device of the user that was asked about would get.
+    /// Returns the rule's condition, and what each device of the given user would get.
     fileprivate static func list(_ judgement: RuleJudgement) -> [WhyCondition] {
         let when = judgement.when.map { code in
             [
@@ -113,7 +113,7 @@ extension WhyCondition {
 }
 
 extension AudienceLine {
-    /// How many devices of each provider a rule would reach; nothing is sent.
+    /// Returns the number of devices per provider that a rule would reach; nothing is sent.
     fileprivate static func list(_ judgement: RuleJudgement) -> [AudienceLine] {
         guard case .counted(let counts)? = judgement.audience else { return [] }
         return counts.providers.map { provider in

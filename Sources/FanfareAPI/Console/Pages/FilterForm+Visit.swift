@@ -1,11 +1,11 @@
 internal import FanfareTools
 
 extension FilterForm {
-    /// A form of the page's filters, with those in force as links to the page without them.
+    /// Creates a form of the page's filters; each filter in force is a link to the page without it.
     ///
     /// - Parameters:
-    ///   - visit: whose address has them.
-    ///   - fields: in their order.
+    ///   - visit: the visit whose address has the filters.
+    ///   - fields: the fields in their order.
     init(_ visit: Visit, _ fields: [FilterField]) {
         let active = fields.filter { !$0.isAlwaysSet }.map(\.name).compactMap { name in
             visit.filter(name).map { value in
@@ -23,12 +23,12 @@ extension FilterForm {
         )
     }
 
-    /// A form that asks another page, or this one for something else.
+    /// Creates a form that leads to another page, or to this one with other parameters.
     ///
     /// - Parameters:
-    ///   - path: of the page.
-    ///   - fields: in their order.
-    ///   - kept: what else is in the address; nil values are left out.
+    ///   - path: the page's path.
+    ///   - fields: the fields in their order.
+    ///   - kept: further parameters of the address; nil values are left out.
     init(to path: String, _ fields: [FilterField], keeping kept: KeyValuePairs<String, String?> = [:]) {
         self.init(
             action: path,
@@ -40,27 +40,27 @@ extension FilterForm {
         )
     }
 
-    /// Whether something of it cannot be looked for; its field says what.
+    /// Whether a field is invalid; the field has the error.
     var isMistaken: Bool { fields.contains { $0.text?.problem != nil } }
 }
 
 extension FilterField {
-    /// In the address.
+    /// The field's name in the address.
     fileprivate var name: String { text?.name ?? choice?.name ?? "" }
 
-    /// Whether the page is of one of the values even where the address has none.
+    /// Whether the field has no empty choice, so that a value always applies.
     fileprivate var isAlwaysSet: Bool { choice.map { !$0.choices.contains { $0.value.isEmpty } } ?? false }
 
-    /// A field to type in, with what is in the address.
+    /// Creates a text field with its value from the address.
     ///
     /// - Parameters:
-    ///   - name: in the address.
-    ///   - label: for people.
-    ///   - visit: whose address.
-    ///   - kind: of the input.
-    ///   - example: what one might type.
-    ///   - hint: stands below.
-    ///   - problem: what is wrong with it.
+    ///   - name: the name in the address.
+    ///   - label: the label.
+    ///   - visit: the visit with the address.
+    ///   - kind: the input's type.
+    ///   - example: the placeholder.
+    ///   - hint: the text below the field.
+    ///   - problem: the error; nil for none.
     /// - Returns: the field.
     static func typed(
         _ name: String,
@@ -84,13 +84,13 @@ extension FilterField {
         )
     }
 
-    /// A field to choose in; what is none of the values is typed in instead, and the field says so.
+    /// Creates a choice; a value that is not among the choices is shown in a text field with an error.
     ///
     /// - Parameters:
-    ///   - name: in the address.
-    ///   - label: for people.
-    ///   - values: that there are; nothing means all of them.
-    ///   - visit: whose address.
+    ///   - name: the name in the address.
+    ///   - label: the label.
+    ///   - values: the choices; an empty value stands for all of them.
+    ///   - visit: the visit with the address.
     /// - Returns: the field.
     static func chosen(_ name: String, _ label: String, _ values: [String], _ visit: Visit) -> FilterField {
         let chosen = visit.filter(name)
@@ -108,13 +108,13 @@ extension FilterField {
         )
     }
 
-    /// A time; what was typed as so long ago is shown as the time that it was.
+    /// Creates a time field; a relative time such as `4h` is shown as the absolute time.
     ///
     /// - Parameters:
-    ///   - name: in the address.
-    ///   - label: for people.
-    ///   - visit: whose address.
-    ///   - problem: what is wrong with it beside that it may be no time.
+    ///   - name: the name in the address.
+    ///   - label: the label.
+    ///   - visit: the visit with the address.
+    ///   - problem: an error other than an invalid time; nil for none.
     /// - Returns: the field.
     static func time(_ name: String, _ label: String, _ visit: Visit, problem: String? = nil) -> FilterField {
         guard let text = visit.filter(name) else {
@@ -130,7 +130,7 @@ extension FilterField {
             )
         }
         guard let time = PageTime(text, at: visit.now) else {
-            // A browser would show nothing of what is no time.
+            // A browser shows an empty field for a value that is no time.
             return typed(name, label, visit, problem: "Not a time: write 2026-11-26T12:00, in UTC, or 4h.")
         }
         return FilterField(
@@ -145,9 +145,9 @@ extension FilterField {
         )
     }
 
-    /// How much time charts show.
+    /// Creates the field for the time that charts show.
     ///
-    /// - Parameter visit: whose.
+    /// - Parameter visit: the request's visit.
     /// - Returns: the field.
     static func span(_ visit: Visit) -> FilterField {
         FilterField(
@@ -163,9 +163,9 @@ extension FilterField {
 }
 
 extension Visit {
-    /// The apps that the database knows.
+    /// Returns the apps in the database.
     ///
-    /// - Returns: their names, read for many viewers at once; an app that is asked for may be younger.
+    /// - Returns: their names, cached for all viewers; an app created since may be missing.
     /// - Throws: ``ToolError``.
     func apps() async throws -> [String] {
         let known = try await call.context.queries.apps.value(for: 0) { [database] in try await database.appNames() }
@@ -175,6 +175,6 @@ extension Visit {
 }
 
 extension Empty {
-    /// The form says what is wrong with it.
+    /// The text in the place of a list if a filter is invalid.
     static let mistaken = Empty(title: "Invalid filter", words: "Fix the filter above.", command: nil)
 }

@@ -3,40 +3,40 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
-/// What devices there are, made once for all viewers.
+/// The counts of devices, made once for all viewers.
 struct FleetDigest: Sendable {
-    /// How many days the chart shows.
+    /// The number of days that the chart shows.
     private static let days: Int64 = 14
 
     let counts: [DeviceCountLine]
     /// Devices that providers reported unregistered, by day.
     let disabled: ChartFigure
-    /// Why they are disabled.
+    /// The reasons why devices are disabled.
     let reasons: [OutcomeLine]
-    /// The reasons that there are.
+    /// The names of these reasons.
     let reasonNames: [String]
-    /// The providers that there are.
+    /// The providers that have devices.
     let providers: [String]
-    /// Prune fuses, without since when.
+    /// The prune fuses, without the times at which they blew.
     let fuses: [PruneFuseFigures]
     private let enabled: Int64
     private let disabledCount: Int64
     private let isExact: Bool
 
-    /// When its chart begins.
+    /// Returns the days of the chart.
     ///
-    /// - Parameter now: by the database's clock, in microseconds since 1970.
-    /// - Returns: the days, of which the last is not over.
+    /// - Parameter now: the database's time, in microseconds since 1970.
+    /// - Returns: the start of each day; the last day is the current one.
     static func times(at now: Int64) -> [Int64] {
         let day: Int64 = 86_400_000_000
         return (0..<days).map { now / day * day - (days - 1 - $0) * day }
     }
 
-    /// Draws and sums up.
+    /// Creates the chart and the sums.
     ///
     /// - Parameters:
-    ///   - rows: what devices there are.
-    ///   - now: by the database's clock, in microseconds since 1970.
+    ///   - rows: the counts of devices.
+    ///   - now: the database's time, in microseconds since 1970.
     init(_ rows: FleetFigures, at now: Int64) {
         isExact = rows.counts.allSatisfy(\.isExact)
         enabled = rows.counts.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }
@@ -78,7 +78,7 @@ struct FleetDigest: Sendable {
         fuses = rows.fuses
     }
 
-    /// The sum of what is listed; nil where that is one target.
+    /// The sum of the listed targets; nil for a single target.
     var total: DeviceTotal? {
         guard counts.count > 1 else { return nil }
         let about = isExact ? "" : "≈ "
@@ -88,11 +88,11 @@ struct FleetDigest: Sendable {
         )
     }
 
-    /// How many devices can be reached.
+    /// Returns the number of enabled devices.
     ///
     /// - Parameters:
-    ///   - gone: how many providers reported unregistered.
-    ///   - span: in how much time.
+    ///   - gone: the devices that providers reported unregistered.
+    ///   - span: the time in which they did.
     /// - Returns: the figure.
     func keyFigure(gone: Int64, in span: PageSpan) -> KeyFigure {
         KeyFigure(
@@ -104,10 +104,10 @@ struct FleetDigest: Sendable {
 }
 
 extension DeviceCountLine {
-    /// Counts by target.
+    /// Sums devices by target.
     ///
-    /// - Parameter rows: about.
-    /// - Returns: in the order of their names.
+    /// - Parameter rows: the sampled counts.
+    /// - Returns: the lines in the order of the targets' names.
     fileprivate static func lines(_ rows: [SampleDevices.Row]) -> [DeviceCountLine] {
         let targets = Dictionary(grouping: rows) { [$0.app, $0.provider, $0.environment] }
         return targets.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { target, rows in
@@ -129,10 +129,10 @@ extension DeviceCountLine {
 }
 
 extension Visit {
-    /// What devices there are.
+    /// Returns the counts of devices.
     ///
-    /// - Parameter app: of which app; nil for all.
-    /// - Returns: the same for all viewers for half a minute.
+    /// - Parameter app: the app; nil for all.
+    /// - Returns: the digest, shared by all viewers for 30 s.
     /// - Throws: ``ToolError``.
     func fleet(of app: String?) async throws -> FleetDigest {
         try await call.context.queries.fleet.value(for: app) { [database, now] in

@@ -7,8 +7,8 @@ extension FuseLine {
     /// Shows a fuse.
     ///
     /// - Parameters:
-    ///   - figures: of the fuse.
-    ///   - health: has since when it is blown.
+    ///   - figures: the fuse's figures.
+    ///   - health: the rows of `fanfare.health`, which have the time at which it blew.
     init(_ figures: PruneFuseFigures, _ health: [HealthRow]) {
         let (app, environment) = (figures.app, figures.environment)
         let alarm = health.first { $0.name == "alarm: prune_fuse/\(app)/\(environment)" }

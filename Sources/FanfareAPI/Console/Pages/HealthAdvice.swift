@@ -1,16 +1,16 @@
 internal import FanfareStore
 
-/// The problem that a row of `fanfare.health` reports, and its fixes: the article on operation in a few steps.
+/// A problem that a row of `fanfare.health` reports, and the steps that fix it, as in the article Operation.
 struct HealthAdvice: Sendable {
     /// The problem, in a sentence.
     let words: String
     let tone: Tone
-    /// In order.
+    /// The steps in order.
     let steps: [HealthStep]
 
-    /// Looks up what is known of a kind of row.
+    /// Finds the advice for a row.
     ///
-    /// - Parameter row: that is not well.
+    /// - Parameter row: a row that reports a problem.
     init(_ row: HealthRow) {
         let (kind, subject) = Self.split(row.name)
         self =
@@ -22,8 +22,10 @@ struct HealthAdvice: Sendable {
             )
     }
 
-    /// The name's kind, and what differs: of `breaker: shop/fcm` both; of `audit: overdue_batches` the whole is the kind;
-    /// of `alarm: chore/fold_stats` all up to the slash.
+    /// Splits the name of a row into kind and subject.
+    ///
+    /// `breaker: shop/fcm` has both; `audit: overdue_batches` is a kind as a whole; the kind of `alarm:
+    /// chore/fold_stats` ends at the slash.
     private static func split(_ name: String) -> (kind: String, subject: String) {
         guard let colon = name.firstRange(of: ": ") else { return (name, "") }
         let (kind, subject) = (String(name[..<colon.lowerBound]), String(name[colon.upperBound...]))
@@ -37,10 +39,10 @@ struct HealthAdvice: Sendable {
         (self.words, self.tone, self.steps) = (words, tone, steps)
     }
 
-    /// Whether something is known of such a row.
+    /// Returns whether there is advice for rows of this name.
     ///
-    /// - Parameter name: as the view has it.
-    /// - Returns: false where only its own words are shown.
+    /// - Parameter name: the name in the view.
+    /// - Returns: false if only the row's own text is shown.
     static func knows(_ name: String) -> Bool { of[split(name).kind] != nil }
 
     private typealias Make = @Sendable (_ subject: String, _ detail: String) -> HealthAdvice
@@ -49,14 +51,14 @@ struct HealthAdvice: Sendable {
         words: "Check error and sqlstate in the daemons' logs:",
         command: "journalctl -u fanfare -p warning"
     )
-    /// The one wording for a new credential: Operation.md has the same under "Credentials end".
+    /// The step for a new credential; Operation.md has the same text under "Credentials end".
     private static let renew = HealthStep(
         words: "Then restart the daemons, because systemd copies credentials at start; without systemd, send them HUP:",
         command: "systemctl restart fanfare"
     )
     private static let status = HealthStep(words: "See what is blocking:", command: "fanfare status")
 
-    /// By the kind of row.
+    /// The advice by kind of row.
     private static let of: [String: Make] = [
         "daemons": { _, _ in
             HealthAdvice(

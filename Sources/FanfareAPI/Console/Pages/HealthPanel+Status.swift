@@ -3,9 +3,9 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension HealthPanel {
-    /// Problems, and the checks that pass.
+    /// Creates the panel of problems and passing checks.
     ///
-    /// - Parameter status: as the database knows it.
+    /// - Parameter status: the state in the database.
     init(_ status: StatusReport) {
         let ill = status.health.filter { !$0.isOK }
         let problems = ill.map { HealthProblem($0, at: status.now.microseconds) }
@@ -15,7 +15,7 @@ extension HealthPanel {
                 ? "All \(FigureText.counted(Int64(status.health.count), "check")) passing"
                 : "\(FigureText.counted(Int64(ill.count), "problem needs", "problems need")) attention",
             looked: Moment(status.now.microseconds, .second),
-            // Red comes first.
+            // Red problems come first.
             problems: problems.filter { $0.tone == Tone.bad.rawValue }
                 + problems.filter { $0.tone != Tone.bad.rawValue },
             checks: status.health.filter(\.isOK).map {

@@ -3,7 +3,7 @@ internal import FanfareStore
 internal import PostgresClient
 
 extension LaneLine {
-    /// How long pushes of a lane may wait before it is shown in red, in microseconds; nil for what waits on purpose.
+    /// Returns the wait after which a lane's oldest push is shown in red, in microseconds; nil for lanes that may wait.
     private static func patience(_ lane: Lane?) -> Int64? {
         switch lane {
         case .transactional: 60 * 1_000_000
@@ -12,13 +12,13 @@ extension LaneLine {
         }
     }
 
-    /// What waits, by target and lane.
+    /// Returns the backlog by target and lane.
     ///
     /// - Parameters:
-    ///   - rows: of the backlog.
-    ///   - app: of which app; nil for all.
-    ///   - now: by the database's clock, in microseconds since 1970.
-    /// - Returns: the longest wait of the foremost lane first.
+    ///   - rows: the rows of the backlog.
+    ///   - app: the app; nil for all.
+    ///   - now: the database's time, in microseconds since 1970.
+    /// - Returns: the lines by lane, then the longest wait first.
     static func lines(_ rows: [BacklogRow], of app: String?, at now: Int64) -> [LaneLine] {
         let kinds = Dictionary(grouping: rows.filter { app == nil || $0.app == app }) {
             [$0.app, $0.provider, $0.environment, "\($0.lane)"]
@@ -40,32 +40,32 @@ extension LaneLine {
         }
     }
 
-    /// A count that is reckoned from a part.
+    /// Returns a count with `+` if it was estimated from a part.
     static func about(_ count: Int64, _ isMore: Bool) -> String {
         isMore && count > 0 ? "\(FigureText.short(Double(count)))+" : FigureText.count(count)
     }
 }
 
-/// The rows of some kind of the backlog as one.
+/// The sum of several rows of the backlog.
 struct Backlog: Sendable {
     let target: String
     let lane: Int16
-    /// Deliveries whose time has come, about.
+    /// The estimated number of due deliveries.
     let ready: Int64
-    /// Deliveries whose time has not come, about.
+    /// The estimated number of deliveries that are not yet due.
     let waiting: Int64
-    /// Deliveries of them that wait behind a campaign's gate, about.
+    /// The estimated number of deliveries behind a campaign's gate.
     let gated: Int64
-    /// Whether there is more than was looked at.
+    /// Whether the backlog is larger than the part that was read.
     let isMore: Bool
-    /// When the oldest was planned whose time has come, in microseconds since 1970; nil where there is none.
+    /// The planning time of the oldest due batch, in microseconds since 1970; nil for none.
     let oldest: Int64?
-    /// Whether all that is due waits behind gates: at a campaign's pace, or for who paused it.
+    /// Whether every due batch waits behind a gate: for a campaign's pace, or for the end of a pause.
     let isHeld: Bool
 
-    /// Sums up.
+    /// Sums the rows.
     ///
-    /// - Parameter rows: of one target and lane, or of all.
+    /// - Parameter rows: the rows of one target and lane, or all rows.
     init(_ rows: [BacklogRow]) {
         let due = rows.filter { $0.dueBatches > 0 }
         ready = rows.reduce(0) { $0 + Self.ready($1) }
@@ -80,7 +80,7 @@ struct Backlog: Sendable {
         target = first.map { "\($0.app) \($0.provider)\(environment)" } ?? ""
     }
 
-    /// The share of a row's deliveries that its due batches are.
+    /// Returns the due deliveries of a row, estimated from its share of due batches.
     private static func ready(_ row: BacklogRow) -> Int64 {
         guard row.batches > 0 else { return 0 }
         return row.dueBatches >= row.batches ? row.deliveries : row.deliveries / row.batches * row.dueBatches

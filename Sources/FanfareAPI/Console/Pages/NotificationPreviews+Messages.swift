@@ -2,11 +2,11 @@ internal import FanfareCore
 internal import FanfareTools
 
 extension NotificationPreviews {
-    /// Shows rendered messages as screens do: of each provider the first, and rather one that can be sent.
+    /// Shows rendered messages as screens do: for each provider the first message, preferably one that can be sent.
     ///
-    /// Nil where none is for a screen.
+    /// Nil if no message is for a screen.
     ///
-    /// - Parameter messages: as providers would get them.
+    /// - Parameter messages: the messages as providers would get them.
     init?(_ messages: [RuleExplanation]) {
         func card(_ provider: String, _ read: (JSONValue, RuleExplanation) -> ScreenText) -> PreviewCard? {
             let all = messages.filter { $0.provider.rawValue == provider }
@@ -27,8 +27,8 @@ extension PreviewCard {
     ///
     /// - Parameters:
     ///   - message: as the provider would get it.
-    ///   - variants: that there are.
-    ///   - read: finds what the screen shows.
+    ///   - variants: all variants.
+    ///   - read: reads what the screen shows.
     fileprivate init(
         _ message: RuleExplanation,
         of variants: [String],
@@ -67,7 +67,7 @@ extension PreviewCard {
     }
 }
 
-/// What a screen shows of a message, and what it does not.
+/// The parts of a message that a screen shows, and those it does not.
 private struct ScreenText {
     var title: String?
     var subtitle: String?
@@ -79,7 +79,7 @@ private struct ScreenText {
 
     var isEmpty: Bool { title == nil && subtitle == nil && body == nil }
 
-    /// A lock screen (Apple, "Generating a remote notification").
+    /// Reads what the lock screen shows (Apple, "Generating a remote notification").
     static func apple(_ json: JSONValue, _ message: RuleExplanation) -> ScreenText {
         let aps = json["aps"]
         let alert = aps?["alert"]
@@ -98,7 +98,7 @@ private struct ScreenText {
         return text
     }
 
-    /// The shade, where FCM's library shows what it gets: what is for Android comes before what is for all.
+    /// Reads what Android's notification shade shows; as in FCM's library, Android's options override the general ones.
     static func android(_ json: JSONValue, _ message: RuleExplanation) -> ScreenText {
         let sent = json["message"]
         let android = sent?["android"]
@@ -114,7 +114,7 @@ private struct ScreenText {
         return text
     }
 
-    /// What a service worker shows that hands it to `showNotification` (Notifications API).
+    /// Reads what a service worker passes to `showNotification` (Notifications API).
     static func browser(_ json: JSONValue, _ message: RuleExplanation) -> ScreenText {
         let notification = json["notification"]
         var text = ScreenText()
@@ -133,7 +133,7 @@ private struct ScreenText {
         alert?[name]?.stringValue ?? alert?["\(name)-loc-key"].map(key)
     }
 
-    /// What the app has in its own languages.
+    /// Returns the placeholder of a text that the app localizes itself.
     private static func key(_ json: JSONValue) -> String { "[\(json.stringValue ?? json.text)]" }
 
     private mutating func add(_ name: String, _ code: String?) {

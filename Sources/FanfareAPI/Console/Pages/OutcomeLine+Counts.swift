@@ -1,12 +1,12 @@
 internal import FanfareStore
 
 extension OutcomeLine {
-    /// How many deliveries ended in each way, the most frequent first.
+    /// Returns the deliveries by outcome and reason, the most frequent first.
     ///
     /// - Parameters:
-    ///   - counts: by outcome and reason.
-    ///   - meanings: what they mean.
-    /// - Returns: a line for each that there is any of.
+    ///   - counts: the counts by outcome and reason.
+    ///   - meanings: the meanings.
+    /// - Returns: a line for each count above zero.
     static func lines(_ counts: [OutcomeKey: Int64], _ meanings: [OutcomeKey: String]) -> [OutcomeLine] {
         let whole = counts.values.reduce(0, +)
         let sorted = counts.filter { $0.value > 0 }.sorted {
@@ -28,9 +28,9 @@ extension OutcomeLine {
 }
 
 extension [OutcomeKey: String] {
-    /// Finds meanings by outcome and reason.
+    /// Creates a dictionary of meanings by outcome and reason.
     ///
-    /// - Parameter rows: of the table of outcomes.
+    /// - Parameter rows: the rows of `fanfare.outcome_codes`.
     init(_ rows: [OutcomeMeanings.Row]) {
         self.init(rows.map { (OutcomeKey(outcome: $0.outcome, reason: $0.reason), $0.meaning) }) { $1 }
     }

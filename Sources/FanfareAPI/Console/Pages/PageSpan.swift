@@ -1,6 +1,7 @@
-/// How much time a page's charts show, and in which steps.
+/// The time that a page's charts show, and the length of their steps.
 ///
-/// Steps are those that `fanfare.traffic` still has of that time: minutes for six hours, ten minutes for two days, then hours.
+/// The steps are those that `fanfare.traffic` still has for that time: minutes for six hours, ten minutes for two days,
+/// then hours.
 enum PageSpan: String, CaseIterable, Sendable {
     case quarter = "15m"
     case hour = "1h"
@@ -8,7 +9,7 @@ enum PageSpan: String, CaseIterable, Sendable {
     case day = "1d"
     case week = "7d"
 
-    /// As in `1 hour`.
+    /// The label, such as `1 hour`.
     var label: String {
         switch self {
         case .quarter: "15 minutes"
@@ -19,7 +20,7 @@ enum PageSpan: String, CaseIterable, Sendable {
         }
     }
 
-    /// In seconds.
+    /// The length of a step in seconds.
     var step: Int64 {
         switch self {
         case .quarter, .hour: 60
@@ -29,7 +30,7 @@ enum PageSpan: String, CaseIterable, Sendable {
         }
     }
 
-    /// How many steps there are.
+    /// The number of steps.
     var steps: Int64 {
         switch self {
         case .quarter: 15
@@ -40,7 +41,7 @@ enum PageSpan: String, CaseIterable, Sendable {
         }
     }
 
-    /// As in `a minute`, behind what is counted in a step.
+    /// The unit of a count per step, such as `a minute`.
     var each: String {
         switch self {
         case .quarter, .hour: "per minute"
@@ -50,13 +51,13 @@ enum PageSpan: String, CaseIterable, Sendable {
         }
     }
 
-    /// How a step's time is written.
+    /// The format of a step's time.
     var form: Moment.Form { self == .week || self == .day ? .short : .minute }
 
-    /// When the steps begin.
+    /// Returns the start of each step.
     ///
-    /// - Parameter now: by the database's clock, in microseconds since 1970.
-    /// - Returns: the last of them is not over.
+    /// - Parameter now: the database's time, in microseconds since 1970.
+    /// - Returns: the times; the last step is the current one.
     func times(at now: Int64) -> [Int64] {
         let length = step * 1_000_000
         let last = now / length * length
@@ -65,6 +66,6 @@ enum PageSpan: String, CaseIterable, Sendable {
 }
 
 extension Visit {
-    /// The time that the address asks for; an hour where it names none that there is.
+    /// The time that the address asks for; an hour if it names none or an unknown one.
     var span: PageSpan { filter("span").flatMap(PageSpan.init) ?? .hour }
 }

@@ -1,23 +1,24 @@
 internal import FanfareCore
 internal import Foundation
 
-/// A time in an address: of a calendar, in UTC, or so long ago.
+/// A time in an address: absolute, in UTC, or relative to now.
 struct PageTime: Sendable {
     /// In microseconds since 1970.
     let microseconds: Int64
 
-    /// A time that is known.
+    /// Creates a time from a number.
     ///
     /// - Parameter microseconds: since 1970.
     init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
-    /// Reads `2026-11-26T12:00` as forms have it, with seconds and `Z` or without, or `4h` for so long ago.
+    /// Reads an absolute time such as `2026-11-26T12:00`, with or without seconds and `Z`, or a relative one such as
+    /// `4h`.
     ///
     /// - Parameters:
-    ///   - text: of an address; nil where it is neither, or no day that there is.
-    ///   - now: by the database's clock, in microseconds since 1970.
+    ///   - text: the text in the address; the result is nil if it is neither, or no valid date.
+    ///   - now: the database's time, in microseconds since 1970.
     init?(_ text: String, at now: Int64) {
         if let span = TimeSpan(text) {
             let (back, overflow) = span.seconds.multipliedReportingOverflow(by: 1_000_000)
@@ -31,11 +32,11 @@ struct PageTime: Sendable {
         let whole = "\(match.1)T\(match.2)\(match.3 ?? ":00")Z"
         guard let date = try? Date(whole, strategy: .iso8601) else { return nil }
         let time = Int64(date.timeIntervalSince1970) * 1_000_000
-        // What rolls over, such as the 30th of February, is no time.
+        // A date that rolls over, such as February 30, is invalid.
         guard CivilDate(time).iso == whole else { return nil }
         microseconds = time
     }
 
-    /// As forms have it, in UTC: `2026-11-26T12:00:00`.
+    /// The value of a form's field, in UTC: `2026-11-26T12:00:00`.
     var field: String { String(CivilDate(microseconds).iso.dropLast()) }
 }

@@ -4,11 +4,11 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
-/// What was gathered of one user.
+/// The data of a user's page.
 struct PersonOverview {
     let visit: Visit
     let user: String
-    /// Nil for all.
+    /// The app; nil for all.
     let app: String?
     var detail = PersonDetail(devices: [], preferences: [])
     var pushes = FoundPushes(rows: [], next: nil)
@@ -16,14 +16,14 @@ struct PersonOverview {
     var next: String?
     var isFirst = true
     var why: (report: WhyReport?, problem: String?) = (nil, nil)
-    /// What the last events came to; while none is asked for.
+    /// The verdicts on the last events; only if no event is asked for.
     var last: [WhyVerdict] = []
 
     init(_ visit: Visit, user: String, app: String?) {
         (self.visit, self.user, self.app) = (visit, user, app)
     }
 
-    /// As the page shows it.
+    /// The context of the page.
     var person: Person {
         let topics = Set(detail.devices.flatMap { $0.topics ?? [] }).sorted()
         let shown = 20
@@ -33,7 +33,7 @@ struct PersonOverview {
             facts: facts,
             actions: actions,
             devices: detail.devices.map { device in
-                // What waits has no time yet, and what is kept back was no push.
+                // A pending push has no time yet, and a suppressed one was not sent.
                 let last = pushes.rows.first {
                     $0.place.device == device.id && $0.at != nil && !PushText.isKept($0.outcome)
                 }?.at
@@ -75,7 +75,7 @@ struct PersonOverview {
         return facts
     }
 
-    /// What can be said at once.
+    /// The summary at the top of the page.
     private var verdict: Notice {
         let place = app.map { " in app \($0)" } ?? ""
         guard !detail.devices.isEmpty else {
@@ -105,12 +105,12 @@ struct PersonOverview {
             : "The last push, \(ago) ago: \(PushText.badge(last.outcome, last.reason).words). \(last.detail ?? "")"
         let unwanted = unwanted
         let isWell = accepted && unwanted.isEmpty
-        // What was sent before says nothing of the push that is asked about.
+        // Earlier pushes say nothing about a push that is pending.
         guard waits == 0 else { return Notice(isWell ? .quiet : .warn, "\(unwanted)\(waiting). \(words)") }
         return Notice(isWell ? .good : .warn, unwanted + words)
     }
 
-    /// What the user wants nothing of now, as a sentence.
+    /// The user's preferences that suppress pushes now, as a sentence.
     private var unwanted: String {
         let words = detail.preferences.map { PreferenceLine($0.preference, app: $0.app) }
             .filter { $0.badge.words != "on" }
@@ -152,7 +152,7 @@ struct PersonOverview {
 }
 
 extension PreferenceLine {
-    /// Shows what a user said.
+    /// Shows a user's preferences.
     fileprivate init(_ said: UserPreference, app: String) {
         let snooze = said.snoozedUntil.map { "snoozed until \(Moment($0.microseconds, .full).words)" }
         self.init(

@@ -4,18 +4,18 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension ProviderCard {
-    /// How long before its end a credential is warned of, in seconds.
+    /// The time before its expiry at which a credential is reported, in seconds.
     private static let warning: Int64 = 14 * 86_400
 
-    /// Shows one app's way to one provider.
+    /// Shows one app's traffic to one provider.
     ///
     /// - Parameters:
-    ///   - key: which.
-    ///   - digest: what was answered.
-    ///   - span: in how much time.
-    ///   - daemons: all that are on the list.
-    ///   - credentials: those of this daemon's files that it is sent with.
-    ///   - now: by the database's clock, in microseconds since 1970.
+    ///   - key: the app, provider and environment.
+    ///   - digest: the answers.
+    ///   - span: the time shown.
+    ///   - daemons: all daemons in the table.
+    ///   - credentials: this daemon's credentials for the provider.
+    ///   - now: the database's time, in microseconds since 1970.
     init(
         _ key: ProviderKey,
         _ digest: ProviderDigest,
@@ -38,7 +38,7 @@ extension ProviderCard {
         } else if isOpen {
             problem = ProviderDaemonLine.said(key, daemons)
         }
-        // What is open is told by the breaker, and what has ended by the credential.
+        // An open breaker and an expired credential have badges of their own, which come first.
         if badge.tone == Tone.good.rawValue { badge = Self.badge(newest, recent) ?? badge }
         let shown = newest.isDown ? newest : recent
         let seconds = newest.isDown ? digest.newestSeconds : digest.recentSeconds
@@ -79,7 +79,7 @@ extension ProviderCard {
         return (isServed ? Badge(.good, "OK") : Badge(.quiet, "nothing sent yet"), nil)
     }
 
-    /// How the provider itself does, by what it answered last; nil where it does well.
+    /// Returns the badge of a provider's health by its latest answers; nil if it is healthy.
     private static func badge(_ newest: ProviderDigest.Answers, _ recent: ProviderDigest.Answers) -> Badge? {
         if newest.isDown { return Badge(.bad, "down") }
         if newest.failures * 2 > newest.total { return Badge(.bad, "failing") }
@@ -115,14 +115,13 @@ extension ProviderCard {
 }
 
 extension ProviderDaemonLine {
-    /// What daemons say of a provider.
+    /// Returns what each daemon reports of a provider.
     ///
     /// - Parameters:
-    ///   - key: which.
-    ///   - daemons: all that are on the list.
-    ///   - isServed: whether anything was answered: a daemon tells of a breaker only once that has opened, and of none that always was
-    ///     closed.
-    /// - Returns: a line for each that lives and sends there.
+    ///   - key: the app, provider and environment.
+    ///   - daemons: all daemons in the table.
+    ///   - isServed: whether there were answers: a daemon reports a breaker only after it has opened once.
+    /// - Returns: a line for each running daemon that sends to the provider.
     static func lines(_ key: ProviderKey, _ daemons: [DaemonRow], isServed: Bool) -> [ProviderDaemonLine] {
         let name = "\(key.app)/\(key.provider)/\(key.environment)"
         return daemons.filter(\.isAlive).compactMap { daemon in
@@ -135,12 +134,12 @@ extension ProviderDaemonLine {
         }
     }
 
-    /// Whether every running daemon says that it has no credentials for a provider.
+    /// Returns whether every running daemon reports that it has no credentials for a provider.
     ///
     /// - Parameters:
-    ///   - key: which.
-    ///   - daemons: all that are on the list.
-    /// - Returns: false where none runs.
+    ///   - key: the app, provider and environment.
+    ///   - daemons: all daemons in the table.
+    /// - Returns: false if no daemon runs.
     static func isUnserved(_ key: ProviderKey, _ daemons: [DaemonRow]) -> Bool {
         let alive = daemons.filter(\.isAlive)
         return !alive.isEmpty
@@ -151,12 +150,12 @@ extension ProviderDaemonLine {
             }
     }
 
-    /// The provider's, or the system's, own words for an open breaker.
+    /// Returns the provider's, or the system's, error text for an open breaker.
     ///
     /// - Parameters:
-    ///   - key: which.
-    ///   - daemons: all that are on the list.
-    /// - Returns: nil where no daemon noted any.
+    ///   - key: the app, provider and environment.
+    ///   - daemons: all daemons in the table.
+    /// - Returns: the text; nil if no daemon reports one.
     static func said(_ key: ProviderKey, _ daemons: [DaemonRow]) -> String? {
         let name = "\(key.app)/\(key.provider)/\(key.environment)"
         for daemon in daemons.filter(\.isAlive) {

@@ -2,80 +2,80 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
-/// One app's way to one provider, in one environment.
+/// An app, a provider and an environment.
 struct ProviderKey: Hashable, Comparable, Sendable {
     let app: String
     let provider: String
     let environment: String
 
-    /// By app, then provider, production first.
+    /// Orders by app, then provider, production first.
     static func < (first: ProviderKey, second: ProviderKey) -> Bool {
         (first.app, first.provider, first.environment) < (second.app, second.provider, second.environment)
     }
 }
 
-/// What providers answered, made once for all viewers.
+/// The answers of providers, made once for all viewers.
 struct ProviderDigest: Sendable {
-    /// When the minutes begin that the cards' rates and reasons are of.
+    /// Returns the start of the time that the cards' rates and reasons cover.
     ///
-    /// What is counted of older times is counted by whole minutes: it begins with one, so that all of the time is counted.
+    /// Older counts are kept by whole minutes, so the time starts at a whole minute.
     ///
-    /// - Parameter now: by the database's clock, in microseconds since 1970.
+    /// - Parameter now: the database's time, in microseconds since 1970.
     /// - Returns: five minutes ago, or up to a minute more, in microseconds since 1970.
     static func recentSince(_ now: Int64) -> Int64 {
         let (span, minute): (Int64, Int64) = (300 * 1_000_000, 60 * 1_000_000)
         return (now - span) / minute * minute
     }
 
-    /// When the minute begins by which is said how a provider does.
+    /// Returns the start of the time that decides a provider's health.
     ///
-    /// - Parameter now: by the database's clock, in microseconds since 1970.
+    /// - Parameter now: the database's time, in microseconds since 1970.
     /// - Returns: a minute ago, or up to a minute more, in microseconds since 1970.
     static func newestSince(_ now: Int64) -> Int64 { now / 60_000_000 * 60_000_000 - 60_000_000 }
 
-    /// What one of them answered.
+    /// The answers of one provider.
     struct Answers: Sendable {
-        /// Deliveries by outcome and reason; what a provider was asked about only.
+        /// The deliveries by outcome and reason, without those that were not sent.
         var counts: [OutcomeKey: Int64] = [:]
-        /// When the last one came, in microseconds since 1970, about.
+        /// The approximate time of the last answer, in microseconds since 1970.
         var lastAt: Int64?
 
-        /// All of them.
+        /// The number of answers.
         var total: Int64 { counts.values.reduce(0, +) }
-        /// What it could not take: to be tried again, since it or the way to it failed.
+        /// The attempts that failed at the provider or on the way to it and will be retried.
         var failures: Int64 { counts.filter { $0.key.outcome == "retrying" }.values.reduce(0, +) }
-        /// Whether it took nothing, and failed.
+        /// Whether every attempt failed.
         var isDown: Bool { failures > 0 && !counts.contains { $0.key.outcome != "retrying" && $0.value > 0 } }
-        /// What it did not take most often, and why.
+        /// The most frequent outcome other than `accepted`.
         var worst: (key: OutcomeKey, count: Int64)? {
             counts.filter { $0.key.outcome != "accepted" }.max { ($0.value, $1.key.reason) < ($1.value, $0.key.reason) }
                 .map { ($0.key, $0.value) }
         }
     }
 
-    /// Over the time that is shown.
+    /// The answers over the time shown.
     let all: [ProviderKey: Answers]
-    /// Over the last five minutes.
+    /// The answers over the last five minutes.
     let recent: [ProviderKey: Answers]
-    /// How long these were, in seconds.
+    /// The length of ``recent``, in seconds.
     let recentSeconds: Double
-    /// Over the last minute that is over, and what there is of the next.
+    /// The answers over the last whole minute and the current one.
     let newest: [ProviderKey: Answers]
-    /// How long these were, in seconds.
+    /// The length of ``newest``, in seconds.
     let newestSeconds: Double
-    /// Answers by what they were, over time.
+    /// The answers by outcome over time.
     let answers: ChartFigure
-    /// How long accepted pushes took.
+    /// The latency of accepted pushes.
     let latency: ChartFigure
     let reasons: [OutcomeLine]
     let meanings: [OutcomeKey: String]
 
-    /// Draws and sums up.
+    /// Creates the charts and the sums.
     ///
     /// - Parameters:
-    ///   - rows: what providers answered.
-    ///   - span: in how much time.
-    ///   - now: by the database's clock, in microseconds since 1970.
+    ///   - rows: the answers of providers.
+    ///   - span: the time shown.
+    ///   - now: the database's time, in microseconds since 1970.
     init(_ rows: AnswerFigures, _ span: PageSpan, at now: Int64) {
         let times = span.times(at: now)
         all = Self.grouped(rows.answers)
@@ -134,7 +134,7 @@ struct ProviderDigest: Sendable {
 }
 
 extension OutcomeKey {
-    /// Whether it is what a provider said, or that it said nothing; what Fanfare keeps back is none.
+    /// Whether a provider answered, or failed to; false for suppressions.
     var isAnswer: Bool {
         switch outcome {
         case "accepted", "rejected", "gone": true

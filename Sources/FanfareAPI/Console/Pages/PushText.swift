@@ -1,13 +1,13 @@
 internal import FanfareStore
 internal import PostgresClient
 
-/// What became of a push, in a word and a colour.
+/// The outcome of a push, as a badge.
 enum PushText {
-    /// An outcome's badge: red only where somebody has to mend something.
+    /// Returns an outcome's badge; red only for outcomes that need an operator.
     ///
     /// - Parameters:
-    ///   - outcome: as `fanfare.outcome_codes` has it, or as `fanfare.why` says it.
-    ///   - reason: why.
+    ///   - outcome: its name in `fanfare.outcome_codes` or in `fanfare.why`.
+    ///   - reason: the reason.
     /// - Returns: the badge.
     static func badge(_ outcome: String, _ reason: String? = nil) -> Badge {
         switch outcome {
@@ -17,18 +17,18 @@ enum PushText {
         }
     }
 
-    /// An event's badge.
+    /// Returns an event's badge.
     ///
-    /// - Parameter fate: as `fanfare.events` has it.
+    /// - Parameter fate: the fate in `fanfare.events`.
     /// - Returns: the badge.
     static func badge(fate: String) -> Badge { Badge(tone(fate), words(fate)) }
 
-    /// A reason that says more than its outcome.
+    /// Returns a reason if it adds something to its outcome.
     ///
     /// - Parameters:
-    ///   - reason: why.
-    ///   - outcome: of what.
-    /// - Returns: nil where it says the same again.
+    ///   - reason: the reason.
+    ///   - outcome: the outcome.
+    /// - Returns: the reason; nil if it repeats the outcome.
     static func reason(_ reason: String?, of outcome: String) -> String? {
         let empty: Set<String?> = [
             "accepted", "not_attempted", "answer_awaited", "cancel_requested", "holdout", outcome, "",
@@ -36,9 +36,9 @@ enum PushText {
         return empty.contains(reason) ? nil : reason
     }
 
-    /// Its part of a bar.
+    /// Returns the colour of an outcome in a bar.
     ///
-    /// - Parameter outcome: as `fanfare.outcome_codes` has it.
+    /// - Parameter outcome: its name in `fanfare.outcome_codes`.
     /// - Returns: the colour.
     static func kind(_ outcome: String) -> ChartKind {
         switch outcome {
@@ -50,10 +50,10 @@ enum PushText {
         }
     }
 
-    /// Whether Fanfare kept somebody from it: nothing was asked of a provider, nor will be.
+    /// Returns whether an outcome is a suppression: no request was sent, and none will be.
     ///
-    /// - Parameter outcome: as `fanfare.outcome_codes` has it.
-    /// - Returns: false of what a provider was asked, or may be.
+    /// - Parameter outcome: its name in `fanfare.outcome_codes`.
+    /// - Returns: false if a request was or may be sent.
     static func isKept(_ outcome: String) -> Bool {
         [
             "opted_out", "held_out", "quiet", "capped", "superseded", "disabled", "cancelled", "expired",
@@ -61,10 +61,10 @@ enum PushText {
         ].contains(outcome)
     }
 
-    /// Whether nothing more comes of it.
+    /// Returns whether an outcome is final.
     ///
-    /// - Parameter outcome: as `fanfare.outcome_codes` has it.
-    /// - Returns: false of what waits, is awaited, or is tried again.
+    /// - Parameter outcome: its name in `fanfare.outcome_codes`.
+    /// - Returns: false for pending, in-flight and retried deliveries.
     static func isFinal(_ outcome: String) -> Bool { !["pending", "attempted", "retrying"].contains(outcome) }
 
     private static func tone(_ word: String) -> Tone {
@@ -104,18 +104,18 @@ extension PushLine {
 }
 
 extension PageAddress {
-    /// A path of this console.
+    /// Returns a path of the console.
     ///
-    /// - Parameter segments: not encoded.
+    /// - Parameter segments: the segments, not encoded.
     /// - Returns: the path.
     static func path(_ segments: [String]) -> String { segments.map { "/\(encoded($0))" }.joined() }
 
-    /// The page of a user.
+    /// Returns the address of a user's page.
     ///
     /// - Parameters:
     ///   - user: the user's id.
     ///   - app: the app; nil for all.
-    ///   - event: about which one asks why; nil for none.
+    ///   - event: the event to explain; nil for none.
     /// - Returns: path and query.
     static func person(_ user: String, app: String? = nil, event: Int64? = nil) -> String {
         var query = ["user": user]

@@ -1,17 +1,17 @@
-/// What did not arrive over time: the most frequent reasons, and what is left of the others.
+/// The deliveries that did not arrive over time: the most frequent reasons, and the sum of the others.
 struct ReasonChart {
-    /// How many reasons have a colour of their own.
+    /// The number of reasons that are drawn separately.
     private static let shown = 3
     private static let kinds: [ChartKind] = [.first, .second, .third]
 
-    /// Unique on the page.
+    /// An id that is unique on the page.
     let id: String
     let title: String
-    /// By outcome and reason.
+    /// The counts by outcome and reason.
     let counts: StepCounts<OutcomeKey>
-    /// How times are written.
+    /// The format of times.
     var form = Moment.Form.minute
-    /// Which of the counts are shown.
+    /// Returns whether an outcome is part of the chart.
     let isShown: (OutcomeKey) -> Bool
 
     /// The chart in its frame.

@@ -1,17 +1,17 @@
 internal import FanfareCore
 internal import FanfareTools
 
-/// How a version of a rule differs from the one before, line by line.
+/// The differences of a rule's version from the one before, line by line.
 enum RuleDifference {
-    /// So many lines around a change are shown.
+    /// The number of unchanged lines shown around a change.
     private static let context = 2
 
     /// Compares two versions.
     ///
     /// - Parameters:
-    ///   - old: JSON as it is stored.
-    ///   - new: the same, later.
-    /// - Returns: changed lines with some around them; one line where nothing but the writing differs.
+    ///   - old: the older definition, JSON as it is stored.
+    ///   - new: the newer definition.
+    /// - Returns: the changed lines with their context; one line if only the formatting differs.
     static func lines(from old: String, to new: String) -> [DifferenceLine] {
         let (old, new) = (written(old), written(new))
         let difference = new.difference(from: old)
@@ -48,7 +48,7 @@ enum RuleDifference {
         return (value?.yaml ?? json).split(separator: "\n").map(String.init)
     }
 
-    /// What is far from any change is left out.
+    /// Returns the changed lines with their context.
     private static func shortened(_ lines: [DifferenceLine]) -> [DifferenceLine] {
         let changed = lines.indices.filter { lines[$0].kind != "same" }
         let near = Set(changed.flatMap { $0 - context...$0 + context })

@@ -1,31 +1,31 @@
-/// Counts in equal steps of time, by what they are of.
+/// Counts by key, in steps of equal length.
 struct StepCounts<Key: Hashable & Sendable>: Sendable {
-    /// When the steps begin, in microseconds since 1970.
+    /// The start of each step, in microseconds since 1970.
     let times: [Int64]
     private(set) var counts: [Key: [Int64]] = [:]
 
-    /// Nothing counted.
+    /// Creates empty counts.
     ///
-    /// - Parameter times: when the steps begin; at equal distances.
+    /// - Parameter times: the start of each step, at equal distances.
     init(_ times: [Int64]) {
         self.times = times
     }
 
-    /// Counts; what lies before the first step is left out.
+    /// Adds a count to its step; a time before the first step is ignored.
     ///
     /// - Parameters:
-    ///   - count: how many.
-    ///   - key: of what.
-    ///   - time: in microseconds since 1970; in the step that it lies in, or in the last.
+    ///   - count: the count.
+    ///   - key: the key.
+    ///   - time: microseconds since 1970; a time after the last step counts in the last.
     mutating func add(_ count: Int64, of key: Key, at time: Int64) {
         guard let index = times.lastIndex(where: { $0 <= time }) else { return }
         counts[key, default: [Int64](repeating: 0, count: times.count)][index] += count
     }
 
-    /// The sums of all keys that a test takes, step by step.
+    /// Sums the keys that pass a test, step by step.
     ///
-    /// - Parameter isTaken: says which.
-    /// - Returns: one for each step.
+    /// - Parameter isTaken: the test.
+    /// - Returns: a sum for each step.
     func steps(where isTaken: (Key) -> Bool) -> [Int64] {
         counts.reduce(into: [Int64](repeating: 0, count: times.count)) { sums, entry in
             guard isTaken(entry.key) else { return }
@@ -33,26 +33,26 @@ struct StepCounts<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// The sum of all keys that a test takes.
+    /// Sums the keys that pass a test over all steps.
     ///
-    /// - Parameter isTaken: says which.
-    /// - Returns: over all steps.
+    /// - Parameter isTaken: the test.
+    /// - Returns: the sum.
     func sum(where isTaken: (Key) -> Bool) -> Int64 { steps(where: isTaken).reduce(0, +) }
 }
 
-/// An outcome and its reason, as `fanfare.outcome_codes` has them.
+/// An outcome and its reason, by their names in `fanfare.outcome_codes`.
 struct OutcomeKey: Hashable, Sendable {
     let outcome: String
     let reason: String
 
-    /// Whether the delivery was tried and did not arrive, or the provider called its device dead.
+    /// Whether the delivery failed after an attempt, or the provider reported the device unregistered.
     var isFailure: Bool { isGone || ChartKind(ending: outcome) == .rejected }
-    /// Whether the provider called its device dead.
+    /// Whether the provider reported the device unregistered.
     var isGone: Bool { outcome == "gone" }
-    /// Whether its time passed before it was sent.
+    /// Whether the delivery expired before it was sent.
     var isLate: Bool { outcome == "expired" || outcome == "backlog_dropped" }
-    /// Whether the delivery is over.
+    /// Whether the outcome is final.
     var isEnd: Bool { ChartKind(ending: outcome) != nil }
-    /// Whether it is over and did not arrive, for whatever reason.
+    /// Whether the outcome is final and not `accepted`.
     var isMissing: Bool { isEnd && outcome != "accepted" }
 }

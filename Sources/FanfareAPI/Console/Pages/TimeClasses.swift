@@ -1,34 +1,34 @@
-/// How often times of several classes were met.
+/// The counts of a histogram of durations.
 struct TimeClasses: Sendable {
-    /// Upper bounds of all classes but the last, in seconds.
+    /// The upper bounds of all classes but the last, in seconds.
     let bounds: [Double]
-    /// Of each class, the last included.
+    /// The count of each class, including the last.
     var counts: [Int64]
 
-    /// Nothing counted.
+    /// Creates an empty histogram.
     ///
-    /// - Parameter bounds: upper bounds of all classes but the last, in seconds.
+    /// - Parameter bounds: the upper bounds of all classes but the last, in seconds.
     init(_ bounds: [Double]) {
         self.bounds = bounds
         counts = [Int64](repeating: 0, count: bounds.count + 1)
     }
 
-    /// The sum.
+    /// The sum of all classes.
     var total: Int64 { counts.reduce(0, +) }
 
-    /// Counts; a class that there is not counts as the last.
+    /// Adds a count; an unknown class counts as the last.
     ///
     /// - Parameters:
-    ///   - count: how many.
+    ///   - count: the count.
     ///   - code: the class's number.
     mutating func add(_ count: Int64, _ code: Int) {
         counts[min(max(code, 0), counts.count - 1)] += count
     }
 
-    /// The time that a share of all stayed below, taken to lie evenly within its class.
+    /// Returns a quantile, interpolated linearly within its class.
     ///
     /// - Parameter share: 0.95 for the 95th percentile.
-    /// - Returns: in seconds; of the last class its lower bound. Nil where nothing was counted.
+    /// - Returns: seconds; in the last class its lower bound. Nil if all counts are zero.
     func quantile(_ share: Double) -> Double? {
         let total = total
         guard total > 0 else { return nil }
@@ -46,10 +46,10 @@ struct TimeClasses: Sendable {
         return bounds.last
     }
 
-    /// Fewer classes, for a drawing.
+    /// Merges classes for a drawing.
     ///
-    /// - Parameter limits: bounds of these, in seconds, that must be among ``bounds``.
-    /// - Returns: their names and counts; the last has what took longer.
+    /// - Parameter limits: the upper bounds of the merged classes, in seconds; a subset of ``bounds``.
+    /// - Returns: names and counts; the last class has all longer durations.
     func merged(at limits: [Double]) -> [(name: String, count: Int64)] {
         var from = 0
         var classes: [(name: String, count: Int64)] = []

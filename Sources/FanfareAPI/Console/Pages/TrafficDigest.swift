@@ -3,26 +3,26 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
-/// Charts and sums of the overview, made once for all viewers.
+/// The charts and sums of the overview, made once for all viewers.
 struct TrafficDigest: Sendable {
-    /// Pushes by what became of them.
+    /// The pushes by outcome.
     let throughput: ChartFigure
-    /// How long accepted pushes took.
+    /// The latency of accepted pushes.
     let latency: ChartFigure
-    /// Why pushes did not arrive.
+    /// The reasons why pushes did not arrive.
     let missing: ChartFigure
     let outcomes: [OutcomeLine]
-    /// Accepted, emit to answer, events, failed.
+    /// The key figures: accepted, latency, events, failed.
     let figures: [KeyFigure]
-    /// How many devices were found gone.
+    /// The number of devices reported unregistered.
     let gone: Int64
 
-    /// Draws and sums up.
+    /// Creates the charts and the sums.
     ///
     /// - Parameters:
-    ///   - rows: what became of events and pushes.
-    ///   - span: of how much time.
-    ///   - now: by the database's clock, in microseconds since 1970.
+    ///   - rows: the counts of events and pushes.
+    ///   - span: the time shown.
+    ///   - now: the database's time, in microseconds since 1970.
     init(_ rows: TrafficFigures, _ span: PageSpan, at now: Int64) {
         let times = span.times(at: now)
         var outcomes = StepCounts<OutcomeKey>(times)
@@ -67,16 +67,16 @@ struct TrafficDigest: Sendable {
                 series("retrying", .retrying) { $0.outcome == "retrying" },
                 series("failed", .rejected) { $0.isFailure && !$0.isGone },
                 series("gone", .gone, \.isGone),
-                // Past their time, cancelled, capped and so on: never tried.
+                // Expired, cancelled, capped and so on: no request was sent.
                 series("not sent", .own) { $0.isMissing && !$0.isFailure },
             ],
             form: span.form
         ).figure
     }
 
-    /// So many a second, over the last step that is over and what there is of the one that is not: alone it may have begun just now.
+    /// Returns the rate per second over the last whole step and the current one, which alone may be too short.
     ///
-    /// - Returns: the rate, and over which time it is one: `over the last 1 min 24 s`.
+    /// - Returns: the rate, and the time it covers: `over the last 1 min 24 s`.
     private static func rate(_ steps: [Int64], _ span: PageSpan, at now: Int64) -> (text: String, window: String) {
         let begun = span.times(at: now).last ?? now
         let seconds = Double(span.step) + Double(now - begun) / 1_000_000
@@ -118,9 +118,9 @@ struct TrafficDigest: Sendable {
         )
     }
 
-    /// What should have arrived and did not: failed, expired, or for a device that is gone.
+    /// Returns the deliveries that should have arrived and did not: failed, expired, or to an unregistered device.
     ///
-    /// What Fanfare kept back on purpose is none.
+    /// Suppressions do not count.
     private static func undelivered(_ counts: StepCounts<OutcomeKey>, _ span: PageSpan) -> KeyFigure {
         let accepted = counts.sum { $0.outcome == "accepted" }
         let parts: [(count: Int64, word: String)] = [

@@ -1,28 +1,28 @@
 internal import FanfareTools
 internal import Threading
 
-/// Variants of events, counted on from look to look: what is at its end is counted once.
+/// The counts of events' variants, continued from query to query: final outcomes are counted once.
 final class VariantCounter: Sendable {
-    /// Of so many events counts are kept.
+    /// The number of events whose counts are kept.
     private static let limit = 64
 
     private let counted = Locked<[Int64: VariantCounts]>([:])
 
-    /// Counts on.
+    /// Continues the count.
     ///
     /// - Parameters:
     ///   - event: the event's id.
-    ///   - database: with a reader's rights.
-    /// - Returns: all that was counted so far.
+    ///   - database: the database, with the rights of scope `reader`.
+    /// - Returns: the counts so far.
     /// - Throws: ``ToolError``.
     func counts(ofEvent event: Int64, _ database: ToolDatabase) async throws -> VariantCounts {
         let before = counted.withLock { $0[event] } ?? VariantCounts()
         let now = try await database.countVariants(ofEvent: event, behind: before)
-        // What waits is looked at again.
+        // Pending deliveries are counted again next time.
         guard !now.isOpen else { return now }
         counted.withLock { counted in
             if counted.count >= Self.limit, counted[event] == nil { counted.removeAll() }
-            // Two looks at once count the same part.
+            // Two concurrent queries count the same part.
             if counted[event]?.place ?? 0 == before.place { counted[event] = now }
         }
         return now
@@ -30,11 +30,11 @@ final class VariantCounter: Sendable {
 }
 
 extension VariantTable {
-    /// Shows what became of each variant.
+    /// Shows the outcomes of each variant.
     ///
     /// - Parameters:
-    ///   - counts: so far.
-    ///   - whole: how many recipients there are; nil where that is not known.
+    ///   - counts: the counts so far.
+    ///   - whole: the number of recipients; nil if unknown.
     init(_ counts: VariantCounts, of whole: Int64?) {
         let groups = Dictionary(grouping: counts.counts) { [$0.key.rule, $0.key.variant ?? ""] }
         let isDivided = counts.counts.keys.contains { $0.variant != nil }
@@ -53,11 +53,11 @@ extension VariantTable {
 }
 
 extension VariantLine {
-    /// Shows what became of one variant.
+    /// Shows the outcomes of one variant.
     ///
     /// - Parameters:
-    ///   - names: of the rule and of the variant.
-    ///   - outcomes: how often each came.
+    ///   - names: the names of the rule and the variant.
+    ///   - outcomes: the count of each outcome.
     fileprivate init(_ names: [String], _ outcomes: [String: Int64]) {
         let whole = outcomes.values.reduce(0, +)
         let parts = Dictionary(grouping: outcomes) { PushText.kind($0.key) }.mapValues {

@@ -4,19 +4,19 @@ internal import FanfareTools
 internal import PostgresClient
 
 extension WhyPanel {
-    /// Asks why an event did not reach a user, if one is asked for.
+    /// Explains why an event did not reach a user, if the address names an event.
     ///
     /// - Parameters:
-    ///   - visit: by whom; `event` of its address is an id or a key.
+    ///   - visit: the request's visit; `event` in its address is an id or an idempotency key.
     ///   - user: the user's id.
     ///   - app: the app; nil for all.
-    /// - Returns: what is known, or what is wrong with what was asked.
+    /// - Returns: the report, or the error in the request.
     /// - Throws: ``ToolError``.
     static func load(_ visit: Visit, user: String, app: String?) async throws -> (report: WhyReport?, problem: String?)
     {
         guard let text = visit.filter("event")?.trimmed else { return (nil, nil) }
         var event = Int64(text).flatMap { $0 > 0 ? $0 : nil }
-        // A key may look like an id.
+        // An idempotency key may look like an id.
         let head = try await visit.database.eventHead(event ?? 0)
         if head == nil {
             var filter = EventFilter()
@@ -35,7 +35,7 @@ extension WhyPanel {
 extension WhyStep {
     /// Shows a step.
     ///
-    /// - Parameter row: as `fanfare.why` tells it.
+    /// - Parameter row: a row of `fanfare.why`.
     init(_ row: WhyRow) {
         let device = row.deviceID.map { $0 == 0 ? row.provider ?? "" : "\(row.provider ?? "") device \($0)" }
         let parts = [row.rule, device, row.attempt.map { "attempt \($0)" }].compactMap(\.self)
@@ -52,9 +52,9 @@ extension WhyStep {
 }
 
 extension Notice {
-    /// What an event came to for a user.
+    /// Shows the verdict on an event for a user.
     ///
-    /// - Parameter report: as `fanfare.why` tells it.
+    /// - Parameter report: the report of `fanfare.why`.
     init(_ report: WhyReport) {
         let verdict = report.verdict
         let badge = PushText.badge(verdict.outcome, verdict.reason)

@@ -1,12 +1,12 @@
 internal import FanfareTools
 
 extension APIContext {
-    /// What the daemons do, read every second at most, however many pages are open.
+    /// Returns the state of the daemons, read at most once a second for all open pages.
     ///
-    /// Without queues, whose rows it would count.
+    /// Without the queues, whose rows it would have to count.
     ///
     /// - Returns: the report.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    /// - Throws: ``ToolError`` if the query fails.
     func status() async throws -> StatusReport {
         try await queries.status.value(for: 0) { [database] in try await database.status(withQueues: false) }
     }

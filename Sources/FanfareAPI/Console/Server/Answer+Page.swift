@@ -1,28 +1,28 @@
 internal import HTTPTypes
 
 extension Answer {
-    /// A page.
+    /// Returns a page.
     ///
     /// - Parameters:
-    ///   - html: of this program's templates.
-    ///   - status: the status.
-    /// - Returns: the answer with the console's policies.
+    ///   - html: HTML from this program's templates.
+    ///   - status: the HTTP status.
+    /// - Returns: the response with the console's security headers.
     static func page(_ html: String, _ status: HTTPResponse.Status = .ok) -> Answer {
         var answer = Answer(status, Array(html.utf8), type: "text/html; charset=utf-8")
         answer.headers[.contentSecurityPolicy] = ConsoleAssets.securityPolicy
-        // A page's address may hold whom it is about. Not "no-referrer": without TLS a form's origin were "null" then.
+        // A page's address may name a user. Not `no-referrer`: without TLS a form's origin would be `null` then.
         answer.headers[.referrerPolicy] = "same-origin"
         answer.headers[.crossOriginOpenerPolicy] = "same-origin"
         answer.headers[.crossOriginResourcePolicy] = "same-origin"
         return answer
     }
 
-    /// Sends the browser to another page, which it asks for by GET.
+    /// Redirects the browser to another page by GET.
     ///
     /// - Parameters:
-    ///   - path: of this console, without the base path.
+    ///   - path: a path of the console, without the base path.
     ///   - call: the request.
-    /// - Returns: 303.
+    /// - Returns: a response with status 303.
     static func redirect(to path: String, _ call: Call) -> Answer {
         var answer = Answer(.seeOther, [], type: "text/plain")
         answer.headers[.location] = call.context.basePath + path

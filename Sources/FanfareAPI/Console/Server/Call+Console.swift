@@ -8,10 +8,10 @@ internal import PostgresClient
 internal import Threading
 
 extension Call {
-    /// Answers a browser: who has no session is sent to log in, and what went wrong is a page.
+    /// Answers a browser: requests without a session are redirected to the login, and errors are pages.
     ///
-    /// - Parameter work: answers.
-    /// - Returns: the answer.
+    /// - Parameter work: returns the response.
+    /// - Returns: the response.
     func asPage(_ work: () async throws -> Answer) async -> Answer {
         do {
             return try await work()
@@ -29,12 +29,12 @@ extension Call {
         }
     }
 
-    /// The form that came.
+    /// Reads the form in the request's body.
     ///
-    /// - Returns: its fields; of a name that comes twice the last counts.
-    /// - Throws: a ``Problem`` if it is of another origin's page, or no form.
+    /// - Returns: the fields; of a repeated name the last value.
+    /// - Throws: a ``Problem`` if it was sent by a page of another origin, or is no form.
     func form() throws -> [String: String] {
-        // Browsers that do not say where a request begins say the origin of what sends a form.
+        // Browsers without `Sec-Fetch-Site` send the origin of the form.
         if let site = headers[.secFetchSite] {
             guard site == "same-origin" else { throw Self.foreign }
         } else if let origin = headers[.origin] {
@@ -47,9 +47,9 @@ extension Call {
         return FrontDoor.fields(in: String(decoding: body, as: UTF8.self))
     }
 
-    /// Whether a proxy says that it passes this on.
+    /// Whether a proxy's headers show that the request was forwarded.
     ///
-    /// One that does not say so, and sits on this host, cannot be told from a browser.
+    /// A proxy on this host that sets none cannot be told from a browser.
     var isForwarded: Bool {
         headers.contains { field in
             let name = field.name.canonicalName

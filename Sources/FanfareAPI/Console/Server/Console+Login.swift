@@ -5,10 +5,10 @@ internal import HTTPTypes
 internal import Threading
 
 extension Console {
-    /// Asks for a token; one that is in the address of a loopback listener, as `fanfare dev` prints it, counts at once.
+    /// Asks for a token; a token in the address of a loopback listener, as `fanfare dev` prints it, logs in at once.
     static let login = Route(.get, "/login", nil) { call in
         await call.asPage {
-            // What a proxy passes on came from elsewhere.
+            // A request that a proxy forwards did not come from this host.
             if let token = call.query["token"], call.context.isLoopback, !call.isForwarded {
                 return try await begin(token, back: call.query["back"], call)
             }
@@ -16,7 +16,7 @@ extension Console {
         }
     }
 
-    /// Takes a token.
+    /// Logs in with a token.
     static let logIn = Route(.post, "/login", nil, strangersBody: 4096) { call in
         await call.asPage {
             guard call.headers[.secFetchSite] != nil || call.headers[.origin] != nil else {
@@ -83,7 +83,7 @@ extension Console {
         return .page(templates.render("login", page), problem == nil ? .ok : .unauthorized)
     }
 
-    /// A path of this console: never another site, which `//` would begin.
+    /// Returns a path of this console; never another site's address, which `//` would begin.
     private static func own(_ path: String?) -> String {
         guard let path, path.hasPrefix("/"), !path.hasPrefix("//"), !path.hasPrefix("/\\"),
             path.utf8.allSatisfy({ (33...126).contains($0) })

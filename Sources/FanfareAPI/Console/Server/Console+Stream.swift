@@ -6,7 +6,7 @@ internal import HummingbirdCore
 internal import NIOCore
 
 extension Console {
-    /// The parts of a page as they change.
+    /// The stream of a page's updates.
     static let stream = Route(.get, "/console/stream", nil) { call in
         let address = call.query["page"] ?? ""
         let parts = address.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -41,10 +41,10 @@ struct PageTable: Sendable {
         table = RouteTable(pages.map { Route(.get, $0.path, nil) { _ in .nothing } })
     }
 
-    /// Finds one.
+    /// Finds the page of a path.
     ///
-    /// - Parameter path: as it was sent.
-    /// - Returns: the page with what stands in the place of its names.
+    /// - Parameter path: the path as the client sent it.
+    /// - Returns: the page, with the values of the path's parameters.
     func match(_ path: String) -> Match {
         guard case .found(let route, let names) = table.match(.get, path), let page = pages[route.path] else {
             return .unknown
@@ -53,22 +53,22 @@ struct PageTable: Sendable {
     }
 }
 
-/// What a page that is open is sent: its parts that changed, looked at every two seconds.
+/// The stream of an open page: its changed parts, read every two seconds.
 struct PageStream: AnswerStream {
-    /// How often it looks.
+    /// The interval between two reads.
     static let interval = Duration.seconds(2)
-    /// How long a stream lasts; the browser asks again.
+    /// The longest duration of a stream; the browser reconnects.
     static let lifetime = Duration.seconds(600)
-    /// How long nothing may come before something is sent, by which a connection that is gone is noticed.
+    /// The time without an update after which a comment is sent, so that a dead connection is noticed.
     static let silence = Duration.seconds(15)
 
-    /// For whom has no session, or none any more: the page asks to log in.
+    /// The message for a request without a session: the page reloads and asks for the login.
     static let reload = "event: reload\ndata: {}\n\n"
 
     let page: ConsolePage
     let call: Call
     let session: ConsoleSession
-    /// Counts for as long as this lives.
+    /// The slot that the stream occupies while it is open.
     let slot: StreamSlot
 
     @concurrent func write(to writer: inout any ResponseBodyWriter) async throws {
@@ -76,7 +76,7 @@ struct PageStream: AnswerStream {
         var (sent, last): ([String: String], ContinuousClock.Instant) = ([:], .now)
         try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
         while ContinuousClock.now < end, !call.context.tail.isStopped {
-            // A database that is away for a moment is no reason to lose what is shown.
+            // A short outage of the database must not clear the page.
             let isOver = try? await ConsoleSession.find(call) == nil
             if isOver == true { return try await writer.write(ByteBuffer(string: Self.reload)) }
             var text = ""

@@ -1,12 +1,12 @@
 internal import HTTPTypes
 internal import HummingbirdCore
 
-/// The web console: pages for operators and for who owns campaigns, at the root of the API's listener.
+/// The web console: pages for operators and campaign owners, at the root of the API's listener.
 ///
-/// Everything can be read without a script. What changes something is asked about first, and is the API's own call, so that it is done
-/// with the token's rights and has its row in the table of actions.
+/// Every page can be read without a script. Each action is confirmed first, and then done by the API's own call: with
+/// the token's rights and a row in `fanfare.actions`.
 enum Console {
-    /// Parsed once, with the program: one that is no template is a mistake that every test of a page finds.
+    /// The templates, parsed once at first use; an invalid template fails the test of every page.
     static let templates: ConsoleTemplates = {
         do {
             return try ConsoleTemplates(ConsoleAssets.sources)
@@ -20,21 +20,22 @@ enum Console {
         .overview, .events, .event, .person, .devices, .device, .rules, .rule, .campaigns, .campaign, .providers,
     ]
 
-    /// What changes something, each with the page that asks first.
+    /// The actions, each with its confirmation page.
     static let actions: [ConsoleAction] =
         [.cancelEvent, .cancelEvents, .replayEvent, .restoreDevices] + ConsoleAction.campaigns
 
-    /// Everything that can be asked.
+    /// All routes of the console.
     static let routes: [Route] =
         [login, logIn, logOut, stream, find, ruleTrial] + assets + pages.map(Route.init(page:))
         + actions.flatMap(\.routes)
 
-    /// Whether a path that there is not was asked for by a person: an API's client asks for no HTML, and stays below `/v1`.
+    /// Returns whether an unknown path was requested by a browser: API clients do not ask for HTML, and use paths below
+    /// `/v1`.
     ///
     /// - Parameters:
-    ///   - request: for that path.
-    ///   - path: without the base path.
-    /// - Returns: whether a page answers it.
+    ///   - request: the request.
+    ///   - path: the path without the base path.
+    /// - Returns: whether the response is a page.
     static func isForBrowser(_ request: Request, _ path: String) -> Bool {
         !path.hasPrefix("/v1") && request.headers[.accept]?.contains("text/html") == true
     }
@@ -48,7 +49,7 @@ enum Console {
     private static func asset(_ name: String, _ bytes: [UInt8], _ type: String) -> Route {
         Route(.get, "/console/\(name)", nil) { _ in
             var answer = Answer(.ok, bytes, type: type)
-            // Its address changes with it.
+            // The address changes with the content.
             answer.headers[.cacheControl] = "public, max-age=31536000, immutable"
             return answer
         }
@@ -56,7 +57,7 @@ enum Console {
 }
 
 extension Route {
-    /// A page: who has no session is sent to log in, and what went wrong is a page too.
+    /// Creates the route of a page: requests without a session are redirected to the login, and errors are pages.
     fileprivate init(page: ConsolePage) {
         self.init(.get, page.path, nil) { call in
             await call.asPage {

@@ -5,24 +5,24 @@ internal import FanfareTools
 internal import HTTPTypes
 internal import PushCrypto
 
-/// Something that the console can do: first it is shown what and how much, then it is done.
+/// An action of the console: a confirmation that shows its effect and size, then the change.
 struct ConsoleAction: Sendable {
-    /// As a route's: `/campaigns/{app}/{name}/pause`.
+    /// The path as in routes: `/campaigns/{app}/{name}/pause`.
     let path: String
-    /// What the console and a token must allow.
+    /// The right that the console and the token must allow.
     let use: ConsoleUse
-    /// Says what it would do, and to how much.
+    /// Creates the confirmation.
     let ask: @Sendable (Visit, ActionForm) async throws -> ConfirmPage
-    /// Does it; the database has the rights of the scope.
+    /// Performs the action on a database session with the rights of the scope.
     let perform: @Sendable (Visit, ToolDatabase, _ fields: [String: String]) async throws -> ActionOutcome
 
-    /// What was typed as the reason.
+    /// Returns the reason that was typed.
     private static func reason(in fields: [String: String]) -> String? {
         guard let text = fields["reason"]?.replacing("\0", with: "").trimmed else { return nil }
         return String(text.prefix(200))
     }
 
-    /// Asking by GET, doing by POST.
+    /// The routes: GET for the confirmation, POST for the action.
     var routes: [Route] {
         [
             Route(.get, path, nil) { call in
@@ -59,21 +59,21 @@ struct ConsoleAction: Sendable {
     }
 }
 
-/// What came of an action.
+/// The result of an action.
 enum ActionOutcome: Sendable {
-    /// It is done: a code of ``ConsoleDone``, and path and query of the page that shows it.
+    /// The action is done: a code of ``ConsoleDone``, and path and query of the page that shows the result.
     case done(String, at: String, _ query: [String: String] = [:])
-    /// A page instead, such as the question once more where the count has changed.
+    /// A page instead, such as another confirmation because the count has changed.
     case page(String)
 }
 
-/// What the form of a question needs.
+/// The form of a confirmation.
 struct ActionForm: Sendable {
-    /// Where it is sent.
+    /// The address that the form is sent to.
     let action: String
-    /// Proof that this session was shown it.
+    /// The proof that this session was shown the form.
     let seal: String
-    /// By what it is known when it is sent twice.
+    /// The number that identifies the form if it is sent twice.
     let nonce: String
 
     init(_ visit: Visit) async throws {
@@ -84,17 +84,17 @@ struct ActionForm: Sendable {
 }
 
 extension RequestKey {
-    /// By what a form is known that is sent twice.
+    /// Derives the idempotency key from a form.
     ///
     /// - Parameters:
-    ///   - fields: of the form, the ``ActionForm/nonce`` among them.
-    ///   - path: where it was sent.
+    ///   - fields: the form's fields, with the ``ActionForm/nonce``.
+    ///   - path: the path that it was sent to.
     /// - Throws: a ``Problem`` for a form that this console did not write.
     init(form fields: [String: String], of path: String) throws {
         guard let nonce = fields["nonce"], (1...64).contains(nonce.utf8.count) else {
             throw Problem(.malformed, "the form is not complete", hint: "Load its page again.")
         }
-        // Another reason makes it no other request.
+        // Another reason does not make another request.
         let asked = PageAddress(path, fields.filter { !["nonce", "seal", "reason"].contains($0.key) }).text
         self.init("console \(nonce)", bodyHash: sha256(Array(asked.utf8)))
     }

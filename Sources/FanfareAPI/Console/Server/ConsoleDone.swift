@@ -1,6 +1,8 @@
-/// What an action did, in the address that it leads to: words of this program only, so that a link can say nothing else.
+/// The result of an action, as a code in the address.
+///
+/// The texts are this program's own, so that a forged link cannot display other words.
 struct ConsoleDone: Sendable {
-    /// What each code means; `#` stands for the count.
+    /// The text of each code; `#` stands for the count.
     private static let words = [
         "paused": "The campaign is paused.", "resumed": "The campaign is resumed.",
         "aborted": "The campaign is aborted.",
@@ -14,9 +16,9 @@ struct ConsoleDone: Sendable {
     let code: String
     let words: String
 
-    /// Reads one.
+    /// Reads a code.
     ///
-    /// - Parameter code: `paused`, or `restored-1204`.
+    /// - Parameter code: the code, such as `paused` or `restored-1204`.
     init?(_ code: String) {
         let parts = code.split(separator: "-", maxSplits: 1)
         guard let name = parts.first, let words = Self.words[String(name)] else { return nil }

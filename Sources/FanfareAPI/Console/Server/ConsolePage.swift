@@ -1,36 +1,36 @@
-/// A page of the console: where it is, and what gathers what it shows.
+/// A page of the console: its path, and the function that reads its data.
 struct ConsolePage: Sendable {
-    /// As a route's: `/events/{id}`.
+    /// The path as in routes: `/events/{id}`.
     let path: String
-    /// Its template, and its parts that are sent again as they change.
+    /// The template, and the parts that the stream updates.
     let kind: LivePage
-    /// Gathers what it shows.
+    /// Reads the page's data.
     let load: @Sendable (Visit) async throws -> any ViewContext
 
-    /// Describes a page.
+    /// Creates a page.
     ///
     /// - Parameters:
-    ///   - path: with names in braces for what differs.
-    ///   - kind: its template, and its parts that are sent again.
-    ///   - load: gathers what it shows.
+    ///   - path: the path, with parameters in braces.
+    ///   - kind: its template, and the parts that the stream updates.
+    ///   - load: reads its data.
     init(_ path: String, _ kind: LivePage, load: @escaping @Sendable (Visit) async throws -> any ViewContext) {
         (self.path, self.kind, self.load) = (path, kind, load)
     }
 
-    /// All of it.
+    /// Renders the whole page.
     ///
-    /// - Parameter visit: whose.
+    /// - Parameter visit: the request's visit.
     /// - Returns: HTML.
-    /// - Throws: what its ``load`` throws.
+    /// - Throws: the error of ``load``.
     func html(for visit: Visit) async throws -> String {
         Console.templates.render(kind.rawValue, try await load(visit))
     }
 
-    /// The parts that are sent again.
+    /// Renders the parts that the stream updates.
     ///
-    /// - Parameter visit: whose.
+    /// - Parameter visit: the request's visit.
     /// - Returns: each part's HTML with its element's id.
-    /// - Throws: what its ``load`` throws.
+    /// - Throws: the error of ``load``.
     func parts(for visit: Visit) async throws -> [(id: String, html: String)] {
         let context = try await load(visit)
         return kind.parts.map { ($0.id, Console.templates.render($0.template, context)) }

@@ -3,29 +3,30 @@ internal import FanfareStore
 internal import FanfareTools
 internal import Threading
 
-/// What the pages that show sums share, so that a page costs the same however many look at it.
+/// The queries that pages share, so that their cost does not grow with the number of viewers.
 ///
-/// Charts go by steps of a minute at least, and what is not folded yet makes most of their price: seconds are soon enough.
+/// Charts have steps of a minute at least, and rows that are not folded yet make most of a query's cost: results that
+/// are some seconds old are good enough.
 struct ConsoleQueries: Sendable {
-    /// Whose traffic, over which time.
+    /// The app and the time of a traffic query.
     struct Window: Hashable, Sendable {
         let span: PageSpan
-        /// Nil for all.
+        /// The app; nil for all.
         let app: String?
     }
 
-    /// Of which campaign a row is shown, and whose.
+    /// The campaign and the user of a sample row.
     struct Sample: Hashable, Sendable {
         let id: RuleID
         let version: Int32
-        /// Nil for any.
+        /// The user; nil for any.
         let user: String?
     }
 
     let samples = SharedQuery<Sample, CampaignSample>(.seconds(60))
     let traffic = SharedQuery<Window, TrafficDigest>(.seconds(5))
     let answers = SharedQuery<Window, ProviderDigest>(.seconds(5))
-    /// By app.
+    /// The counts of devices by app.
     let fleet = SharedQuery<String?, FleetDigest>(.seconds(30))
     let backlog = SharedQuery<Int, [BacklogRow]>(.seconds(2))
     let unplanned = SharedQuery<Int, UnplannedEvents.Row?>(.seconds(2))

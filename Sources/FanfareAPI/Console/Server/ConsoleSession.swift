@@ -4,29 +4,29 @@ internal import FanfareTools
 internal import HTTPTypes
 internal import Threading
 
-/// Who looks at the console: a token of the API, remembered by the browser without the token itself.
+/// A session of the console: a token of the API, which the browser remembers without the token itself.
 ///
-/// The cookie names the token, when the session ends and its number, signed with the database's secret: every daemon knows it, none keeps
-/// it. Those that were logged out of are in the database until they would have ended. A token that is revoked ends its sessions within a
-/// second.
+/// The cookie holds the token's id, the end of the session and its number, signed with the database's secret: every
+/// daemon can verify it, and none stores it. Sessions that were logged out are kept in the database until their end.
+/// Revoking a token ends its sessions within a second.
 struct ConsoleSession: Sendable {
-    /// Its name at the browser; behind it stands the port, which cookies do not know.
+    /// The cookie's name, followed by the port, because cookies do not distinguish ports.
     private static let cookie = "fanfare_session"
-    /// How long one lasts, in seconds.
+    /// The length of a session in seconds.
     static let lifetime: Int64 = 12 * 3600
     private static let list = "console session"
 
     let token: KnownToken
-    /// When it ends, in seconds since 1970.
+    /// The end of the session, in seconds since 1970.
     let end: Int64
-    /// Its own number.
+    /// The session's number.
     let id: Int64
 
     /// Finds the session of a request.
     ///
     /// - Parameter call: the request.
-    /// - Returns: nil where there is none, it is over, or its token is revoked.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    /// - Returns: the session; nil if there is none, it has ended, or its token is revoked.
+    /// - Throws: ``ToolError`` if the query fails.
     static func find(_ call: Call) async throws -> ConsoleSession? {
         guard let text = cookie(of: call) else { return nil }
         let place: [Int64]
@@ -43,13 +43,13 @@ struct ConsoleSession: Sendable {
         return ConsoleSession(token: token, end: place[1], id: place[2])
     }
 
-    /// Begins one.
+    /// Begins a session.
     ///
     /// - Parameters:
-    ///   - token: whose.
+    ///   - token: the session's token.
     ///   - call: the request.
-    /// - Returns: what the browser is told to keep.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    /// - Returns: the value of the `Set-Cookie` header.
+    /// - Throws: ``ToolError`` if the query fails.
     static func begin(_ token: KnownToken, _ call: Call) async throws -> String {
         let text = try await call.context.cursors.seal(
             [Int64(token.row.id), now + lifetime, .random(in: 0 ... .max)],
@@ -58,11 +58,11 @@ struct ConsoleSession: Sendable {
         return setCookie(text, seconds: lifetime, call)
     }
 
-    /// Ends the session of a request, at all daemons.
+    /// Ends the session of a request, for all daemons.
     ///
     /// - Parameter call: the request.
-    /// - Returns: what has the browser forget it.
-    /// - Throws: ``ToolError`` if the database cannot be asked.
+    /// - Returns: the value of the `Set-Cookie` header that deletes the cookie.
+    /// - Throws: ``ToolError`` if the query fails.
     static func finish(_ call: Call) async throws -> String {
         if let session = try await find(call) {
             try await call.context.database.endSession(session.id, until: session.end)
@@ -70,15 +70,15 @@ struct ConsoleSession: Sendable {
         return setCookie("", seconds: 0, call)
     }
 
-    /// Whether the token allows something.
+    /// Returns whether the token has a scope.
     func may(_ scope: TokenScope) -> Bool { token.scopes.contains(scope) }
 
-    /// Proof that a form was on a page of this session, for one place it is sent to.
+    /// Creates the proof that a form was on a page of this session, for one path that it is sent to.
     func seal(_ path: String, _ call: Call) async throws -> String {
         try await call.context.cursors.seal([Int64(token.row.id), end, id], of: "console form\n\(path)")
     }
 
-    /// Refuses a form that was on no page of this session.
+    /// Rejects a form that was on no page of this session.
     func check(seal: String, of path: String, _ call: Call) async throws {
         let stale = Problem(.forbidden, "this form belongs to another session", hint: "Load its page again.")
         do {
@@ -89,7 +89,7 @@ struct ConsoleSession: Sendable {
         }
     }
 
-    /// The name for the address that the browser has: two daemons on one host have sessions of their own.
+    /// Returns the cookie's name for the browser's address: two daemons on one host have separate sessions.
     private static func cookieName(_ call: Call) -> String {
         let port = call.authority?.split(separator: ":").last.flatMap { UInt16($0) }
         return port.map { "\(cookie)_\($0)" } ?? cookie

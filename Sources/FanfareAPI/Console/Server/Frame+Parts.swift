@@ -3,7 +3,7 @@ internal import FanfareStore
 internal import FanfareTools
 
 extension ConsoleSession {
-    /// Who looks, as each page says it.
+    /// The viewer, as each page shows it.
     var viewer: Viewer {
         let scopes = TokenScope.allCases.filter(may).map(\.rawValue)
         return Viewer(name: token.row.name, role: scopes.joined(separator: ", "))
@@ -11,12 +11,12 @@ extension ConsoleSession {
 }
 
 extension NavigationItem {
-    /// The pages there are.
+    /// Returns the items of the navigation.
     ///
     /// - Parameters:
-    ///   - current: the path of the one that is shown.
-    ///   - status: for what needs attention; nil where it is not known.
-    /// - Returns: in their order.
+    ///   - current: the path of the current page.
+    ///   - status: the state, for the number of problems; nil if unknown.
+    /// - Returns: the items in their order.
     static func all(current: String, _ status: StatusReport?) -> [NavigationItem] {
         let ill = status?.health.filter { !$0.isOK } ?? []
         func alerts(_ names: String...) -> Int { ill.count { row in names.contains { row.name.hasPrefix($0) } } }
@@ -41,9 +41,9 @@ extension NavigationItem {
 }
 
 extension Notice {
-    /// What the last action did, as its redirect says it; nil for words that this program does not use.
+    /// Creates the notice of the last action; nil for an unknown code.
     ///
-    /// - Parameter code: of the address: `paused`, or `restored-1204`.
+    /// - Parameter code: the code in the address, such as `paused` or `restored-1204`.
     init?(done code: String?) {
         guard let code, let done = ConsoleDone(code) else { return nil }
         self.init(.good, done.words)

@@ -1,22 +1,22 @@
-/// An address of the console: a path and its query, in the order of the names, so that the same view has the same address.
+/// An address of the console: a path and its query, sorted by name so that the same view has the same address.
 struct PageAddress: Sendable {
-    /// As it stands in a link.
+    /// The text of the address.
     let text: String
 
-    /// Writes one.
+    /// Creates an address.
     ///
     /// - Parameters:
-    ///   - path: as it is sent.
-    ///   - query: by name; not encoded.
+    ///   - path: the path, encoded.
+    ///   - query: the parameters by name, not encoded.
     init(_ path: String, _ query: [String: String] = [:]) {
         let pairs = query.sorted { $0.key < $1.key }.map { "\(Self.encoded($0.key))=\(Self.encoded($0.value))" }
         text = pairs.isEmpty ? path : "\(path)?\(pairs.joined(separator: "&"))"
     }
 
-    /// Text as part of a path or a query (RFC 3986 section 2.3: all but unreserved characters is encoded).
+    /// Encodes text for a path or a query (RFC 3986 section 2.3: all characters but unreserved ones).
     ///
-    /// - Parameter text: any.
-    /// - Returns: what stands in an address.
+    /// - Parameter text: the text.
+    /// - Returns: the encoded text.
     static func encoded(_ text: String) -> String {
         var bytes: [UInt8] = []
         for byte in text.utf8 {

@@ -1,5 +1,5 @@
 extension String {
-    /// Without white space around it, as it comes when it is pasted; nil for nothing else.
+    /// The text without leading and trailing white space; nil if nothing is left.
     var trimmed: String? {
         let text = trimmingPrefix { $0.isWhitespace }
         guard let last = text.lastIndex(where: { !$0.isWhitespace }) else { return nil }

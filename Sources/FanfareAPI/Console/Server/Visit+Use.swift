@@ -4,7 +4,7 @@ internal import FanfareStore
 internal import FanfareTools
 
 extension ConsoleUse {
-    /// What a token must allow.
+    /// The scope that the token needs.
     var scope: TokenScope {
         switch self {
         case .read: .reader
@@ -15,19 +15,19 @@ extension ConsoleUse {
 }
 
 extension Visit {
-    /// Why the viewer may not.
+    /// Returns why the viewer may not do something.
     ///
-    /// - Parameter use: what the viewer would do.
-    /// - Returns: nil for who may.
+    /// - Parameter use: the use.
+    /// - Returns: the reason; nil if the viewer may.
     func refusal(_ use: ConsoleUse) -> String? {
         guard isThere(use) else { return "not done from this console" }
         return session.may(use.scope) ? nil : "needs the scope \(use.scope.rawValue)"
     }
 
-    /// Refuses who may not.
+    /// Rejects a viewer without the right.
     ///
-    /// - Parameter use: what the viewer would do.
-    /// - Throws: a ``Problem``.
+    /// - Parameter use: the use.
+    /// - Throws: a ``Problem`` if the viewer may not.
     func require(_ use: ConsoleUse) throws {
         guard isThere(use) else {
             throw Problem(

@@ -3,31 +3,31 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
-/// One look at a page: by whom, at which address.
+/// One request for a page: the session and the address.
 struct Visit: Sendable {
-    /// The request; of an action that is done, its form in the place of its query.
+    /// The request; for an action, its form takes the place of the query.
     var call: Call
     let session: ConsoleSession
-    /// The database with a reader's rights, in the name of who looks.
+    /// The database with the rights of scope `reader`, in the viewer's name.
     let database: ToolDatabase
-    /// What the daemons do, and the database's clock.
+    /// The state of the daemons, and the database's time.
     let status: StatusReport
-    /// Whether only the parts that are sent again are shown: what else there is need not be looked up.
+    /// Whether only the parts that the stream updates are rendered; other data need not be read.
     let isUpdate: Bool
     private let kind: LivePage?
 
-    /// Finds out who looks.
+    /// Authenticates the viewer.
     ///
     /// - Parameters:
     ///   - call: the request.
-    ///   - kind: what is looked at; nil for what is not sent again.
-    /// - Throws: ``LoginNeeded``; a ``Problem`` where the token does not allow it; ``ToolError`` if the database cannot be asked.
+    ///   - kind: the page; nil for one without a stream.
+    /// - Throws: ``LoginNeeded``; a ``Problem`` if the token does not allow it; ``ToolError`` if the query fails.
     init(_ call: Call, kind: LivePage?) async throws {
         guard let session = try await ConsoleSession.find(call) else { throw LoginNeeded() }
         try self.init(call, kind: kind, session: session, status: await call.context.status(), isUpdate: false)
     }
 
-    /// Looks again, for the stream of a page.
+    /// Creates the visit of a stream's update.
     init(_ call: Call, kind: LivePage?, session: ConsoleSession, status: StatusReport, isUpdate: Bool = true) throws {
         guard session.token.budget.take() else {
             var problem = Problem(.tooMany, "rate limit exceeded", hint: "Wait a second.")
@@ -53,22 +53,23 @@ struct Visit: Sendable {
         )
     }
 
-    /// When it is, by the database's clock, in microseconds since 1970.
+    /// The database's time, in microseconds since 1970.
     var now: Int64 { status.now.microseconds }
 
-    /// A filter of the address.
+    /// Returns a filter from the address.
     ///
-    /// - Parameter name: which.
-    /// - Returns: nil where it is missing or empty.
+    /// - Parameter name: the filter's name.
+    /// - Returns: the value; nil if it is missing or empty.
     func filter(_ name: String) -> String? {
         guard let text = call.query[name], !text.isEmpty, !text.contains("\0") else { return nil }
         return text
     }
 
-    /// The page's address with other filters.
+    /// Returns the page's address with other filters.
     ///
-    /// - Parameter changes: by name; nil takes one away. `after` goes with any of them, and what an action did.
-    /// - Returns: path and query.
+    /// - Parameter changes: the new values by name; nil removes a filter. Any change removes `after` and the code of
+    ///   the last action.
+    /// - Returns: the path and query.
     func address(_ changes: [String: String?]) -> String {
         var query = call.query.filter { !$0.value.isEmpty }
         (query["after"], query["did"]) = (nil, nil)
@@ -76,13 +77,13 @@ struct Visit: Sendable {
         return PageAddress(call.path, query).text
     }
 
-    /// What stands around the page.
+    /// Returns the frame around the page.
     ///
     /// - Parameters:
-    ///   - title: its name.
-    ///   - parent: where one comes from.
-    ///   - isLive: whether its parts are there, which are sent again.
-    ///   - search: what stands in the search field.
+    ///   - title: the page's title.
+    ///   - parent: the page above this one.
+    ///   - isLive: whether the stream updates the page.
+    ///   - search: the text in the search field.
     /// - Returns: the frame.
     func frame(_ title: String, parent: PageLink? = nil, isLive: Bool = true, search: String = "") -> Frame {
         var stream: String?
@@ -106,5 +107,5 @@ struct Visit: Sendable {
     }
 }
 
-/// There is no session: the browser is sent to log in.
+/// The error for a request without a session: the browser is redirected to the login.
 struct LoginNeeded: Error {}

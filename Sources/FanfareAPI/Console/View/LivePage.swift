@@ -1,8 +1,8 @@
-/// A page of the console: its template's name, and what of it is sent again by itself.
+/// A page of the console: the name of its template, and the parts that the stream updates.
 enum LivePage: String, CaseIterable, Sendable {
     case overview, events, event, person, campaigns, campaign, devices, device, rules, rule, providers
 
-    /// Its parts, from the top; each is rendered with the whole page's context, and is one element.
+    /// The parts from the top; each is one element, rendered with the whole page's context.
     var parts: [LivePart] {
         switch self {
         case .overview:
@@ -43,9 +43,9 @@ enum LivePage: String, CaseIterable, Sendable {
     }
 }
 
-/// A part of a page that is sent again by itself.
+/// A part of a page that the stream updates.
 struct LivePart: Sendable {
-    /// Of the element that it replaces.
+    /// The id of the element that it replaces.
     let id: String
     let template: String
 

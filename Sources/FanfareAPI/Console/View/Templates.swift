@@ -4,15 +4,15 @@ internal import Mustache
 struct ConsoleTemplates: Sendable {
     private let library: MustacheLibrary
 
-    /// Parses them.
+    /// Parses the templates.
     ///
-    /// - Parameter sources: the text of each by its name.
-    /// - Throws: the library's error for one that is no template.
+    /// - Parameter sources: the templates' sources by name.
+    /// - Throws: the library's error for an invalid template.
     init(_ sources: [String: String]) throws {
         MustacheContentTypes.register(ConsoleContent(), named: ConsoleContent.name)
         var templates: [String: MustacheTemplate] = [:]
         for (name, source) in sources {
-            // A partial does not inherit how it escapes; and one inside a line must not break it.
+            // A partial does not inherit the content type, and a partial inside a line must not break the line.
             var source = source
             while source.last?.isNewline == true { source.removeLast() }
             templates[name] = try MustacheTemplate(string: "{{% CONTENT_TYPE:\(ConsoleContent.name)}}\n\(source)")
@@ -20,12 +20,12 @@ struct ConsoleTemplates: Sendable {
         library = MustacheLibrary(templates: templates)
     }
 
-    /// A page, or a part of one that is sent again by itself.
+    /// Renders a page, or one of its parts.
     ///
     /// - Parameters:
-    ///   - name: of the template.
-    ///   - context: what it shows.
-    /// - Returns: HTML; nothing for a template that is not there.
+    ///   - name: the template's name.
+    ///   - context: the data.
+    /// - Returns: HTML; empty for an unknown template.
     func render(_ name: String, _ context: some ViewContext) -> String {
         library.render(context, withTemplate: name) ?? ""
     }

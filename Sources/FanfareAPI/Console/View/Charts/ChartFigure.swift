@@ -1,44 +1,47 @@
-/// A chart in its frame: what it is, the drawing, its axes and key as HTML, so that they keep their size, and its table.
+/// A chart in its frame: title, drawing, axes and key, and a table.
+///
+/// Axes and key are HTML, so that they keep their size.
 struct ChartFigure: ViewContext {
-    /// Unique on the page.
+    /// An id that is unique on the page.
     let id: String
     let title: String
-    /// What it shows, in a sentence, for who cannot see it.
+    /// A sentence that describes the chart for screen readers.
     let summary: String
-    /// The plot alone: it stretches to any width.
+    /// The plot alone, which stretches to any width.
     let plot: Markup
-    /// From the top down to zero, at equal distances.
+    /// The labels of the vertical axis, from the top down to zero, at equal distances.
     let upright: [String]
-    /// From left to right, at equal distances: at the ends of as many parts, or below the middle of each.
+    /// The labels of the horizontal axis, from left to right at equal distances: at the ends of the parts, or below the
+    /// middle of each.
     let along: [ChartTick]
-    /// Whether each stands below its part.
+    /// Whether each label is below its part.
     let isBanded: Bool
-    /// One for each series; nothing where there is one only.
+    /// An entry for each series; empty for a single series.
     let key: [ChartKey]
-    /// The heads of the table; the first is that of the rows.
+    /// The heads of the table; the first is that of the row names.
     let heads: [String]
-    /// The newest first.
+    /// The rows of the table, newest first.
     let rows: [ChartLine]
-    /// Stands in the plot's place where there is nothing.
+    /// The text in the plot's place if there is no data.
     let nothing: String?
 }
 
-/// What stands below the plot.
+/// A label below the plot.
 struct ChartTick: ViewContext {
     let time: Moment?
     let label: String?
 }
 
-/// What a colour means.
+/// An entry of the chart's key.
 struct ChartKey: ViewContext {
-    /// `series-1` … `series-6`, or that of a tone.
+    /// The CSS class: `series-1` … `series-6`, or that of a tone.
     let kind: String
     let name: String
-    /// The sum, or the last.
+    /// The sum, or the last value.
     let value: String
 }
 
-/// A line of a chart's table.
+/// A row of a chart's table.
 struct ChartLine: ViewContext {
     let time: Moment?
     let label: String?
@@ -48,28 +51,28 @@ struct ChartLine: ViewContext {
 /// One line, or one layer of bars.
 struct ChartSeries: Sendable {
     let name: String
-    /// By which the style sheet colours it.
+    /// The meaning, which decides the colour.
     let kind: ChartKind
-    /// One for each time; nil where nothing is known.
+    /// The value of each step; nil if unknown.
     let values: [Double?]
-    /// Over all of the time, for what cannot be added up; the last value stands in the key where it is nil.
+    /// The value over the whole time, for values that cannot be added up; the key shows the last value if it is nil.
     var whole: Double? = nil
 }
 
-/// What a series means: the colour goes with the meaning, not with the place.
+/// The meaning of a series, which decides its colour.
 enum ChartKind: String, Sendable {
     case accepted, retrying, rejected, gone, own
     case first, second, third
 
-    /// The class.
+    /// The CSS class.
     var name: String { "series-\(rawValue)" }
 }
 
-/// How the figures of a chart are written.
+/// The unit of a chart's values.
 enum ChartUnit: Sendable {
     case count, perSecond, seconds
 
-    /// A figure for people.
+    /// Formats a value.
     func text(_ value: Double) -> String {
         switch self {
         case .count: FigureText.short(value)
@@ -78,6 +81,6 @@ enum ChartUnit: Sendable {
         }
     }
 
-    /// Whether lines lie at whole numbers only.
+    /// Whether grid lines are at whole numbers only.
     var isWhole: Bool { self == .count }
 }

@@ -1,21 +1,21 @@
-/// An upright axis that begins at zero and ends at a round number.
+/// A vertical axis from zero to a round number.
 struct ChartScale: Equatable {
-    /// The axis' end.
+    /// The largest value on the axis.
     let end: Double
-    /// The parts that lines cut it into, all equal.
+    /// The number of equal parts between grid lines.
     let parts: Int
 
-    /// An axis on which a figure has room.
+    /// Creates an axis that fits a value.
     ///
     /// - Parameters:
-    ///   - largest: what must fit.
-    ///   - whole: whether the lines lie at whole numbers only.
+    ///   - largest: the largest value to fit.
+    ///   - whole: whether grid lines are at whole numbers only.
     init(_ largest: Double, whole: Bool = true) {
         let largest = largest.isFinite ? max(largest, whole ? 1 : 1e-6) : 1
         var power = 1.0
         while power * 10 <= largest { power *= 10 }
         while power > largest { power /= 10 }
-        // The fewest lines that waste the least.
+        // The fewest grid lines that waste the least space.
         var best: (end: Double, parts: Int)?
         for step in [0.2, 0.25, 0.5, 1, 2, 2.5, 5].map({ $0 * power }) {
             guard !whole || step == step.rounded() else { continue }
@@ -32,9 +32,9 @@ struct ChartScale: Equatable {
         parts = best?.parts ?? 1
     }
 
-    /// What stands at the lines, from the top down to zero.
+    /// The values at the grid lines, from the top down to zero.
     var values: [Double] { (0...parts).reversed().map { end * Double($0) / Double(parts) } }
 
-    /// How high a figure stands, as a share of the axis.
+    /// Returns the height of a value, as a share of the axis.
     func share(_ value: Double) -> Double { value.isFinite ? min(max(value / end, 0), 1) : 0 }
 }

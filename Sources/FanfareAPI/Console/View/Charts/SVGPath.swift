@@ -2,10 +2,10 @@
 struct SVGPath {
     private(set) var text = ""
 
-    /// Begins a line.
+    /// Starts a line at a point.
     mutating func move(_ x: Double, _ y: Double) { text += "M\(Self.number(x)) \(Self.number(y))" }
 
-    /// Goes on to a point.
+    /// Draws a line to a point.
     mutating func line(_ x: Double, _ y: Double) { text += "L\(Self.number(x)) \(Self.number(y))" }
 
     /// Adds a closed rectangle.
@@ -14,9 +14,9 @@ struct SVGPath {
         text += "h\(Self.number(width))v\(Self.number(height))h\(Self.number(-width))z"
     }
 
-    /// A number as short as may be.
+    /// Formats a number with as few characters as possible.
     static func number(_ value: Double) -> String {
-        // A drawing has no place for what is no number.
+        // A drawing cannot place NaN or infinity.
         let tenths = value.isFinite ? Int64((min(max(value, -1e9), 1e9) * 10).rounded()) : 0
         let sign = tenths < 0 ? "-" : ""
         let size = tenths.magnitude

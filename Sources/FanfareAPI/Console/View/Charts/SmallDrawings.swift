@@ -1,11 +1,11 @@
-/// A line in the height of a word, beside the number that it explains.
+/// A line chart of one text line's height, beside the number that it explains.
 enum Sparkline {
-    /// Draws it, hidden from who cannot see it: the number beside it says what matters.
+    /// Draws the line, hidden from screen readers, which read the number beside it.
     ///
     /// - Parameters:
-    ///   - values: at equal distances; nil where nothing is known.
+    ///   - values: values at equal distances; nil if unknown.
     ///   - kind: its colour.
-    /// - Returns: nothing for fewer than two.
+    /// - Returns: the drawing; empty for fewer than two values.
     static func markup(_ values: [Double?], _ kind: ChartKind = .first) -> Markup {
         let known = values.compactMap(\.self).filter(\.isFinite)
         guard values.count > 1, let largest = known.max() else { return .none }
@@ -46,19 +46,19 @@ enum Sparkline {
     }
 }
 
-/// Parts of a whole, in the height of a word.
+/// A bar of the parts of a whole, of one text line's height.
 enum ShareBar {
-    /// Draws the parts one after the other, hidden from who cannot see it.
+    /// Draws the parts one after the other, hidden from screen readers.
     ///
     /// - Parameters:
-    ///   - parts: from the left.
+    ///   - parts: the parts from the left.
     ///   - whole: the bar's full length; nothing is drawn past it.
-    /// - Returns: an empty track for nothing.
+    /// - Returns: the drawing; an empty track without parts.
     static func markup(_ parts: [(kind: ChartKind, count: Int64)], of whole: Int64) -> Markup {
         var x = 0.0
         var text = ""
         let parts = parts.filter { $0.count > 0 && whole > 0 }
-        // What is there is seen, however small: at the cost of the largest.
+        // Small parts get a minimum width, at the cost of the largest part.
         var widths = parts.map { min(max(Double($0.count) / Double(whole) * 1000, 8), 1000) }
         let over = widths.reduce(0, +) - 1000
         if over > 0, let largest = widths.indices.max(by: { widths[$0] < widths[$1] }) {
@@ -78,14 +78,14 @@ enum ShareBar {
     }
 }
 
-/// When a step of many began and ended, below the others.
+/// A bar that shows the start and end of a step among others.
 enum SpanBar {
-    /// Draws it, hidden from who cannot see it.
+    /// Draws the bar, hidden from screen readers.
     ///
     /// - Parameters:
-    ///   - start: after the first step's begin.
-    ///   - length: how long it took, in the same unit; nothing is a mark.
-    ///   - whole: all steps together.
+    ///   - start: the time since the start of the first step.
+    ///   - length: the duration in the same unit; zero is drawn as a mark.
+    ///   - whole: the duration of all steps together.
     ///   - kind: its colour.
     /// - Returns: the drawing.
     static func markup(start: Double, length: Double, of whole: Double, _ kind: ChartKind = .first) -> Markup {
@@ -102,14 +102,14 @@ enum SpanBar {
     }
 }
 
-/// How often each of several classes was met.
+/// The counts of several classes.
 struct Histogram {
-    /// Unique on the page.
+    /// An id that is unique on the page.
     let id: String
     let title: String
-    /// What a bar counts: `answers`.
+    /// The noun of the counts: `answers`.
     let counted: String
-    /// From the smallest on: the class's name and how often it was met.
+    /// The name and count of each class, smallest class first.
     let classes: [(name: String, count: Int64)]
     var kind = ChartKind.first
 

@@ -1,20 +1,20 @@
-/// Draws figures over time: lines, or bars on top of each other.
+/// A chart of values over time: lines, or stacked bars.
 struct TimeChart {
-    /// How it is drawn.
+    /// The shape of the drawing.
     enum Shape: Sendable {
         case lines, bars
     }
 
-    /// Unique on the page.
+    /// An id that is unique on the page.
     let id: String
     let title: String
     let shape: Shape
     let unit: ChartUnit
-    /// When each step begins, in microseconds since 1970; at equal distances.
+    /// The start of each step, in microseconds since 1970, at equal distances.
     let times: [Int64]
-    /// The bottom layer first.
+    /// The series, the bottom layer first.
     let series: [ChartSeries]
-    /// How times are written.
+    /// The format of times.
     var form = Moment.Form.minute
 
     private static let width = 1000.0
@@ -59,7 +59,7 @@ struct TimeChart {
         }
     }
 
-    /// Rates and times cannot be added.
+    /// Returns the series' total for the key; rates and durations cannot be added up.
     private func total(of series: ChartSeries) -> String {
         if let whole = series.whole { return unit.text(whole) }
         let known = times.indices.compactMap { value(series, $0) }
@@ -82,18 +82,18 @@ struct TimeChart {
         return "\(title), \(span): \(parts.joined(separator: "; "))."
     }
 
-    /// Days are the database's, whatever zone their reader is in.
+    /// Returns the time of a step; days are in UTC, not in the reader's zone.
     private func moment(_ time: Int64) -> Moment {
         form == .day || form == .weekday ? Moment(time, as: Moment(time, form).words) : Moment(time, form)
     }
 
-    /// Bars that are few have their names below them.
+    /// Whether each bar has a label below it: for 31 bars at most.
     private var isBanded: Bool { shape == .bars && times.count <= 31 }
 
     private var bands: [ChartTick] {
         let every = (times.count + 4) / 5
         return times.indices.map { index in
-            // The last is named, and those before it at equal distances.
+            // The last step is labelled, and steps before it at equal distances.
             let isNamed = (times.count - 1 - index).isMultiple(of: every)
             return ChartTick(time: isNamed ? moment(times[index]) : nil, label: nil)
         }
@@ -149,16 +149,16 @@ struct TimeChart {
             var path = SVGPath()
             var isDrawing = false
             for index in times.indices {
-                // A gap stays one: nothing is known of it.
+                // A gap stays a gap: the value is unknown.
                 guard let value = value(series, index) else {
                     isDrawing = false
                     continue
                 }
-                // A step's figure stands in its middle, as its bar does.
+                // A value is drawn in the middle of its step, as a bar is.
                 let x = (Double(index) + 0.5) * step
                 let y = Self.height * (1 - scale.share(value))
                 if isDrawing { path.line(x, y) } else { path.move(x, y) }
-                // A point alone is seen by its round end.
+                // A single point is visible by its round line cap.
                 if !isDrawing { path.line(x, y) }
                 isDrawing = true
             }
@@ -166,7 +166,7 @@ struct TimeChart {
         }.joined()
     }
 
-    /// What the pointer is told over each step.
+    /// The tooltip of each step.
     private var hints: String {
         let step = Self.width / Double(times.count)
         return times.indices.map { index in
@@ -181,9 +181,9 @@ struct TimeChart {
     }
 }
 
-/// What all drawings share.
+/// Helpers that all drawings share.
 enum SVGText {
-    /// The element and its name, for who cannot see it.
+    /// Returns the opening tag of the element, with title and description for screen readers.
     static func opening(class name: String, width: Double, height: Double, id: String, title: String, _ summary: String)
         -> String
     {

@@ -1,16 +1,16 @@
-/// `/campaigns`: what is planned, and what runs.
+/// `/campaigns`: planned and running campaigns.
 struct CampaignListPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
     let running: [CampaignProgressCard]
     let calendar: [CalendarDay]
-    /// In which zone the calendar's days are cut.
+    /// The time zone of the calendar's days.
     let zone: String
     let rows: [CampaignLine]
     let empty: Empty?
 }
 
-/// One run that runs.
+/// One current run.
 struct CampaignProgressCard: ViewContext {
     let name: String
     let app: String
@@ -18,19 +18,19 @@ struct CampaignProgressCard: ViewContext {
     let badge: Badge
     let ended: String
     let planned: String
-    /// Both as numbers, for the bar; `max` is never zero.
+    /// The progress as a number, for the bar; `max` is never zero.
     let value: String
     let max: String
     let percent: String
-    /// As in `2,400/s`.
+    /// The send rate, such as `2,400/s`.
     let pace: String
     let ends: Moment?
-    /// As in `in 12 min`.
+    /// The remaining time, such as `in 12 min`.
     let remaining: String?
     let failed: String
-    /// Why it is held.
+    /// The reason why the run is held.
     let hold: String?
-    /// Outcomes so far.
+    /// The outcomes so far.
     let bar: Markup
     let actions: [ActionLink]
 }
@@ -42,17 +42,17 @@ struct CalendarDay: ViewContext {
     let isWeekend: Bool
     let isEmpty: Bool
     let entries: [CalendarEntry]
-    /// How many more there are.
+    /// The number of further entries.
     let more: String?
 }
 
-/// One run to come.
+/// One run in the calendar.
 struct CalendarEntry: ViewContext {
     let at: Moment
     let name: String
     let href: String
     let tone: String
-    /// As in `≈ 1.2 M devices`.
+    /// The size of the audience, such as `≈ 1.2 M devices`.
     let audience: String?
 }
 
@@ -80,48 +80,48 @@ struct CampaignPage: ViewContext {
     let actions: [ActionLink]
     let facts: [Fact]
     let outcomes: [OutcomeLine]
-    /// Of the newest run; nothing where the campaign has none.
+    /// The variants of the newest run; nil if the campaign has none.
     let variants: VariantTable?
     let waves: [WaveLine]
-    /// Stands in the place of ``waves``.
+    /// The text in the place of ``waves``.
     let noWaves: String
     let next: [Moment]
     let runs: [RunLine]
     let pager: Pager
-    /// The campaign as it was put.
+    /// The campaign's definition as it was stored.
     let definition: String
     let test: TestForm?
     let preview: CampaignPreview?
-    /// The newest first.
+    /// The last actions, newest first.
     var actionLog: [ActionLogLine] = []
     var hasActionLog: Bool { !actionLog.isEmpty }
 }
 
-/// Something that somebody did to a campaign.
+/// An action on a campaign.
 struct ActionLogLine: ViewContext {
     let at: Moment
-    /// As in `pause`.
+    /// The action, such as `pause`.
     let word: String
     /// The token's name.
     let actor: String
     let reason: String?
 }
 
-/// The first part of an audience, after which the rest waits.
+/// The canary: the first part of an audience, after which the rest waits.
 struct CanaryGate: ViewContext {
     let badge: Badge
     let words: String
-    /// As in `1 %`.
+    /// The canary's share of the audience, such as `1 %`.
     let share: String
     let sent: String
     let failed: String
     let limit: String
-    /// When it opens by itself.
+    /// The time at which the gate opens automatically.
     let opens: Moment?
     let actions: [ActionLink]
 }
 
-/// The part of an audience that one instant of local time takes.
+/// The deliveries of one instant of a campaign by local time.
 struct WaveLine: ViewContext {
     let at: Moment
     let zones: String
@@ -129,7 +129,7 @@ struct WaveLine: ViewContext {
     let badge: Badge
 }
 
-/// One time that a campaign fired.
+/// One run of a campaign.
 struct RunLine: ViewContext {
     let at: Moment
     let event: PageLink?
@@ -141,7 +141,7 @@ struct RunLine: ViewContext {
     let bar: Markup
 }
 
-/// Sends a campaign to one user.
+/// The form that sends a campaign to one user.
 struct TestForm: ViewContext {
     let action: String
     let user: TextField

@@ -1,9 +1,9 @@
-/// `/devices`: how many, in what state, and which.
+/// `/devices`: the number of devices, their states, and a list.
 struct DevicesPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
     let counts: [DeviceCountLine]
-    /// The sum of several targets.
+    /// The sum of several targets; nil for one.
     let total: DeviceTotal?
     let disabled: ChartFigure
     let reasons: [OutcomeLine]
@@ -11,7 +11,7 @@ struct DevicesPage: ViewContext {
     let devices: [DeviceLine]
     let hasUsers = true
     let pager: Pager
-    /// Restore what the filter takes.
+    /// The action that restores the devices of the filter.
     let actions: [ActionLink]
     let empty: Empty?
 }
@@ -22,11 +22,11 @@ struct OneDevicePage: ViewContext {
     let badge: Badge
     let facts: [Fact]
     let topics: [String]
-    /// What the application keeps with it, as JSON.
+    /// The attributes that the application stores with it, as JSON.
     let attributes: String?
 }
 
-/// Devices of all targets that are listed.
+/// The sum of the devices of all listed targets.
 struct DeviceTotal: ViewContext {
     let enabled: String
     let disabled: String
@@ -49,9 +49,9 @@ struct FuseLine: ViewContext {
     let app: String
     let environment: String
     let badge: Badge
-    /// As in `0.4 % of 12,400 answers in 10 min; opens at 2 %`.
+    /// The fuse's state, such as `0.4 % of 12,400 answers in 10 min; opens at 2 %`.
     let words: String
     let since: Moment?
-    /// What lets pruning go on.
+    /// The command that resumes pruning.
     let command: String?
 }

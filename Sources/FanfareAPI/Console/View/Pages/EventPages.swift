@@ -1,10 +1,10 @@
-/// `/events`: events, the newest first.
+/// `/events`: the list of events, newest first.
 struct EventListPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
     let rows: [EventLine]
     let pager: Pager
-    /// On all that the filter takes.
+    /// The actions on all events of the filter.
     let actions: [ActionLink]
     let empty: Empty?
 }
@@ -17,7 +17,7 @@ struct EventLine: ViewContext {
     let key: String?
     let at: Moment
     let fate: Badge
-    /// Why, where the fate does not say.
+    /// The reason, if the fate does not say it.
     let detail: String?
 }
 
@@ -27,7 +27,7 @@ struct EventPage: ViewContext {
     let id: String
     let type: String
     let fate: Badge
-    /// What became of it, in a sentence.
+    /// The event's fate and outcomes, in a sentence.
     let verdict: String
     let facts: [Fact]
     let actions: [ActionLink]
@@ -35,51 +35,51 @@ struct EventPage: ViewContext {
     let rules: [EventRuleLine]
     let audience: [AudienceLine]
     let hasOutcomes = true
-    /// Who was left out, and why.
+    /// The suppressed deliveries by reason.
     let suppressed: [OutcomeLine]
     let outcomes: [OutcomeLine]
-    /// Where they are asked for.
+    /// The outcomes by variant; nil if the address does not ask for them.
     let variants: VariantTable?
     let payload: PayloadView
-    /// Leads to the user's page.
+    /// The form that leads to the user's page.
     let whyNot: FilterForm
     let deliveries: [PushLine]
     let pager: Pager
 }
 
-/// From emit to the last answer.
+/// The steps from emit to the last answer.
 struct EventTrace: ViewContext {
     let steps: [TraceStep]
-    /// Of W3C's trace context, as the application gave it.
+    /// The trace id of W3C Trace Context, as the application gave it.
     let traceID: String?
-    /// As in `412 ms from emit to the first answer`.
+    /// A summary such as `412 ms from emit to the first answer`.
     let words: String
 }
 
-/// One step of it.
+/// One step of the trace.
 struct TraceStep: ViewContext {
     let name: String
     let detail: String
     let at: Moment
-    /// Since the first: `+12 ms`.
+    /// The time since the first step: `+12 ms`.
     let after: String
-    /// How long it took; nothing for a moment.
+    /// The step's duration; nil for a point in time.
     let took: String?
     let bar: Markup
     let badge: Badge?
 }
 
-/// What one rule made of an event.
+/// One rule's verdict on an event.
 struct EventRuleLine: ViewContext {
     let name: String
     let href: String
     let badge: Badge
-    /// The version, the conditions that hold, and the one that does not.
+    /// The rule's version, the conditions that hold, and the one that does not.
     let words: String
     let devices: String
 }
 
-/// How many devices of one target.
+/// The number of devices of one target.
 struct AudienceLine: ViewContext {
     let app: String
     let provider: String
@@ -90,22 +90,22 @@ struct AudienceLine: ViewContext {
     let bar: Markup
 }
 
-/// An event's payload, or why it is not shown.
+/// An event's payload, or the reason why it is not shown.
 struct PayloadView: ViewContext {
-    /// Indented by the server from the text that PostgreSQL gives: numbers stay as they are.
+    /// The payload, indented by the server from PostgreSQL's text: numbers stay as they are.
     let json: String?
     let hidden: String?
     let size: String
 }
 
-/// What became of an event by variant of its message; no rows where no rule has any.
+/// The outcomes of an event by variant of its message; no rows if no rule has variants.
 struct VariantTable: ViewContext {
     let rows: [VariantLine]
-    /// How much of it was counted; nothing where all was.
+    /// The part that was counted; nil if everything was.
     let note: String?
 }
 
-/// One variant, or those who got nothing to compare with.
+/// One variant, or the hold-out group.
 struct VariantLine: ViewContext {
     let rule: String
     let name: String

@@ -1,4 +1,4 @@
-/// `/`: what needs attention, and how it goes.
+/// `/`: problems, traffic, backlog and daemons.
 struct OverviewPage: ViewContext {
     let frame: Frame
     let health: HealthPanel
@@ -6,10 +6,10 @@ struct OverviewPage: ViewContext {
     let figures: [KeyFigure]
     let throughput: ChartFigure
     let latency: ChartFigure
-    /// Why pushes did not arrive.
+    /// The reasons why pushes did not arrive.
     let missing: ChartFigure
     let lanes: [LaneLine]
-    /// How deliveries of the time shown ended, the most frequent first.
+    /// The outcomes of the deliveries of the time shown, the most frequent first.
     let outcomes: [OutcomeLine]
     let campaigns: [CampaignProgressCard]
     let daemons: [DaemonLine]
@@ -19,26 +19,26 @@ struct OverviewPage: ViewContext {
 /// Problems and fixes.
 struct HealthPanel: ViewContext {
     let isWell: Bool
-    /// `2 problems need attention`, `All 14 checks passing`.
+    /// The headline: `2 problems need attention`, `All 14 checks passing`.
     let headline: String
     let looked: Moment
-    /// What needs attention; the worst first.
+    /// The problems, the worst first.
     let problems: [HealthProblem]
     /// The checks that pass.
     let checks: [HealthCheck]
 }
 
-/// One thing that is ill.
+/// One problem.
 struct HealthProblem: ViewContext {
-    /// As `health` has it: `breaker: shop/fcm`.
+    /// The name in `fanfare.health`: `breaker: shop/fcm`.
     let name: String
     /// The problem, in a sentence.
     let words: String
     let tone: String
     let since: Moment?
-    /// As in `for 12 min`.
+    /// The problem's duration, such as `for 12 min`.
     let lasting: String?
-    /// In order.
+    /// The steps that fix it, in order.
     let steps: [HealthStep]
 
     init(_ name: String, _ words: String, _ tone: Tone, since: Moment?, lasting: String?, steps: [HealthStep]) {
@@ -51,48 +51,48 @@ struct HealthProblem: ViewContext {
     }
 }
 
-/// Something to do.
+/// A step that fixes a problem.
 struct HealthStep: ViewContext {
     let words: String
     var command: String? = nil
     var link: PageLink? = nil
 }
 
-/// Something that is well.
+/// A passing check.
 struct HealthCheck: ViewContext {
     let name: String
     let detail: String
 }
 
-/// What waits for one target in one lane.
+/// The backlog of one target in one lane.
 struct LaneLine: ViewContext {
     let target: String
     let lane: String
-    /// What could be sent now, about.
+    /// The estimated number of due deliveries.
     let ready: String
-    /// Whose time has not come, about.
+    /// The estimated number of deliveries that are not yet due.
     let waiting: String
     let oldest: String
     let tone: String
 }
 
-/// One running program.
+/// One running daemon.
 struct DaemonLine: ViewContext {
     let name: String
     let badge: Badge
     let version: String
     let started: Moment
-    /// When it said last that it lives: `2 s ago`.
+    /// The time since its last heartbeat: `2 s ago`.
     let seen: String
     let perSecond: String
     let spark: Markup
     let leads: String
 }
 
-/// A role that one daemon at a time has.
+/// A role that one daemon at a time holds.
 struct LeaderLine: ViewContext {
     let role: String
-    /// What it does.
+    /// The role's task.
     let words: String
     let daemon: String?
 }

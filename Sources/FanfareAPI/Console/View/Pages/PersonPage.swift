@@ -1,25 +1,25 @@
-/// `/people`: one user, or the question for one.
+/// `/people`: one user, or the form that asks for one.
 struct PersonPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
-    /// Nothing until one is asked for.
+    /// The user; nil if the address names none.
     let person: Person?
     let empty: Empty?
 }
 
-/// Whom pushes go to.
+/// A user.
 struct Person: ViewContext {
     let user: String
-    /// What can be said at once: `Reached 12 min ago on 2 of 3 devices`.
+    /// The summary: `Reached 12 min ago on 2 of 3 devices`.
     let verdict: Notice
     let facts: [Fact]
     let actions: [ActionLink]
     let devices: [DeviceLine]
-    /// They are all of one.
+    /// Whether rows name their users: all are of one user.
     let hasUsers = false
     let preferences: [PreferenceLine]
     let topics: [String]
-    /// Whether there are more topics.
+    /// The number of further topics.
     let moreTopics: String?
     let pushes: [PushLine]
     let pager: Pager
@@ -35,19 +35,19 @@ struct DeviceLine: ViewContext {
     let environment: String
     let user: PageLink?
     let badge: Badge
-    /// Why it is disabled.
+    /// The reason why it is disabled.
     let reason: String?
-    /// As in `es-MX · America/Mexico_City`.
+    /// Locale and time zone, such as `es-MX · America/Mexico_City`.
     let locale: String
     let registered: Moment
-    /// Since when it is disabled.
+    /// The time at which it was disabled.
     let disabled: Moment?
     let lastPush: Moment?
-    /// A short hash: never the token.
+    /// A short hash of the token; never the token.
     let token: String
 }
 
-/// What a user wants.
+/// A preference of a user.
 struct PreferenceLine: ViewContext {
     let category: String
     let app: String
@@ -56,17 +56,17 @@ struct PreferenceLine: ViewContext {
     let changed: Moment?
 }
 
-/// Why a push did not come, or that it did.
+/// The explanation why a push did not arrive, or that it did.
 struct WhyPanel: ViewContext {
     let form: FilterForm
     /// What it came to.
     let verdict: Notice?
     let steps: [WhyStep]
-    /// The last events that were for this user, each with what it came to; while none is asked for.
+    /// The last events for this user, each with its verdict; only if no event is asked for.
     let recent: [WhyRecent]
 }
 
-/// One step on the way.
+/// One step of the explanation.
 struct WhyStep: ViewContext {
     let at: Moment
     let subject: String
@@ -81,6 +81,6 @@ struct WhyRecent: ViewContext {
     let at: Moment
     let badge: Badge
     let words: String?
-    /// To its steps.
+    /// The link to its steps.
     let href: String
 }

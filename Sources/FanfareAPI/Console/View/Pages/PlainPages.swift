@@ -1,37 +1,37 @@
-/// `/login`: a token, once.
+/// `/login`: the form for a token.
 struct LoginPage: ViewContext {
     let frame: Frame
     let action: String
-    /// Where one wanted to go: a path of the console, never another site.
+    /// The page to return to: a path of the console, never another site.
     let back: String
     let problem: String?
-    /// How to make a token.
+    /// The command that creates a token.
     let command: String
 }
 
-/// What could not be shown, and what to do.
+/// An error and its fix.
 struct ErrorPage: ViewContext {
     let frame: Frame
-    /// As in `404`.
+    /// The HTTP status, such as `404`.
     let status: String
     let heading: String
     let words: String
     let steps: [HealthStep]
-    /// By which the log knows it.
+    /// The request's id in the log.
     let requestID: String
     let again: String?
 }
 
-/// `/find`: what a word may be, where it may be several things, or nothing.
+/// `/find`: the candidates for a term that is ambiguous or unknown.
 struct FindPage: ViewContext {
     let frame: Frame
     let candidates: [FindCandidate]
     let empty: Empty?
 }
 
-/// One of them.
+/// One candidate.
 struct FindCandidate: ViewContext {
-    /// What it is.
+    /// The kind and name of the candidate.
     let name: String
     let words: String
     let href: String

@@ -1,4 +1,4 @@
-/// `/providers`: what pushes go through.
+/// `/providers`: the providers that pushes go through.
 struct ProvidersPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
@@ -8,21 +8,21 @@ struct ProvidersPage: ViewContext {
     let reasons: [OutcomeLine]
 }
 
-/// One app's way to one provider.
+/// One app's traffic to one provider.
 struct ProviderCard: ViewContext {
-    /// Unique on the page.
+    /// An id that is unique on the page.
     let id: String
     let app: String
     let provider: String
     let badge: Badge
-    /// What it is about, where it is not well.
+    /// The problem, if there is one.
     let words: String?
     let perSecond: String
     let facts: [Fact]
     let daemons: [ProviderDaemonLine]
 }
 
-/// What one daemon has of it.
+/// What one daemon reports of the provider.
 struct ProviderDaemonLine: ViewContext {
     let daemon: String
     let breaker: Badge

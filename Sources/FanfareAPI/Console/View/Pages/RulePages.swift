@@ -1,4 +1,4 @@
-/// `/rules`: rules, the refused ones first.
+/// `/rules`: the list of rules, refused ones first.
 struct RuleListPage: ViewContext {
     let frame: Frame
     let filter: FilterForm
@@ -15,11 +15,11 @@ struct RuleLine: ViewContext {
     let event: String
     let audience: String
     let badge: Badge
-    /// Why it was refused.
+    /// The reason why it was refused.
     let reason: String?
     let version: String
     let changed: Moment
-    /// Accepted in seven days.
+    /// The accepted pushes of the last seven days.
     let accepted: String
     let spark: Markup
 }
@@ -29,13 +29,13 @@ struct RulePage: ViewContext {
     let frame: Frame
     let badge: Badge
     let facts: [Fact]
-    /// What is wrong with the newest version, and where.
+    /// The error in the newest version, and its position.
     let refusal: Notice?
     let outcomes: [OutcomeLine]
     let versions: [RuleVersionLine]
     /// The newest version, indented.
     let definition: String
-    /// Against the one before: lines with their sign.
+    /// The difference from the version before: lines with their sign.
     let difference: [DifferenceLine]
     let explain: ExplainPanel
 }
@@ -60,21 +60,21 @@ struct DifferenceLine: ViewContext {
     let words: String
 }
 
-/// A rule tried with an event that is not emitted.
+/// The trial of a rule with an event that is not emitted.
 struct ExplainPanel: ViewContext {
     let action: String
-    /// The event's payload, as it was typed.
+    /// The event's payload, as typed.
     let payload: String
     let problem: String?
-    /// Whose preferences and locale count.
+    /// The user whose preferences and locale apply.
     let user: TextField
-    /// Proof that this browser was shown this page.
+    /// The proof that this browser was shown this page.
     let seal: String
-    /// What the rule would do.
+    /// The result of the trial.
     let verdict: Notice?
     let conditions: [WhyCondition]
     let audience: [AudienceLine]
-    /// Nothing is sent.
+    /// Whether outcomes are shown: a trial has none, because nothing is sent.
     let hasOutcomes = false
     let previews: NotificationPreviews?
 }

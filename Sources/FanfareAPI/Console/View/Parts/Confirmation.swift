@@ -1,41 +1,41 @@
-/// A page that says what an action would do, before it does it.
+/// The page that confirms an action and shows its effect.
 struct ConfirmPage: ViewContext {
-    /// Its title is the question, as in `Restore 1,204 devices?`.
+    /// The frame; its title is the question, such as `Restore 1,204 devices?`.
     let frame: Frame
-    /// What will happen, in a sentence.
+    /// The effect, in a sentence.
     let words: String
-    /// How much it is about: `1,204`, with its noun.
+    /// The number of affected objects: `1,204`, with its noun.
     let count: String
     let counted: String
-    /// What cannot be undone.
+    /// The part of the effect that cannot be undone.
     let warning: String?
     let facts: [Fact]
-    /// Some of what it is about.
+    /// Some of the affected objects.
     let samples: SampleTable?
-    /// Where it is sent.
+    /// The address that the form is sent to.
     let action: String
-    /// The filter again, and the count that was shown: another one then is asked about again.
+    /// The filter, and the count that was shown: if the count has changed, the confirmation is asked for again.
     let kept: [HiddenField]
-    /// Proof that this browser was shown this page.
+    /// The proof that this browser was shown this page.
     let seal: String
-    /// Whether the reason may be left out.
+    /// Whether the reason is optional.
     let isReasonOptional: Bool
-    /// As in `Restore 1,204 devices`.
+    /// The button's text, such as `Restore 1,204 devices`.
     let verb: String
     let isDangerous: Bool
-    /// Nothing can be done: there is no button.
+    /// Whether the action is not possible; there is no button then.
     let isImpossible: Bool
-    /// Back to where one came from.
+    /// The link back to the page before.
     let cancel: String
 }
 
-/// Some of what an action is about.
+/// Some of the objects that an action affects.
 struct SampleTable: ViewContext {
     let heads: [String]
     let rows: [SampleLine]
 }
 
-/// A line of it.
+/// A row of the table.
 struct SampleLine: ViewContext {
     let cells: [String]
 }

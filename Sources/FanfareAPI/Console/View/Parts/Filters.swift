@@ -3,69 +3,69 @@ struct FilterForm: ViewContext {
     /// The page's path.
     let action: String
     let fields: [FilterField]
-    /// What is filtered by now, each with the address without it.
+    /// The filters in force, each with the address without it.
     let active: [PageLink]
-    /// The page without any filter.
+    /// The address without any filter.
     let clear: String
     /// Whether there is anything to clear.
     let isActive: Bool
-    /// What is kept of the address beside the fields.
+    /// The other parameters of the address, which are kept.
     var kept: [HiddenField] = []
 }
 
-/// One of text, choice, or time.
+/// A text, choice or time field.
 struct FilterField: ViewContext {
     var text: TextField? = nil
     var choice: ChoiceField? = nil
 }
 
-/// A field to type in.
+/// A text field.
 struct TextField: ViewContext {
-    /// Its name in the address.
+    /// The name in the address.
     let name: String
     let label: String
     let value: String
-    /// `text`, `search` or `datetime-local`.
+    /// The input's type: `text`, `search` or `datetime-local`.
     var kind = "text"
-    /// Of a time: whole seconds.
+    /// The step of a time field: whole seconds.
     var step: String? = nil
     var example: String? = nil
-    /// Stands below.
+    /// The text below the field.
     var hint: String? = nil
-    /// What is wrong with what was typed.
+    /// The error in the typed value.
     var problem: String? = nil
 }
 
-/// A field to choose in.
+/// A field with several choices.
 struct ChoiceField: ViewContext {
     let name: String
     let label: String
     let choices: [Choice]
 }
 
-/// One of several.
+/// One of the choices.
 struct Choice: ViewContext {
     let value: String
     let label: String
     let isChosen: Bool
 }
 
-/// What a form sends without showing it; never a token.
+/// A hidden field of a form; never a token.
 struct HiddenField: ViewContext {
     let name: String
     let value: String
 }
 
-/// The end of a list that is read by keys, not by numbers of pages.
+/// The end of a list with keyset pagination.
 struct Pager: ViewContext {
-    /// As in `50 events` or `1,000+ devices`.
+    /// The size of the part, such as `50 events` or `1,000+ devices`.
     let shown: String
-    /// The address of the first part; nothing on it.
+    /// The address of the first part; nil on the first.
     let first: String?
-    /// The address of what comes next.
+    /// The address of the next part.
     let next: String?
-    /// Set where the search ended before the list did: how far back it looked.
+    /// The time back to which was searched, if the search stopped before the end of the list.
     let searchedTo: Moment?
-    /// Goes on from there.
+    /// The address that continues the search from there.
     let further: String?
 }

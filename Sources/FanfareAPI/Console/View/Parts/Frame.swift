@@ -1,39 +1,39 @@
-/// What stands around each page.
+/// The frame around each page.
 struct Frame: ViewContext {
-    /// What comes before each path, without a slash at its end: empty where the console is at the root.
+    /// The base path without a trailing slash; empty if the console is at the root.
     let base: String
-    /// The page's name, in its heading and the window's.
+    /// The page's name, in its heading and the window's title.
     let title: String
-    /// Stands before the heading: where one comes from.
+    /// The page above this one, before the heading.
     let parent: PageLink?
-    /// The pages.
+    /// The navigation.
     let pages: [NavigationItem]
-    /// Which installation this is; nothing where it has no name.
+    /// The installation's name; nil if it has none.
     let installation: String?
-    /// Who looks; nothing before the login.
+    /// The viewer; nil before the login.
     let viewer: Viewer?
-    /// What stands in the search field.
+    /// The text in the search field.
     let search: String
-    /// Changes with the style sheet and the script, so that browsers keep them no longer.
+    /// The version of style sheet and script in their addresses, so that browsers load changed ones.
     let assets: String
-    /// The path of the page's stream of updates; nothing where it has none.
+    /// The path of the page's stream of updates; nil if it has none.
     let stream: String?
-    /// What the last action did.
+    /// The result of the last action.
     let notice: Notice?
-    /// When the page was made, by the database's clock.
+    /// The time at which the page was made, by the database's clock.
     let served: Moment
     /// The program's version.
     let version: String
 }
 
-/// A page in the list of pages.
+/// An item of the navigation.
 struct NavigationItem: ViewContext {
     let name: String
     let href: String
-    /// Opens it after `g`.
+    /// The key that opens it after `g`.
     let key: String
     let isCurrent: Bool
-    /// What needs attention there: `2`.
+    /// The number of problems there: `2`.
     let alert: String?
 }
 
@@ -43,19 +43,19 @@ struct PageLink: ViewContext {
     let href: String
 }
 
-/// Who looks.
+/// The viewer of a page.
 struct Viewer: ViewContext {
     /// The token's name; never the token.
     let name: String
-    /// What it may do: `operator`.
+    /// The token's scope: `operator`.
     let role: String
 }
 
-/// What the last action did, or why not.
+/// The result of the last action, or the reason why it was refused.
 struct Notice: ViewContext {
     let tone: String
     let words: String
-    /// To what it made.
+    /// A link to the object that the action created.
     let link: PageLink?
 
     init(_ tone: Tone, _ words: String, link: PageLink? = nil) {
@@ -65,12 +65,12 @@ struct Notice: ViewContext {
     }
 }
 
-/// How much something asks for; only ``bad`` is red: it needs attention.
+/// The urgency of a text; only ``bad`` is red: it needs attention.
 enum Tone: String, Sendable {
     case good, busy, warn, bad, quiet
 }
 
-/// A state in a word.
+/// A state in a word, with a colour.
 struct Badge: ViewContext, Equatable {
     let tone: String
     let words: String
@@ -88,17 +88,17 @@ struct Fact: ViewContext {
     var time: Moment? = nil
     var badge: Badge? = nil
     var link: PageLink? = nil
-    /// Shown as code: ids, keys.
+    /// The value shown as code: ids, keys.
     var code: String? = nil
 }
 
-/// What may be done: a link to a page that says what it would do, and to how much.
+/// A link to the page that confirms an action.
 struct ActionLink: ViewContext {
     let name: String
     let href: String
-    /// ``Tone/bad`` for what cannot be undone.
+    /// The tone; ``Tone/bad`` for an action that cannot be undone.
     let tone: String
-    /// Why not; there is no link then.
+    /// The reason why the action is not possible; there is no link then.
     let refused: String?
 
     init(_ name: String, _ href: String, _ tone: Tone = .quiet, refused: String? = nil) {
@@ -109,11 +109,11 @@ struct ActionLink: ViewContext {
     }
 }
 
-/// What stands in the place of a list that has nothing.
+/// The text in the place of an empty list.
 struct Empty: ViewContext {
     let title: String
-    /// What to do about it, or why it is well so.
+    /// The next step, or the reason why an empty list is fine.
     let words: String
-    /// What to type, if anything.
+    /// The command to type, if any.
     let command: String?
 }

@@ -1,27 +1,27 @@
-/// How many deliveries ended in one way.
+/// The number of deliveries with one outcome.
 struct OutcomeLine: ViewContext {
     let badge: Badge
-    /// The provider's or Fanfare's word; nothing where the outcome says it all.
+    /// The provider's or Fanfare's reason; nil if the outcome says it all.
     let reason: String?
     let count: String
     let share: String
     let bar: Markup
-    /// What it means, and what to do about it.
+    /// The meaning, and the fix.
     let advice: String?
-    /// To the deliveries themselves.
+    /// The link to the deliveries.
     let href: String?
 }
 
-/// A number that matters.
+/// A key figure.
 struct KeyFigure: ViewContext {
     let name: String
-    /// As in `1.24 k`.
+    /// The number, such as `1.24 k`.
     let value: String
-    /// As in `/s`.
+    /// The unit, such as `/s`.
     let unit: String?
-    /// What it is compared with: `p95 1.2 s · 15 min`.
+    /// The values to compare with: `p95 1.2 s · 15 min`.
     let note: String
-    /// ``Tone/bad`` makes the number red.
+    /// The tone; ``Tone/bad`` makes the number red.
     let tone: String
     let spark: Markup
 
@@ -47,6 +47,6 @@ struct PushLine: ViewContext {
     let attempt: String
     let badge: Badge
     let reason: String?
-    /// Nothing while it waits.
+    /// The time of the answer; nil while it is pending.
     let at: Moment?
 }

@@ -7,37 +7,37 @@ struct NotificationPreviews: ViewContext {
 
 /// A campaign's message, rendered for one recipient.
 struct CampaignPreview: ViewContext {
-    /// Variant, language and recipient; nothing where there is nothing to choose.
+    /// The choice of variant, language and recipient; nil without alternatives.
     let form: FilterForm?
-    /// The recipient that it is rendered for, or why it cannot be rendered.
+    /// The recipient that it is rendered for, or the reason why it cannot be rendered.
     let note: String?
     let screens: NotificationPreviews?
 }
 
 /// A message as one screen shows it.
 struct PreviewCard: ViewContext {
-    /// The app's name as the configuration has it, or the site's.
+    /// The app's name in the configuration, or the site's.
     let app: String
-    /// The app's first letter, in the place of its picture.
+    /// The app's first letter, in the place of its icon.
     let initial: String
     let title: String?
     let subtitle: String?
-    /// What is longer than the screen shows is cut as there.
+    /// The text, cut where the screen cuts it.
     let body: String?
-    /// Where it is the site's address.
+    /// The site's address.
     let origin: String?
-    /// An image belongs to it; the console loads none.
+    /// The image's address; the console does not load it.
     let image: String?
     let buttons: [String]
-    /// On the app's picture.
+    /// The number on the app's icon.
     let badge: String?
-    /// Nothing is shown: data only, or a background push.
+    /// The reason why nothing is shown: data only, or a background push.
     let silent: String?
-    /// As in `412 of 4,096 bytes`.
+    /// The size, such as `412 of 4,096 bytes`.
     let size: String
     let isTooLarge: Bool
-    /// What the screen does not show: sound, priority, collapse.
+    /// The properties that the screen does not show: sound, priority, collapse.
     let facts: [Fact]
-    /// The message as it is sent, without token.
+    /// The message as it is sent, without the token.
     let json: String
 }

@@ -1,8 +1,8 @@
 internal import FanfareCore
 
-/// Numbers for people.
+/// The format of numbers.
 enum FigureText {
-    /// All digits, with commas: `1,204`.
+    /// Returns all digits, with commas: `1,204`.
     static func count(_ number: Int64) -> String {
         let digits = String(number.magnitude)
         var text = ""
@@ -13,7 +13,7 @@ enum FigureText {
         return (number < 0 ? "\u{2212}" : "") + text
     }
 
-    /// Three digits that matter: `980`, `1.24 k`, `12.4 M`.
+    /// Returns three significant digits: `980`, `1.24 k`, `12.4 M`.
     static func short(_ number: Double) -> String {
         guard number.isFinite, number.magnitude < 1e15 else { return "–" }
         let size = number.magnitude
@@ -23,10 +23,10 @@ enum FigureText {
         return size >= 100 || number == number.rounded() ? "\(Int64(number.rounded()))" : digits(number)
     }
 
-    /// A span of time: `12 ms`, `1.4 s`, `3 min 20 s`, `4 h 5 min`, `3 d 2 h`.
+    /// Formats a duration: `12 ms`, `1.4 s`, `3 min 20 s`, `4 h 5 min`, `3 d 2 h`.
     ///
-    /// - Parameter seconds: nothing below zero is shown.
-    /// - Returns: at most two units.
+    /// - Parameter seconds: the duration; negative values count as zero.
+    /// - Returns: the text, with two units at most.
     static func duration(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds < 1e15 else { return "–" }
         let seconds = max(0, seconds)
@@ -43,23 +43,24 @@ enum FigureText {
         return "\(whole) s"
     }
 
-    /// A span as files have it, in the units of all others: `12 h` of `12h` and of `43200s`.
+    /// Formats a duration from a configuration or rule file with the units of ``duration(_:)``: `12 h` for `12h` and
+    /// for `43200s`.
     ///
     /// - Parameter text: a whole number with a unit, or of seconds.
-    /// - Returns: the text itself where it is none.
+    /// - Returns: the formatted duration, or the text itself if it is no duration.
     static func span(_ text: String) -> String {
         (TimeSpan(text) ?? TimeSpan(text + "s")).map { duration(Double($0.seconds)) } ?? text
     }
 
-    /// How long ago, in whole units: `38 s ago`.
+    /// Formats the time since an event, in whole units: `38 s ago`.
     ///
-    /// - Parameter microseconds: since then.
-    /// - Returns: `0 s ago` of a time to come.
+    /// - Parameter microseconds: the microseconds since then.
+    /// - Returns: the text; `0 s ago` for a time in the future.
     static func ago(_ microseconds: Int64) -> String {
         "\(duration(Double(max(0, microseconds) / 1_000_000)).replacing("0 ms", with: "0 s")) ago"
     }
 
-    /// A share of a whole: `99.98 %`; never `100 %` or `0 %` of what is not all or nothing.
+    /// Formats a share of a whole: `99.98 %`; `100 %` and `0 %` only for all and nothing.
     static func share(_ part: Int64, of whole: Int64) -> String {
         guard whole > 0 else { return "–" }
         let percent = Double(part) / Double(whole) * 100
@@ -70,12 +71,12 @@ enum FigureText {
         return percent < 1 || percent > 99 ? "\(fixed(percent, 2)) %" : "\(fixed(percent, 1)) %"
     }
 
-    /// `1 device`, `1,204 devices`.
+    /// Formats a count with its noun: `1 device`, `1,204 devices`.
     static func counted(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
         "\(count(number)) \(number == 1 ? one : many ?? one + "s")"
     }
 
-    /// A number with so many decimals.
+    /// Formats a number with a fixed number of decimals.
     static func fixed(_ number: Double, _ decimals: Int) -> String {
         var scale: Int64 = 1
         for _ in 0..<decimals { scale *= 10 }
@@ -86,7 +87,7 @@ enum FigureText {
         return "\(sign)\(whole / scale).\(String(repeating: "0", count: decimals - fraction.count))\(fraction)"
     }
 
-    /// Three digits, no zeros behind the point.
+    /// Returns three significant digits, without trailing zeros after the point.
     private static func digits(_ number: Double) -> String {
         let size = number.magnitude
         var text = fixed(number, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2)

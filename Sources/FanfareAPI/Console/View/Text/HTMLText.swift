@@ -1,14 +1,14 @@
 internal import Mustache
 
-/// Text as HTML and SVG may hold it, between tags and inside quoted attributes.
+/// Escaped text for HTML and SVG, between tags and inside quoted attributes.
 enum HTMLText {
-    /// Escapes by bytes.
+    /// Escapes text byte by byte.
     ///
-    /// The library's own escaping goes by `Character`, and so leaves a quotation mark alone that a combining mark follows: enough to end an
-    /// attribute. Controls that HTML forbids become U+FFFD.
+    /// The library's own escaping works by `Character`, and so does not escape a quotation mark followed by a combining
+    /// mark, which is enough to end an attribute. Controls that HTML forbids become U+FFFD.
     ///
-    /// - Parameter text: from anybody.
-    /// - Returns: what shows it as it is.
+    /// - Parameter text: any text.
+    /// - Returns: HTML that displays the text as it is.
     static func escaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 16)
@@ -27,18 +27,18 @@ enum HTMLText {
     }
 }
 
-/// How templates of the console escape what they are given.
+/// The content type that makes the console's templates escape their values.
 struct ConsoleContent: MustacheContentType {
-    /// By which templates ask for it.
+    /// The name by which templates select it.
     static let name = "CONSOLE"
 
     func escapeText(_ text: String) -> String { HTMLText.escaped(text) }
 }
 
-/// HTML or SVG that this program wrote: the only thing that templates take without escaping.
+/// HTML or SVG that this program wrote: the only values that templates do not escape.
 struct Markup: ViewContext, Equatable {
     let text: String
 
-    /// Nothing.
+    /// Empty markup.
     static let none = Markup(text: "")
 }

@@ -1,6 +1,6 @@
-/// A point in time on a page: in UTC as the server writes it, which the script turns into the reader's zone.
+/// A point in time on a page: in UTC as the server writes it; the script converts it into the reader's zone.
 struct Moment: ViewContext, Equatable {
-    /// How much of it is shown.
+    /// The format of the time.
     enum Form: String, Sendable {
         /// As in `14:03`.
         case minute
@@ -14,46 +14,46 @@ struct Moment: ViewContext, Equatable {
         case short
         /// As in `26 Nov 14:03:22`.
         case exact
-        /// As in `14:03`, where what lies around it says in which zone.
+        /// As in `14:03`, where the context names the zone.
         case clock
         /// As in `26 Nov 2026, 14:03:22`.
         case full
     }
 
-    /// As in `2026-11-26T14:03:22Z`.
+    /// The time, such as `2026-11-26T14:03:22Z`.
     let iso: String
     /// The name of its ``Form``, for the script.
     let form: String
-    /// In UTC.
+    /// The text in UTC.
     let words: String
 
-    /// A time that stays as it is written, where what lies around it is in that zone too.
+    /// Creates a time with a fixed text, whose zone the context names.
     ///
     /// - Parameters:
-    ///   - microseconds: since 1970.
-    ///   - words: in the page's zone.
+    ///   - microseconds: microseconds since 1970.
+    ///   - words: the text, in the page's zone.
     init(_ microseconds: Int64, as words: String) {
         iso = CivilDate(microseconds).iso
         form = "fixed"
         self.words = words
     }
 
-    /// A time of recipients' clocks, which no reader's zone changes.
+    /// Creates a time of recipients' clocks, which is not converted into the reader's zone.
     ///
     /// - Parameters:
-    ///   - wall: what they show: `2026-11-30 09:00`.
-    ///   - microseconds: when it is planned, since 1970.
+    ///   - wall: the clock time: `2026-11-30 09:00`.
+    ///   - microseconds: the planned time, in microseconds since 1970.
     init(wall: String, planned microseconds: Int64) {
         let time = PageTime(wall, at: microseconds)?.microseconds ?? microseconds
         let date = CivilDate(time)
         self.init(time, as: "\(date.day) \(date.monthName) \(date.clock.prefix(5)) recipient's time")
     }
 
-    /// A time by the database's clock.
+    /// Creates a time by the database's clock.
     ///
     /// - Parameters:
-    ///   - microseconds: since 1970.
-    ///   - form: how much is shown.
+    ///   - microseconds: microseconds since 1970.
+    ///   - form: the format.
     init(_ microseconds: Int64, _ form: Form = .full) {
         let date = CivilDate(microseconds)
         iso = date.iso
@@ -72,7 +72,7 @@ struct Moment: ViewContext, Equatable {
     }
 }
 
-/// A time by the calendar, in UTC.
+/// A calendar time in UTC.
 struct CivilDate {
     let year: Int64
     let month: Int
@@ -82,16 +82,16 @@ struct CivilDate {
     /// As in `14:03:22`.
     let clock: String
 
-    /// Splits a time; years before 1970 too.
+    /// Splits a time into its parts; times before 1970 are allowed.
     ///
-    /// - Parameter microseconds: since 1970.
+    /// - Parameter microseconds: microseconds since 1970.
     init(_ microseconds: Int64) {
         let seconds = Self.floor(microseconds, 1_000_000)
         let days = Self.floor(seconds, 86_400)
         let rest = seconds - days * 86_400
         clock = [rest / 3_600, rest % 3_600 / 60, rest % 60].map(Self.two).joined(separator: ":")
         weekday = Int((days + 3) % 7 + 7) % 7
-        // Years that begin in March have their odd day last.
+        // Years that begin in March have the leap day last.
         let shifted = days + 719_468
         let era = Self.floor(shifted, 146_097)
         let ofEra = shifted - era * 146_097

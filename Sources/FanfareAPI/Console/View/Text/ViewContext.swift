@@ -1,9 +1,10 @@
 internal import Foundation
 internal import Mustache
 
-/// What a template is rendered with: its stored properties by their names.
+/// The context of a template: the stored properties by name.
 ///
-/// A property that is nil is absent. The library would go on and take one of the same name from what the value lies in.
+/// A property that is nil is absent, and the enclosing contexts are not searched for one of the same name, as the
+/// library would do otherwise.
 protocol ViewContext: MustacheParent, Sendable {}
 
 extension ViewContext {
