@@ -75,7 +75,7 @@ import Testing
             #expect(try await api.ask("GET", "/v1/apps/shop/campaigns/none", token: author).status == 404)
             #expect(try await api.ask("POST", "\(path)/start", token: author).status == 403)
             let `operator` = try await api.token(.operator)
-            // No daemon has checked it.
+            // No daemon has checked the campaign yet.
             let started = try await api.ask("POST", "\(path)/start", #"{"confirm": true}"#, token: `operator`)
             #expect(started.status == 422 && started.body.contains("not checked yet"), "\(started.body)")
             _ = try await api.rows("SELECT fanfare.take_campaign(id, version, NULL, now()) FROM fanfare.campaigns")
@@ -93,7 +93,7 @@ import Testing
             #expect(try unconfirmed.json["code"] == "key_reused")
             let paused = try await api.ask("POST", "\(path)/pause", token: `operator`)
             #expect(try paused.json["changed"] == true)
-            // As often as there are sessions, and each one's plan is a generic one then.
+            // Often enough that each session uses a generic plan.
             for _ in 0..<60 {
                 for change in ["resume", "pause"] {
                     let changed = try await api.ask("POST", "\(path)/\(change)", token: `operator`)

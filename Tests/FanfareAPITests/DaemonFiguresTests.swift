@@ -5,7 +5,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// Whoever looks costs the database nothing more.
+/// Checks that the number of clients does not change the number of queries.
 @Suite(.database) struct DaemonFiguresTests {
     private struct Failure: Error {}
 
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// A page that somebody opens again is to be there as soon as the database is.
+    /// A page that is opened again must work as soon as the database does.
     @Test func forPeopleAFailureCountsForThoseWhoWaitOnly() async throws {
         let query = SharedQuery<Int, Int>(.seconds(3600))
         await #expect(throws: Failure.self) { try await query.value(for: 0) { throw Failure() } }

@@ -51,7 +51,7 @@ import Testing
             #expect(!shown.body.contains("abababab"))
             #expect(try await api.ask("GET", "/v1/apps/bank/devices/\(id)", token: token).status == 404)
 
-            // Renewed, then rotated: the id stays. Moved: another one.
+            // Registered again, then with a rotated token: the id stays. Moved to another user: a new id.
             let again = try await api.ask("PUT", path, device("ab"), token: token)
             let replaced = String(repeating: "ab", count: 32)
             let rotated = try await api.ask("PUT", path, device("cd", #""replaces": "\#(replaced)""#), token: token)
@@ -127,7 +127,7 @@ import Testing
                 seen += page["data"]?.arrayValue?.compactMap { $0["token_hash"]?.stringValue } ?? []
                 after = page["next"]?.stringValue.map { "&after=\($0)" } ?? ""
                 guard let next = page["next"]?.stringValue else { break }
-                // Another list's, another filter's, another place.
+                // Another list's cursor, another filter's, and a changed position.
                 let number = next.split(separator: ".")[0]
                 for wrong in [
                     "/v1/apps/bank/devices?user_id=u&after=\(next)", "/v1/apps/shop/devices?user_id=v&after=\(next)",
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    /// SQL has no arithmetic of curves; the daemon has.
+    /// SQL cannot check points on curves; the daemon can.
     @Test func aBrowserThatCanNeverBeReachedIsRefused() async throws {
         try await APIWorld.with { api in
             let token = try await api.token(.registrar)
@@ -221,14 +221,14 @@ import Testing
 /// Keys of browsers, as members of a registration.
 enum BrowserKeys {
     private static let auth = #""auth": "BTBZMqHH6r4Tts7J_aSIgg""#
-    /// 65 bytes that begin with 4, and are no point of P-256.
+    /// 65 bytes that begin with 4 and are not a point on P-256.
     private static let offCurve = #""p256dh": "BAEB\#(String(repeating: "AQEB", count: 20))AQE""#
     private static let onCurve =
         #""p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4""#
 
-    /// From RFC 8291.
+    /// Keys from RFC 8291.
     static let valid = "\(onCurve), \(auth)"
-    /// Endpoints and keys that no push can reach, and why.
+    /// Endpoints and keys that no push can reach, each with the reason.
     static let refused = [
         ("https://push.example.com/1", "\(offCurve), \(auth)", "p256dh is no point of P-256"),
         ("https://push.example.com/1", #"\#(onCurve), "auth": "c2hvcnQ""#, "auth is no authentication secret"),

@@ -7,7 +7,7 @@ import Threading
 @testable import FanfareAPI
 
 @Suite(.database) struct EventRouteTests {
-    /// As the planner counts: blanks behind colons and commas too.
+    /// Counts as the planner does, with blanks after colons and commas.
     @Test(arguments: [(65_527, 202), (65_528, 422)])
     func aPayloadThatIsTooLargeIsRefusedAtOnce(count: Int, status: Int) async throws {
         try await APIWorld.with { api in
@@ -79,7 +79,7 @@ import Threading
             #expect(form.status == 415)
             let large = #"{"type": "a", "payload": {"x": "\#(String(repeating: "x", count: 1 << 20))"}}"#
             #expect(try await api.ask("POST", "/v1/events", large, token: token).status == 413)
-            // Of whom nobody knows nothing is read.
+            // Without a valid token no body is read.
             #expect(try await api.ask("POST", "/v1/events", large).status == 401)
         }
     }
@@ -99,7 +99,7 @@ import Threading
                     .status
                     == 202
             )
-            // Not a word about what is no trace, and what one event says holds for no other.
+            // An invalid trace is ignored silently, and the trace of one event does not apply to another.
             let mixed = #"{"events": [{"type": "d", \#(own)}, {"type": "e"}]}"#
             let malformed = ["traceparent": "00-\(ids[0])-0-01"]
             #expect(try await api.ask("POST", "/v1/events/batch", mixed, token: token, malformed).status == 202)
@@ -122,7 +122,7 @@ import Threading
             let changed = try await api.ask("POST", "/v1/events", #"{"type": "b"}"#, token: token, key)
             #expect(changed.status == 422)
             #expect(try changed.json["code"] == "key_reused")
-            // Keys are each token's own.
+            // Idempotency keys belong to a token.
             #expect(try await api.ask("POST", "/v1/events", #"{"type": "b"}"#, token: other, key).status == 202)
             #expect(try await api.rows("SELECT type FROM fanfare.outbox ORDER BY id") == [["a"], ["b"]])
             #expect(try await api.rows("SELECT count(*) FROM fanfare.actions") == [["2"]])
@@ -194,7 +194,8 @@ import Threading
             let began = ContinuousClock.now
             let reply = try await api.ask("POST", "/v1/events", #"{"type": "a"}"#, token: token)
             #expect(reply.status == 503 && reply.headers["retry-after"] == "1")
-            // The bar is a second; on a busy machine it is enough that no time-out of the server's was waited for.
+            // The bar is a second; on a busy machine it is enough that the request did not wait for a timeout of the
+            // server.
             #expect(ContinuousClock.now - began < .seconds(20))
         }
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareTools
 
 @Suite(.database) struct FrozenDatabaseTests {
-    /// Its kernel still answers for it: nothing but time tells.
+    /// The kernel of a frozen server still acknowledges packets: only a timeout detects it.
     @Test func aDatabaseThatFreezesIsToldSoon() async throws {
         try await APIWorld.with { api in
             let token = try await api.token(.reader)
@@ -22,7 +22,7 @@ import Testing
             #expect(sessions.count >= 2)
             for session in sessions { #expect(kill(session, SIGSTOP) == 0) }
             defer { for session in sessions { kill(session, SIGCONT) } }
-            // One that may have just been made has the database asked.
+            // An unknown id may be a new token's, so the database is queried.
             let unknown = APIToken(id: 999, secret: String(repeating: "ab", count: 32)).text
             let port = api.port
             let began = ContinuousClock.now
@@ -33,7 +33,7 @@ import Testing
                 )
                 return try wire.reply()
             }
-            // 0.9 s, and what a busy machine adds; what a statement may take is longer.
+            // 0.9 s, and some margin for a busy machine; the statement timeout is longer.
             #expect(ContinuousClock.now - began < .seconds(5))
             #expect(reply.status == 503 && reply.headers["retry-after"] == "1")
             #expect(try reply.json["hint"] == "Nothing was changed; try again.")

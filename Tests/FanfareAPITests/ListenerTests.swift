@@ -17,7 +17,7 @@ import Testing
             let live = try await api.ask("GET", "/livez")
             #expect(live.status == 200 && live.body == #"{"status":"ok"}"#)
             var ready = try await api.ask("GET", "/readyz")
-            // A busy machine may take its time to open the first session.
+            // A busy machine may need some time to open the first session.
             for _ in 0..<20 where ready.status == 503 { ready = try await api.ask("GET", "/readyz") }
             #expect(ready.status == 200)
             #expect(try ready.json["database"] == true)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func aDatabaseThatIsAwayIsToldAtOnce() async throws {
-        // Nobody listens at port 1.
+        // Nothing listens at port 1.
         try await APIWorld.with(APIWorld.configuration(url: "postgres://127.0.0.1:1/none")) { api in
             let ready = try await api.ask("GET", "/readyz")
             #expect(ready.status == 503)
@@ -93,7 +93,7 @@ import Testing
                 let wire = try Wire(port: port)
                 wire.send("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 _ = try wire.reply()
-                // The head of the next one has come when the server is told to drain.
+                // The head of the next request has arrived when the server is told to shut down.
                 wire.send("POST /livez HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n")
                 return wire
             }
@@ -154,7 +154,8 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    /// Its answer goes out before it has come: neither its rest nor what may follow has all the time there is.
+    /// The response is sent before the request has arrived: the rest of its body and the next request still have
+    /// deadlines.
     @Test func aRequestThatWasRefusedBeforeItCameIsCutOffToo() throws {
         let channel = EmbeddedChannel(handler: RequestDeadline(head: .seconds(30), body: .seconds(10)))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
@@ -172,7 +173,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    /// What it takes now and then is no reprieve; that what waits is little again is.
+    /// A partial read does not extend the deadline; falling below the write limit ends it.
     @Test func whoDoesNotReadInTimeIsCutOff() throws {
         let channel = EmbeddedChannel(handler: AnswerDeadline(ListenerTimes()))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()

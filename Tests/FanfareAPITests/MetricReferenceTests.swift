@@ -8,7 +8,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// What `/metrics` tells is what the article says it does, and what Prometheus' own tools take.
+/// Compares `/metrics` with the article, and checks it with Prometheus' own tools.
 @Suite(.database) struct MetricReferenceTests {
     private static let article = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -28,7 +28,7 @@ import Testing
         )
     }
 
-    /// A credential that ends, a queue, a campaign, and a daemon that stands badly: then all figures have something to tell.
+    /// With an expiring credential, a backlog, a campaign and an unhealthy daemon, every metric has a value.
     @Test func allThatIsToldIsDescribedAndTheReverse() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "fanfare-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// Every sample has a row with its labels, and every row that is looked up has a sample.
+    /// Checks that every sample has a row with its labels, and every row that is read on request has a sample.
     private func expectDescribed(_ text: String) throws {
         let known = Dictionary(uniqueKeysWithValues: MetricReference.descriptions.map { ($0.name, $0) })
         var told: Set<String> = []
@@ -105,8 +105,8 @@ import Testing
 
     /// Runs a program.
     ///
-    /// - Returns: what it said, on both of its outputs.
-    /// - Throws: where it fails, or is missing: `deploy/install-dependencies.sh --metrics` installs promtool.
+    /// - Returns: its standard output and standard error.
+    /// - Throws: if it fails or is missing: `deploy/install-dependencies.sh --metrics` installs promtool.
     private func run(_ program: String, _ arguments: [String], input: String = "") async throws -> String {
         try await onThread {
             let process = Process()

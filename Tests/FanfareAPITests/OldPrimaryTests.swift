@@ -15,7 +15,7 @@ import Testing
             #expect(try await api.ask("POST", "/v1/events", event, token: token).status == 202)
             let options = PostgresOptions(url: TestDatabase.current.url, timelines: timelines)
             let here = try #require(try PostgresConnection.open(options).timeline)
-            // A session of the daemon found the new primary.
+            // A session of the daemon connected to the new primary.
             try timelines.enter(try #require(PostgresTimeline(place: "new", columns: [here.system, "00000002", ""])))
             #expect(try await api.ask("POST", "/v1/events", event, token: token).status == 503)
             #expect(try await api.rows("SELECT count(*) FROM fanfare.outbox") == [["1"]])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// The document says what there is, and nothing else.
+/// Compares the OpenAPI document with the routes.
 @Suite struct OpenAPITests {
     private let document: JSONValue
 
@@ -24,7 +24,7 @@ import Testing
         #expect(Set(there).count == there.count)
     }
 
-    /// What is done twice if it is asked twice; all else comes to the same.
+    /// Routes that would repeat an effect accept an idempotency key; all others are idempotent.
     @Test func whatMayComeTwiceTakesAKey() {
         let operations = Routes.all.filter { route in
             let operation = document["paths"]?[route.path]?[route.method.rawValue.lowercased()]

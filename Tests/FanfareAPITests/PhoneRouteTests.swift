@@ -10,7 +10,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareTools
 
-/// What a phone may ask by a token of its app's backend, and that it is about its own user.
+/// Tests of the routes that accept phone tokens, and that they are limited to the token's user.
 @Suite(.database) struct PhoneRouteTests {
     private func device(_ token: String, _ more: String = "") -> String {
         #"{"provider": "apns", "token": "\#(String(repeating: token, count: 32))"\#(more.isEmpty ? "" : ", " + more)}"#
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// Each push goes to all of a user's devices, and tokens are made up easily.
+    /// Each push goes to all devices of a user, and made-up tokens are cheap: the number of devices is limited.
     @Test func theOldestOfAUsersDevicesGoes() async throws {
         try await PhoneWorld.with { api, forge in
             let path = "/v1/apps/shop/devices"
@@ -95,7 +95,7 @@ import Testing
 
     @Test func aRegistrationSaysNothingThatIsTheBackends() async throws {
         try await PhoneWorld.with { api, forge in
-            // Two ids that Unicode holds to be equal, and the database does not.
+            // Two ids that Unicode treats as equal, and the database does not.
             let token = forge.token("\u{e9}")
             for more in [#""user_id": "bob""#, #""user_id": "e\u0301""#, #""attributes": {"tier": "gold"}"#] {
                 let refused = try await api.ask("PUT", "/v1/apps/shop/devices", device("ab", more), token: token)
@@ -122,7 +122,7 @@ import Testing
             let said = try await api.ask("GET", "/v1/apps/shop/users/ann/preferences", token: ann)
             #expect(try said.json["data"]?.arrayValue?.count == 2)
             #expect(try await api.ask("GET", "/v1/apps/shop/users/bob/preferences", token: ann).status == 403)
-            // By the user's mark, which does not remember one who is forgotten; and by no token.
+            // Recorded under the user's hash, which does not identify a user who was forgotten, and under no token.
             let mark = sha256(Array("ann".utf8)).prefix(8).map { String(format: "%02x", $0) }.joined()
             let noted = try await api.rows("SELECT actor, action, token_id FROM fanfare.actions ORDER BY id")
             #expect(
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    /// Whatever route comes to be, phones may ask it only if it says so.
+    /// Every route, including new ones, rejects phone tokens unless it declares `forPhones`.
     @Test func everythingElseIsForBackends() async throws {
         try await PhoneWorld.with { api, forge in
             let ann = forge.token("ann")
@@ -144,7 +144,7 @@ import Testing
                 #expect(reply.status == 403, "\(route.method) \(path)")
             }
             for route in Routes.all where route.isForPhones {
-                // Another app, and one whose phones do not come.
+                // Another app, an app without phone tokens, and an unknown app.
                 for app in ["bank", "news", "none"] {
                     let path = route.path.replacing("{app}", with: app).replacing("{user}", with: "ann")
                         .replacing(/\{\w+\}/, with: "1")
@@ -174,7 +174,7 @@ import Testing
             try world.write(new.keySet, "shop")
             #expect(try await api.ask("GET", path, token: old.token("ann")).status == 401)
             #expect(try await api.ask("GET", path, token: new.token("ann")).status == 200)
-            // A reload may name another file, whose phones come at once; or none.
+            // A reload may name another file, whose keys apply at once, or none.
             let bank = world.file("bank").path
             api.reload { $0.apps["shop"]?.phones.keysFile = bank }
             #expect(try await api.ask("GET", path, token: world.bank.token("ann")).status == 200)
@@ -216,7 +216,7 @@ import Testing
         #expect(error?.exitCode == 78 && error?.reason.contains("apps.bank.jwt.jwks_file") == true)
     }
 
-    /// As the documentation has it, by a language's own library.
+    /// Signs as the documentation's example does, by the library of another language.
     @Test func theBackendOfTheDocumentationSigns() async throws {
         let article = try APIArticle.text()
         let script = try #require(article.firstMatch(of: /```python\n((?s).+?)```/)?.1)

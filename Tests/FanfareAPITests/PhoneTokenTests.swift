@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// Which tokens and keys are taken, on a clock that stands.
+/// Tests of the tokens and keys that are accepted, with a fixed clock.
 @Suite struct PhoneTokenTests {
     private static let now: Int64 = 1_800_000_000
     private static let forge = TokenForge()
@@ -33,7 +33,7 @@ import Testing
         for (algorithm, id, signer) in signers {
             let header = #"{"typ": "JWT", "alg": "\#(algorithm)", "kid": "\#(id)"}"#
             #expect(try subject(TokenForge.token(header, claims, signer)) == "ann")
-            // The same name of a key, and the signature of another.
+            // The same key id, signed with another key.
             for (_, _, other) in signers where "\(other)" != "\(signer)" {
                 #expect(refusal(TokenForge.token(header, claims, other)) == "is not signed by its key")
             }
@@ -42,7 +42,7 @@ import Testing
                 #expect(refusal(TokenForge.token(header, claims, signer)) == "has another alg than its key", "\(other)")
             }
         }
-        // A key that is alone needs no name.
+        // A single key needs no id.
         let alone = TokenForge.token(#"{"alg": "HS256"}"#, claims, .secret(forge.secret))
         #expect(try subject(alone, #"{"keys": [\#(forge.secretKey)]}"#) == "ann")
         #expect(refusal(alone) == "has no kid, and there are several keys")
@@ -135,7 +135,7 @@ import Testing
         let good = Self.forge.token("ann", now: Self.now)
         let parts = good.split(separator: ".").map(String.init)
         #expect(refusal(good) == nil)
-        // The last digit of 32 bytes has two bits that mean nothing.
+        // The last base64url digit of 32 bytes has two unused bits.
         let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
         let last = try #require(parts[2].last.flatMap(alphabet.firstIndex))
         let twin = String(parts[2].dropLast()) + String(alphabet[alphabet.index(after: last)])
@@ -149,7 +149,7 @@ import Testing
     }
 }
 
-/// Which key sets are taken.
+/// Tests of the key sets that are accepted.
 @Suite struct PhoneKeySetTests {
     private static let forge = TokenForge()
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import FanfareAPI
 
-/// What became of an event and of a user's pushes, page by page.
+/// Tests of the lists of pushes of an event and of a user, page by page.
 @Suite(.database) struct PushRouteTests {
-    /// An event that reached all three devices of a user in one batch, as the log has it, and waits for a second time.
+    /// Logs an event that was sent to all three devices of a user in one batch and has a pending retry.
     private func sent(_ api: APIWorld) async throws -> String {
         let rows = try await api.rows(
             """
@@ -50,7 +50,7 @@ import Testing
         try await APIWorld.with { api in
             let token = try await api.token(.reader)
             let event = try await sent(api)
-            // A page ends in the midst of a batch.
+            // A page may end in the middle of a batch.
             for limit in [1, 2, 4, 100] {
                 for list in ["/v1/events/\(event)/deliveries", "/v1/apps/shop/users/u/deliveries"] {
                     var (told, pages, next) = ([String](), 0, "")
@@ -65,7 +65,7 @@ import Testing
                         pages += 1
                     } while !next.isEmpty && pages < 20
                     #expect(Set(told).count == told.count, "\(list)")
-                    // Of what waits for a user a page's worth is told.
+                    // Of a user's pending deliveries, one page is listed.
                     let waiting = list.contains("users") ? min(limit, 3) : 3
                     #expect(told.count { $0.hasSuffix(#""accepted""#) } == 3, "\(list) by \(limit): \(told)")
                     #expect(told.count { $0.hasSuffix(#""pending""#) } == waiting, "\(list) by \(limit): \(told)")
@@ -78,7 +78,7 @@ import Testing
         try await APIWorld.with { api in
             let token = try await api.token(.reader)
             let event = try await sent(api)
-            // More batches than are looked at for a page, all of devices around the user's own.
+            // More batches than a page reads, all with ids around the user's devices.
             _ = try await api.rows(
                 """
                 INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, created_at, first_device, last_device,
@@ -96,7 +96,7 @@ import Testing
             let second = try await api.ask("GET", "\(list)?after=\(next)", token: token).json
             #expect(second["data"]?.arrayValue?.map { $0["event_id"]?.stringValue } == [event, event, event])
             #expect(second["next"] == .null)
-            // The place is of this list only.
+            // The cursor is valid in this list only.
             let other = try await api.ask("GET", "/v1/apps/shop/users/v/deliveries?after=\(next)", token: token)
             #expect(other.status == 400)
         }

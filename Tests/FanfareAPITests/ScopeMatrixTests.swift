@@ -6,8 +6,10 @@ import Threading
 @testable import FanfareAPI
 @testable import FanfareTools
 
-/// Who may do what, by the document that is served: each scope, for all apps and for one, asks for each operation on its own app and on
-/// another, so often that the database's plans are generic.
+/// Tests of authorization against the served OpenAPI document.
+///
+/// A token of each scope, for all apps and for one, requests each operation on its own app and on another, often enough
+/// that the database uses generic plans.
 @Suite(.database, .timeLimit(.minutes(10))) struct ScopeMatrixTests {
     private static let times = Soak.isOn ? 30 : 6
 
@@ -55,7 +57,7 @@ import Threading
         }
     }
 
-    /// Of an answer that may not end.
+    /// Returns the head of a response that may not end.
     private func head(of target: String, _ token: String?, _ api: APIWorld) async throws -> Reply {
         try await onThread("client") { [port = api.port] in
             let wire = try Wire(port: port)
@@ -66,14 +68,14 @@ import Threading
     }
 }
 
-/// One operation of the document.
+/// An operation of the document.
 private struct Operation: Sendable {
     let method: String
     let path: String
-    /// Nil for what everybody may ask.
+    /// The scope that it needs; nil for none.
     let scope: String?
     let successes: Set<Int>
-    /// A body of the document, if it has one.
+    /// The example body of the document, if it has one.
     let example: String?
 
     static func all(in document: JSONValue) throws -> [Operation] {
@@ -92,13 +94,13 @@ private struct Operation: Sendable {
     }
 }
 
-/// Devices, an event, rules and campaigns of two apps, so that each operation finds something to do.
+/// Devices, an event, rules and campaigns of two apps, so that each operation has something to act on.
 private final class Ground: Sendable {
     private let event: String
     private let devices: [String: [String]]
-    /// Devices that are to be deleted, by app.
+    /// The devices to delete, by app.
     private let doomed: Locked<[String: [String]]>
-    /// How many campaigns were asked to start, by app: one that runs is not started again.
+    /// The number of campaigns started by app: a running campaign is not started again.
     private let started = Locked<[String: Int]>([:])
 
     init(_ api: APIWorld, times: Int) async throws {
@@ -140,7 +142,7 @@ private final class Ground: Sendable {
         doomed = Locked(devices.mapValues { Array($0.dropFirst()) })
     }
 
-    /// - Returns: the target and the body that ask for an operation on an app.
+    /// - Returns: the target and the body of a request for an operation on an app.
     func request(_ operation: Operation, _ app: String) -> (target: String, body: String?) {
         var device = devices[app]?.first ?? "0"
         if operation.method == "DELETE", operation.path.hasSuffix("/devices/{id}") {
@@ -175,7 +177,7 @@ private final class Ground: Sendable {
         case "{campaign}/start": #"{"confirm": true}"#
         case "{topic}/subscribe", "{topic}/unsubscribe": #"{"device_ids": ["\#(device)"]}"#
         case "{app}/explain": #"{"type": "order.shipped", "payload": {"user_id": "u-7"}}"#
-        // For all whom it is for.
+        // To the whole audience.
         case "{id}/replay": "{}"
         default: operation.example
         }

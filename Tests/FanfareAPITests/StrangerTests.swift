@@ -5,11 +5,11 @@ import Testing
 
 @testable import FanfareAPI
 
-/// What those who have no token may cost those who have one, and probes.
+/// Tests of what clients without a token may cost clients with one, and probes.
 @Suite(.database) struct StrangerTests {
     private static let livez = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    /// Sends a text on a connection of its own, and waits for the first answer.
+    /// Sends a text on a connection of its own, and waits for the first response.
     private func answer(_ api: APIWorld, _ text: String) async throws -> Reply {
         try await onThread { [port = api.port] in
             let wire = try Wire(port: port)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Asks on a connection of its own that stays open, and is answered.
+    /// Sends a request on a connection that stays open, and reads the response.
     private static func open(_ port: Int, _ text: String) throws -> Wire {
         let wire = try Wire(port: port)
         wire.send(text)
@@ -37,7 +37,7 @@ import Testing
                 known.send(asked)
                 #expect(try known.reply().status == 400)
                 let strangers = try (0..<3).map { _ in try Self.open(port, Self.livez) }
-                // The first of them asks again; so the second is idle longest.
+                // The first of them sends another request, so the second is idle longest.
                 strangers[0].send(Self.livez)
                 #expect(try strangers[0].reply().status == 200)
                 let probe = try Wire(port: port)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// The body never comes: who waits for it gives no answer.
+    /// The body is never sent: a route that waited for it would not respond.
     @Test(arguments: [
         ("/events/1/cancel", "1000", 303), ("/logout", "1000", 303), ("/login", "4097", 413),
         ("/login", "1000000", 413),
@@ -95,7 +95,6 @@ import Testing
                 Content-Type: application/x-www-form-urlencoded\r\nContent-Length: \(length)\r\n\r\n
                 """
             )
-            // A form that was not read is none, where it says that it is one.
             #expect(reply.status == status)
         }
     }

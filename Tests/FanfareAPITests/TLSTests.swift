@@ -10,7 +10,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareTools
 
-/// The API by TLS, with certificates that are made for the test and trusted by nobody else.
+/// Tests of the API over TLS, with certificates that are made and trusted for the test only.
 @Suite(.database, .timeLimit(.minutes(5))) struct TLSTests {
     @Test func aCertificateIsChangedWhileTheServerRuns() async throws {
         try await withServer { port, folder, first in
@@ -21,7 +21,8 @@ import Testing
             #expect(try await ask(port, trusting: second)?.hasPrefix("HTTP/1.1 200") == true)
             #expect(try await ask(port, trusting: first) == nil)
 
-            // What does not belong together changes nothing, nor what everybody may read, nor what is gone.
+            // A certificate and key that do not match change nothing, nor does a key that everybody may read, nor a
+            // missing file.
             let third = try ServerCertificate()
             try third.write(to: folder, hasKey: false)
             #expect(try await ask(port, trusting: second) != nil)
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    /// Runs a body with a server that looks at its files for each connection.
+    /// Runs a body with a server that checks its files for each connection.
     private func withServer(_ body: (_ port: Int, _ folder: URL, ServerCertificate) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "fanfare-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -67,9 +68,9 @@ import Testing
         try await APIWorld.with(configuration, times: times) { try await body($0.port, folder, certificate) }
     }
 
-    /// Asks for health.
+    /// Requests `/livez`.
     ///
-    /// - Returns: what came; nil where there was no handshake.
+    /// - Returns: the response; nil if the handshake failed.
     private func ask(
         _ port: Int,
         trusting certificate: ServerCertificate,
@@ -99,7 +100,7 @@ import Testing
     }
 }
 
-/// Collects what comes until the connection ends.
+/// Collects the received bytes until the connection ends.
 private final class AnswerCollector: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -120,7 +121,7 @@ private final class AnswerCollector: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
-/// A certificate for this host that nobody vouches for, and its key.
+/// A self-signed certificate for this host, and its key.
 private struct ServerCertificate: Sendable {
     let pem: String
     private let key: String
@@ -139,7 +140,7 @@ private struct ServerCertificate: Sendable {
         self.key = try key.pem()
     }
 
-    /// Puts both in the place of what is there.
+    /// Replaces the files of both.
     func write(to folder: URL, hasKey: Bool = true, mode: Int = 0o600) throws {
         try Data(pem.utf8).write(to: folder.appending(path: "chain.pem"), options: .atomic)
         guard hasKey else { return }

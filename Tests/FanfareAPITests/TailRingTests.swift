@@ -20,7 +20,7 @@ import Testing
         )
     }
 
-    /// All that comes for a reader, and how often he heard that something is missing.
+    /// Returns all lines that a reader gets, and the number of gaps.
     private static func read(_ cursor: inout TailCursor, _ ring: TailRing) -> (ids: [Int64], gaps: Int) {
         var read: (ids: [Int64], gaps: Int) = ([], 0)
         while let news = cursor.next(in: ring) {
@@ -32,7 +32,7 @@ import Testing
         return read
     }
 
-    /// As all deliveries of a batch are.
+    /// All lines have the same time, as deliveries of a batch do.
     @Test(arguments: [1, 99, 100, 101, 250])
     func linesOfOneMicrosecondAreToldApart(known: Int) throws {
         var ring = TailRing(run: 1, coveredFrom: Self.noon)
@@ -52,10 +52,10 @@ import Testing
         ring.append((-2...2).map { Self.line($0 + 3, at: Self.noon + Int64($0) * (TailRing.slack / 2)) })
         let mark = TailPlace.Mark(run: 1, number: 7)
         var cursor = TailCursor(LogTail.Filter(), behind: TailPlace(at: Self.noon + 1, mark: mark))
-        // The first may be older than what the place is behind; the rest may come twice.
+        // The first line may be older than the position; the rest may arrive twice.
         var read = Self.read(&cursor, ring)
         #expect(read.gaps == 0 && read.ids == [2, 3, 4, 5])
-        // What comes late is not taken for old any more.
+        // A late line is no longer skipped as old.
         ring.append([Self.line(6, at: Self.noon - TailRing.slack)])
         read = Self.read(&cursor, ring)
         #expect(read.gaps == 0 && read.ids == [6])
@@ -78,7 +78,7 @@ import Testing
         #expect(after == Self.noon && until == Self.noon + 1001)
         let read = Self.read(&slow, ring)
         #expect(read.gaps == 0 && read.ids == (1001...all).map(Int64.init))
-        // By time nobody gets a part for all.
+        // A position by time never gets a part without a gap.
         var byTime = TailCursor(LogTail.Filter(), behind: TailPlace(at: Self.noon + 1000))
         #expect(Self.read(&byTime, ring).gaps == 1)
     }
@@ -99,13 +99,13 @@ import Testing
         ring.begin()
         ring.append([Self.line(2, at: Self.noon, type: "other"), Self.line(3, at: Self.noon, type: "wanted")])
         #expect(Self.read(&cursor, ring).ids == [3])
-        // What the filter left out moves his place on all the same.
+        // Lines that the filter drops advance the position too.
         ring.append([Self.line(4, at: Self.noon, type: "other")])
         #expect(Self.read(&cursor, ring).ids.isEmpty)
         #expect(cursor.place == ring.last)
     }
 
-    /// The number comes from the client, who may make it up.
+    /// The client sends the number, and may make it up.
     @Test(arguments: [251, 252, 1 << 53, Int.max - 1, Int.max])
     func aNumberThatNoLineHasIsAGap(number: Int) {
         var ring = TailRing(run: 1, coveredFrom: Self.noon)
@@ -124,7 +124,7 @@ import Testing
         #expect(Self.read(&cursor, ring) == ([1], 0))
         ring.append([Self.line(2, at: Self.noon + 1)])
         #expect(Self.read(&cursor, ring) == ([2], 0))
-        // Another daemon gets a place that it can go on behind.
+        // Another daemon gets a position that it can continue from.
         #expect(cursor.place?.at == Self.noon + 1)
     }
 

@@ -8,7 +8,7 @@ import Threading
 @testable import FanfareAPI
 
 @Suite(.database) struct TailTests {
-    /// An event that nobody waits for, as the planner would leave it in the log.
+    /// Logs an event without an audience, as the planner does.
     private func log(_ type: String, count: Int = 1) async throws {
         try await onThread { [database = TestDatabase.current] in
             _ = try database.connect().query(
@@ -23,7 +23,7 @@ import Threading
         }
     }
 
-    /// Opens a stream, and reads until a text has come.
+    /// Opens a stream, and reads until a text has arrived.
     private func follow(_ api: APIWorld, _ target: String, _ token: String, after: String? = nil) async throws -> Wire {
         let (port, more) = (api.port, after.map { "Last-Event-ID: \($0)\r\n" } ?? "")
         return try await onThread {
@@ -40,7 +40,7 @@ import Threading
             let token = try await api.token(.reader)
             let wire = try await follow(api, "/v1/tail?type=wanted", token)
             _ = try await onThread { try wire.read(until: "retry: 2000") }
-            // The poller takes its bearings when the first viewer has come: what is there then is not new.
+            // The poller determines its position when the first reader arrives: lines before that are not new.
             let isTold = Locked(false)
             async let told = onThread {
                 defer { isTold.withLock { $0 = true } }
@@ -56,13 +56,13 @@ import Threading
             let minuteBefore = (Int64(id) ?? 0) - 60_000_000
             let again = try await follow(api, "/v1/tail?type=other", token, after: "\(minuteBefore)")
             #expect(try await onThread { try again.read(until: "\"event.type\":\"other\"") }.contains("id: "))
-            // A server that stops lets its readers go.
+            // A server that shuts down ends its streams.
             await api.shutDown()
             try await onThread { _ = try wire.read(until: "event: end") }
         }
     }
 
-    /// More than is read at a time, by one session for all who come back.
+    /// Older lines than one read returns, read by one session for all readers that return.
     @Test func whoComeBackGetAllOfItFromOneSession() async throws {
         try await APIWorld.with { api in
             let token = try await api.token(.reader)
@@ -99,7 +99,7 @@ import Threading
         }
     }
 
-    /// Reads the number of some line, asks behind others that no line has, and goes on.
+    /// Reads the number of a line, asks for numbers that no line has, and continues.
     @Test func aNumberThatNoLineHasIsTold() async throws {
         try await APIWorld.with { api in
             let token = try await api.token(.reader)

@@ -28,7 +28,7 @@ import Testing
         try await APIWorld.with { api in
             let good = try await api.token(.reader)
             let parts = good.split(separator: "_")
-            // With a sum that is right: another secret, another id.
+            // With a valid checksum: another secret, another id.
             let other = APIToken(id: 1, secret: String(repeating: "0", count: 64)).text
             let nobody = APIToken(id: 77, secret: String(parts[2])).text
             for token in ["x", "ff_1_x_y", String(good.dropLast()), good + "0", good.uppercased(), other, nobody, ""] {
@@ -97,7 +97,7 @@ import Testing
             let token = try await api.token(.reader, rate: 2)
             var statuses: [Int] = []
             var last: Reply?
-            // A minute's worth of what it may: the limit is met however slow the machine is.
+            // More requests than a minute allows: the limit is reached however slow the machine is.
             for _ in 0..<200 where last?.status != 429 {
                 last = try await api.ask("GET", "/v1/events/1", token: token)
                 statuses.append(last?.status ?? 0)
@@ -141,7 +141,7 @@ import Testing
             let device = #"{"provider": "apns", "token": "\#(String(repeating: "ab", count: 32))", "user_id": "u"}"#
             let registered = try await api.ask("PUT", "/v1/apps/shop/devices", device, token: token)
             let id = try registered.json["id"]?.stringValue ?? ""
-            // Refused: nothing was changed, and nothing is noted.
+            // Rejected: nothing was changed, and nothing is recorded.
             let wrong = device.replacing("ab", with: "x")
             let refused = try await api.ask("PUT", "/v1/apps/shop/devices", wrong, token: token)
             #expect(refused.status == 422)

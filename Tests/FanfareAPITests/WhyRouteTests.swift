@@ -4,9 +4,9 @@ import Testing
 
 @testable import FanfareAPI
 
-/// Why somebody got a push, or did not; and once more.
+/// Tests of the routes that explain why a user got a push or did not, and that replay events.
 @Suite(.database) struct WhyRouteTests {
-    /// Emits an event, and has it be planned for nobody.
+    /// Emits an event, and plans it for an empty audience.
     private func planned(_ api: APIWorld) async throws -> String {
         let emitter = try await api.token(.emitter)
         let body = #"{"type": "order", "payload": {"user": "ann"}, "key": "k"}"#
@@ -46,7 +46,7 @@ import Testing
             #expect(try await api.ask("GET", "/v1/apps/none/users/ann/why", token: reader).status == 422)
             let nobody = try await api.ask("GET", "/v1/apps/shop/users/nobody/why", token: reader)
             #expect(nobody.status == 404 && nobody.body.contains("No device is registered with the user id nobody"))
-            // The page lists the same by the same function.
+            // The page calls the same function.
             let browser = try await api.console()
             let listed = try await browser.scan("/people?user=ann").links("/people?event=")
             #expect(listed == ["/people?event=\(event)&user=ann#why"])
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Ids of events are consecutive, and payloads of any app's events name users.
+    /// Event ids are consecutive, and payloads of any app's events name users.
     @Test func anAppIsToldOfNoEventThatItsRulesDoNotTake() async throws {
         try await APIWorld.with { api in
             let event = try await planned(api)
@@ -94,7 +94,7 @@ import Testing
             #expect(stored == [[id, event, "ann", "k"]])
             let noted = try await api.rows("SELECT action, target FROM fanfare.actions WHERE action = 'event.replay'")
             #expect(noted == [["event.replay", "\(event) as \(id)"]])
-            // Whoever does not know whether it was done asks again.
+            // A client that does not know whether its request succeeded repeats it.
             let key = ["Idempotency-Key": "again"]
             let path = "/v1/events/\(event)/replay"
             let first = try await api.ask("POST", path, #"{"user_id": "ann"}"#, token: token, key)

@@ -5,7 +5,7 @@ import FanfareCore
 extension Attack {
     private static let inner = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    /// What is wrong with the request itself.
+    /// Malformed and malicious requests.
     static let requests: [Attack] = [
         Attack("two `Content-Length`, or one beside `Transfer-Encoding` (smuggling)", "400, and the connection ends") {
             _ in
@@ -22,7 +22,7 @@ extension Attack {
                 "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)",
                 "Transfer-Encoding: gzip, chunked\r\n\r\n\(chunks)",
             ].map { Request(head + $0, 400) }
-                // Whose it is comes before its body is read, which then has no length.
+                // The token is checked before the body is read; without a valid one the rest of the body is not read.
                 + [Request(head + "Transfer-Encoding: chunked\r\n\r\nx\r\n\(chunks)", 401, 400)]
         },
         Attack("a request in the body of one that is refused", "its body is not read as a request") { ground in
@@ -65,7 +65,7 @@ extension Attack {
             let head = ["Authorization: Bearer \(ground.token)", "Content-Type: application/json"]
             let chunk = "10000\r\n\(String(repeating: " ", count: 65_536))\r\n"
             return [
-                // Nothing of it is sent.
+                // The body is announced and never sent.
                 Request(ground.ask("PUT", with: head + ["Content-Length: 10485760"]), 413),
                 Request(
                     ground.ask("PUT", with: head + ["Transfer-Encoding: chunked"])

@@ -7,7 +7,7 @@ import Foundation
 extension Attack {
     private static let header = #"{"alg": "HS256", "kid": "h"}"#
 
-    /// What is wrong with who asks.
+    /// Missing, invalid and insufficient tokens.
     static let tokens: [Attack] = [
         Attack("no token, two, one of another scheme, one in the query", "401") { ground in
             [

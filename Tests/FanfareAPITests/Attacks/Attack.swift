@@ -3,13 +3,13 @@ import Testing
 
 @testable import FanfareAPI
 
-/// What somebody tries, as the documentation tells it, and what he is answered.
+/// An attack as the documentation lists it, and the responses to it.
 struct Attack: Sendable, CustomTestStringConvertible {
-    /// What is sent on one connection, and the statuses that come back on it.
+    /// A request on one connection, and the statuses of the responses on it.
     struct Request: Sendable {
         let text: String
         let statuses: [Int]
-        /// What the last answer has in it.
+        /// Text that the last response contains.
         let words: String
 
         init(_ text: String, _ statuses: Int..., saying words: String = "") {
@@ -17,16 +17,16 @@ struct Attack: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Whom it is tried on: two apps with phones, and a backend's token for each.
+    /// The target of the attacks: two apps with phones, and a backend's token for each.
     struct Ground: Sendable {
         let shop: TokenForge
         let bank: TokenForge
-        /// Of the scopes `registrar` and `reader`.
+        /// A token of the scopes `registrar` and `reader` of any app.
         let token: String
-        /// The same, for `bank` alone.
+        /// The same, for `bank` only.
         let bankToken: String
 
-        /// A request as it should be, but for what it says.
+        /// Returns a valid request, except for the given parts.
         func ask(
             _ method: String = "GET",
             _ target: String = "/v1/apps/shop/devices",
@@ -41,16 +41,16 @@ struct Attack: Sendable, CustomTestStringConvertible {
             return lines.joined(separator: "\r\n") + "\r\n\r\n" + (body ?? "")
         }
 
-        /// One that differs in its token.
+        /// Returns a request with the given phone token.
         func phone(_ header: String, _ claims: String, _ signer: TokenForge.Signer) -> String {
             ask(token: TokenForge.token(header, claims, signer))
         }
     }
 
     let name: String
-    /// As the documentation has it.
+    /// The response as the documentation has it.
     let answer: String
-    /// None where a test of its own tries it.
+    /// The requests; none for an attack with a test of its own.
     let requests: @Sendable (Ground) -> [Request]
 
     init(_ name: String, _ answer: String, _ requests: @escaping @Sendable (Ground) -> [Request] = { _ in [] }) {
@@ -59,10 +59,10 @@ struct Attack: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// In the order of the documentation.
+    /// All attacks in the order of the documentation.
     static let all = tokens + requests + floods
 
-    /// Tried by tests of their own.
+    /// The attacks that have tests of their own.
     static let floods = [
         Attack("100,000 tokens that nobody made", "401; the database is asked at most every 100 ms, whatever comes"),
         Attack(
@@ -84,7 +84,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
         Attack("a phone registers a user's 51st device", "200; the one that was registered longest ago is disabled"),
     ]
 
-    /// As a table of the documentation.
+    /// The table of the documentation.
     static var table: String {
         let rows = all.map { "| \($0.name) | \($0.answer) |" }
         return (["| attack | answer |", "|---|---|"] + rows).joined(separator: "\n")

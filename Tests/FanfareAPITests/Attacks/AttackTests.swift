@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareAPI
 @testable import FanfareTools
 
-/// What the documentation says is refused, tried on the listener by what comes over its sockets.
+/// Sends each attack of the documentation over a socket, and checks the responses.
 @Suite(.database, .timeLimit(.minutes(5))) struct AttackTests {
     @Test(arguments: Attack.all.filter { !$0.isAFlood })
     func nothingGetsThrough(attack: Attack) async throws {
@@ -37,7 +37,7 @@ import Threading
                     #expect(!heads.contains(word), "\(shown)")
                 }
             }
-            // Whatever was answered: nothing was done.
+            // No attack has changed anything.
             for table in ["devices", "subscriptions", "preferences", "outbox", "actions"] {
                 #expect(try await api.rows("SELECT count(*) FROM fanfare.\(table)") == [["0"]], "\(table)")
             }
@@ -56,7 +56,7 @@ import Threading
         #expect(text[begin.upperBound..<end.lowerBound] == Attack.table + "\n", "FANFARE_UPDATE_DOCS=1 writes it")
     }
 
-    /// The head drips, or the body does behind a head that is in order.
+    /// Sends the head, or the body after a complete head, byte by byte.
     @Test(arguments: [false, true])
     func whoDripsIsClosedAndOthersAreAnswered(hasHead: Bool) async throws {
         var times = ListenerTimes()
@@ -72,14 +72,14 @@ import Threading
                 defer { isOver.withLock { $0 = true } }
                 let wires = try (0..<100).map { _ in try Wire(port: port) }
                 for wire in wires { wire.send(hasHead ? head + rest : head + "X: ") }
-                // Until the server has had enough of all of them.
+                // Until the server has closed every connection.
                 while !wires.allSatisfy({ $0.hasEnded(within: 10) }) {
                     for wire in wires { wire.send("a") }
                 }
             }
             var answered = 0
             while !isOver.withLock({ $0 }) {
-                // On a machine that does nothing for two seconds the deadline is for these too.
+                // If the machine stalls for two seconds, these requests exceed the deadline too.
                 if let reply = try? await api.ask("GET", "/livez"), reply.status == 200 { answered += 1 }
             }
             try await dripping
@@ -88,7 +88,7 @@ import Threading
         }
     }
 
-    /// Asks for more than any socket holds, and reads none of it.
+    /// Requests more than any socket buffers, and reads none of it.
     private static func overfill(_ port: Int) throws -> Wire {
         let wire = try Wire(port: port, room: 4096)
         wire.send(String(repeating: "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 200))
@@ -100,15 +100,15 @@ import Threading
         times.answer = .seconds(1)
         try await APIWorld.with(APIWorld.configuration("  connections: 3"), times: times) { api in
             let port = api.port
-            // More than are taken at once, some of which may be beyond the limit.
+            // More connections than the limit; some may be beyond it.
             let wires = try await onThread { try (0..<16).map { _ in try Self.overfill(port) } }
-            // It is taken only when they are gone.
+            // This request is accepted only after those connections were closed.
             #expect(try await api.ask("GET", "/livez").status == 200)
             withExtendedLifetime(wires) {}
         }
     }
 
-    /// By the deadline of who does not read, and by that of all who are still there.
+    /// Covers the deadline of a client that stops reading, and the deadline of all open connections.
     @Test(arguments: [false, true])
     func whoDoesNotReadHoldsUpNoStop(isForAll: Bool) async throws {
         var times = ListenerTimes()
@@ -126,7 +126,7 @@ import Threading
         }
     }
 
-    /// By the desk rather than the sockets, so that it is a matter of seconds.
+    /// Uses the token cache instead of sockets, so that it takes seconds.
     @Test func tokensThatNobodyMadeCostNextToNothing() async throws {
         try await APIWorld.with { api in
             let good = try await api.token(.reader)
@@ -140,7 +140,8 @@ import Threading
                     group.addTask {
                         var taken = 0
                         for number in 0..<1000 {
-                            // Most know an id that there is; some make up another, for which the database might be asked.
+                            // Most have the id of an existing token; some have a made-up id, for which the database
+                            // might be queried.
                             let isKnown = number % 50 != 0
                             let secret = String(format: "%032x%032x", worker, number)
                             let token = APIToken(
@@ -169,12 +170,12 @@ import Threading
 }
 
 extension Attack {
-    /// Whether a test of its own tries it.
+    /// Whether the attack has a test of its own.
     fileprivate var isAFlood: Bool { Attack.floods.contains { $0.name == name } }
 }
 
 extension String {
-    /// The status of each answer in what came over a connection.
+    /// The status of each response on a connection.
     fileprivate var statuses: [Int] {
         matches(of: /HTTP\/1\.1 (\d{3}) [^\r]*\r\n/).compactMap { Int($0.1) }
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// The style sheet, the script and the templates themselves.
+/// Tests of the style sheet, the script and the templates.
 @Suite struct ConsoleAssetTests {
     private let styleSheet = String(decoding: ConsoleAssets.styleSheet, as: UTF8.self)
     private let script = String(decoding: ConsoleAssets.script, as: UTF8.self)
@@ -21,7 +21,8 @@ import Testing
                 #expect(ConsoleAssets.sources[String(match.1)] != nil, "\(name) uses \(match.1)")
                 used.insert(String(match.1))
             }
-            // What this program drew is all that goes in as it is; and indented parts cost time and spoil texts.
+            // Only markup that this program drew is inserted unescaped; and indented partials cost time and change
+            // texts.
             #expect(source.matches(of: /\{\{\{([^}]*)\}\}\}/).allSatisfy { $0.1.hasSuffix(".text") }, "\(name)")
             #expect(!source.contains("{{&") && source.firstMatch(of: /\n[ \t]+\{\{>/) == nil, "\(name)")
         }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// Drawings, as text.
+/// Tests of the drawings as text.
 @Suite struct ConsoleChartTests {
     private func chart(_ shape: TimeChart.Shape, _ values: [[Double?]], unit: ChartUnit = .count) -> ChartFigure {
         TimeChart(
@@ -33,7 +33,7 @@ import Testing
 
     @Test func barsStandOnEachOther() {
         let figure = chart(.bars, [[50, 100], [50, 0]])
-        // Two bars of 400 on 500 each: the lower half, the upper half, and one alone.
+        // Two bars of 400 in steps of 500: the lower half, the upper half, and a single one.
         #expect(
             figure.plot.text.contains("class=\"series-accepted bar\" d=\"M50 100h400v100h-400zM550 0h400v200h-400z\"")
         )

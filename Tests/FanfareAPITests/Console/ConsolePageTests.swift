@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// The pages as their templates write them, without a database.
+/// Renders the pages from their templates, without a database.
 @Suite struct ConsolePageTests {
     private let templates: ConsoleTemplates
 
@@ -69,13 +69,13 @@ import Testing
         }
     }
 
-    /// Each text of each page, also those that nobody but this program writes.
+    /// Covers every text of every page, including those that only this program writes.
     @Test func whatPeopleWriteNeverBecomesMarkup() throws {
         for (name, template, context) in Demo.all {
             let plain = HTMLScan(templates.render(template, context))
             let hostile = HTMLScan(templates.render(template, Hostile(page: context, text: Hostile.markup)))
             #expect(hostile.problems.isEmpty, "\(name)")
-            // The same elements with the same attributes: only what they say is another.
+            // The elements and attributes are the same; only the texts differ.
             #expect(
                 plain.elements.map { [$0.name] + $0.attributes.map(\.name) }
                     == hostile.elements.map { [$0.name] + $0.attributes.map(\.name) },
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// What is sent again by itself is the element with its id, as it stands in the page.
+    /// Checks that each part that the stream updates is one element with its id, as it is in the page.
     @Test func livePartsAreOneElementEach() throws {
         for (name, template, context) in Demo.all {
             let html = templates.render(template, context)

@@ -12,7 +12,7 @@ import Threading
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// Who may look at the console, for how long, and whose forms are taken.
+/// Tests of sessions of the console, their end, and which forms are accepted.
 @Suite(.database) struct ConsoleSessionTests {
     private let page = "/people?user=a%20b"
 
@@ -31,7 +31,7 @@ import Threading
             for attribute in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"] {
                 #expect(cookie.contains("; \(attribute)"))
             }
-            // The token itself is nowhere.
+            // The token itself is not part of it.
             #expect(!cookie.contains(token) && !cookie.contains(String(token.suffix(64))))
             browser.cookie = reply.cookie
             let shown = try await browser.page(page)
@@ -41,7 +41,7 @@ import Threading
         }
     }
 
-    /// A proxy serves it below a path, which it takes off or leaves on.
+    /// A proxy serves the console below a path, which it strips or forwards.
     @Test(arguments: ["", "/ops/fanfare"]) func belowAPathEveryLinkAndTheCookieStayThere(left: String) async throws {
         try await APIWorld.with("  base_path: /ops/fanfare\n") { api in
             var browser = ConsoleClient(api: api, cookie: nil)
@@ -115,7 +115,7 @@ import Threading
             for token in [APITokens.unknown, "x", "", ofOneApp, try await api.token(.emitter, .operator)] {
                 let reply = try await browser.send("/login", ["token": token, "back": "/people"])
                 #expect(reply.status == 401 && reply.cookie == nil)
-                // What was typed is not shown again, and where one wanted to go is not lost.
+                // The typed text is not shown again, and the page to return to is kept.
                 #expect(HTMLScan(reply.body).elements.contains { $0["name"] == "back" && $0["value"] == "/people" })
                 #expect(token.count < 2 || !reply.body.contains(token))
             }
@@ -143,7 +143,7 @@ import Threading
             let id = Int64(try await database.tokens(onlyValid: true)[0].id)
             let cursors = CursorKey(database)
             let now = Int64(try await api.rows("SELECT extract(epoch FROM now())::bigint::text")[0][0] ?? "") ?? 0
-            // As the console makes them, of another time; of another list; changed by hand.
+            // Sealed for another time, sealed for another list, and changed by hand.
             let later = try await cursors.seal([id, now + 60, 7], of: "console session")
             let over = try await cursors.seal([id, now - 1, 7], of: "console session")
             let stolen = try await cursors.seal([id, now + 60, 7], of: "/v1/devices")
@@ -177,14 +177,15 @@ import Threading
                 let reply = try await browser.send(path, fields, headers)
                 #expect(reply.status == 403 && reply.cookie == nil, "\(headers)")
             }
-            // A browser that says only where it is, and one that says nothing, which is none: nobody need be logged in for a login.
+            // A browser that sends only `Origin`, and a client that sends neither header and is no browser: a login
+            // needs no session.
             let own = ["Origin": "http://127.0.0.1:\(api.port)"]
             #expect(try await browser.send(path, fields, own).status == 303)
             #expect(try await browser.send(path, fields, [:]).status == (path == "/login" ? 403 : 303))
             let json = try await api.ask("POST", path, #"{"token": ""}"#, token: nil, own)
             #expect(json.status == 415 && json.headers["set-cookie"] == nil)
             browser.cookie = nil
-            // The browser is told to load the page again, which leads to the login.
+            // The stream tells the browser to reload the page, which leads to the login.
             #expect(try await browser.page("/console/stream?page=/people").body == PageStream.reload)
         }
     }
@@ -201,7 +202,7 @@ import Threading
         }
     }
 
-    /// What `/login` answers where other hosts can connect.
+    /// Returns the response of `/login` on a listener that other hosts can reach.
     private func elsewhere(_ query: [String: String]) async throws -> Answer {
         let configuration = try APIWorld.configuration()
         let daemon = ListenedDaemon(

@@ -3,11 +3,11 @@ import Testing
 
 @testable import FanfareAPI
 
-/// Numbers, times and texts for people.
+/// Tests of the format of numbers, times and texts.
 @Suite struct ConsoleTextTests {
     @Test func markupIsEscapedWhateverFollowsIt() {
         #expect(HTMLText.escaped("<a href=\"x\">'&'</a>") == "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;")
-        // One character each to Swift, two to a browser.
+        // One `Character` in Swift, two code points to a browser.
         for mark in ["\u{301}", "\u{200D}", "\u{FE0F}"] {
             #expect(
                 HTMLText.escaped("\"\(mark)<\(mark)").unicodeScalars.contains { "\"<".unicodeScalars.contains($0) }
@@ -33,7 +33,7 @@ import Testing
             [0, 0.0004, 0.012, 0.9996, 1.4, 59.96, 200, 14_700, 180_000, -3].map(FigureText.duration)
                 == ["0 ms", "0.4 ms", "12 ms", "1 s", "1.4 s", "1 min", "3 min 20 s", "4 h 5 min", "2 d 2 h", "0 ms"]
         )
-        // What is not all is never said to be all.
+        // A share below the whole is never shown as 100 %.
         #expect(FigureText.share(999_999, of: 1_000_000) == "> 99.99 %")
         #expect(FigureText.share(1, of: 1_000_000) == "< 0.01 %")
         #expect(

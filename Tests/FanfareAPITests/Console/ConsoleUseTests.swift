@@ -5,7 +5,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// What a console is there for, whatever the token allows.
+/// Tests of the uses that the console's configuration allows, beside the token's scopes.
 @Suite(.database) struct ConsoleUseTests {
     @Test func itDoesWhatTheConfigurationNames() async throws {
         try await APIWorld.with("  console: [ read, replay ]\n") { api in

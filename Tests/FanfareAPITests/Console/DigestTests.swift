@@ -2,7 +2,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// What pages make of counts.
+/// Tests of the digests that pages make of counts.
 @Suite struct DigestTests {
     @Test func percentilesLieWithinTheirClasses() {
         var times = TimeClasses([0.1, 1, 10])
@@ -24,7 +24,7 @@ import Testing
             #expect(Int64(times.count) == span.steps)
             #expect(times.allSatisfy { $0.isMultiple(of: span.step * 1_000_000) })
             #expect(times.last.map { $0 <= now && now - $0 < span.step * 1_000_000 } == true)
-            // A minute is kept for six hours, ten minutes for two days, then an hour.
+            // Steps of a minute are kept for six hours, of ten minutes for two days, then of an hour.
             let age = span.step * span.steps
             #expect(span.step.isMultiple(of: age <= 6 * 3600 - 600 ? 60 : age <= 2 * 86_400 - 3600 ? 600 : 3600))
         }

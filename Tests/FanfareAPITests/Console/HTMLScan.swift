@@ -1,20 +1,20 @@
-/// The elements of a page, read by bytes as a browser does, and as strictly as the console writes them: what is escaped badly does not get
-/// through.
+/// The elements of a page, parsed byte by byte as a browser does, and as strictly as the console writes them: wrongly
+/// escaped text is reported.
 struct HTMLScan {
     struct Element {
         let name: String
         var attributes: [(name: String, value: String)] = []
-        /// The names of what it lies in.
+        /// The names of the enclosing elements.
         let within: [String]
 
         subscript(_ name: String) -> String? { attributes.first { $0.name == name }?.value }
     }
 
-    /// In the order of their opening tags.
+    /// The elements in the order of their opening tags.
     private(set) var elements: [Element] = []
-    /// What is between tags, as people read it.
+    /// The text between the tags.
     private(set) var text = ""
-    /// What no browser should have to guess.
+    /// Markup that is not well-formed.
     private(set) var problems: [String] = []
 
     private static let childless: Set<String> = ["meta", "link", "input", "br", "img", "hr"]
@@ -51,7 +51,7 @@ struct HTMLScan {
         if !open.isEmpty { problems.append("not closed: \(open)") }
     }
 
-    /// `name`, or `name="value"`, each behind white space.
+    /// Reads `name` or `name="value"`, each after white space.
     private mutating func takeAttributes(of element: inout Element) -> Bool {
         while true {
             let space = take { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }

@@ -14,7 +14,7 @@ import Threading
 @testable import FanfareProviders
 @testable import FanfareTools
 
-/// A server on a port of its own beside a daemon that is only said to be there.
+/// An API server on its own port, beside a simulated daemon.
 final class APIWorld: Sendable {
     let port: Int
     let metrics: MetricsRegistry
@@ -22,7 +22,7 @@ final class APIWorld: Sendable {
     private let inForce: Locked<Configuration>
     private let group: ServiceGroup
     private let running: Task<Void, any Error>
-    /// Whether there is a database where the configuration says.
+    /// Whether the configured database exists.
     private let hasDatabase: Bool
 
     private init(
@@ -40,15 +40,15 @@ final class APIWorld: Sendable {
         self.hasDatabase = hasDatabase
     }
 
-    /// A configuration for the running test's database.
+    /// Returns a configuration for the running test's database.
     ///
-    /// - Parameter more: lines below `api:`.
+    /// - Parameter more: further lines below `api:`.
     static func configuration(_ more: String = "", url: String = TestDatabase.current.url) throws -> Configuration {
         let yaml = "database: { url: \"\(url)\" }\napi:\n  listen: 127.0.0.1:0\n\(more)"
         return try .parse(yaml, named: "fanfare.yaml", directory: "/tmp", environment: [:], flags: [:])
     }
 
-    /// Runs a body with a server, and has that drain.
+    /// Runs a body with a server, and shuts it down.
     static func with(
         _ more: String = "",
         times: ListenerTimes = ListenerTimes(),
@@ -58,13 +58,13 @@ final class APIWorld: Sendable {
         try await with(configuration(more), times: times, onlyHealth: onlyHealth, body)
     }
 
-    /// Runs a body with a server, and has that drain.
+    /// Runs a body with a server, and shuts it down.
     ///
     /// - Parameters:
-    ///   - configuration: what is in force; later another, where the test says so.
-    ///   - times: how long things may take.
-    ///   - onlyHealth: whether it is the server for probes.
-    ///   - timelines: where the daemon's sessions have been.
+    ///   - configuration: the configuration at the start, which ``reload(_:)`` replaces.
+    ///   - times: the listener's timeouts.
+    ///   - onlyHealth: whether to run the listener for probes.
+    ///   - timelines: the timelines that the daemon's sessions have met.
     ///   - body: the test.
     static func with(
         _ configuration: Configuration,
@@ -121,7 +121,7 @@ final class APIWorld: Sendable {
         try outcome.get()
     }
 
-    /// Says how the daemon stands from now on.
+    /// Changes the simulated daemon's state.
     func stands(
         lease: Bool = true,
         listens: Bool = true,
@@ -140,23 +140,23 @@ final class APIWorld: Sendable {
         }
     }
 
-    /// Puts another configuration into force, as a reload does.
+    /// Changes the configuration, as a reload does.
     func reload(_ change: @Sendable (inout Configuration) -> Void) {
         inForce.withLock { change(&$0) }
     }
 
-    /// Has the server drain.
+    /// Starts the server's shutdown.
     func shutDown() async {
         await group.triggerGracefulShutdown()
     }
 
-    /// Has the server drain, and waits until it has ended.
+    /// Shuts the server down, and waits for its end.
     func stop() async throws {
         await shutDown()
         try await running.value
     }
 
-    /// Makes a token called `test`.
+    /// Creates a token named `test`.
     func token(_ scopes: TokenScope..., app: String? = nil, rate: Int32? = 1_000_000) async throws -> String {
         var request = APITokenRequest(name: "test", scopes: scopes)
         (request.app, request.rate) = (app, rate)
@@ -166,19 +166,21 @@ final class APIWorld: Sendable {
         }
     }
 
-    /// Asks the test's database, as text.
+    /// Queries the test's database; values are text.
     func rows(_ sql: String) async throws -> [[String?]] {
         try await onThread { [database = TestDatabase.current] in try database.connect().query(sql).rows }
     }
 
-    /// Asks on a connection of its own; again where a busy machine had no session in time, as a client does.
+    /// Sends a request on a connection of its own.
+    ///
+    /// Repeats it, as a client does, if a busy machine had no session in time.
     ///
     /// - Parameters:
-    ///   - method: as it is sent.
-    ///   - target: path and query.
-    ///   - body: JSON; nil for none.
-    ///   - token: for `Authorization`.
-    ///   - headers: further ones.
+    ///   - method: the method.
+    ///   - target: the path and query.
+    ///   - body: the JSON body; nil for none.
+    ///   - token: the bearer token.
+    ///   - headers: further headers.
     func ask(
         _ method: String = "GET",
         _ target: String,
@@ -187,7 +189,7 @@ final class APIWorld: Sendable {
         _ headers: [String: String] = [:]
     ) async throws -> Reply {
         var reply = try await askOnce(method, target, body, token: token, headers)
-        // Health is what it is, and nobody comes back where no database is.
+        // The health checks report the current state, and without a database there is no session to wait for.
         for _ in 0..<20 where reply.status == 503 && hasDatabase && target != "/readyz" {
             reply = try await askOnce(method, target, body, token: token, headers)
         }
@@ -214,8 +216,8 @@ final class APIWorld: Sendable {
     }
 }
 
-/// Tokens that nobody made.
+/// Tokens that were never created.
 enum APITokens {
-    /// Of the right form.
+    /// A token of the right form.
     static let unknown = APIToken(id: 1, secret: String(repeating: "ab", count: 32)).text
 }

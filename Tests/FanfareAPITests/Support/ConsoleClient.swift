@@ -6,25 +6,25 @@ import Testing
 @testable import FanfareAPI
 @testable import FanfareTools
 
-/// A browser at the console: it keeps its cookie, and sends forms as the pages that it was shown have them.
+/// A browser session of the console: it keeps the cookie, and sends the fields of the forms it was shown.
 struct ConsoleClient: Sendable {
     let api: APIWorld
-    /// What it sends as its cookie; nil before the login.
+    /// The cookie's value; nil before the login.
     var cookie: String?
 
-    /// Asks a page.
+    /// Requests a page.
     ///
     /// - Parameters:
-    ///   - target: path and query.
-    ///   - headers: further ones.
+    ///   - target: the path and query.
+    ///   - headers: further headers.
     func page(_ target: String, _ headers: [String: String] = [:]) async throws -> Reply {
         try await ask("GET", target, nil, headers)
     }
 
-    /// Asks a page that is there.
+    /// Requests a page and parses it.
     ///
-    /// - Parameter target: path and query.
-    /// - Returns: its elements and its text; a page that is not well-formed fails the test.
+    /// - Parameter target: the path and query.
+    /// - Returns: the page's elements and text; a page that is not well-formed fails the test.
     func scan(_ target: String) async throws -> HTMLScan {
         let reply = try await page(target)
         #expect(reply.status == 200, "\(target): \(reply.status)")
@@ -36,9 +36,9 @@ struct ConsoleClient: Sendable {
     /// Sends a form.
     ///
     /// - Parameters:
-    ///   - path: where.
-    ///   - fields: by name.
-    ///   - headers: further ones; those of a form on a page of the console's own unless said otherwise.
+    ///   - path: the path.
+    ///   - fields: the fields by name.
+    ///   - headers: headers that replace those of a form on the console's own page.
     func send(
         _ path: String,
         _ fields: [String: String],
@@ -49,27 +49,27 @@ struct ConsoleClient: Sendable {
         return try await ask("POST", path, body, headers.merging(type) { $1 })
     }
 
-    /// The fields that an action's question has beside what is typed, its seal among them.
+    /// Returns the hidden fields of an action's confirmation, including its seal.
     ///
-    /// - Parameter target: of the question.
+    /// - Parameter target: the address of the confirmation.
     func question(_ target: String) async throws -> [String: String] {
         let hidden = try await scan(target).elements.filter { $0.name == "input" && $0["type"] == "hidden" }
         return Dictionary(hidden.map { ($0["name"] ?? "", $0["value"] ?? "") }) { $1 }
     }
 
-    /// Asks an action's question, and says yes.
+    /// Requests an action's confirmation, and sends its form.
     ///
     /// - Parameters:
-    ///   - target: of the question.
-    ///   - reason: what is typed.
-    /// - Returns: a redirect, where it was done.
+    ///   - target: the address of the confirmation.
+    ///   - reason: the reason to send.
+    /// - Returns: the response: a redirect if the action was done.
     func perform(_ target: String, reason: String = "as the test says") async throws -> Reply {
         let fields = try await question(target)
         let path = String(target.prefix { $0 != "?" })
         return try await send(path, fields.merging(["reason": reason]) { $1 })
     }
 
-    /// Again where a busy machine had no session of the database in time, as who looks at the page does.
+    /// Repeats a request, as a viewer does, if a busy machine had no database session in time.
     private func ask(_ method: String, _ target: String, _ body: String?, _ headers: [String: String]) async throws
         -> Reply
     {
@@ -77,7 +77,7 @@ struct ConsoleClient: Sendable {
         for _ in 0..<20 where reply.map({ $0.status == 503 }) ?? true {
             reply = try await onThread("browser") { [port = api.port, cookie] in
                 let wire = try Wire(port: port)
-                // What is behind it is the browser's own.
+                // Browsers do not send the fragment.
                 var head =
                     "\(method) \(target.prefix { $0 != "#" }) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nConnection: close\r\n"
                 if let cookie { head += "Cookie: other=1; \(cookie)\r\n" }
@@ -91,16 +91,16 @@ struct ConsoleClient: Sendable {
 }
 
 extension Reply {
-    /// The cookie that it has the browser keep, as that sends it; nil for none.
+    /// The cookie that the response sets, as a browser sends it; nil for none.
     var cookie: String? { headers["set-cookie"].map { String($0.prefix { $0 != ";" }) } }
-    /// Where it leads; nil where it does not.
+    /// The target of a redirect; nil for another response.
     var location: String? { status == 303 ? headers["location"] : nil }
 }
 
 extension APIWorld {
-    /// A browser that is logged in, with a new token of its own.
+    /// Creates a session that is logged in with a new token.
     ///
-    /// - Parameter scopes: what the token may do beside reading.
+    /// - Parameter scopes: the token's scopes beside `reader`.
     func console(_ scopes: TokenScope...) async throws -> ConsoleClient {
         var request = APITokenRequest(name: "test", scopes: [.reader] + scopes)
         request.rate = 1_000_000

@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// A private key that signs by EdDSA (RFC 8032), which Fanfare itself never does.
+/// A private key for EdDSA (RFC 8032); Fanfare itself only verifies.
 struct Ed25519Key: Sendable {
     private let secret = (0..<32).map { _ in UInt8.random(in: 0...255) }
 
-    /// 32 bytes.
+    /// The public key, 32 bytes.
     var publicKey: [UInt8] {
         withKey { key in
             var bytes = [UInt8](repeating: 0, count: 32)
@@ -14,10 +14,10 @@ struct Ed25519Key: Sendable {
         }
     }
 
-    /// Signs.
+    /// Signs a message.
     ///
-    /// - Parameter message: what to sign.
-    /// - Returns: 64 bytes.
+    /// - Parameter message: the message.
+    /// - Returns: the signature, 64 bytes.
     func sign(_ message: [UInt8]) -> [UInt8] {
         withKey { key in
             let context = EVP_MD_CTX_new()

@@ -4,7 +4,7 @@ import Foundation
 @testable import FanfareAPI
 @testable import FanfareConfiguration
 
-/// Two apps whose phones come with tokens of their backends, `shop` and `bank`, and one whose do not, `news`.
+/// Two apps that accept phone tokens of their backends, `shop` and `bank`, and one that does not, `news`.
 final class PhoneWorld: Sendable {
     let shop = TokenForge()
     let bank = TokenForge()
@@ -21,24 +21,24 @@ final class PhoneWorld: Sendable {
 
     /// Runs a body with a server.
     ///
-    /// - Parameter body: gets the server, and who signs for `shop`.
+    /// - Parameter body: receives the server and the signer of `shop`.
     static func with(_ body: (APIWorld, TokenForge) async throws -> Void) async throws {
         let world = try PhoneWorld()
         try await APIWorld.with(world.configuration()) { try await body($0, world.shop) }
     }
 
-    /// Where an app's keys are.
+    /// Returns the file with an app's keys.
     func file(_ app: String) -> URL { folder.appending(path: "\(app).json") }
 
-    /// Puts another file in the place of an app's keys.
+    /// Replaces the file with an app's keys.
     func write(_ keySet: String, _ app: String, mode: Int = 0o600) throws {
         try Data(keySet.utf8).write(to: file(app), options: .atomic)
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file(app).path)
     }
 
-    /// A configuration for the running test's database.
+    /// Returns a configuration for the running test's database.
     ///
-    /// - Parameter limit: a line below `shop`'s `jwt`.
+    /// - Parameter limit: a further line below `shop`'s `jwt`.
     func configuration(_ limit: String = "user_rate: 1000") throws -> Configuration {
         let provider = "fcm: { service_account_file: sa.json }"
         return try APIWorld.configuration(
@@ -57,21 +57,21 @@ final class PhoneWorld: Sendable {
     }
 }
 
-/// What the documentation says of the HTTP API.
+/// The documentation's article on the HTTP API.
 enum APIArticle {
     private static let file = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "Sources/fanfare/Documentation.docc/HTTPAPI.md")
 
-    /// All of it.
+    /// Returns the article's text.
     static func text() throws -> String { try String(contentsOf: file, encoding: .utf8) }
 
-    /// Puts another text in its place.
+    /// Replaces the article's text.
     static func write(_ text: String) throws { try text.write(to: file, atomically: true, encoding: .utf8) }
 
-    /// Runs a script, and blocks the thread until it is over.
+    /// Runs a script, and blocks the thread until it ends.
     ///
-    /// - Returns: what it printed.
+    /// - Returns: its output.
     static func python(_ script: String) throws -> String {
         let (process, pipe) = (Process(), Pipe())
         process.executableURL = URL(filePath: "/usr/bin/env")

@@ -3,14 +3,14 @@ import PushCrypto
 
 @testable import FanfareAPI
 
-/// An app's backend that signs phones' tokens, and whoever would like to be it.
+/// An app's backend that signs phone tokens, and an attacker that forges them.
 struct TokenForge: Sendable {
-    /// By what a token is signed.
+    /// The key that a token is signed with.
     enum Signer: Sendable {
         case secret([UInt8])
         case p256(SigningKey)
         case ed25519(Ed25519Key)
-        /// Not at all.
+        /// No signature.
         case nothing
     }
 
@@ -22,7 +22,7 @@ struct TokenForge: Sendable {
 
     init() { point = Self.made { [p256] in try p256.publicPoint() } }
 
-    /// The keys that verify, one of each kind: `h`, `e`, `o`.
+    /// The public key set, with one key of each kind: `h`, `e`, `o`.
     var keySet: String { #"{"keys": [\#(secretKey), \#(p256Key), \#(ed25519Key)]}"# }
 
     var secretKey: String { #"{"kty": "oct", "kid": "h", "k": "\#(Base64URL.encode(secret))"}"# }
@@ -37,37 +37,37 @@ struct TokenForge: Sendable {
         return #"{"kty": "OKP", "crv": "Ed25519", "kid": "o", "x": "\#(x)", "key_ops": ["verify"]}"#
     }
 
-    /// The point as other programs write public keys: DER (RFC 5480).
+    /// The point in the usual form of public keys: DER (RFC 5480).
     var pointDER: [UInt8] {
         Array(Data(base64Encoded: "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE") ?? Data()) + point.dropFirst()
     }
 
-    /// That as PEM.
+    /// The same as PEM.
     var pointPEM: String {
         let text = Data(pointDER).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
         return "-----BEGIN PUBLIC KEY-----\n\(text)\n-----END PUBLIC KEY-----"
     }
 
-    /// A token as the backend makes it, for an hour.
+    /// Returns a token that is valid for an hour.
     ///
     /// - Parameters:
-    ///   - user: its `sub`.
-    ///   - now: seconds since 1970.
+    ///   - user: the `sub` claim.
+    ///   - now: the time, in seconds since 1970.
     func token(_ user: String, now: Int64 = Self.now) -> String {
         Self.token(#"{"alg": "HS256", "kid": "h"}"#, Self.claims(user, now: now), .secret(secret))
     }
 
-    /// Claims that are taken.
+    /// Returns valid claims.
     ///
     /// - Parameters:
-    ///   - user: their `sub`, as it stands in JSON.
+    ///   - user: the `sub` claim as JSON.
     ///   - more: further members.
-    ///   - now: seconds since 1970.
+    ///   - now: the time, in seconds since 1970.
     static func claims(_ user: String, _ more: String = "", now: Int64 = Self.now) -> String {
         #"{"sub": "\#(user)", "aud": "shop", "iat": \#(now), "exp": \#(now + 3600)\#(more.isEmpty ? "" : ", " + more)}"#
     }
 
-    /// A token of any header and claims, signed by anybody.
+    /// Returns a token with any header, claims and signature.
     static func token(_ header: String, _ claims: String, _ signer: Signer) -> String {
         let signed = "\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(claims.utf8)))"
         return "\(signed).\(Base64URL.encode(signature(Array(signed.utf8), signer)))"
@@ -83,7 +83,7 @@ struct TokenForge: Sendable {
         }
     }
 
-    /// HMAC with SHA-256 as RFC 2104 writes it, by nothing but the hash.
+    /// Computes HMAC-SHA-256 as RFC 2104 defines it, from the hash function alone.
     private static func code(of bytes: [UInt8], _ secret: [UInt8]) -> [UInt8] {
         let key = secret.count > 64 ? sha256(secret) : secret
         let block = key + [UInt8](repeating: 0, count: 64 - key.count)

@@ -3,10 +3,10 @@ import Foundation
 import Glibc
 import TestKit
 
-/// What a server answered.
+/// A server's response.
 struct Reply: Sendable {
     let status: Int
-    /// By name in small letters.
+    /// The headers by lower-case name.
     let headers: [String: String]
     let body: String
 
@@ -16,7 +16,7 @@ struct Reply: Sendable {
     }
 }
 
-/// A connection on which a test says byte by byte what it wants.
+/// A connection that a test controls byte by byte.
 final class Wire: Sendable {
     struct Ended: Error {}
     struct WireError: Error { let reason: String }
@@ -26,8 +26,8 @@ final class Wire: Sendable {
     /// Connects to a port of this host.
     ///
     /// - Parameters:
-    ///   - port: which.
-    ///   - room: bytes that this end takes before somebody reads, about; nil for the system's choice.
+    ///   - port: the port.
+    ///   - room: the approximate size of the receive buffer in bytes; nil for the system's default.
     init(port: Int, room: Int32? = nil) throws {
         socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         if var room { setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size)) }
@@ -59,7 +59,7 @@ final class Wire: Sendable {
 
     deinit { close(socket) }
 
-    /// Sends a text; a peer that is gone is found out by reading.
+    /// Sends a text; a closed connection is noticed when reading.
     func send(_ text: String) {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -69,7 +69,7 @@ final class Wire: Sendable {
         }
     }
 
-    /// Waits for an answer; one without a length ends with the connection.
+    /// Waits for a response; one without a length ends with the connection.
     func reply() throws -> Reply {
         var head: [UInt8] = []
         while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) { head += try read(1) }
@@ -84,9 +84,9 @@ final class Wire: Sendable {
         return Reply(status: status, headers: headers, body: String(decoding: body, as: UTF8.self))
     }
 
-    /// Reads on until a text has come.
+    /// Reads until a text has arrived.
     ///
-    /// - Returns: all that came, the text included.
+    /// - Returns: everything received, including the text.
     func read(until text: String) throws -> String {
         var bytes: [UInt8] = []
         let wanted = Array(text.utf8)
@@ -94,9 +94,9 @@ final class Wire: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads on until a text has come so many times, and perhaps a little more.
+    /// Reads until a text has arrived the given number of times, and perhaps a little more.
     ///
-    /// - Returns: all that came, any bytes that are no UTF-8 mended.
+    /// - Returns: everything received, with invalid UTF-8 replaced.
     func read(_ count: Int, of text: String) throws -> String {
         var (bytes, seen): ([UInt8], Int) = ([], 0)
         var piece = [UInt8](repeating: 0, count: 65_536)
@@ -104,7 +104,7 @@ final class Wire: Sendable {
         while seen < count {
             let got = recv(socket, &piece, piece.count, 0)
             guard got > 0 else { throw Ended() }
-            // From a little before, where one may have come in part.
+            // From a little before the end, because a match may have arrived in part.
             let from = max(0, bytes.count - wanted.count + 1)
             bytes += piece[..<got]
             var index = from
@@ -116,9 +116,9 @@ final class Wire: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Sends a text as long as nothing comes back, and reads until the connection ends.
+    /// Sends a text until a response arrives, and reads until the connection ends.
     ///
-    /// - Returns: what came, any bytes that are no UTF-8 mended.
+    /// - Returns: everything received, with invalid UTF-8 replaced.
     func readAll(sending text: String) -> String {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -137,9 +137,9 @@ final class Wire: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether the peer has ended the connection, without an answer.
+    /// Returns whether the peer has closed the connection without a response.
     ///
-    /// - Parameter milliseconds: how long to wait for it.
+    /// - Parameter milliseconds: the time to wait.
     func hasEnded(within milliseconds: Int32) -> Bool {
         var state = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         guard poll(&state, 1, milliseconds) == 1 else { return false }
@@ -147,7 +147,7 @@ final class Wire: Sendable {
         return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) <= 0
     }
 
-    /// Waits until the peer ends the connection.
+    /// Waits until the peer closes the connection.
     func awaitEnd() {
         while (try? read(1)) != nil {}
     }

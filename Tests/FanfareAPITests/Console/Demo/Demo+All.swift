@@ -1,7 +1,7 @@
 @testable import FanfareAPI
 
 extension Demo {
-    /// Each page: its name, its template, and what it shows.
+    /// Each page: its name, its template and its context.
     static var all: [(name: String, template: String, context: any ViewContext)] {
         [
             ("overview", "overview", overview), ("overview-well", "overview", overviewWell),

@@ -1,22 +1,22 @@
 @testable import FanfareAPI
 
-/// Pages as a shop's operator would see them, without a database.
+/// The pages as the operator of a shop would see them, without a database.
 enum Demo {
     /// 2026-11-26 14:03:22 UTC.
     static let now: Int64 = 1_795_701_802_000_000
 
-    /// A time before now, or after it if negative.
+    /// Returns a time before now, or after it if negative.
     static func ago(_ seconds: Double, _ form: Moment.Form = .second) -> Moment {
         Moment(now - Int64(seconds * 1_000_000), form)
     }
 
-    /// The steps of a chart: `count` minutes up to now.
+    /// Returns the steps of a chart: `count` minutes up to now.
     static func minutes(_ count: Int) -> [Int64] {
         let end = now / 60_000_000 * 60_000_000
         return (0..<count).map { end - Int64(count - 1 - $0) * 60_000_000 }
     }
 
-    /// Figures that wander, the same each time.
+    /// Returns values that vary around a mean, the same each time.
     static func wander(_ count: Int, around middle: Double, by share: Double, seed: UInt64 = 7) -> [Double] {
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
         var drift = 0.0

@@ -1,13 +1,13 @@
 @testable import FanfareAPI
 
-/// A page on which every text was written by somebody who means harm, or by somebody who does not know when to stop.
+/// A page in which every text is hostile markup, or far too long.
 struct Hostile: ViewContext {
     let page: any ViewContext
     let text: String
-    /// Nothing means all.
+    /// The names of the properties to replace; empty for all.
     var only: Set<String> = []
 
-    /// What breaks pages that escape badly, on one line.
+    /// Markup that breaks pages with missing escapes, on one line.
     static let markup = [
         #"<script>alert(1)</script>"#, #""><img src=x onerror=alert(1)>"#, #"' onmouseover='alert(1)"#,
         "\"\u{301} autofocus onfocus=alert(1) x=\u{301}\"", "<\u{200D}/title><svg onload=alert(1)>",
@@ -15,10 +15,10 @@ struct Hostile: ViewContext {
         "</textarea></pre></script><!--", "&lt;&amp;&#60;", "\u{202E}gnp.exe\u{0}\u{B}", "javascript:alert(1)",
         "${7*7}<%= 1 %>",
     ].joined(separator: " ")
-    /// What breaks pages that count on short names.
+    /// Text that breaks layouts made for short names.
     static let long =
         "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft_0123456789012345678901234567890123456789012345678901234567890123456789"
-    /// What people write.
+    /// The properties with text from users.
     static let written: Set<String> = [
         "type", "key", "name", "user", "detail", "reason", "subject", "rule", "code", "schedule", "category", "app",
         "title", "body",

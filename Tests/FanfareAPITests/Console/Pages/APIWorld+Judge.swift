@@ -4,7 +4,7 @@ import TestKit
 @testable import FanfareService
 
 extension APIWorld {
-    /// Has rules that were put be checked and put into force, as a daemon does.
+    /// Checks pending rules and puts them into force, as a daemon does.
     func judge() async throws {
         try await onThread { [database = TestDatabase.current] in
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -5,9 +5,9 @@ import Testing
 @testable import FanfareAPI
 @testable import FanfareTools
 
-/// What the console says of a campaign is what `campaigns explain` and the logs say.
+/// Compares the console's figures of a campaign with those of `campaigns explain` and of the logs.
 @Suite(.database) struct CampaignNumberTests {
-    /// Puts a campaign, and has it be in force.
+    /// Stores a campaign and puts it into force.
     private func put(_ api: APIWorld, _ name: String, _ more: String, cron: String? = nil) async throws {
         let campaign = """
             {"app": "shop", "name": "\(name)", "message": {"notification": {"title": "T"}}, \(more)}
@@ -20,7 +20,7 @@ import Testing
         try await api.judge()
     }
 
-    /// `user-1` and so on, each with one device.
+    /// Registers users `user-1` and so on, each with one device.
     private func users(_ api: APIWorld, _ count: Int) async throws {
         _ = try await api.rows(
             """
@@ -151,7 +151,7 @@ import Testing
             try await users(api, 2000)
             _ = try await api.rows("SELECT fanfare.start_campaign('shop', 'sale')")
             let event = try await api.planned()
-            // A rate makes many small batches: more than one look of the event's page counts.
+            // A rate makes many small batches: more than one query of the event's page counts.
             _ = try await api.rows(
                 """
                 INSERT INTO fanfare.batch_log (day, lane, target_id, attempt, id, created_at, first_device, last_device, rule_version, event_id,
@@ -166,7 +166,7 @@ import Testing
                 "SELECT variant, sum(count)::text FROM fanfare.variants(\(event)) GROUP BY 1 ORDER BY 1"
             )
             #expect(told.map { $0[0] } == ["a", "b", "holdout"])
-            // Each look counts on, until all are counted.
+            // Each query continues the count until all are counted.
             var page = try await browser.scan("/campaigns/shop/sale")
             for _ in 0..<100 where page.text.contains("Counted so far") {
                 page = try await browser.scan("/campaigns/shop/sale")
@@ -183,9 +183,9 @@ import Testing
 }
 
 extension APIWorld {
-    /// Logs the one event that waits, as planning does.
+    /// Logs the one event in the outbox, as the planner does.
     ///
-    /// - Returns: its id.
+    /// - Returns: the event's id.
     fileprivate func planned() async throws -> Int64 {
         let ids = try await rows(
             """

@@ -4,9 +4,9 @@ import Testing
 
 @testable import FanfareAPI
 
-/// Campaigns as the console shows them, and what can be done to one.
+/// Tests of the pages of campaigns and their actions.
 @Suite(.database) struct CampaignPageTests {
-    /// Puts a campaign to everyone, and has it be in force.
+    /// Stores a campaign to everyone and puts it into force.
     private func put(_ api: APIWorld, _ name: String, _ more: String = "", cron: String = "NULL")
         async throws
     {
@@ -44,7 +44,7 @@ import Testing
             let page = try await browser.scan("/campaigns")
             #expect(page.text.contains("manual") && page.text.contains("30 6 * * * UTC"))
             #expect(page.elements.count { $0.name == "li" && $0.within.last == "ol" } == 28)
-            // Each day to come, but perhaps today and those of this week that are over.
+            // An entry for each coming day, except perhaps today and the past days of this week.
             let entries = page.elements.count { $0.name == "a" && $0["href"] == "/campaigns/shop/daily" }
             #expect((21...29).contains(entries), "\(entries)")
             let filtered = try await browser.scan("/campaigns?name=hand")
@@ -78,7 +78,7 @@ import Testing
                     try await client.send("\(path)/start", sent, ["Sec-Fetch-Site": site]).status == 403
                 )
             }
-            // Many more get it by now: it is asked about again.
+            // The audience has grown a lot: the confirmation is asked for again.
             try await devices(api, 40)
             let again = try await browser.send("\(path)/start", fields)
             #expect(again.status == 200 && again.body.contains("This changed after you were asked"))
@@ -89,7 +89,7 @@ import Testing
             #expect(
                 try await browser.scan("\(path)?did=started").text.contains("The campaign is started.")
             )
-            // Sent twice, it is started once.
+            // A form that is sent twice starts the campaign once.
             let twice = try await browser.send("\(path)/start", current)
             #expect(twice.status == 200 && twice.body.contains("it is running"))
             #expect(try await api.rows("SELECT count(*)::text FROM fanfare.runs") == [["1"]])
@@ -108,7 +108,7 @@ import Testing
             )
             try await devices(api, 3)
             _ = try await api.rows("SELECT fanfare.start_campaign('shop', 'sale')")
-            // Two zones wait, one of them for hours.
+            // Two zones are pending, one of them for hours.
             _ = try await api.rows(
                 """
                 WITH o AS (UPDATE fanfare.runs SET wall = '2999-01-01 09:00', planned = 3 RETURNING *)
@@ -209,7 +209,7 @@ import Testing
                 try await api.rows("SELECT payload ->> 'users' FROM fanfare.outbox") == [[#"["user-1"]"#]]
             )
             #expect(try await actions(api) == [["test", "campaign.test"]])
-            // It was no run.
+            // The test was not a run.
             #expect(try await browser.scan(path).text.contains("No runs yet."))
         }
     }

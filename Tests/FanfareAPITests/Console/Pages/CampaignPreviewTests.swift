@@ -5,7 +5,7 @@ import Testing
 @testable import FanfareAPI
 @testable import FanfareTools
 
-/// A campaign's message before it is sent: in each variant and language, and for whom a query names.
+/// Tests of the previews of a campaign's message: each variant and language, and for a user that a query names.
 @Suite(.database) struct CampaignPreviewTests {
     private func put(_ api: APIWorld, _ more: String) async throws {
         _ = try await api.rows(#"SELECT fanfare.put_campaign($json${"app": "shop", "name": "sale", \#(more)}$json$)"#)
@@ -27,7 +27,7 @@ import Testing
             let browser = try await api.console()
             let first = try await browser.scan("/campaigns/shop/sale")
             #expect(first.text.contains("Plain") && !first.text.contains("Smilenow"))
-            // On an iPhone, too.
+            // The preview of an iPhone has the image too.
             let images = first.elements.filter { $0.name == "span" && $0["class"] == "image" }
             #expect(images.count == 3, "\(images.count)")
             for (query, title) in [
@@ -59,7 +59,7 @@ import Testing
             #expect(try await browser.scan("/campaigns/shop/sale?as=p2").text.contains("Hola Pablo"))
             let nobody = try await browser.scan("/campaigns/shop/sale?as=%27%3B--").text
             #expect(nobody.contains("The query names no user ';-- now."))
-            // What a query says of people is for those who may see payloads.
+            // Values that a query returns for users need the right to see payloads.
             let reader = try await api.console().scan("/campaigns/shop/sale?as=p2").text
             #expect(reader.contains("Hola …") && !reader.contains("Marta") && !reader.contains("Pablo"))
             #expect(!reader.contains("Shown for m1"))

@@ -7,11 +7,11 @@ import Testing
 @testable import FanfareAPI
 @testable import FanfareService
 
-/// What daemons would have left in the log.
+/// Rows as daemons leave them in the log.
 extension APIWorld {
     /// Registers devices of users.
     ///
-    /// - Parameter users: of each one device, in this order.
+    /// - Parameter users: the users, each with one device, in this order.
     /// - Returns: the devices' ids.
     func devices(_ users: String...) async throws -> [Int64] {
         var ids: [Int64] = []
@@ -24,11 +24,11 @@ extension APIWorld {
         return ids
     }
 
-    /// Puts a rule, and has it be in force.
+    /// Stores a rule and puts it into force.
     ///
     /// - Parameters:
-    ///   - name: of app `shop`.
-    ///   - type: of events.
+    ///   - name: the rule's name in app `shop`.
+    ///   - type: the event type.
     ///   - when: its condition.
     func rule(_ name: String, for type: String, when: String? = nil) async throws {
         let condition = when.map { #""when": "\#($0)", "# } ?? ""
@@ -43,21 +43,21 @@ extension APIWorld {
             let connection = try database.connect()
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             try RuleChecker(logger: logger).check(on: connection)
-            // Events of this morning find it there.
+            // The rule must be older than this morning's events.
             try connection.execute("UPDATE fanfare.rules SET created_at = created_at - interval '2 days'")
         }
     }
 
-    /// Writes events into the log, a second apart, the first at the beginning of today.
+    /// Writes events into the log, a second apart.
     ///
     /// - Parameters:
-    ///   - type: of events.
-    ///   - count: how many.
-    ///   - from: of the first, in seconds from the beginning of today.
+    ///   - type: the event type.
+    ///   - count: the number of events.
+    ///   - from: the time of the first, in seconds from the beginning of today.
     ///   - fate: 1 is planned, 3 unmatched.
-    ///   - key: SQL, in which `n` counts from 1.
-    ///   - detail: SQL.
-    /// - Returns: their ids.
+    ///   - key: SQL for the key, in which `n` counts from 1.
+    ///   - detail: SQL for the detail.
+    /// - Returns: the events' ids.
     func logged(
         _ type: String,
         _ count: Int = 1,
@@ -84,9 +84,9 @@ extension APIWorld {
     ///
     /// - Parameters:
     ///   - event: the event.
-    ///   - devices: whose.
-    ///   - outcomes: a code each.
-    ///   - attempt: from 1.
+    ///   - devices: the devices.
+    ///   - outcomes: a code for each device.
+    ///   - attempt: the number of the attempt, from 1.
     func batch(_ event: Int64, _ devices: [Int64], _ outcomes: [UInt8], attempt: Int = 1) async throws {
         let digits = outcomes.map { String(Int($0) + 256, radix: 16).dropFirst() }.joined()
         let sorted = devices.sorted()
@@ -101,7 +101,7 @@ extension APIWorld {
         )
     }
 
-    /// Has a batch of an event wait.
+    /// Inserts a pending batch of an event.
     func waitingBatch(_ event: Int64, _ devices: [Int64], attempt: Int = 1) async throws {
         _ = try await rows(
             """
@@ -116,11 +116,11 @@ extension APIWorld {
 }
 
 extension HTMLScan {
-    /// The addresses of links whose path begins so.
+    /// Returns the addresses of links whose path has a prefix.
     func links(_ prefix: String) -> [String] {
         elements.compactMap { $0.name == "a" ? $0["href"] : nil }.filter { $0.hasPrefix(prefix) }
     }
 
-    /// The address of the link that leads on in a list; nil for none.
+    /// The address of a list's link to its next part; nil for none.
     var next: String? { elements.first { $0.name == "a" && $0["rel"] == "next" }?["href"] }
 }

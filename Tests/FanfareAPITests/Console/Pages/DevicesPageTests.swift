@@ -6,11 +6,11 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// Devices, and those that pruning had disabled, which an operator has back.
+/// Tests of the page of devices, and the restoring of devices that pruning disabled.
 @Suite(.database) struct DevicesPageTests {
     private static let hostile = #"<script>alert("1")</script>"#
 
-    /// 120 devices: of each three one is disabled, half of these for a token that seemed bad.
+    /// Registers 120 devices: a third is disabled, half of these for `BadDeviceToken`.
     private func fill(_ api: APIWorld) async throws {
         for sql in [
             """
@@ -46,7 +46,7 @@ import Testing
                 next = part.elements.first { $0["rel"] == "next" }?["href"]
             }
             #expect(seen.count == 120 && Set(seen).count == 120)
-            // A place of one list is none of another.
+            // A cursor of one list is not valid in another.
             let first = try await browser.scan("/devices")
             let href = try #require(first.elements.first { $0["rel"] == "next" }?["href"])
             #expect(try await browser.page("\(href)&app=shop").status == 400)
@@ -61,7 +61,7 @@ import Testing
             _ = try await api.rows(
                 "SELECT fanfare.register_device('shop', 'fcm', 'tokenOfAPhone:' || g) FROM generate_series(1, 3) AS g"
             )
-            // What is counted is kept for half a minute, by app.
+            // Counts are cached for half a minute per app.
             let page = try await browser.page("/devices?app=shop").body
             #expect(
                 page.contains(
@@ -112,7 +112,7 @@ import Testing
             #expect(asked.text.contains("Restore \(bad) devices of shop?") && asked.text.contains("BadDeviceToken"))
             let fields = try await browser.question(target)
 
-            // Of another site, without its seal, by who may not: refused, and nothing is done.
+            // From another site, without its seal, or by a token without the scope: rejected, and nothing is changed.
             let path = "/devices/restore"
             #expect(try await browser.send(path, fields, ["Sec-Fetch-Site": "cross-site"]).status == 403)
             var unsealed = fields
@@ -121,7 +121,7 @@ import Testing
             #expect(try await reader.send(path, fields).status == 403)
             #expect(try await disabled(api, "BadDeviceToken") == bad)
 
-            // While pruning goes on, what was shown is what is restored, and nobody is asked again.
+            // While pruning continues, the confirmed devices are restored, without another confirmation.
             _ = try await api.rows(
                 "UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'BadDeviceToken' WHERE id = 1"
             )
@@ -134,7 +134,7 @@ import Testing
             let actions = try await api.rows("SELECT actor, action, target, count, reason FROM fanfare.actions")
             #expect(actions == [["test", "device.restore", "shop", "\(bad)", "wrong key"]])
 
-            // The end may stand in the address; without one in the form nothing is restored.
+            // The end of the range may be part of the address; without one in the form nothing is restored.
             let ended = "/devices/restore?app=shop&since=2h&until="
             #expect(try await browser.scan("\(ended)1h").text.contains("Restore 0 devices of shop?"))
             #expect(try await browser.scan("\(ended)2100-01-01T00:00").text.contains("Restore 1 device of shop?"))

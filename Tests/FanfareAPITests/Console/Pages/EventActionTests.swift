@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// What changes something about events: asked first, done once, and noted.
+/// Tests of actions on events: confirmed first, done once, and recorded.
 @Suite(.database) struct EventActionTests {
     private func actions(_ api: APIWorld) async throws -> [[String?]] {
         try await api.rows("SELECT actor, action, target, count::text, reason FROM fanfare.actions ORDER BY id")
@@ -30,7 +30,7 @@ import Testing
             ] {
                 #expect(try await client.send(path, sent, headers).status == 403)
             }
-            // A seal of another question.
+            // The seal of another confirmation.
             let second = try await api.logged("order")[0]
             #expect(try await browser.send("/events/\(second)/cancel", fields).status == 403)
             #expect(try await actions(api).isEmpty)
@@ -68,7 +68,7 @@ import Testing
             #expect(asked.text.contains("4pushes are not sent yet, of 3 events"))
             #expect(asked.text.contains("1 event is not planned yet"))
             let fields = try await browser.question(target)
-            // One that comes between the question and the answer is nobody's that was asked about.
+            // An event that comes between the confirmation and the form is not part of the action.
             let later = try await api.logged("order")[0]
             try await api.waitingBatch(later, devices)
             #expect(try await browser.send("/events/cancel", fields.merging(["type": ""]) { $1 }).status == 400)
@@ -94,7 +94,7 @@ import Testing
             #expect(
                 !(try await browser.scan("/events/\(planned)").links("/events/").contains { $0.hasSuffix("/cancel") })
             )
-            // More than is looked at, in either queue.
+            // More rows than are read, in both queues.
             _ = try await api.rows(
                 "INSERT INTO fanfare.outbox (type, payload) SELECT 'rare', '{}' FROM generate_series(1, 2)"
             )
@@ -112,7 +112,7 @@ import Testing
             let newest = try await api.rows("SELECT fanfare.emit('order', '{}')::text")[0][0] ?? ""
             #expect(try await browser.scan("/events/\(newest)/cancel").text.contains("1 event is not planned yet"))
             #expect(try await browser.perform("/events/\(newest)/cancel").location == "/events/\(newest)?did=stopped")
-            // The event's page and its question say the same.
+            // The event's page and its confirmation agree.
             #expect(
                 try await browser.scan("/events/\(planned)").links("/events/").contains("/events/\(planned)/cancel")
             )
@@ -129,7 +129,7 @@ import Testing
                 ]
             )
             #expect(try await browser.scan("/events/\(unmatched)/cancel").text.contains("all was sent or has ended"))
-            // What waits longest is searched for behind what was looked at.
+            // The longest-waiting events are found behind the part that was read.
             let page = try await browser.scan("/events?fate=waiting&type=rare")
             let further = try #require(page.links("/events?after=").first)
             #expect(page.text.contains("No match yet") && page.next == nil)
@@ -145,7 +145,7 @@ import Testing
             try await api.rule("r", for: "order")
             let old = try await api.logged("order", key: "'old'")[0]
             try await api.waitingBatch(old, devices)
-            // Of these nothing waits any more: whoever is asked again is asked about the older one.
+            // None of these has pending pushes: the next confirmation is about the older event.
             _ = try await api.logged("order", 1_100)
             let past = try await browser.scan("/events/cancel?type=order")
             #expect(past.text.contains("Cancel 1 event?") && past.text.contains("\(old)"))
@@ -158,7 +158,7 @@ import Testing
             let first = try await browser.perform("/events/cancel?type=order")
             let second = try #require(first.location)
             #expect(second.hasPrefix("/events/cancel?after=") && second.hasSuffix("&did=cancelled-1000&type=order"))
-            // They are in the queue still, and the filter takes them.
+            // They are still in the outbox, and pass the filter.
             let rest = try await browser.scan(second)
             #expect(
                 rest.text.contains("Unsent pushes of 1,000 events are cancelled")
@@ -180,7 +180,7 @@ import Testing
             try await api.batch(event, devices, [1, 8])
             #expect(try await api.console(.emitter).page("/events/\(event)/replay").status == 403)
             #expect(try await browser.scan("/events/\(event)/replay").text.contains("2pushes were planned for it"))
-            // One user's devices are what one user's replay is about.
+            // The replay to one user counts that user's devices.
             let bobs = try await browser.scan("/events/\(event)/replay?user=bob&app=shop")
             #expect(bobs.text.contains("1device can get it") && !bobs.text.contains("pushes were planned"))
             let nobodys = try await browser.scan("/events/\(event)/replay?user=eve")
@@ -207,11 +207,11 @@ import Testing
             #expect(first.status == 303 && first.location == again.location)
             #expect(try await api.rows("SELECT 1 FROM fanfare.outbox").count == 1)
             #expect(try await actions(api).count == 1)
-            // It is the same for nobody else, and never without what makes it known.
+            // The same nonce with another user is rejected, and so is a form without a nonce.
             #expect(try await browser.send(path, fields.merging(["user": "ann"]) { $1 }).status >= 400)
             #expect(try await browser.send(path, fields.merging(["nonce": ""]) { $1 }).status == 400)
             #expect(try await api.rows("SELECT 1 FROM fanfare.outbox").count == 1)
-            // Who asks anew means it.
+            // A new confirmation makes a new request.
             #expect(try await browser.perform(path).location != first.location)
             #expect(try await api.rows("SELECT 1 FROM fanfare.outbox").count == 2)
         }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// The list of events says what became of each.
+/// Tests of the outcomes in the list of events.
 @Suite(.database) struct EventListTests {
     @Test func eachEventHasItsOutcome() async throws {
         try await APIWorld.with { api in
@@ -17,7 +17,7 @@ import Testing
             let events = try await api.logged("order", kinds.count + 3)
             for (event, kind) in zip(events, kinds) { try await api.batch(event, devices, kind.codes) }
             let (held, sending) = (events[kinds.count], events[kinds.count + 1])
-            // Tried again: held by the night.
+            // Retried: held by quiet hours.
             try await api.batch(held, devices, [47, 47, 47])
             try await api.waitingBatch(held, devices, attempt: 2)
             _ = try await api.rows(
@@ -29,7 +29,7 @@ import Testing
                 #expect(page.text.contains("UTC\(kind.word)\(event)"), "\(kind.word)")
             }
             #expect(page.text.contains("UTCheld\(held)") && page.text.contains("UTCsending\(sending)"))
-            // Of nobody who has a device.
+            // An event without a device.
             #expect(page.text.contains("UTCno device\(events[kinds.count + 2])"))
         }
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// The pages of events, over a real database.
+/// Tests of the pages of events on a real database.
 @Suite(.database) struct EventPageTests {
     @Test func eventsAreFoundByWhatTheyAreAndPageByPage() async throws {
         try await APIWorld.with { api in
@@ -45,7 +45,7 @@ import Testing
                 try await found("until=\(day)T00:00:03&type=order.shipped")
                     == shipped.prefix(2).reversed().map { "/events/\($0)" }
             )
-            // What others wrote is shown as it is.
+            // Texts from users are shown literally.
             let shown = try await browser.scan("/events?fate=unmatched")
             #expect(shown.text.contains("<script>alert(1)</script>") && shown.text.contains("<b>&\"'"))
         }
@@ -92,13 +92,13 @@ import Testing
             let devices = try await api.devices("ann", "bob", "<i>carl</i>", "dora")
             try await api.rule("r", for: "order.shipped")
             let event = try await api.logged("order.shipped", key: "'k'")[0]
-            // Taken; gone; to be tried again, and then taken; had opted out.
+            // Accepted; gone; retried and then accepted; opted out.
             try await api.batch(event, devices, [1, 64, 35, 8])
             try await api.batch(event, [devices[2]], [1], attempt: 2)
             let page = try await browser.scan("/events/\(event)")
             #expect(page.text.contains("4 pushes: 2 accepted, 1 failed, 1 not sent."))
             #expect(!page.text.contains("9007199254740993") && page.text.contains("shop/r"))
-            // A reader sees no payloads; an operator sees numbers as they are.
+            // A `reader` token sees no payloads; an `operator` token sees numbers unchanged.
             let full = try await api.console(.operator).scan("/events/\(event)")
             #expect(full.text.contains(#""n": 9007199254740993"#))
             #expect(
@@ -113,7 +113,7 @@ import Testing
             #expect(Set(users.filter { $0 != "/people" }) == ["/people?app=shop&user=dora"])
             let why = page.elements.filter { $0.within.contains("form") && $0["name"] == "event" }
             #expect(why.map { $0["value"] } == ["\(event)"])
-            // Nothing waits of it.
+            // Nothing of the event is pending.
             #expect(!page.elements.contains { $0["href"] == "/events/\(event)/cancel" })
             try await api.waitingBatch(event, [devices[1]], attempt: 3)
             let open = try await browser.scan("/events/\(event)")

@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// Rates name their time, and sums what they are of.
+/// Checks that rates name the time they cover, and sums the deliveries they count.
 @Suite(.database) struct OverviewNumberTests {
     private static let now: Int64 = 1_795_701_802_000_000
 
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func aRateNamesItsTime() throws {
-        // 22 seconds of this minute, and the whole minute before.
+        // The 22 seconds of this minute, and the whole minute before.
         let digest = traffic([("accepted", "accepted", 820)])
         let accepted = try #require(digest.figures.first { $0.name == "Accepted" })
         #expect(accepted.value == "10" && accepted.note == "over the last 1 min 22 s · 820 in 1 hour")
@@ -40,7 +40,7 @@ import Testing
         let missing = try #require(digest.figures.first { $0.name == "Not delivered" })
         #expect(missing.value == "3.0" && missing.unit == "%" && missing.note == "2 expired, 1 gone in 1 hour")
         #expect(!digest.figures.contains { $0.name == "Failed" })
-        // What is tried again has not ended.
+        // A retried delivery has not ended.
         #expect(digest.outcomes.map(\.badge.words) == ["held out", "accepted", "expired", "gone"])
     }
 
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func aProviderThatTakesNothingIsNotWell() {
-        // 5.7 % of five minutes, since it is down for seconds only.
+        // 5.7 % over five minutes, because the provider has been down for seconds only.
         let down = badge(newest: [("retrying", 57)], recent: [("accepted", 943), ("retrying", 57)])
         #expect(down.words == "down" && down.tone == "bad")
         #expect(down.told?.hasPrefix("100 % of the responses in the last 1 min 22 s are retrying, unavailable") == true)

@@ -6,9 +6,9 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What needs attention, and how it goes, of what the database says.
+/// Tests of the overview against the database's state.
 @Suite(.database) struct OverviewPageTests {
-    /// A daemon that lives, what became of pushes, a backlog, and things that are ill.
+    /// Inserts a running daemon, outcomes, a backlog and several problems.
     private func fill(_ api: APIWorld) async throws {
         for sql in [
             "SELECT fanfare.register_device('shop', 'apns', repeat('ab', 32), user_id => 'u')",
@@ -47,7 +47,7 @@ import Testing
             #expect(
                 links.contains("/providers?app=shop&span=15m") && links.contains("/devices?app=shop&state=disabled")
             )
-            // Each problem has steps, and what is well is told too.
+            // Each problem has steps, and passing checks are listed too.
             #expect(page.text.contains("daemons") && page.text.contains("1 alive"))
         }
     }
@@ -66,7 +66,7 @@ import Testing
             #expect(page.text.contains("6 k in 15 minutes"))
             let cut = try await browser.scan("/?span=15m&app=bank")
             #expect(!cut.text.contains("InvalidProviderToken") && cut.text.contains("nothing accepted in 15 minutes"))
-            // An app that there is not, and a time that is none, are no reason to fail.
+            // An unknown app and an invalid time are not errors.
             #expect(try await browser.scan("/?span=x&app=%3Cscript%3E").text.contains("<script>"))
         }
     }
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// Everything that the view can say has its own words and steps.
+    /// Checks that every row that `fanfare.health` can report has its own advice.
     @Test func everyHeadingOfTheArticleHasItsSteps() throws {
         let path = #filePath.components(separatedBy: "/Tests/")[0] + "/Sources/fanfare/Documentation.docc/Operation.md"
         let article = try String(contentsOfFile: path, encoding: .utf8)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FanfareAPI
 
-/// Why somebody did not get a push, without SQL.
+/// Tests of the page that explains why a user did not get a push.
 @Suite(.database) struct PersonPageTests {
     @Test func thePageAsksForAUserAndTellsOfOneWhoIsNotThere() async throws {
         try await APIWorld.with { api in
@@ -56,7 +56,7 @@ import Testing
             try await api.rule("r", for: "order")
             let event = try await api.logged("order", key: "'order-1'")[0]
             try await api.batch(event, devices, [8, 1])
-            // From the events by key, to the event, to its form.
+            // From the list of events by key, to the event, to its form.
             let list = try await browser.scan("/events?key=order-1")
             let page = try await browser.scan(try #require(list.links("/events/\(event)").first))
             #expect(page.elements.contains { $0.name == "form" && $0["action"] == "/people" })

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What providers answer, and what daemons say of them.
+/// Tests of the page of providers: their answers, and what daemons report.
 @Suite(.database) struct ProvidersPageTests {
     @Test func answersAreToldByProviderAndReason() async throws {
         try await APIWorld.with { api in
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func aRateIsOfTheTimeThatIsCounted() {
-        // One a second: five minutes and 59 seconds, since older ones are counted by whole minutes.
+        // One per second: five minutes and 59 seconds, because older ones are counted by whole minutes.
         let (minute, second): (Int64, Int64) = (1_800_000_000, 1_000_000)
         let now = (minute + 59) * second
         #expect(ProviderDigest.recentSince(now) == (minute - 300) * second)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import FanfareAPI
 
-/// Rules as the console shows them, and what one would do with an event.
+/// Tests of the pages of rules, and the trial of a rule with an event.
 @Suite(.database) struct RulePageTests {
     private static let hostile = #"<script>alert(1)</script>\" onload='x"#
 
-    /// Puts a version, and has it be judged.
+    /// Stores a version and checks it, as a daemon does.
     private func put(
         _ api: APIWorld,
         _ name: String,
@@ -98,7 +98,7 @@ import Testing
                 second.text.contains("49 rules") && second.text.contains("rule-149")
                     && !second.text.contains("rule-100")
             )
-            // A place of another list.
+            // The cursor of another list.
             #expect(try await browser.page(next.replacing("unchecked", with: "active")).status == 400)
         }
     }
@@ -116,7 +116,7 @@ import Testing
                 FROM fanfare.rule_versions, (VALUES (1, 1200), (4, 34)) AS x (outcome, deliveries) WHERE version < 3
                 """
             )
-            // What is not added up yet counts as well.
+            // Rows that are not folded yet count as well.
             _ = try await api.rows(
                 """
                 INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries)
@@ -175,7 +175,7 @@ import Testing
             #expect(tried.problems.isEmpty)
             #expect(tried.text.contains("Version 1 would match; 1 device of 1 user would get it"))
             #expect(tried.text.contains("true") && tried.text.contains("would get it"))
-            // As three screens show it.
+            // The previews of three screens.
             #expect(tried.elements.count { $0.name == "figure" } == 3)
             #expect(tried.text.contains("On its way") && tried.text.contains("No <i>7</i>"))
             #expect(
@@ -191,7 +191,7 @@ import Testing
             )
             let wrong = HTMLScan(try await browser.send(path, form.merging(["payload": "{"]) { $1 }).body)
             #expect(wrong.text.contains("the payload is no JSON") && wrong.text.contains("{"))
-            // No page of another site, of another session or of another rule sends it.
+            // Forms from another site, another session or another rule's page are rejected.
             try await put(api, "s")
             #expect(try await browser.send(path, form, ["Sec-Fetch-Site": "cross-site"]).status == 403)
             #expect(try await others.send(path, form).status == 403)
