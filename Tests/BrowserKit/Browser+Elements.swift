@@ -1,28 +1,28 @@
 extension Browser {
-    /// The first element that a selector matches; waits until there is one.
+    /// Waits for an element that a selector matches, and returns the first.
     ///
-    /// - Parameter selector: in CSS.
+    /// - Parameter selector: a CSS selector.
     /// - Returns: the element.
-    /// - Throws: `BrowserError` if none comes.
+    /// - Throws: `BrowserError` on a timeout.
     public func find(_ selector: String) async throws -> Element {
         try await wait(for: "element \(selector)") { try await findAll(selector).first }
     }
 
-    /// The elements that a selector matches now; none if there is none.
+    /// Returns the elements that a selector matches now.
     ///
-    /// - Parameter selector: in CSS.
-    /// - Returns: in the page's order.
-    /// - Throws: `BrowserError` if it is no selector.
+    /// - Parameter selector: a CSS selector.
+    /// - Returns: the elements in the page's order; possibly none.
+    /// - Throws: `BrowserError` for an invalid selector.
     public func findAll(_ selector: String) async throws -> [Element] {
         try await Element.find(selector, at: "", in: session)
     }
 
-    /// Waits until an element says something.
+    /// Waits until an element has a text.
     ///
     /// - Parameters:
-    ///   - selector: in CSS.
-    ///   - text: all of its visible text.
-    /// - Throws: `BrowserError` with what it said instead.
+    ///   - selector: a CSS selector.
+    ///   - text: the element's whole visible text.
+    /// - Throws: `BrowserError` with the last text on a timeout.
     public func wait(for selector: String, toSay text: String) async throws {
         var last = "nothing"
         do {

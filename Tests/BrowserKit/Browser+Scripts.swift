@@ -3,10 +3,10 @@ extension Browser {
     ///
     /// - Parameters:
     ///   - script: the body of a function, with `arguments`; a promise that it returns is awaited.
-    ///   - arguments: what it gets.
-    ///   - type: what it returns; an optional where that may be null or undefined.
-    /// - Returns: what it returns.
-    /// - Throws: `BrowserError` with what it throws.
+    ///   - arguments: the arguments.
+    ///   - type: the type of the result; an optional if it may be null or undefined.
+    /// - Returns: the function's result.
+    /// - Throws: `BrowserError` with the script's error.
     public func run<Value: Decodable>(
         _ script: String,
         _ arguments: JSON...,
@@ -15,14 +15,14 @@ extension Browser {
         try await session.post("/execute/sync", ["script": .string(script), "args": .array(arguments)])
     }
 
-    /// Runs JavaScript in the page that answers by a callback, the last of its `arguments`.
+    /// Runs JavaScript in the page that returns its result by a callback, the last of its `arguments`.
     ///
     /// - Parameters:
     ///   - script: the body of a function.
-    ///   - arguments: what it gets before the callback.
-    ///   - type: what the callback gets.
-    /// - Returns: what the callback gets.
-    /// - Throws: `BrowserError` with what it throws.
+    ///   - arguments: the arguments before the callback.
+    ///   - type: the type of the callback's value.
+    /// - Returns: the callback's value.
+    /// - Throws: `BrowserError` with the script's error.
     public func runAsync<Value: Decodable>(
         _ script: String,
         _ arguments: JSON...,

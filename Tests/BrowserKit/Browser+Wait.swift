@@ -1,12 +1,12 @@
 extension Browser {
-    /// Waits until something is so.
+    /// Waits until a condition holds.
     ///
     /// - Parameters:
-    ///   - what: what is waited for, in a few words, for the message.
-    ///   - time: how long at most; generous, since it is only waited out where something is wrong.
-    ///   - condition: asks the browser, or anything; nil for not yet. An element that is not there yet or not any more counts as that.
-    /// - Returns: what `condition` returned.
-    /// - Throws: `BrowserError` when the time is over; what `condition` throws.
+    ///   - what: a description of the condition for the error message.
+    ///   - time: the timeout; generous, because only a failing test waits that long.
+    ///   - condition: returns nil while it does not hold; a missing or stale element counts as nil.
+    /// - Returns: the condition's value.
+    /// - Throws: `BrowserError` on a timeout, and the errors of `condition`.
     @discardableResult
     public func wait<Value>(
         for what: String,
@@ -24,7 +24,7 @@ extension Browser {
                 let place = (try? await address) ?? "no page"
                 throw BrowserError(code: BrowserError.timeout, message: "waited for \(what) at \(place)")
             }
-            // A browser tells nobody that a page has changed: it has to be asked, but not all the time.
+            // WebDriver reports no changes of a page, so the condition is polled.
             try await Task.sleep(for: .milliseconds(20))
         }
     }

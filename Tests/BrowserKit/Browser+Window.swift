@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Browser {
-    /// The handle of the tab that is driven.
+    /// The handle of the current tab.
     public var tab: String {
         get async throws { try await session.get("/window") }
     }
@@ -11,9 +11,9 @@ extension Browser {
         get async throws { try await session.get("/window/handles") }
     }
 
-    /// Runs a body in a new tab, closes that, and comes back.
+    /// Runs a body in a new tab, closes the tab, and returns to the previous one.
     ///
-    /// - Parameter body: drives the new tab.
+    /// - Parameter body: uses the new tab.
     /// - Returns: what `body` returns.
     /// - Throws: what `body` throws.
     public func inNewTab<Result>(_ body: () async throws -> Result) async throws -> Result {
@@ -30,7 +30,7 @@ extension Browser {
         }
     }
 
-    /// Drives another tab from now on.
+    /// Switches to another tab.
     ///
     /// - Parameter handle: one of ``tabs``.
     /// - Throws: `BrowserError` if there is no such tab.
@@ -38,20 +38,20 @@ extension Browser {
         try await session.run("/window", ["handle": .string(handle)])
     }
 
-    /// Closes the tab that is driven.
+    /// Closes the current tab.
     ///
-    /// - Parameter handle: which is driven then.
+    /// - Parameter handle: the tab to switch to.
     /// - Throws: `BrowserError` if there is no such tab.
     public func closeTab(comingBackTo handle: String) async throws {
         try await session.delete("/window")
         try await drive(handle)
     }
 
-    /// Makes the page's area another size, as that of a phone; narrower than a window can be, too.
+    /// Resizes the page's viewport, which may be narrower than the smallest window, as on a phone.
     ///
     /// - Parameters:
-    ///   - width: in CSS pixels.
-    ///   - height: in CSS pixels.
+    ///   - width: the width in CSS pixels.
+    ///   - height: the height in CSS pixels.
     /// - Throws: `BrowserError`.
     public func resize(width: Int, height: Int) async throws {
         try await devTools(
@@ -63,7 +63,7 @@ extension Browser {
         )
     }
 
-    /// The visible part of the page as PNG.
+    /// Returns the visible part of the page as PNG.
     ///
     /// - Returns: the file's content.
     /// - Throws: `BrowserError`.

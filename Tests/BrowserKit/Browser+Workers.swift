@@ -1,13 +1,14 @@
 import Foundation
 
 extension Browser {
-    /// The number that the browser gave to a site's service worker.
+    /// Returns the browser's registration id of a site's service worker.
     ///
-    /// Nothing but a page of its own tells it, short of events of DevTools, which WebDriver does not hand on.
+    /// DevTools reports it by events, which WebDriver does not forward; it is read from Chromium's page of service
+    /// workers instead.
     ///
-    /// - Parameter origin: scheme, host and port of the site, whose worker has all of it for its scope.
-    /// - Returns: the number, as DevTools takes it.
-    /// - Throws: `BrowserError` if there is none.
+    /// - Parameter origin: scheme, host and port of the site; the worker's scope must be the whole site.
+    /// - Returns: the id in DevTools' form.
+    /// - Throws: `BrowserError` if the site has no worker.
     public func workerRegistration(of origin: String) async throws -> String {
         try await inNewTab {
             try await open("chrome://serviceworker-internals")
@@ -21,19 +22,20 @@ extension Browser {
         }
     }
 
-    /// Hands a push to a site's service worker as if the browser's push service had sent it, and waits until the worker has shown a
-    /// notification.
+    /// Delivers a push to a site's service worker, as the browser's push service would, and waits until the worker has
+    /// shown a notification.
     ///
-    /// The page of the site must be open in the tab that is driven.
+    /// A page of the site must be open in the current tab.
     ///
     /// - Parameters:
-    ///   - payload: decrypted.
+    ///   - payload: the decrypted payload.
     ///   - origin: scheme, host and port of the site.
-    ///   - worker: URL of the worker's file.
-    /// - Throws: `BrowserError` if it has no worker, or shows nothing.
+    ///   - worker: the URL of the worker's file.
+    /// - Throws: `BrowserError` if the site has no worker, or the worker shows no notification.
     public func deliverPush(_ payload: String, to origin: String, worker: String) async throws {
         let registration = try await workerRegistration(of: origin)
-        // Chromium forgets a notification that a page asks for while it is being shown, so nobody may ask before.
+        // Chromium loses a notification if a page lists notifications while it is being shown, so the page must not
+        // list them earlier.
         _ = try await runInWorker(
             """
             self.shown = new Promise((resolve, reject) => {
@@ -59,13 +61,14 @@ extension Browser {
 
     /// Runs JavaScript in a running service worker.
     ///
-    /// WebDriver hands on no answers of other targets than the page's, so the worker tells the page, which must be of its site.
+    /// WebDriver returns no results of other targets than the page, so the worker posts its result to the page, which
+    /// must be of the same site.
     ///
     /// - Parameters:
     ///   - script: the body of an asynchronous function.
-    ///   - address: URL of the worker's file.
-    /// - Returns: what it returns; null for nothing.
-    /// - Throws: `BrowserError` with what it throws.
+    ///   - address: the URL of the worker's file.
+    /// - Returns: the function's result; null for none.
+    /// - Throws: `BrowserError` with the script's error.
     public func runInWorker(_ script: String, at address: String) async throws -> JSON {
         let target = try await wait(for: "worker \(address) to run") {
             try await devTools("Target.getTargets")["targetInfos"].elements
@@ -87,7 +90,7 @@ extension Browser {
               new BroadcastChannel('\(channel)').postMessage(answer)
             })()
             """
-        // Not detached: what is attached is not stopped for idleness.
+        // Stays attached: an attached worker is not stopped for being idle.
         let session = try await devTools("Target.attachToTarget", ["targetId": target, "flatten": false])["sessionId"]
         let command: JSON = ["id": 1, "method": "Runtime.evaluate", "params": ["expression": .string(expression)]]
         let message = String(decoding: try JSONEncoder().encode(command), as: UTF8.self)
@@ -97,10 +100,10 @@ extension Browser {
         return answer["value"]
     }
 
-    /// Runs JavaScript in each page that is opened from now on in this tab, before the page's own.
+    /// Runs JavaScript in each page that this tab opens from now on, before the page's own scripts.
     ///
-    /// - Parameter script: statements.
-    /// - Throws: `BrowserError` if it cannot be read.
+    /// - Parameter script: the statements.
+    /// - Throws: `BrowserError` if it cannot be parsed.
     public func runFirst(_ script: String) async throws {
         try await devTools("Page.addScriptToEvaluateOnNewDocument", ["source": .string(script)])
     }

@@ -1,21 +1,22 @@
-/// A headless Chromium with a profile of its own, driven by chromedriver.
+/// A headless Chromium with its own profile, controlled by chromedriver.
 ///
-/// A step is over when the browser says so; what a page does later by itself is waited for with ``wait(for:within:until:)``.
+/// A command returns when the browser reports its completion; later changes of a page are awaited with
+/// ``wait(for:within:until:)``.
 public struct Browser: Sendable {
     let session: DriverSession
 
-    /// The process id of the browser itself; its other processes are below it.
+    /// The process id of the browser; its other processes are its children.
     public var processID: Int { session.processID }
 
-    /// Runs a body with a browser; browser, driver and their files go when it ends, however it ends.
+    /// Runs a body with a browser, and removes browser, driver and their files when it ends or throws.
     ///
-    /// Several at once are several times eight processes: have the tests of a suite run one after the other.
+    /// A browser has about eight processes: run the tests of a suite serially.
     ///
     /// - Parameters:
-    ///   - options: what it is to be like.
+    ///   - options: the browser's options.
     ///   - body: the test.
     /// - Returns: what `body` returns.
-    /// - Throws: what `body` throws; `BrowserError` if there is no browser.
+    /// - Throws: what `body` throws; `BrowserError` if no browser is installed.
     public static func with<Result>(
         _ options: BrowserOptions = BrowserOptions(),
         _ body: (Browser) async throws -> Result
@@ -41,9 +42,9 @@ public struct Browser: Sendable {
         }
     }
 
-    /// Ends the browser first: it still writes to its profile.
+    /// Ends the browser, then the driver, because the browser still writes to its profile.
     private static func end(_ session: DriverSession, _ driver: ChromeDriver) async {
-        // A task of its own, awaited here: a test that was cancelled ends its browser too.
+        // A task of its own, awaited here, so that a cancelled test ends its browser too.
         await Task { try? await session.delete("") }.value
         await driver.stop()
     }

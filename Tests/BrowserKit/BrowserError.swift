@@ -1,14 +1,14 @@
-/// Why a browser cannot do what a test wants.
+/// An error of the browser or of its driver.
 public struct BrowserError: Error, CustomStringConvertible {
-    /// WebDriver's name for it, such as `no such element`; what went wrong here has others.
+    /// WebDriver's error code, such as `no such element`, or one of this library's.
     public let code: String
-    /// What was wanted, and what came of it.
+    /// The command and its result.
     public let message: String
 
-    /// Code and message.
+    /// The code and the message.
     public var description: String { "\(code): \(message)" }
 
-    /// Whether a page that changes at this moment can be the reason, so that waiting helps.
+    /// Whether the error may be caused by a page that is changing, so that waiting helps.
     var passes: Bool {
         [
             "no such element", "stale element reference", "element not interactable", "element click intercepted",
@@ -16,8 +16,8 @@ public struct BrowserError: Error, CustomStringConvertible {
         ].contains(code)
     }
 
-    /// What is said when something did not come about in time.
+    /// The code of a timeout.
     static let timeout = "timeout"
-    /// What is said when the driver did not answer as WebDriver has it.
+    /// The code of an invalid response from the driver.
     static let noAnswer = "no answer"
 }

@@ -1,27 +1,27 @@
-/// What a browser is to be like.
+/// The options of a browser.
 public struct BrowserOptions: Sendable {
-    /// Width and height of its window in CSS pixels.
+    /// The window's width and height in CSS pixels.
     public var size = (width: 1280, height: 900)
-    /// Language that it asks for and that `navigator.language` says, such as `es-MX`; nil for its own.
+    /// The language of requests and of `navigator.language`, such as `es-MX`; nil for the default.
     public var language: String?
-    /// Whether it takes certificates that nobody vouches for.
+    /// Whether untrusted certificates are accepted.
     public var acceptsAnyCertificate = false
 
-    /// A window on a desk, in English, that believes in certificates.
+    /// Creates the default options: a desktop window, the browser's language, and trusted certificates only.
     public init() {}
 
-    /// As WebDriver has it.
+    /// Returns the options as WebDriver's capabilities.
     ///
-    /// - Parameter profile: folder for the browser's profile.
+    /// - Parameter profile: the folder for the browser's profile.
     func capabilities(profile: String) -> JSON {
         var arguments = [
             "--headless=new",
-            // Containers have no user namespaces and little shared memory, and machines of tests no graphics.
+            // Containers have no user namespaces and little shared memory, and test machines have no GPU.
             "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu",
-            // By a pipe, so that it ends with its driver, however that ends.
+            // A pipe instead of a port, so that the browser ends with its driver in every case.
             "--remote-debugging-pipe",
             "--user-data-dir=\(profile)", "--window-size=\(size.width),\(size.height)",
-            // It looks for nothing outside: no updates, no lists, no first-run pages, no crash reports.
+            // No requests of its own: no updates, no lists, no first-run pages, no crash reports.
             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run",
             "--disable-breakpad", "--no-default-browser-check", "--disable-default-apps",
         ]
@@ -30,7 +30,7 @@ public struct BrowserOptions: Sendable {
             "browserName": "chrome",
             "acceptInsecureCerts": .bool(acceptsAnyCertificate),
             "timeouts": ["pageLoad": 120_000, "script": 120_000],
-            // What dialogs say is the test's to see.
+            // Dialogs stay open for the test.
             "unhandledPromptBehavior": "ignore",
             "goog:chromeOptions": ["args": .array(arguments.map(JSON.string))],
             "goog:loggingPrefs": ["browser": "ALL"],

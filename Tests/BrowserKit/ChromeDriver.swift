@@ -1,19 +1,19 @@
 import Foundation
 import TestKit
 
-/// A running chromedriver, on a port of its choice, with a folder for all that it and its browser write.
+/// A running chromedriver on a free port, with a folder for its files and its browser's.
 struct ChromeDriver: Sendable {
-    /// Where it listens.
+    /// The port it listens on.
     let port: Int
-    /// For profiles and other files, deleted by ``stop()``.
+    /// The folder for profiles and other files, which ``stop()`` deletes.
     let folder: String
     private let process: ProgramProcess
 
-    /// Starts one.
+    /// Starts chromedriver.
     ///
-    /// - Throws: `BrowserError` if it is not installed or does not come up.
+    /// - Throws: `BrowserError` if it is not installed or does not start.
     static func start() async throws -> ChromeDriver {
-        // It takes a free port of one kind of addresses, and may find that of the other kind taken.
+        // chromedriver picks a port that is free on one of IPv4 and IPv6; the port may be in use on the other.
         for _ in 0..<4 {
             do {
                 return try await startOnce()
@@ -27,7 +27,7 @@ struct ChromeDriver: Sendable {
     private static func startOnce() async throws -> ChromeDriver {
         let folder = NSTemporaryDirectory() + "fanfare-browser-" + UUID().uuidString.prefix(13).lowercased()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        // Chromium keeps fonts and crashes below HOME, and its socket in TMPDIR.
+        // Chromium stores fonts and crash reports below HOME, and its socket in TMPDIR.
         let environment = ["HOME": folder, "TMPDIR": folder, "XDG_CONFIG_HOME": folder, "XDG_CACHE_HOME": folder]
         do {
             let program = try path()
@@ -52,10 +52,10 @@ struct ChromeDriver: Sendable {
         }
     }
 
-    /// Ends it, with browsers that are still there, and deletes its files.
+    /// Stops chromedriver and its remaining browsers, and deletes the files.
     func stop() async {
         await process.stop()
-        // A browser that has lost its driver ends a moment later, and writes to its profile until then.
+        // A browser ends a moment after its driver, and writes to its profile until then.
         await FolderUsers(folder: folder).end(within: .seconds(20))
         try? FileManager.default.removeItem(atPath: folder)
     }

@@ -1,26 +1,26 @@
 import Foundation
 import Glibc
 
-/// One request to a chromedriver, on a connection of its own; blocks.
+/// One request to chromedriver on a connection of its own; it blocks.
 ///
-/// Foundation's URLSession takes no header without a space after its colon, and chromedriver writes such.
+/// URLSession rejects headers without a space after the colon, which chromedriver sends.
 struct DriverRequest: Sendable {
-    /// Port on loopback.
+    /// The port on loopback.
     let port: Int
     /// `GET`, `POST` or `DELETE`.
     let method: String
-    /// Path from the root.
+    /// The path from the root.
     let path: String
-    /// JSON; nil for none.
+    /// The JSON body; nil for none.
     let body: Data?
 
-    /// The driver bounds pages and scripts at two minutes; a busy machine may take longer to start a browser.
+    /// The driver limits pages and scripts to two minutes; starting a browser on a busy machine may take longer.
     private static let patience = timeval(tv_sec: 180, tv_usec: 0)
 
-    /// Asks.
+    /// Sends the request.
     ///
-    /// - Returns: the answer's status and body.
-    /// - Throws: `BrowserError` if there is none.
+    /// - Returns: the response's status and body.
+    /// - Throws: `BrowserError` if there is no response.
     func answer() throws -> (status: Int, body: Data) {
         let handle = try connect()
         defer { close(handle) }

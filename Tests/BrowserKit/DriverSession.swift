@@ -1,9 +1,9 @@
 import Foundation
 import TestKit
 
-/// One browser of a chromedriver, asked by HTTP as WebDriver has it.
+/// A browser of a chromedriver, controlled by WebDriver's HTTP API.
 struct DriverSession: Sendable {
-    /// Process id of the browser; 0 where the driver does not say.
+    /// The process id of the browser; 0 if the driver does not report it.
     let processID: Int
     private let port: Int
     private let base: String
@@ -11,8 +11,8 @@ struct DriverSession: Sendable {
     /// Starts a browser.
     ///
     /// - Parameters:
-    ///   - port: of the driver.
-    ///   - capabilities: what the browser is to be.
+    ///   - port: the driver's port.
+    ///   - capabilities: the browser's capabilities.
     /// - Throws: `BrowserError` if it does not start.
     init(port: Int, capabilities: JSON) async throws {
         let body: JSON = ["capabilities": ["alwaysMatch": capabilities]]
@@ -25,7 +25,7 @@ struct DriverSession: Sendable {
         base = "/session/\(id)"
     }
 
-    /// Runs a command that takes nothing.
+    /// Runs a command without parameters.
     func get<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) async throws -> Value {
         try await Self.ask(port, "GET", base + path, nil)
     }
@@ -35,12 +35,12 @@ struct DriverSession: Sendable {
         try await Self.ask(port, "POST", base + path, body)
     }
 
-    /// Runs a command that answers nothing.
+    /// Runs a command without a result.
     func run(_ path: String, _ body: JSON = [:]) async throws {
         let _: JSON = try await post(path, body)
     }
 
-    /// Ends what a path names; the browser itself by an empty one.
+    /// Deletes the resource at a path; the browser itself for an empty path.
     func delete(_ path: String) async throws {
         let _: JSON = try await Self.ask(port, "DELETE", base + path, nil)
     }
@@ -71,7 +71,7 @@ struct DriverSession: Sendable {
             guard let complaint = try? JSONDecoder().decode(Answer<Complaint>.self, from: data).value else {
                 throw BrowserError(code: BrowserError.noAnswer, message: String(decoding: data, as: UTF8.self))
             }
-            // Of what the driver says the first line is about the page, the others about itself.
+            // The first line of the driver's message is about the page, the others about the driver.
             let line = complaint.message.split(separator: "\n").first.map(String.init) ?? ""
             throw BrowserError(code: complaint.error, message: line)
         }

@@ -1,22 +1,22 @@
 /// An element of the page that was open when it was found.
 ///
-/// On another page, and after it was taken out, its calls throw `stale element reference`.
+/// After the page has changed, or the element was removed, its calls throw `stale element reference`.
 public struct Element: Sendable {
-    /// WebDriver's mark of a reference to an element.
+    /// WebDriver's key of an element reference.
     private static let mark = "element-6066-11e4-a52e-4f735466cecf"
 
     private let id: String
     private let session: DriverSession
     private var path: String { "/element/\(id)" }
 
-    /// What a script gets to have this element among its arguments.
+    /// The value that passes this element to a script as an argument.
     public var reference: JSON { [Self.mark: .string(id)] }
 
     /// Finds elements.
     ///
     /// - Parameters:
-    ///   - selector: in CSS.
-    ///   - path: of the element below which they are; empty for the page.
+    ///   - selector: a CSS selector.
+    ///   - path: the path of the enclosing element; empty for the page.
     ///   - session: the browser.
     static func find(_ selector: String, at path: String, in session: DriverSession) async throws -> [Element] {
         let query: JSON = ["using": "css selector", "value": .string(selector)]
@@ -24,92 +24,92 @@ public struct Element: Sendable {
         return found.elements.compactMap { $0[mark].text }.map { Element(id: $0, session: session) }
     }
 
-    /// The elements below this one that a selector matches now.
+    /// Returns the elements below this one that a selector matches now.
     ///
-    /// - Parameter selector: in CSS.
-    /// - Returns: in the page's order.
-    /// - Throws: `BrowserError` if it is no selector.
+    /// - Parameter selector: a CSS selector.
+    /// - Returns: the elements in the page's order.
+    /// - Throws: `BrowserError` for an invalid selector.
     public func findAll(_ selector: String) async throws -> [Element] {
         try await Self.find(selector, at: path, in: session)
     }
 
-    /// Its text as one sees it.
+    /// The visible text.
     public var text: String {
         get async throws { try await session.get("\(path)/text") }
     }
 
-    /// Whether one sees it.
+    /// Whether the element is visible.
     public var isVisible: Bool {
         get async throws { try await session.get("\(path)/displayed") }
     }
 
-    /// Whether it takes input.
+    /// Whether the element accepts input.
     public var isEnabled: Bool {
         get async throws { try await session.get("\(path)/enabled") }
     }
 
-    /// What it is to somebody who does not see it, such as `button`.
+    /// The role for assistive technology, such as `button`.
     public var role: String {
         get async throws { try await session.get("\(path)/computedrole") }
     }
 
-    /// What it is called to somebody who does not see it.
+    /// The accessible name.
     public var label: String {
         get async throws { try await session.get("\(path)/computedlabel") }
     }
 
-    /// An attribute as it is written; nil if there is none.
+    /// Returns an attribute as it is written; nil if there is none.
     ///
-    /// - Parameter name: such as `href`.
-    /// - Returns: its value, `true` for one without.
+    /// - Parameter name: the attribute's name, such as `href`.
+    /// - Returns: the value; `true` for an attribute without a value.
     /// - Throws: `BrowserError` if the element is gone.
     public func attribute(_ name: String) async throws -> String? {
         try await session.get("\(path)/attribute/\(name)")
     }
 
-    /// A property as scripts see it.
+    /// Returns a property as scripts see it.
     ///
-    /// - Parameter name: such as `value`.
-    /// - Returns: its value.
+    /// - Parameter name: the property's name, such as `value`.
+    /// - Returns: the value.
     /// - Throws: `BrowserError` if the element is gone.
     public func property(_ name: String) async throws -> JSON {
         try await session.get("\(path)/property/\(name)")
     }
 
-    /// A property of its style, as it is computed.
+    /// Returns a property of the computed style.
     ///
-    /// - Parameter name: such as `background-color`.
-    /// - Returns: its value.
+    /// - Parameter name: the property's name, such as `background-color`.
+    /// - Returns: the value.
     /// - Throws: `BrowserError` if the element is gone.
     public func style(_ name: String) async throws -> String {
         try await session.get("\(path)/css/\(name)")
     }
 
-    /// Scrolls to it and clicks in its middle; a page that this opens has loaded then.
+    /// Scrolls to the element and clicks in its middle; waits until a page that this opens has loaded.
     ///
-    /// - Throws: `BrowserError` if it cannot be clicked, or another lies above it.
+    /// - Throws: `BrowserError` if it cannot be clicked, or another element covers it.
     public func click() async throws {
         try await session.run("\(path)/click")
     }
 
-    /// Types into it.
+    /// Types into the element.
     ///
     /// - Parameters:
-    ///   - text: what, with keys of ``Key`` in it.
-    ///   - replacing: whether what was there goes first.
-    /// - Throws: `BrowserError` if it takes no keys.
+    ///   - text: the text, which may contain keys of ``Key``.
+    ///   - replacing: whether to clear the element first.
+    /// - Throws: `BrowserError` if it does not accept keys.
     public func type(_ text: String, replacing: Bool = false) async throws {
         if replacing { try await session.run("\(path)/clear") }
         try await session.run("\(path)/value", ["text": .string(text)])
     }
 }
 
-/// Keys that write nothing.
+/// Keys that type no character.
 public enum Key {
-    /// Return.
+    /// The Return key.
     public static let enter = "\u{E007}"
-    /// The next field.
+    /// The Tab key.
     public static let tab = "\u{E004}"
-    /// Escape.
+    /// The Escape key.
     public static let escape = "\u{E00C}"
 }

@@ -1,32 +1,32 @@
-// Not by nil: where a JSON or nothing is wanted, nil would be a JSON.
+// Not by nil: for an optional JSON, nil would be a JSON value.
 
 extension JSON: ExpressibleByBooleanLiteral {
-    /// A truth value.
+    /// Creates a boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
 extension JSON: ExpressibleByIntegerLiteral {
-    /// A whole number.
+    /// Creates a number.
     public init(integerLiteral value: Int) { self = .number(Double(value)) }
 }
 
 extension JSON: ExpressibleByFloatLiteral {
-    /// A number.
+    /// Creates a number.
     public init(floatLiteral value: Double) { self = .number(value) }
 }
 
 extension JSON: ExpressibleByStringLiteral {
-    /// A text.
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
 }
 
 extension JSON: ExpressibleByArrayLiteral {
-    /// An array.
+    /// Creates an array.
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
 }
 
 extension JSON: ExpressibleByDictionaryLiteral {
-    /// An object; of two members with one name the last one stays.
+    /// Creates an object; the last of several members with the same name applies.
     public init(dictionaryLiteral members: (String, JSON)...) {
         self = .object(Dictionary(members) { $1 })
     }

@@ -1,4 +1,4 @@
-/// Any JSON value: what a WebDriver command takes, and what a script or DevTools answers.
+/// Any JSON value: the parameter of a WebDriver command, and the result of a script or of DevTools.
 public enum JSON: Codable, Hashable, Sendable {
     case null
     case bool(Bool)
@@ -7,25 +7,25 @@ public enum JSON: Codable, Hashable, Sendable {
     case array([JSON])
     case object([String: JSON])
 
-    /// The member of an object; null where there is none, or this is no object.
+    /// Returns the member of an object; null if there is none, or this is no object.
     public subscript(name: String) -> JSON {
         guard case .object(let members) = self else { return .null }
         return members[name] ?? .null
     }
 
-    /// The text, if it is one.
+    /// The string; nil for another value.
     public var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The number, if it is a whole one.
+    /// The number, if it is an integer.
     public var integer: Int? {
         guard case .number(let number) = self else { return nil }
         return Int(exactly: number)
     }
 
-    /// The elements of an array; none where it is something else.
+    /// The elements of an array; empty for another value.
     public var elements: [JSON] {
         guard case .array(let elements) = self else { return [] }
         return elements
@@ -33,8 +33,8 @@ public enum JSON: Codable, Hashable, Sendable {
 
     /// Reads any value.
     ///
-    /// - Parameter decoder: of JSON.
-    /// - Throws: if it is none.
+    /// - Parameter decoder: a decoder of JSON.
+    /// - Throws: if the input is not JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -54,15 +54,15 @@ public enum JSON: Codable, Hashable, Sendable {
 
     /// Writes the value.
     ///
-    /// - Parameter encoder: of JSON.
-    /// - Throws: if it cannot.
+    /// - Parameter encoder: an encoder of JSON.
+    /// - Throws: the encoder's error.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
         case .bool(let value): try container.encode(value)
         case .number(let value):
-            // Commands that want an integer refuse 1.0.
+            // Commands that expect an integer reject 1.0.
             if let integer = Int(exactly: value) { try container.encode(integer) } else { try container.encode(value) }
         case .string(let value): try container.encode(value)
         case .array(let value): try container.encode(value)
