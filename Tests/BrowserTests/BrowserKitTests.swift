@@ -2,7 +2,7 @@ import BrowserKit
 import Foundation
 import Testing
 
-/// What tests of pages rely on, with a real browser.
+/// Tests of the library that tests of pages use, with a real browser.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct BrowserKitTests {
     private static let page = """
@@ -79,7 +79,7 @@ struct BrowserKitTests {
             #expect(try await browser.find("#wide").isVisible == false)
             let picture = [UInt8](try await browser.screenshot())
             #expect(picture.prefix(4).elementsEqual([0x89] + "PNG".utf8))
-            // Width and height of its first chunk.
+            // Width and height in the PNG's first chunk.
             #expect(picture[16..<24].elementsEqual([0, 0, 1, 0x68, 0, 0, 2, 0x80]))
 
             #expect(try await browser.findAll("#plain").isEmpty)
@@ -108,7 +108,7 @@ struct BrowserKitTests {
                 throw Failure()
             }
         }
-        // Whoever inherited it may not have asked yet how it ended: then it is there, without a program.
+        // The process may still be a zombie that its new parent has not reaped: it then has no command line.
         #expect((FileManager.default.contents(atPath: "/proc/\(processID)/cmdline") ?? Data()).isEmpty)
     }
 }

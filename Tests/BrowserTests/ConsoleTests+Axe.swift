@@ -9,7 +9,7 @@ extension ConsoleTests {
           rules: { 'target-size': { enabled: true } }, resultTypes: ['violations'], preload: false }
 
         """
-    /// What depends on colours, which is all that the dark changes.
+    /// The rules about colours, which are all that the dark theme changes.
     private static let colours = """
         const options = { runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }, resultTypes: ['violations'], preload: false }
 
@@ -21,7 +21,7 @@ extension ConsoleTests {
           + nodes.map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary}`).join('; '))
         """
 
-    /// By axe-core, a library that others keep: what it cannot see, such as whether words make sense, is not tried.
+    /// Checks accessibility by axe-core; what it cannot detect, such as clear wording, is not tested.
     @Test func nobodyIsShutOut() async throws {
         guard let path = ProcessInfo.processInfo.environment["FANFARE_AXE"] else {
             Issue.record("FANFARE_AXE is not set: run export FANFARE_AXE=$(deploy/axe.sh), or all by deploy/test.sh")

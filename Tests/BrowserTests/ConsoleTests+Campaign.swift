@@ -9,7 +9,7 @@ extension ConsoleTests {
             try await browser.logIn(dev)
             try await browser.follow("#live-campaigns a[href='/campaigns/demo/by-hand']", to: "by-hand")
 
-            // Who thinks better of it changes nothing.
+            // Cancelling the confirmation changes nothing.
             try await browser.follow(".actions a[href$='/pause']", to: "Pause by-hand?")
             try await browser.follow(".ask a.quiet", to: "by-hand")
             #expect(try await state() == "active")
@@ -26,7 +26,7 @@ extension ConsoleTests {
 
             try await change("Abort", because: "it is over", browser)
             try await browser.wait(for: ".notice", toSay: "The campaign is aborted.")
-            // Without a reload: what waited is recorded as cancelled, and nothing is under way any more.
+            // Without a reload: the pending deliveries are recorded as cancelled, and no run is in progress any more.
             try await browser.wait(for: ".lead", toHold: "The last run was aborted by dev")
             let progress = try await dev.progress(of: "by-hand")
             #expect(progress["state"] == "aborted")
@@ -55,13 +55,13 @@ extension ConsoleTests {
         try await dev.ask("GET", "/v1/apps/demo/campaigns/by-hand")["state"]
     }
 
-    /// Asks, reads the question, and says yes.
+    /// Opens the confirmation of an action, reads it, and confirms.
     private func change(_ verb: String, because reason: String, _ browser: Browser) async throws {
         let before = try await left()
         try await browser.follow(".actions a[href$='/\(verb.lowercased())']", to: "\(verb) by-hand?")
         let shown = try await browser.find(".how-many").text
         let count = try #require(Int(shown.prefix(while: \.isNumber)))
-        // The last answers of its canary may come meanwhile.
+        // The last answers of the canary may arrive meanwhile.
         let after = try await left()
         #expect(count > 0 && after...before ~= count)
         #expect(shown.contains("not sent yet"))

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 extension ConsoleTests {
-    /// What others may write into events, users and messages to have a page do something.
+    /// Texts of events, users and messages that attempt to run code in a page.
     private static let hostile = [
         "<script>window.pwned = 1</script>",
         "\"><img src=x onerror=window.pwned=1>",
@@ -22,7 +22,7 @@ extension ConsoleTests {
         try await Browser.with { browser in
             try await browser.logIn(dev)
             try await applyHostileRules(browser)
-            // So may a provider write its reasons.
+            // A provider's reasons may contain such texts too.
             let answer = String(decoding: try JSONEncoder().encode(["reason": Self.hostile[1]]), as: UTF8.self)
             try await dev.putFaults([
                 [
@@ -30,7 +30,7 @@ extension ConsoleTests {
                     "body": .string(answer),
                 ]
             ])
-            // They come by the stream, too.
+            // The stream sends them too.
             try await browser.open(dev.api + "/events")
             try await browser.wait(for: "#live-words", toSay: "Live")
             var shown: [(text: String, event: String, pages: [String])] = []
@@ -64,7 +64,8 @@ extension ConsoleTests {
         }
     }
 
-    /// Where a text is shown that is an event's type and key, a user's id, and part of a rule, a message and a device.
+    /// Returns the pages that show a text as an event's type and key, a user's id, and part of a rule, a message and a
+    /// device.
     private static func pages(_ text: String, _ index: Int, _ event: String, _ device: String) -> [String] {
         let encoded = encoded(text)
         return [
@@ -75,7 +76,7 @@ extension ConsoleTests {
         ]
     }
 
-    /// No type of events has what turns the direction of text.
+    /// Returns a text without characters that change the text direction, which event types must not contain.
     private static func eventType(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.properties.isBidiControl }))
     }
@@ -91,7 +92,7 @@ extension ConsoleTests {
                 "to": ["users": "$.user"],
                 "message": [
                     "notification": [
-                        // Mustache of the rule's own would be another rule.
+                        // Mustache tags in the rule itself would change the rule.
                         "title": .string(text.contains("{{") ? "{{text}}" : text), "body": "{{text}}",
                     ]
                 ],
@@ -113,7 +114,7 @@ extension ConsoleTests {
         return try #require(try await dev.ask("PUT", "/v1/apps/demo/devices", device)["id"].text)
     }
 
-    /// Tries a payload on the page of a rule, which shows it again and what would be sent.
+    /// Tries a payload on a rule's page, which shows the payload and the rendered message.
     private func explainHostileEvent(_ browser: Browser) async throws {
         let text = Self.hostile[4]
         let payload: JSON = ["user": .string(text), "text": .string(text)]
@@ -125,7 +126,7 @@ extension ConsoleTests {
         try await expectHarmless(text, browser, "the trial of a rule")
     }
 
-    /// What an address says, or where it leads.
+    /// Opens pages with hostile texts in the address.
     private func showHostileAddresses(_ browser: Browser) async throws {
         for text in Self.hostile.prefix(3) {
             let encoded = Self.encoded(text)
@@ -140,7 +141,7 @@ extension ConsoleTests {
         }
     }
 
-    /// Expects that a text is only text on the page.
+    /// Expects that a text is shown as text only.
     private func expectHarmless(
         _ text: String?,
         _ browser: Browser,
@@ -162,7 +163,7 @@ extension ConsoleTests {
         const all = [...document.querySelectorAll('*')]
         const name = (element) => element.outerHTML.slice(0, 120)
         const shown = document.body.textContent + all.map((element) => element.value ?? '').join(' ')
-        // JSON writes quotation marks and backslashes its own way.
+        // JSON escapes quotation marks and backslashes.
         const forms = [arguments[0], JSON.stringify(arguments[0]).slice(1, -1)]
         return {
           pwned: window.pwned !== undefined,

@@ -11,7 +11,7 @@ extension ConsoleTests {
             try await browser.wait(for: "#live-campaigns", toHold: "seen")
             try await expectStayed(browser)
 
-            // What was not sent of an event that is open.
+            // The pending pushes of an event whose page is open.
             try await browser.open("\(dev.api)/events/\(event)")
             try await stay(browser)
             try await browser.wait(for: "#live-head .badge", toSay: "sending")
@@ -59,7 +59,7 @@ extension ConsoleTests {
             let kept = "return [document.activeElement.textContent, document.querySelector('#checks').open]"
             #expect(try await browser.run(kept) == ["Show checks", true])
 
-            // A row keeps the focus where others come above it.
+            // A row keeps the focus when others are inserted above it.
             let old = try await dev.emit("page.viewed", key: "old")
             try await browser.open(dev.api + "/events")
             _ = try await browser.find("#event-\(old) a")
@@ -70,7 +70,7 @@ extension ConsoleTests {
         }
     }
 
-    /// Leaves a mark that a reload would take away.
+    /// Sets a mark in the page that a reload would remove.
     private func stay(_ browser: Browser) async throws {
         _ = try await browser.run("window.stayed = true")
     }

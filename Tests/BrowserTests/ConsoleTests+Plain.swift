@@ -15,7 +15,7 @@ extension ConsoleTests {
             try await browser.find("#f-token").type("no-token" + Key.enter)
             try await browser.wait(for: "#f-token-more .problem", toHold: "Invalid token")
             try await browser.find("#f-token").type(dev.token + Key.enter)
-            // Where one wanted to go at first.
+            // The page that was requested before the login.
             try await browser.wait(for: "h1", toSay: "Events")
             #expect(try await browser.find("#zone").text == "UTC")
             #expect(try await browser.find("#live").isVisible == false)

@@ -40,7 +40,7 @@ extension ConsoleTests {
             let at = try Date(#require(try await time.attribute("datetime")), strategy: .iso8601)
             let universal = at.formatted(.iso8601).replacing("T", with: " ").replacing("Z", with: " UTC")
             #expect(try await time.attribute("title") == universal)
-            // Six hours behind, all year.
+            // UTC−6 all year.
             let local = at.addingTimeInterval(-6 * 3600).formatted(.iso8601.time(includingFractionalSeconds: false))
             #expect(try await time.text.contains(local.replacing("Z", with: "")))
 
@@ -63,7 +63,7 @@ extension ConsoleTests {
             let reachable = try await browser.run(Self.reachable).elements
             #expect(reachable.count > 20)
 
-            // The first is a way past the navigation.
+            // The first key press reaches the link that skips the navigation.
             try await press("Tab", 9, browser)
             #expect(try await browser.run("return document.activeElement.className") == "skip")
             #expect(try await browser.run("return document.activeElement.getBoundingClientRect().top >= 0") == true)
@@ -94,7 +94,7 @@ extension ConsoleTests {
             try await browser.wait(for: "#help h2", toSay: "Keyboard shortcuts")
             try await browser.click("#help-on")
             try await press("Escape", 27, browser)
-            // Who switched them off types in peace.
+            // With shortcuts switched off, the key types a character.
             try await browser.find("body").type("/")
             #expect(try await browser.run("return document.activeElement.id") != "find")
         }
@@ -111,7 +111,7 @@ extension ConsoleTests {
         }
     }
 
-    /// Names an element: by its place in the page.
+    /// JavaScript that names an element by its position in the page.
     private static let name = """
         const name = (element) => {
           const path = []

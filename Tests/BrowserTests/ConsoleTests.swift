@@ -3,7 +3,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// The web console in a real browser, with one `fanfare dev` that all of the tests fill.
+/// Tests of the web console in a real browser, with one `fanfare dev` that all tests share and fill.
 @Suite(.serialized, .timeLimit(.minutes(10)), .dev)
 struct ConsoleTests {
     let dev = DevProcess.current
@@ -33,7 +33,7 @@ struct ConsoleTests {
             try await browser.follow("#live-deliveries a[href^='/events/']", to: push)
             try await browser.expectNoComplaint("details")
 
-            // What is looked for goes straight to its page, or says that it is nowhere.
+            // The search opens the page of a match, or reports that there is none.
             try await browser.find("#find").type("carol" + Key.enter)
             try await browser.wait(for: "h1", toSay: "carol")
             try await browser.find("#find").type("nobody at all" + Key.enter, replacing: true)

@@ -3,10 +3,12 @@ import Foundation
 import TestKit
 import Testing
 
-/// The page and the service worker of `deploy/examples/browser`, as `fanfare dev` serves them, in a real browser.
+/// Tests of the page and the service worker of `deploy/examples/browser`, as `fanfare dev` serves them, in a real
+/// browser.
 ///
-/// Two things are played, since there is no push service without the internet: `PushManager` gives subscriptions of the
-/// simulated service, and DevTools hands the worker what that decrypted. And nobody is there to click on the notification.
+/// Two parts are simulated, because a push service needs the internet: `PushManager` returns subscriptions of the
+/// simulated service, and DevTools hands the decrypted push to the worker. The click on the notification is simulated
+/// too.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct DemoPageTests {
     private static let rule: JSON = [
@@ -21,7 +23,8 @@ struct DemoPageTests {
         ],
     ]
 
-    /// Puts simulated subscriptions in the place of a push service's, and refuses what such would refuse.
+    /// Returns a script that replaces the push service's subscriptions by simulated ones, and rejects what a push
+    /// service would reject.
     private static func playPushService(_ subscription: JSON) throws -> String {
         let json = String(decoding: try JSONEncoder().encode(subscription), as: UTF8.self)
         return """
@@ -48,12 +51,12 @@ struct DemoPageTests {
         return (await worker.getNotifications()).map(({ title, body, dir, data }) => ({ title, body, dir, data }))
         """
 
-    /// What a click does, and not the click: no handle reaches a desktop's notifications.
+    /// JavaScript that dispatches the click's event: a desktop's notification cannot be clicked by DevTools.
     private static let click = """
         const [notification] = await registration.getNotifications()
         return new Promise((opened) => {
           Clients.prototype.openWindow = async (link) => opened(link)
-          // That of an event that a script made only throws.
+          // On an event that a script created, waitUntil only throws.
           ExtendableEvent.prototype.waitUntil = () => {}
           self.dispatchEvent(new NotificationEvent('notificationclick', { notification }))
         })
@@ -82,7 +85,7 @@ struct DemoPageTests {
         try await browser.runFirst(Self.playPushService(subscription))
         try await browser.open(dev.page)
         #expect(try await browser.title == "Push")
-        // Nothing is asked before a click.
+        // The page asks for no permission before a click.
         #expect(try await device(dev) == .null)
         try await browser.grant(["notifications"], to: dev.page)
         try await browser.wait(for: "the page to be ready") {
@@ -96,13 +99,13 @@ struct DemoPageTests {
         #expect(device["disabled_at"] == .null)
     }
 
-    /// The device of the one browser in Mexico.
+    /// Returns the device of the only browser in Mexico.
     private func device(_ dev: DevProcess) async throws -> JSON {
         try await dev.ask("GET", "/v1/apps/demo/devices")["data"].elements.first { $0["locale"] == "es-MX" } ?? .null
     }
 
     private func emit(_ browser: Browser, _ dev: DevProcess, to subscription: JSON) async throws -> String {
-        // An event goes by the rules that are in force when it is emitted.
+        // An event is matched by the rules in force at its emit.
         try await browser.wait(for: "the rule to be in force") {
             let rules = try await dev.ask("GET", "/v1/apps/demo/rules")["data"].elements
             return rules.contains { $0["name"] == "parcel-there" && $0["state"] == "active" } ? true : nil

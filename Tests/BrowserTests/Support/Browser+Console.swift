@@ -3,18 +3,18 @@ import TestKit
 import Testing
 
 extension Browser {
-    /// Logs in at the console, by the link that `fanfare dev` prints.
+    /// Logs in at the console by the link that `fanfare dev` prints.
     ///
-    /// - Parameter dev: whose console.
+    /// - Parameter dev: the process whose console is opened.
     /// - Throws: `BrowserError`.
     func logIn(_ dev: DevProcess) async throws {
         try await open(dev.console)
         try await wait(for: "h1", toSay: "Overview")
     }
 
-    /// Clicks on what a selector matches, once it is there.
+    /// Clicks on the first element that a selector matches, once it exists.
     ///
-    /// - Parameter selector: in CSS; the first that it matches counts.
+    /// - Parameter selector: a CSS selector.
     /// - Throws: `BrowserError`.
     func click(_ selector: String) async throws {
         try await wait(for: "a click on \(selector)") {
@@ -24,35 +24,35 @@ extension Browser {
         }
     }
 
-    /// Clicks on a link to another page.
+    /// Clicks on a link, and waits for the heading of the page that it opens.
     ///
     /// - Parameters:
-    ///   - selector: of the link.
-    ///   - heading: of the page.
+    ///   - selector: the link's selector.
+    ///   - heading: the page's heading.
     /// - Throws: `BrowserError`.
     func follow(_ selector: String, to heading: String) async throws {
         try await click(selector)
         try await wait(for: "h1", toSay: heading)
     }
 
-    /// Waits until an element says something among else.
+    /// Waits until an element's text contains a text.
     ///
     /// - Parameters:
-    ///   - selector: in CSS.
-    ///   - text: what.
-    /// - Throws: `BrowserError` with what it said instead.
+    ///   - selector: a CSS selector.
+    ///   - text: the text to contain.
+    /// - Throws: `BrowserError` with the last text on a timeout.
     func wait(for selector: String, toHold text: String) async throws {
         try await wait(for: "\(selector) to hold \(text)") {
             try await findAll(selector).first?.text.contains(text) == true ? true : nil
         }
     }
 
-    /// Expects that the console of the browser complains of nothing: no script failed, nothing could not be loaded, and no policy of
-    /// the page was violated.
+    /// Expects that the browser's console has no errors: every script ran, every resource loaded, and no policy of the
+    /// page was violated.
     ///
     /// - Parameters:
-    ///   - page: what was opened, for the message.
-    ///   - location: of the test.
+    ///   - page: the opened page, for the message.
+    ///   - location: the source location of the test.
     /// - Throws: `BrowserError`.
     func expectNoComplaint(
         _ page: String = "",

@@ -1,18 +1,18 @@
 import BrowserKit
 import TestKit
 
-/// Where each page of the console is, once there is something to be seen on it.
+/// The addresses of the console's pages, with data to show on each.
 struct ConsolePlaces {
-    /// Addresses without the origin.
+    /// The addresses without the origin.
     let paths: [String]
 
-    /// Has something of everything: a campaign that is held, pushes of it, and a rule that cannot be.
+    /// Creates data for every page: a held campaign, its pushes, and a refused rule.
     ///
     /// - Parameters:
-    ///   - name: of the campaign.
-    ///   - dev: whose console.
-    ///   - browser: waits.
-    /// - Throws: what the API says.
+    ///   - name: the campaign's name.
+    ///   - dev: the process whose console is tested.
+    ///   - browser: the browser, whose waits are used.
+    /// - Throws: the API's error.
     init(_ name: String, _ dev: DevProcess, _ browser: Browser) async throws {
         let event = try await dev.startHeldCampaign(name, browser)
         try await dev.shipOrder(of: "carol")

@@ -8,20 +8,20 @@ import Testing
 #endif
 
 extension DevProcess {
-    /// Asks the daemon's HTTP API; null where it answers without a body.
+    /// Sends a request to the daemon's HTTP API; returns null for an empty response.
     func ask(_ method: String, _ path: String, _ body: JSON? = nil) async throws -> JSON {
         try await Self.send(method, api + path, body, ["Authorization": "Bearer \(token)"])
     }
 
-    /// A browser's subscription at the simulated push service, bound to the demo's VAPID key.
+    /// Returns a browser's subscription at the simulated push service, bound to the demo's VAPID key.
     func subscription() async throws -> JSON {
         try await Self.send("POST", "\(control)/subscriptions", [:])
     }
 
-    /// Has the simulated push services answer otherwise.
+    /// Sets the faults of the simulated push services.
     ///
-    /// - Parameter faults: a list, as `fanfare sandbox` takes it; what was in force ends.
-    /// - Throws: what they say.
+    /// - Parameter faults: the list of faults in the form of `fanfare sandbox`; it replaces the previous list.
+    /// - Throws: the service's error.
     func putFaults(_ faults: JSON) async throws {
         _ = try await Self.send("POST", "\(control)/faults", faults)
     }
@@ -29,9 +29,9 @@ extension DevProcess {
     /// Waits for a push to a simulated browser.
     ///
     /// - Parameters:
-    ///   - endpoint: of its subscription.
-    ///   - text: somewhere in it.
-    /// - Returns: what the simulated service decrypted.
+    ///   - endpoint: the endpoint of its subscription.
+    ///   - text: a text that the push contains.
+    /// - Returns: the push as the simulated service decrypted it.
     func push(to endpoint: String, saying text: String) async throws -> String {
         let path = try #require(URL(string: endpoint)).path
         var last = 0

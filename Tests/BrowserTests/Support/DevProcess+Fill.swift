@@ -3,13 +3,13 @@ import PostgresClient
 import TestKit
 
 extension DevProcess {
-    /// Runs one statement as an application would.
+    /// Runs a statement as an application would.
     ///
     /// - Parameters:
-    ///   - statement: in SQL.
-    ///   - binds: its `$1`, `$2` ….
-    /// - Returns: its rows, as text.
-    /// - Throws: what the database says.
+    ///   - statement: the SQL.
+    ///   - binds: the values of `$1`, `$2` ….
+    /// - Returns: the rows as text.
+    /// - Throws: the database's error.
     @discardableResult
     func rows(_ statement: String, _ binds: String?...) async throws -> [[String?]] {
         let url = database
@@ -21,11 +21,11 @@ extension DevProcess {
     /// Emits an event.
     ///
     /// - Parameters:
-    ///   - type: of it.
-    ///   - payload: an object.
-    ///   - key: of it; nil for none.
-    /// - Returns: its id.
-    /// - Throws: what the API says.
+    ///   - type: the event's type.
+    ///   - payload: the payload, an object.
+    ///   - key: the idempotency key; nil for none.
+    /// - Returns: the event's id.
+    /// - Throws: the API's error.
     @discardableResult
     func emit(_ type: String, _ payload: JSON = [:], key: String? = nil) async throws -> String {
         let event: JSON = [
@@ -34,10 +34,10 @@ extension DevProcess {
         return try id(await ask("POST", "/v1/events", event)["id"])
     }
 
-    /// Places an order, and ships it.
+    /// Places an order and ships it.
     ///
-    /// - Parameter customer: who gets the push.
-    /// - Throws: what the database says.
+    /// - Parameter customer: the user who gets the push.
+    /// - Throws: the database's error.
     func shipOrder(of customer: String) async throws {
         let order = try await rows(
             "INSERT INTO public.orders (customer_id, total) VALUES ($1, 9.5) RETURNING id",
@@ -46,15 +46,15 @@ extension DevProcess {
         try await rows("UPDATE public.orders SET status = 'shipped' WHERE id = $1", order[0][0])
     }
 
-    /// Starts a campaign to all devices, of which some get it and the others wait for an hour.
+    /// Starts a campaign to all devices, with a canary that holds the rest for an hour.
     ///
     /// - Parameters:
-    ///   - name: of the campaign.
-    ///   - browser: waits.
-    /// - Returns: the id of its event.
-    /// - Throws: what the API says.
+    ///   - name: the campaign's name.
+    ///   - browser: the browser, whose waits are used.
+    /// - Returns: the id of the run's event.
+    /// - Throws: the API's error.
     func startHeldCampaign(_ name: String, _ browser: Browser) async throws -> String {
-        // Its sample is drawn by users: of a few it could be none, or all.
+        // The canary's sample is drawn by user: with few users it could contain none, or all.
         try await rows(
             """
             SELECT fanfare.register_device('demo', 'apns', lpad(i::text, 64, 'a'), user_id => 'reader-' || i)
@@ -80,16 +80,16 @@ extension DevProcess {
         return event
     }
 
-    /// How far the newest run of a campaign is.
+    /// Returns the progress of the newest run of a campaign.
     ///
-    /// - Parameter campaign: its name.
-    /// - Returns: as the API has it.
-    /// - Throws: what the API says.
+    /// - Parameter campaign: the campaign's name.
+    /// - Returns: the progress as the API returns it.
+    /// - Throws: the API's error.
     func progress(of campaign: String) async throws -> JSON {
         try await ask("GET", "/v1/apps/demo/campaigns/\(campaign)/progress")["progress"]
     }
 
-    /// Ids are text in some answers, and numbers in others.
+    /// Returns an id as text; some responses have numbers.
     private func id(_ json: JSON) throws -> String {
         guard let id = json.text ?? json.integer.map(String.init) else { throw ProgramError(message: "no id: \(json)") }
         return id

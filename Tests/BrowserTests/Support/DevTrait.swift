@@ -1,15 +1,15 @@
 import TestKit
 import Testing
 
-/// Gives all tests of a suite one running `fanfare dev`: ``TestKit/DevProcess/current``.
+/// A trait that gives all tests of a suite one running `fanfare dev`: ``TestKit/DevProcess/current``.
 struct DevTrait: SuiteTrait, TestScoping {
-    /// Runs a suite with it.
+    /// Runs a suite with the process.
     ///
     /// - Parameters:
     ///   - test: ignored.
     ///   - testCase: ignored.
     ///   - function: the suite.
-    /// - Throws: what the suite throws, or why there is no such process.
+    /// - Throws: the suite's error, or the reason why the process did not start.
     func provideScope(
         for test: Test,
         testCase: Test.Case?,
@@ -29,7 +29,7 @@ extension Trait where Self == DevTrait {
 extension DevProcess {
     @TaskLocal fileprivate static var bound: DevProcess?
 
-    /// That of the running suite; traps in suites without the trait `dev`.
+    /// The process of the running suite; traps in suites without the trait `dev`.
     static var current: DevProcess {
         guard let bound else { preconditionFailure("give the suite the trait .dev") }
         return bound
