@@ -2,18 +2,18 @@ internal import COpenSSL
 
 /// AES-128 in Galois/Counter Mode (NIST SP 800-38D) without additional data.
 package enum AES128GCM {
-    /// Bytes of a key, a nonce and a tag.
+    /// The sizes of a key, a nonce and a tag, in bytes.
     private static let keySize = 16
     private static let nonceSize = 12
     private static let tagSize = 16
 
-    /// Decrypts.
+    /// Decrypts a message.
     ///
     /// - Parameters:
-    ///   - sealed: the ciphertext, and after it the tag.
-    ///   - key: 16 bytes.
-    ///   - nonce: 12 bytes.
-    /// - Returns: the plaintext; nil where the tag is wrong.
+    ///   - sealed: the ciphertext, followed by the tag.
+    ///   - key: the key, 16 bytes.
+    ///   - nonce: the nonce, 12 bytes.
+    /// - Returns: the plaintext; nil if the tag is wrong.
     package static func open(_ sealed: some Sequence<UInt8>, key: [UInt8], nonce: [UInt8]) -> [UInt8]? {
         var tag = Array(sealed)
         guard tag.count >= tagSize, tag.count <= Int(Int32.max), key.count == keySize, nonce.count == nonceSize

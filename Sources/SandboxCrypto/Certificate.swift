@@ -3,20 +3,20 @@ internal import COpenSSL
 /// A certificate (RFC 5280).
 @safe
 package final class Certificate: @unchecked Sendable {
-    // Sendable: the X509 is only read after `init`, and OpenSSL 3 guards its caches by its own locks.
+    // Sendable: the X509 is only read after `init`, and OpenSSL 3 protects its caches by locks of its own.
     let pointer: OpaquePointer
 
-    /// By what the sandbox's CA, and nobody else, signs.
+    /// The signature algorithms of the sandbox's CA; others are rejected.
     private static let algorithms = [NID_ecdsa_with_SHA256, NID_ecdsa_with_SHA384, NID_ecdsa_with_SHA512]
 
     init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
 
     deinit { unsafe X509_free(pointer) }
 
-    /// Decodes one.
+    /// Decodes a certificate.
     ///
-    /// - Parameter der: as it came.
-    /// - Returns: the certificate; nil if it is none, something follows it, or an extension is there twice.
+    /// - Parameter der: the certificate in DER.
+    /// - Returns: the certificate; nil if it is invalid, is followed by other bytes, or has an extension twice.
     package static func decode(der: [UInt8]) -> Certificate? {
         defer { ERR_clear_error() }
         var used = 0
@@ -31,9 +31,9 @@ package final class Certificate: @unchecked Sendable {
         return used == der.count && !certificate.repeatsAnExtension ? certificate : nil
     }
 
-    /// Reads the first one of a text.
+    /// Reads the first certificate of a text.
     ///
-    /// - Parameter pem: may hold more.
+    /// - Parameter pem: the text, which may hold more than one.
     /// - Returns: the certificate; nil if there is none.
     package static func read(pem: String) -> Certificate? {
         defer { ERR_clear_error() }
@@ -44,18 +44,18 @@ package final class Certificate: @unchecked Sendable {
         return unsafe Certificate(owning: certificate)
     }
 
-    /// The certificate, without a line break at the end.
+    /// Encodes the certificate without a trailing newline.
     ///
-    /// - Returns: PEM.
+    /// - Returns: the certificate as PEM.
     /// - Throws: ``OpenSSLFailure``.
     package func pem() throws(OpenSSLFailure) -> String {
         try unsafe MemoryText.write { bio in unsafe PEM_write_bio_X509(bio, pointer) }
     }
 
-    /// Whether another one's key has signed it.
+    /// Returns whether the certificate was signed by another one's key.
     ///
-    /// - Parameter issuer: the other one.
-    /// - Returns: whether it has, whoever it says has.
+    /// - Parameter issuer: the other certificate.
+    /// - Returns: whether the signature is valid; the issuer's name is not compared.
     package func isSigned(by issuer: Certificate) -> Bool {
         defer { ERR_clear_error() }
         guard Self.algorithms.contains(unsafe X509_get_signature_nid(pointer)),
@@ -64,18 +64,18 @@ package final class Certificate: @unchecked Sendable {
         return unsafe X509_verify(pointer, key) == 1
     }
 
-    /// Whether it is valid already, and still.
+    /// Returns whether the certificate is valid at a time.
     ///
-    /// - Parameter seconds: a time, since 1970.
-    /// - Returns: whether the time is neither before it begins nor when it ends or later.
+    /// - Parameter seconds: the time, in seconds since 1970.
+    /// - Returns: whether the time is at or after the start, and before the end.
     package func isValid(at seconds: Int64) -> Bool {
         var time = time_t(seconds)
-        // −1 means at the time or before, 1 later, 0 that it is no time.
+        // −1 means earlier or the same, 1 later, 0 an invalid time.
         return unsafe X509_cmp_time(X509_get0_notBefore(pointer), &time) == -1
             && X509_cmp_time(X509_get0_notAfter(pointer), &time) == 1
     }
 
-    /// The first user id in the subject's name (RFC 4519 section 2.39), where Apple puts the bundle id.
+    /// The first user id of the subject (RFC 4519 section 2.39), where Apple puts the bundle id.
     package var userID: String? {
         guard let name = unsafe X509_get_subject_name(pointer) else { return nil }
         let index = unsafe X509_NAME_get_index_by_NID(name, NID_userId, -1)
@@ -92,10 +92,10 @@ package final class Certificate: @unchecked Sendable {
         return unsafe String(decoding: UnsafeBufferPointer(start: text, count: Int(count)), as: UTF8.self)
     }
 
-    /// What an extension holds.
+    /// Returns the content of an extension.
     ///
-    /// - Parameter identifier: its object identifier, in dots.
-    /// - Returns: DER; nil if it is not there.
+    /// - Parameter identifier: the extension's object identifier in dotted notation.
+    /// - Returns: the content in DER; nil if the extension is missing.
     package func content(ofExtension identifier: String) -> [UInt8]? {
         guard let object = unsafe OBJ_txt2obj(identifier, 1) else { return nil }
         defer { unsafe ASN1_OBJECT_free(object) }

@@ -1,28 +1,28 @@
 internal import COpenSSL
 
-/// What a new certificate is to say.
+/// The content of a new certificate.
 package struct CertificateForm {
-    /// The subject: types of attributes as OpenSSL abbreviates them, and their values.
+    /// The subject: attribute types as OpenSSL abbreviates them, and their values.
     private let subject: [(type: String, value: String)]
     private let days: Int
-    /// Names and values of extensions, as they stand in OpenSSL's configuration files (x509v3_config).
+    /// The names and values of extensions, as in OpenSSL's configuration files (x509v3_config).
     private let extensions: [(name: String, value: String)]
 
-    /// Fills a form in.
+    /// Creates the content of a certificate.
     ///
     /// - Parameters:
-    ///   - subject: types of attributes as OpenSSL abbreviates them, and their values.
-    ///   - days: how long the certificate is valid from now on; an hour before now it is already.
-    ///   - extensions: names or object identifiers, and values as OpenSSL's configuration files write them.
+    ///   - subject: attribute types as OpenSSL abbreviates them, and their values.
+    ///   - days: the validity from now on; it starts an hour ago.
+    ///   - extensions: names or object identifiers, and values as in OpenSSL's configuration files.
     package init(subject: [(type: String, value: String)], days: Int, extensions: [(name: String, value: String)]) {
         (self.subject, self.days, self.extensions) = (subject, days, extensions)
     }
 
-    /// Makes the certificate.
+    /// Creates and signs the certificate.
     ///
     /// - Parameters:
-    ///   - key: the subject's.
-    ///   - issuer: who signs, by which key; nil for the subject itself.
+    ///   - key: the subject's key.
+    ///   - issuer: the issuer's certificate and key; nil for a self-signed certificate.
     /// - Returns: the certificate.
     /// - Throws: ``OpenSSLFailure``.
     package func certificate(
@@ -47,7 +47,7 @@ package struct CertificateForm {
         return certificate
     }
 
-    /// 20 bytes of random, the longest that is allowed.
+    /// Sets a random serial number of 20 bytes, the longest that is allowed.
     private func setSerialNumber(_ certificate: Certificate) throws(OpenSSLFailure) {
         guard let number = unsafe BN_new() else { throw OpenSSLFailure("BN_new") }
         defer { unsafe BN_free(number) }
@@ -60,7 +60,8 @@ package struct CertificateForm {
         let name = unsafe X509_get_subject_name(certificate.pointer)
         for (type, value) in subject {
             let text = Array(value.utf8)
-            // As UTF-8 without OpenSSL's limits: bundle ids are longer than common names may be.
+            // Encoded as UTF-8 without OpenSSL's length limits: bundle ids may be longer than the limit of common
+            // names.
             guard
                 unsafe X509_NAME_add_entry_by_txt(
                     name,

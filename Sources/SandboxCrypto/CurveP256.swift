@@ -8,12 +8,12 @@ final class CurveP256: @unchecked Sendable {
 
     static let shared = CurveP256()
 
-    /// Bytes of a private key, and of a coordinate.
+    /// The size of a private key, and of a coordinate, in bytes.
     static let scalarSize = 32
-    /// Bytes of an uncompressed point (SEC 1 section 2.3.3).
+    /// The size of an uncompressed point in bytes (SEC 1 section 2.3.3).
     static let pointSize = 65
 
-    /// How many points there are: what a private key is below.
+    /// The order of the curve; private keys are smaller.
     private static let order: [UInt8] = [
         0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
         0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
@@ -26,7 +26,8 @@ final class CurveP256: @unchecked Sendable {
         unsafe self.group = group
     }
 
-    /// Whether bytes are an uncompressed point of the curve; the cofactor is 1, so each is a valid public key.
+    /// Returns whether bytes are an uncompressed point on the curve; the cofactor is 1, so each such point is a valid
+    /// public key.
     func has(_ point: [UInt8]) -> Bool {
         defer { ERR_clear_error() }
         guard point.count == Self.pointSize, point[0] == 4, let decoded = unsafe EC_POINT_new(group) else {
@@ -36,10 +37,10 @@ final class CurveP256: @unchecked Sendable {
         return unsafe EC_POINT_oct2point(group, decoded, point, point.count, nil) == 1
     }
 
-    /// The public key that belongs to a private one.
+    /// Returns the public key of a private key.
     ///
-    /// - Parameter scalar: big-endian.
-    /// - Returns: an uncompressed point; nil if the number is no private key.
+    /// - Parameter scalar: the private key, big-endian.
+    /// - Returns: an uncompressed point; nil for a number out of range.
     func point(of scalar: [UInt8]) -> [UInt8]? {
         defer { ERR_clear_error() }
         guard scalar.count == Self.scalarSize, scalar.contains(where: { $0 != 0 }),
@@ -57,10 +58,10 @@ final class CurveP256: @unchecked Sendable {
         return bytes
     }
 
-    /// Makes OpenSSL's key of a point, and of the private key if that is known.
+    /// Creates OpenSSL's key from a point, and from the private key if it is known.
     ///
     /// - Parameters:
-    ///   - point: one of the curve's.
+    ///   - point: a point on the curve.
     ///   - scalar: the private key; nil for a public key alone.
     /// - Returns: the key.
     /// - Throws: ``OpenSSLFailure``.

@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-/// SHA-256 (FIPS 180-4), and what is made of it.
+/// SHA-256 (FIPS 180-4), and the functions based on it.
 package enum Hashing {
-    /// Bytes of a hash and of a code.
+    /// The size of a hash and of an authentication code in bytes.
     private static let size = 32
 
-    /// The hash of bytes.
+    /// Returns the hash of bytes.
     ///
-    /// - Parameter bytes: what to hash.
-    /// - Returns: 32 bytes.
+    /// - Parameter bytes: the bytes to hash.
+    /// - Returns: the hash, 32 bytes.
     package static func hash(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         let bytes = Array(bytes)
         var hash = [UInt8](repeating: 0, count: size)
@@ -18,12 +18,12 @@ package enum Hashing {
         return hash
     }
 
-    /// The authentication code of bytes (HMAC, RFC 2104).
+    /// Returns the authentication code of bytes (HMAC, RFC 2104).
     ///
     /// - Parameters:
-    ///   - bytes: what it is the code of.
+    ///   - bytes: the bytes to authenticate.
     ///   - key: the secret.
-    /// - Returns: 32 bytes.
+    /// - Returns: the code, 32 bytes.
     package static func code(of bytes: some Sequence<UInt8>, key: some Sequence<UInt8>) -> [UInt8] {
         let (bytes, key) = (Array(bytes), Array(key))
         var code = [UInt8](repeating: 0, count: size)
@@ -47,13 +47,13 @@ package enum Hashing {
         return code
     }
 
-    /// Whether a code is that of bytes; takes the same time wherever it differs.
+    /// Verifies an authentication code in constant time.
     ///
     /// - Parameters:
-    ///   - code: as it came.
-    ///   - bytes: what it is said to be the code of.
+    ///   - code: the code as received.
+    ///   - bytes: the bytes to authenticate.
     ///   - key: the secret.
-    /// - Returns: whether it is.
+    /// - Returns: whether the code is correct.
     package static func isCode(
         _ code: some Sequence<UInt8>,
         of bytes: some Sequence<UInt8>,
@@ -63,13 +63,13 @@ package enum Hashing {
         return code.count == expected.count && (unsafe CRYPTO_memcmp(code, expected, expected.count)) == 0
     }
 
-    /// Bytes derived from a secret (HKDF, RFC 5869).
+    /// Derives bytes from a secret (HKDF, RFC 5869).
     ///
     /// - Parameters:
-    ///   - count: how many.
+    ///   - count: the number of bytes.
     ///   - material: the secret.
-    ///   - salt: makes them others for each use.
-    ///   - info: what they are for.
+    ///   - salt: the salt, different for each use.
+    ///   - info: the purpose of the bytes.
     /// - Returns: the bytes.
     /// - Throws: ``OpenSSLFailure``.
     package static func derive(

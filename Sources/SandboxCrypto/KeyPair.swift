@@ -3,7 +3,8 @@ internal import COpenSSL
 /// A key as OpenSSL holds it.
 @safe
 final class KeyPair: @unchecked Sendable {
-    // Sendable: the EVP_PKEY is never changed after `init`, and OpenSSL 3 guards its caches and count by its own locks.
+    // Sendable: the EVP_PKEY is not changed after `init`, and OpenSSL 3 protects its caches and reference count by
+    // locks of its own.
     let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
@@ -12,29 +13,29 @@ final class KeyPair: @unchecked Sendable {
 
     /// Reads a private key.
     ///
-    /// - Parameter pem: PKCS #8, SEC 1 or PKCS #1, not encrypted.
-    /// - Returns: the key; nil if there is none.
+    /// - Parameter pem: the key as PKCS #8, SEC 1 or PKCS #1, not encrypted.
+    /// - Returns: the key; nil if the text has none.
     static func read(pem: String) -> KeyPair? {
         defer { ERR_clear_error() }
         let pem = Array(pem.utf8)
         guard let bio = unsafe BIO_new_mem_buf(pem, Int32(clamping: pem.count)) else { return nil }
         defer { unsafe BIO_free(bio) }
-        // Without a callback OpenSSL would ask for a password on the terminal.
+        // Without a callback, OpenSSL would ask for a password on the terminal.
         guard let key = unsafe PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil) else { return nil }
         return unsafe KeyPair(owning: key)
     }
 
-    /// The private key as PKCS #8 in PEM, without a line break at the end.
+    /// The private key as PKCS #8 in PEM, without a trailing newline.
     func pem() throws(OpenSSLFailure) -> String {
         try unsafe MemoryText.write { bio in unsafe PEM_write_bio_PKCS8PrivateKey(bio, pointer, nil, nil, 0, nil, nil) }
     }
 
-    /// Whether it has made a signature over the SHA-256 of a message.
+    /// Verifies a signature over the SHA-256 of a message.
     ///
     /// - Parameters:
-    ///   - signature: ECDSA's in DER, RSA's by PKCS #1 v1.5.
-    ///   - message: what was signed.
-    /// - Returns: whether it has.
+    ///   - signature: the signature: ECDSA in DER, RSA by PKCS #1 v1.5.
+    ///   - message: the signed message.
+    /// - Returns: whether the signature is valid.
     func hasMade(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         defer { ERR_clear_error() }
         guard let context = unsafe EVP_MD_CTX_new() else { return false }
@@ -43,11 +44,11 @@ final class KeyPair: @unchecked Sendable {
         return unsafe EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
-    /// Makes a new key.
+    /// Generates a key.
     ///
     /// - Parameters:
-    ///   - kind: OpenSSL's name of it.
-    ///   - set: says which one; 1 means that it went well.
+    ///   - kind: OpenSSL's name of the key type.
+    ///   - set: sets the parameters; returns 1 on success.
     /// - Returns: the key.
     /// - Throws: ``OpenSSLFailure``.
     static func make(_ kind: String, _ set: (OpaquePointer) -> Int32) throws(OpenSSLFailure) -> KeyPair {
@@ -63,12 +64,12 @@ final class KeyPair: @unchecked Sendable {
     }
 }
 
-/// What OpenSSL writes into memory.
+/// Text that OpenSSL writes to memory.
 enum MemoryText {
-    /// Collects it.
+    /// Collects the text.
     ///
-    /// - Parameter write: writes; 1 means that it went well.
-    /// - Returns: what was written, without line breaks at the end.
+    /// - Parameter write: writes the text; returns 1 on success.
+    /// - Returns: the text without trailing newlines.
     /// - Throws: ``OpenSSLFailure``.
     static func write(_ write: (OpaquePointer) -> Int32) throws(OpenSSLFailure) -> String {
         guard let bio = unsafe BIO_new(BIO_s_mem()) else { throw OpenSSLFailure("BIO_new") }

@@ -5,27 +5,29 @@ package struct P256PublicKey: Sendable, Equatable {
     /// The key as an uncompressed point, 65 bytes (SEC 1 section 2.3.3).
     package let point: [UInt8]
 
-    /// Takes a point.
+    /// Creates a key from a point.
     ///
-    /// - Parameter point: uncompressed; nil comes of anything else, and of what does not lie on the curve.
+    /// - Parameter point: the uncompressed point; the result is nil for other forms, and for points that are not on the
+    ///   curve.
     package init?(point: some Sequence<UInt8>) {
         self.point = Array(point)
         guard CurveP256.shared.has(self.point) else { return nil }
     }
 
-    /// Whether its owner has signed a message: ES256 (RFC 7518 section 3.4).
+    /// Verifies an ES256 signature (RFC 7518 section 3.4).
     ///
     /// - Parameters:
-    ///   - message: what was signed.
-    ///   - signature: r and s, 32 bytes each; DER is refused.
-    /// - Returns: whether he has.
+    ///   - message: the signed message.
+    ///   - signature: r and s, 32 bytes each; DER is rejected.
+    /// - Returns: whether the signature is valid.
     package func hasSigned(_ message: some Sequence<UInt8>, _ signature: some Sequence<UInt8>) -> Bool {
         let raw = Array(signature)
         guard raw.count == 2 * CurveP256.scalarSize, let key = try? CurveP256.shared.key(point) else { return false }
         return key.hasMade(Self.der(raw), of: Array(message))
     }
 
-    /// A sequence of two integers, which have no zeros in front but one that keeps them positive.
+    /// Encodes r and s as a DER sequence of two integers, without leading zeros except one that keeps a number
+    /// positive.
     private static func der(_ raw: [UInt8]) -> [UInt8] {
         let integers = [raw.prefix(CurveP256.scalarSize), raw.suffix(CurveP256.scalarSize)].flatMap { half in
             var digits = Array(half.drop { $0 == 0 })
@@ -40,10 +42,10 @@ package struct P256PublicKey: Sendable, Equatable {
 package struct P256PrivateKey: Sendable {
     let pair: KeyPair
 
-    /// The other half.
+    /// The public key.
     package let publicKey: P256PublicKey
 
-    /// Makes a new one.
+    /// Generates a key.
     ///
     /// - Throws: ``OpenSSLFailure``.
     package init() throws(OpenSSLFailure) {
@@ -52,9 +54,9 @@ package struct P256PrivateKey: Sendable {
         (self.pair, self.publicKey) = (pair, publicKey)
     }
 
-    /// Reads one.
+    /// Reads a key.
     ///
-    /// - Parameter pem: PKCS #8 or SEC 1; nil comes of anything else, and of other curves.
+    /// - Parameter pem: the key as PKCS #8 or SEC 1; the result is nil for other forms and other curves.
     package init?(pem: String) {
         guard let pair = KeyPair.read(pem: pem), Self.isOnCurve(pair), let publicKey = Self.publicKey(of: pair) else {
             return nil
@@ -62,9 +64,10 @@ package struct P256PrivateKey: Sendable {
         (self.pair, self.publicKey) = (pair, publicKey)
     }
 
-    /// Takes a number.
+    /// Creates a key from a number.
     ///
-    /// - Parameter scalar: big-endian, 32 bytes; nil comes of 0 and of what is not below the curve's order.
+    /// - Parameter scalar: the number, big-endian, 32 bytes; the result is nil for 0 and for numbers not below the
+    ///   curve's order.
     package init?(scalar: [UInt8]) {
         guard let publicKey = CurveP256.shared.point(of: scalar).flatMap({ P256PublicKey(point: $0) }),
             let pair = try? CurveP256.shared.key(publicKey.point, scalar: scalar)
@@ -72,16 +75,16 @@ package struct P256PrivateKey: Sendable {
         (self.pair, self.publicKey) = (pair, publicKey)
     }
 
-    /// The key as PKCS #8, without a line break at the end.
+    /// Encodes the key as PKCS #8 without a trailing newline.
     ///
-    /// - Returns: PEM.
+    /// - Returns: the key as PEM.
     /// - Throws: ``OpenSSLFailure``.
     package func pem() throws(OpenSSLFailure) -> String { try pair.pem() }
 
-    /// The secret shared with another key (ECDH, NIST SP 800-56A section 5.7.1.2).
+    /// Derives the secret shared with another key (ECDH, NIST SP 800-56A section 5.7.1.2).
     ///
     /// - Parameter peer: the other key.
-    /// - Returns: 32 bytes.
+    /// - Returns: the secret, 32 bytes.
     /// - Throws: ``OpenSSLFailure``.
     package func sharedSecret(with peer: P256PublicKey) throws(OpenSSLFailure) -> [UInt8] {
         let peer = try CurveP256.shared.key(peer.point)

@@ -6,7 +6,7 @@ package struct RSAKey: Sendable {
 
     private let pair: KeyPair
 
-    /// Makes a new one of 2048 bits, with its private half.
+    /// Generates a key of 2048 bits, including its private part.
     ///
     /// - Throws: ``OpenSSLFailure``.
     package init() throws(OpenSSLFailure) {
@@ -15,7 +15,7 @@ package struct RSAKey: Sendable {
 
     /// Reads a private key.
     ///
-    /// - Parameter pem: PKCS #8 or PKCS #1; nil comes of anything else, and of what is too short.
+    /// - Parameter pem: the key as PKCS #8 or PKCS #1; the result is nil for other forms and for shorter keys.
     package init?(pem: String) {
         guard let pair = KeyPair.read(pem: pem), unsafe EVP_PKEY_is_a(pair.pointer, "RSA") == 1,
             unsafe EVP_PKEY_get_bits(pair.pointer) >= Self.leastBits
@@ -23,15 +23,15 @@ package struct RSAKey: Sendable {
         self.pair = pair
     }
 
-    /// The private key as PKCS #8, without a line break at the end.
+    /// Encodes the private key as PKCS #8 without a trailing newline.
     ///
-    /// - Returns: PEM.
+    /// - Returns: the key as PEM.
     /// - Throws: ``OpenSSLFailure``.
     package func pem() throws(OpenSSLFailure) -> String { try pair.pem() }
 
-    /// The public key (SubjectPublicKeyInfo, RFC 5280 section 4.1.2.7).
+    /// Encodes the public key (SubjectPublicKeyInfo, RFC 5280 section 4.1.2.7).
     ///
-    /// - Returns: DER.
+    /// - Returns: the key in DER.
     /// - Throws: ``OpenSSLFailure``.
     package func publicKeyDER() throws(OpenSSLFailure) -> [UInt8] {
         var bytes: UnsafeMutablePointer<UInt8>?
@@ -41,12 +41,12 @@ package struct RSAKey: Sendable {
         return unsafe Array(UnsafeBufferPointer(start: bytes, count: Int(count)))
     }
 
-    /// Whether its owner has signed a message: RS256 (RFC 7518 section 3.3).
+    /// Verifies an RS256 signature (RFC 7518 section 3.3).
     ///
     /// - Parameters:
-    ///   - message: what was signed.
-    ///   - signature: as long as the key's modulus.
-    /// - Returns: whether he has.
+    ///   - message: the signed message.
+    ///   - signature: the signature, as long as the key's modulus.
+    /// - Returns: whether the signature is valid.
     package func hasSigned(_ message: some Sequence<UInt8>, _ signature: some Sequence<UInt8>) -> Bool {
         pair.hasMade(Array(signature), of: Array(message))
     }
