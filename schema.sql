@@ -114,7 +114,7 @@ BEGIN
         THEN
             EXECUTE format('GRANT fanfare_owner TO %I', current_user);
         END IF;
-        -- Only the owner of a function may change its owner, and only to a role of which it is a member.
+        -- Only the owner of a function may change its owner, and only to a role that it is a member of.
         IF NOT pg_has_role('fanfare_owner', 'fanfare_sql', 'MEMBER') THEN
             BEGIN
                 GRANT fanfare_sql TO fanfare_owner;
@@ -698,7 +698,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rules (
     from_file boolean NOT NULL DEFAULT false,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     dropped_at timestamptz,
-    -- Taken from the event sequence: events with a higher number were emitted later, whatever the clocks say.
+    -- Taken from the event sequence: events with a higher number were emitted later, even if a clock was set back.
     event_number bigint NOT NULL DEFAULT nextval('fanfare.event_sequence')
 );
 SELECT fanfare.create_index('rules_name', $$
@@ -1148,8 +1148,8 @@ CREATE TABLE IF NOT EXISTS fanfare.gates (
     reason text,
     -- The rate at which its batches are claimed while it is open; NULL for no limit.
     rate_id int,
-    -- The lane of all its batches, whatever the rule version says. NULL: the lane of the rule version, which may differ
-    -- between versions.
+    -- The lane of all its batches, which overrides the rule version's. NULL: the lane of the rule version, which may
+    -- differ between versions.
     lane smallint CONSTRAINT gates_lane CHECK (lane BETWEEN 0 AND 2),
     began_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -1607,7 +1607,8 @@ CREATE TABLE IF NOT EXISTS fanfare.feedback_cursors (
 -- Logged batches with outcomes that some hook wants, inserted when they are closed. Empty if there are no hooks.
 --
 -- Numbers are assigned later, by one transaction at a time. A concurrent open transaction assigns no numbers, so a
--- reader that sees a number sees all lower numbers, in whatever order the batches were closed. Kept as long as the log.
+-- reader that sees a number sees all lower numbers, regardless of the order in which the batches were closed. Kept as
+-- long as the log.
 CREATE SEQUENCE IF NOT EXISTS fanfare.feedback_sequence;
 CREATE TABLE IF NOT EXISTS fanfare.feedback (
     batch_id bigint NOT NULL,
@@ -1635,8 +1636,8 @@ SELECT fanfare.create_index('feedback_closed', 'CREATE INDEX feedback_closed ON 
 -- 15. Functions: installation and timelines
 -- ---------------------------------------------------------------------------------------------------------------
 
--- Every session of a daemon calls this. It runs as the owner, so that one GRANT is enough if the right was revoked from PUBLIC, and all
--- roles get the same result.
+-- Called by every session of a daemon. It runs as its owner, so that one GRANT is enough if the right to
+-- pg_control_system() was revoked from PUBLIC, and every role gets the same result.
 CREATE OR REPLACE FUNCTION fanfare.server_identifier() RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1645,7 +1646,7 @@ EXCEPTION WHEN insufficient_privilege THEN
     RETURN 0;
 END
 $$;
-COMMENT ON FUNCTION fanfare.server_identifier IS 'The system identifier of the cluster; 0 where pg_control_system() may not be called.';
+COMMENT ON FUNCTION fanfare.server_identifier IS 'The system identifier of the cluster; 0 if pg_control_system() may not be called.';
 
 CREATE OR REPLACE FUNCTION fanfare.adopt(name text DEFAULT NULL) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -1658,9 +1659,10 @@ BEGIN ATOMIC
         SET name = excluded.name, system_identifier = excluded.system_identifier,
             database_oid = excluded.database_oid, adopted_at = clock_timestamp();
 END;
-COMMENT ON FUNCTION fanfare.adopt IS 'Makes this database the one that the installation of that name may send from.';
+COMMENT ON FUNCTION fanfare.adopt IS 'Makes this database the one from which the installation of that name may send.';
 
--- For what a daemon of the version before would get wrong: until the first of it is put in, both work side by side.
+-- Guards features that daemons of the previous version would handle wrongly. Until the first such feature is used, both
+-- versions run side by side.
 CREATE OR REPLACE FUNCTION fanfare.require_daemon(needed int) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1670,7 +1672,7 @@ BEGIN
         RETURN;
     END IF;
     UPDATE fanfare.schema_version AS v SET oldest_daemon = needed WHERE v.oldest_daemon < needed;
-    -- One that has been without its database for less than a minute may come back.
+    -- A daemon that lost its database less than a minute ago may come back.
     SELECT string_agg(format('%s (Fanfare %s, process %s on %s)', i.name, i.version, i.pid, i.host), ', ' ORDER BY i.id)
     INTO older FROM fanfare.instances AS i
     WHERE i.schema_version < needed AND i.lease_until > clock_timestamp() - interval '1 minute';
@@ -1681,18 +1683,18 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.require_daemon IS
-    'Keeps daemons of older schema versions out from now on; refused while one is running.';
+    'Locks out daemons of older schema versions from now on; raises an error while one of them is running.';
 
 CREATE OR REPLACE FUNCTION fanfare.timeline() RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    -- That of the last checkpoint (pg_control_checkpoint) may be minutes old.
+    -- pg_control_checkpoint() has the timeline of the last checkpoint, which may be minutes old.
     RETURN CASE WHEN NOT pg_is_in_recovery() THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END;
 EXCEPTION WHEN feature_not_supported OR object_not_in_prerequisite_state OR insufficient_privilege THEN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.timeline IS 'The timeline the server writes on; NULL for a standby, and where it does not tell.';
+COMMENT ON FUNCTION fanfare.timeline IS 'The timeline that the server writes to; NULL on a standby, and if the server does not report it.';
 
 CREATE OR REPLACE FUNCTION fanfare.enter_timeline() RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -1704,18 +1706,18 @@ BEGIN
     IF here IS NULL OR EXISTS (SELECT FROM fanfare.timelines WHERE (system_identifier, timeline) = (server, here)) THEN
         RETURN false;
     END IF;
-    -- Whoever comes second waits here until the first has committed, and so has skipped ahead.
+    -- A concurrent caller waits here until the first one has committed, and with it the skipped ids.
     INSERT INTO fanfare.timelines (system_identifier, timeline) VALUES (server, here) ON CONFLICT DO NOTHING;
     IF is_first OR NOT FOUND THEN
         RETURN false;
     END IF;
-    -- Far more than were given since a standby last heard of its primary.
+    -- Far more ids than were assigned since a standby last heard from its primary.
     PERFORM setval(s.name, (nextval(s.name) + 10000000) % 4294967296)
     FROM unnest('{fanfare.event_sequence,fanfare.batch_sequence}'::regclass[]) AS s (name);
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.enter_timeline IS 'Makes ids skip ahead where the server has taken another timeline; whether it did.';
+COMMENT ON FUNCTION fanfare.enter_timeline IS 'Makes ids skip ahead if the server is on a new timeline; returns whether it did.';
 
 DO $$ BEGIN PERFORM fanfare.enter_timeline(); END $$;
 
@@ -1725,7 +1727,7 @@ DECLARE
     first bigint := (SELECT min(f.number) FROM fanfare.feedback AS f WHERE f.closed_at >= since AND f.number IS NOT NULL);
     again bigint;
 BEGIN
-    -- What is under way is taken back: it will have another id.
+    -- The delivery in progress is withdrawn; it will be sent under another id.
     UPDATE fanfare.feedback_cursors AS h
     SET number = coalesce(first, h.number), position = CASE WHEN first IS NULL THEN h.position ELSE 0 END,
         until_number = NULL, until_position = NULL, delivery = h.delivery + 1, retry_at = '-infinity', lost = 0
@@ -1739,7 +1741,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.replay_feedback IS
-    'Has a feedback hook told once more what was noted since then; how many batches have something of it.';
+    'Makes a feedback hook deliver everything since that time again; returns how many batches that includes.';
 
 CREATE OR REPLACE FUNCTION fanfare.resume_feedback(name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -1752,7 +1754,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.resume_feedback IS 'Has a feedback hook that answered 410, or that waits after failures, tried at once.';
+COMMENT ON FUNCTION fanfare.resume_feedback IS 'Retries at once a feedback hook that answered 410, or that is waiting after failures.';
 
 CREATE OR REPLACE FUNCTION fanfare.forget_feedback(name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -1766,17 +1768,20 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.forget_feedback IS
-    'Forgets the progress of a feedback hook; one that a daemon still has configured starts over, with new outcomes.';
+    'Deletes the progress of a feedback hook; if a daemon still has the hook configured, it starts over with new outcomes.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 16. Functions: emit and cancel
 -- ---------------------------------------------------------------------------------------------------------------
 
--- NOTIFY takes a database-wide lock at commit, so it is sent only if nobody drains and somebody sleeps. Each try is
--- released in the same expression: between two statements a cancelled query would leave a session lock behind in
--- somebody's pool. Every doubt ends in a notification; a lost one costs latency, never an event.
--- SQL functions, so that they become part of the expression that calls them; BEGIN ATOMIC, so that no search_path
--- matters. Two, because a transaction sets up all of an expression, and while a daemon drains the first is enough.
+-- NOTIFY takes a database-wide lock at commit, so it is sent only if no daemon drains the outbox and one sleeps. Each
+-- advisory lock is released in the expression that tried it: between two statements, a cancelled query would leave a
+-- session lock behind in the client's pool. Every doubt ends in a notification; a lost one costs latency, never an
+-- event.
+--
+-- These are SQL functions, so that they are inlined into the caller's expression, and BEGIN ATOMIC, so that no
+-- search_path matters. There are two, because a transaction initializes every part of an expression, and while a daemon
+-- drains, the first one is enough.
 CREATE OR REPLACE FUNCTION fanfare.nobody_drains() RETURNS boolean LANGUAGE sql VOLATILE
 BEGIN ATOMIC
     SELECT CASE
@@ -1790,11 +1795,11 @@ CREATE OR REPLACE FUNCTION fanfare.sleeper_to_wake() RETURNS boolean LANGUAGE sq
 BEGIN ATOMIC
     SELECT CASE
         WHEN pg_try_advisory_lock(1178685254, 2) THEN NOT pg_advisory_unlock(1178685254, 2)
-        -- For PREPARE TRANSACTION, which NOTIFY makes fail: SET fanfare.wake = off.
+        -- NOTIFY makes PREPARE TRANSACTION fail. SET fanfare.wake = off avoids it.
         ELSE coalesce(current_setting('fanfare.wake', true), '') <> 'off'
     END;
 END;
-COMMENT ON FUNCTION fanfare.sleeper_to_wake IS 'Whether a daemon sleeps, and this session is to wake daemons.';
+COMMENT ON FUNCTION fanfare.sleeper_to_wake IS 'Whether a daemon sleeps and this session should wake it.';
 
 CREATE OR REPLACE FUNCTION fanfare.wake() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -1805,17 +1810,17 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.wake IS 'Tells a sleeping daemon that the outbox has rows; called once per emitting statement.';
+COMMENT ON FUNCTION fanfare.wake IS 'Notifies a sleeping daemon that the outbox has rows; called once per emitting statement.';
 
--- The types that Fanfare alone emits: they start campaigns, and send digests.
+-- The types that only Fanfare emits: they start campaigns and send digests.
 CREATE OR REPLACE FUNCTION fanfare.is_reserved(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT type LIKE ANY ('{campaign.%,campaign-test.%,digest.%}'::text[]);
 END;
 COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emitted by Fanfare only: campaign.*, campaign-test.*, digest.*.';
 
--- What programs write where they have no value: nothing at all, or a word that their language has for it, as it writes it. People may be
--- called nan, and a key may be none.
+-- Texts that programs write for a missing value: blank, or a language's word for it, spelled as the language spells it.
+-- Other spellings are valid: a person may be called nan, and a key may be none.
 CREATE OR REPLACE FUNCTION fanfare.is_nothing(value text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT btrim(value, E' \t\r\n') COLLATE "C"
@@ -1835,17 +1840,17 @@ BEGIN
         HINT = 'Programs write that where they have no value. ' || remedy;
 END
 $$;
-COMMENT ON FUNCTION fanfare.given IS 'The value; null if it is blank. A word for nothing is refused.';
+COMMENT ON FUNCTION fanfare.given IS 'The value; null if it is blank. Words that programs write for a missing value are refused.';
 
--- Written for who emits one event in each transaction, where every expression is set up anew and 32 sessions share
--- the processor's caches:
+-- Optimized for clients that emit one event per transaction, where every expression is initialized anew and 32 sessions
+-- share the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
---   a committed event took (PostgreSQL 15 walks over every setting). So all it names is qualified, or resolved when
---   this file is run, and fanfare_emitter has the rights it needs (see part 28).
---   The price: a session that changes its search_path between two events has emit's statements planned anew, about
---   75 µs, as its own prepared statements are.
--- * The id comes by RETURNING: to insert one made before, callers would need the right to choose it.
--- * It says again what fanfare.wake() does: calling another function in PL/pgSQL costs as much as an expression.
+--   a committed event took (PostgreSQL 15 walks over every setting). So every name in it is qualified, or resolved when
+--   this file is loaded, and fanfare_emitter has the rights it needs (see part 28). The price: a session that changes
+--   its search_path between two events has emit's statements planned again, about 75 µs, as its own prepared statements
+--   are.
+-- * The id comes from RETURNING: to insert a precomputed id, callers would need the right to choose it.
+-- * It repeats the body of fanfare.wake(): calling another function in PL/pgSQL costs as much as an expression.
 CREATE OR REPLACE FUNCTION fanfare.emit(type text, payload jsonb DEFAULT '{}', key text DEFAULT NULL, ttl interval DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -1869,7 +1874,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.emit IS 'Emits one domain event in the caller''s transaction and returns its id.';
 
--- Cancelling stops what was emitted before it, not what comes later under the same key.
+-- Cancels events emitted before the call, not later ones with the same key.
 CREATE OR REPLACE FUNCTION fanfare.cancel(event_id bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -1879,16 +1884,18 @@ BEGIN
         OR EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = cancel.event_id OR cancel.event_id = ANY (b.event_ids))
-        -- All of it is looked through, so only for what some rule gathered.
+        -- This scans all open digests, so it runs only if some rule gathered the event.
         OR EXISTS (
             SELECT FROM fanfare.event_log AS l JOIN fanfare.rule_versions AS v ON v.event_type = l.type AND v.audience = 'gather'
             WHERE l.day = fanfare.ring_day(cancel.event_id) AND l.id = cancel.event_id
         ) AND EXISTS (SELECT FROM fanfare.open_digests AS g WHERE cancel.event_id = ANY (g.event_ids));
 END
 $$;
-COMMENT ON FUNCTION fanfare.cancel(bigint) IS 'Stops an event; true if it is known and not finished. Nothing of it starts later than 1 s after the commit.';
+COMMENT ON FUNCTION fanfare.cancel(bigint) IS
+    'Stops an event; true if it is known and not finished. No push of it starts later than 1 s after the commit.';
 
--- Looking whether something waits of each takes as long as the queue is; `unsent` does so for all at once.
+-- Checking for each event whether something of it waits takes time proportional to the queue; `unsent` checks all
+-- events at once.
 CREATE OR REPLACE FUNCTION fanfare.cancel_events(event_ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1899,12 +1906,13 @@ BEGIN
     RETURN told;
 END
 $$;
-COMMENT ON FUNCTION fanfare.cancel_events IS 'Stops events, and says how many they are; `unsent` tells of which something waits.';
+COMMENT ON FUNCTION fanfare.cancel_events IS
+    'Stops events; returns how many distinct ids it was given. `unsent` reports for which of them deliveries are waiting.';
 
 CREATE OR REPLACE FUNCTION fanfare.cancel(type text, key text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    -- In one statement: an event that is planned meanwhile is in the outbox or in a batch, for each snapshot.
+    -- One statement, so that its snapshot sees an event that is being planned either in the outbox or in a batch.
     stopped boolean := EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.type = cancel.type AND o.key = cancel.key)
         OR EXISTS (SELECT FROM fanfare.quarantine AS o WHERE o.type = cancel.type AND o.key = cancel.key)
         OR EXISTS (
@@ -1921,7 +1929,8 @@ BEGIN
     END IF;
     INSERT INTO fanfare.cancels (type, key, stopped) VALUES (cancel.type, cancel.key, stopped);
     IF stopped THEN
-        -- By its id as well: the key may soon be another event's, and what waits of this one is to be found.
+        -- Also cancelled by id: the key may soon belong to another event, and the deliveries of this one must still be
+        -- found.
         INSERT INTO fanfare.cancels (event_id) SELECT k.event_id FROM fanfare.event_keys AS k WHERE k.type = cancel.type AND k.key = cancel.key;
     END IF;
     RETURN stopped;
@@ -1929,8 +1938,8 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted so far under this type and key.';
 
--- The same event once more, under an id of its own: same type, key, payload and ttl, but that its ttl runs anew. Its key keeps it from
--- nothing: it was emitted on purpose, by somebody who knows that it was there before. By the rules that are in force now.
+-- Emits the same event again under a new id, with the same type, key, payload and ttl; the ttl starts again. The key
+-- does not make it a duplicate, since a replay is intended. The rules in force now apply.
 CREATE OR REPLACE FUNCTION fanfare.replay(event_id bigint, user_id text DEFAULT NULL, app text DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
@@ -1987,40 +1996,43 @@ BEGIN
     RETURN new_id;
 END
 $$;
-COMMENT ON FUNCTION fanfare.replay IS 'Re-emits a logged event, by the rules in force now: for everyone it is for, or for one user of these, or by the rules of one app; returns the new event''s id.';
+COMMENT ON FUNCTION fanfare.replay IS
+    'Re-emits a logged event under the rules in force now: for all its recipients, for one of them, or under the '
+    'rules of one app; returns the new event''s id.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 17. Functions: names
 -- ---------------------------------------------------------------------------------------------------------------
--- What may be called how, here and in the daemon (RuleNames).
+-- Which names are allowed, here and in the daemon (RuleNames).
 
 CREATE OR REPLACE FUNCTION fanfare.is_app_name(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$';
 END;
-COMMENT ON FUNCTION fanfare.is_app_name IS 'Whether an app may be called so.';
+COMMENT ON FUNCTION fanfare.is_app_name IS 'Whether the name is valid for an app.';
 
 CREATE OR REPLACE FUNCTION fanfare.is_rule_name(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,99}$';
 END;
-COMMENT ON FUNCTION fanfare.is_rule_name IS 'Whether a rule may be called so.';
+COMMENT ON FUNCTION fanfare.is_rule_name IS 'Whether the name is valid for a rule.';
 
 CREATE OR REPLACE FUNCTION fanfare.is_label(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$';
 END;
-COMMENT ON FUNCTION fanfare.is_label IS 'Whether a category may be called so.';
+COMMENT ON FUNCTION fanfare.is_label IS 'Whether the name is valid for a category.';
 
 CREATE OR REPLACE FUNCTION fanfare.is_topic(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT name ~ '^[a-zA-Z0-9_.~%-]+$' AND length(name) <= 900;
 END;
-COMMENT ON FUNCTION fanfare.is_topic IS 'Whether a topic may be called so.';
+COMMENT ON FUNCTION fanfare.is_topic IS 'Whether the name is valid for a topic.';
 
 CREATE OR REPLACE FUNCTION fanfare.is_event_type(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    -- No control characters, also of C1 (U+0080 to U+009F), and none that turn the direction of text: types are printed on terminals.
+    -- No control characters, including C1 (U+0080 to U+009F), and none that change the direction of text: types are
+    -- printed on terminals.
     SELECT octet_length(type) BETWEEN 1 AND 255 AND type !~ '[\x01-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]';
 END;
 COMMENT ON FUNCTION fanfare.is_event_type IS 'Whether a rule can name events of this type: 1 to 255 bytes on one line, without control and bidirectional characters.';
@@ -2029,9 +2041,9 @@ CREATE OR REPLACE FUNCTION fanfare.is_among(type text, patterns text[]) RETURNS 
 BEGIN ATOMIC
     SELECT EXISTS (SELECT FROM unnest(patterns) AS p (name) WHERE p.name = type OR right(p.name, 1) = '*' AND starts_with(type, left(p.name, -1)));
 END;
-COMMENT ON FUNCTION fanfare.is_among IS 'Whether one of the names is this type, or ends in * and the type begins with the rest.';
+COMMENT ON FUNCTION fanfare.is_among IS 'Whether one of the names equals this type, or ends in * and the type begins with the rest.';
 
--- Campaigns and digests are the app's own.
+-- An app may always take its own campaigns and digests.
 CREATE OR REPLACE FUNCTION fanfare.may_take(app text, type text) RETURNS boolean LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT NOT EXISTS (
@@ -2039,12 +2051,13 @@ BEGIN ATOMIC
         WHERE a.name = may_take.app AND a.events IS NOT NULL AND NOT fanfare.is_among(may_take.type,
             a.events || ARRAY['campaign.' || a.name || '.*', 'campaign-test.' || a.name || '.*', 'digest.' || a.name || '.*']));
 END;
-COMMENT ON FUNCTION fanfare.may_take IS 'Whether rules of an app may take events of this type: as the configuration says (apps.<name>.events), or any.';
+COMMENT ON FUNCTION fanfare.may_take IS
+    'Whether rules of an app may take events of this type: those that the configuration lists (apps.<name>.events), or any.';
 
 CREATE OR REPLACE FUNCTION fanfare.limit_events(app text, events text[]) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    -- An app that nobody has registered a device of yet is limited as well.
+    -- The limit also applies to an app that has no devices yet.
     IF fanfare.is_app_name(limit_events.app) AND NOT EXISTS (SELECT FROM fanfare.apps AS a WHERE a.name = limit_events.app) THEN
         INSERT INTO fanfare.apps (name) VALUES (limit_events.app) ON CONFLICT (name) DO NOTHING;
     END IF;
@@ -2052,7 +2065,8 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION fanfare.limit_events IS 'Says which types of events rules of an app may take; true if it said otherwise before. Daemons call it.';
+COMMENT ON FUNCTION fanfare.limit_events IS
+    'Sets which types of events rules of an app may take; returns whether that is a change. Daemons call it.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 18. Functions: devices and subscriptions
@@ -2097,7 +2111,7 @@ BEGIN
             RAISE EXCEPTION 'unknown environment %', quote_nullable(target_id_for.environment)
                 USING ERRCODE = '22023', HINT = 'Use production or sandbox.';
         END IF;
-        -- Both environments at once: a token that turns out to belong to the other one must have somewhere to go.
+        -- Both environments at once, because a token may turn out to belong to the other one.
         PERFORM fanfare.require_daemon(p.oldest_daemon) FROM fanfare.providers AS p WHERE p.name = target_id_for.provider;
         INSERT INTO fanfare.targets (app_id, provider, environment)
         SELECT target_id_for.app_id, p.name, e
@@ -2113,7 +2127,8 @@ BEGIN
 END
 $$;
 
--- Looks before it inserts, as target_id_for does: an INSERT uses up an id even where it conflicts, and there are 32,767.
+-- Selects before it inserts, as target_id_for does: an INSERT uses up an id even if it conflicts, and there are only
+-- 32,767.
 CREATE OR REPLACE FUNCTION fanfare.native_target_id_for(app_id smallint, provider text, native_key text) RETURNS smallint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -2140,16 +2155,18 @@ BEGIN ATOMIC
     SELECT octet_length(token) BETWEEN 1 AND 4096
         AND token ~ (SELECT p.token_shape FROM fanfare.providers AS p WHERE p.name = provider);
 END;
-COMMENT ON FUNCTION fanfare.is_token IS 'Whether a provider can have issued this token; null of an unknown provider.';
+COMMENT ON FUNCTION fanfare.is_token IS 'Whether a provider can have issued this token; null for an unknown provider.';
 
--- What the daemon can encrypt for: in base64 65 bytes of which the first is 4 are "B", "A" to "P" and 85 more.
+-- The keys that the daemon can encrypt for. 65 bytes that begin with 4 are, in base64, "B", "A" to "P" and 85 more
+-- characters.
 CREATE OR REPLACE FUNCTION fanfare.is_public_key(p256dh text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT p256dh ~ '^B[A-P][A-Za-z0-9+/_-]{85}=?$';
 END;
 COMMENT ON FUNCTION fanfare.is_public_key IS 'Whether a text has the form of a Web Push subscription''s p256dh.';
 
--- What no provider can have issued is refused here, where its owner can see it, not at send.
+-- Tokens and keys that no provider can have issued are refused at registration, where the app's author sees the error,
+-- and not at send.
 CREATE OR REPLACE FUNCTION fanfare.device_error(
     provider text, token text, p256dh text, auth text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2191,7 +2208,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.device_error IS
-    'Why no device of this provider can have this token and these keys, and how to fix it; null where it can.';
+    'Why no device of this provider can have this token and these keys, and how to fix it; null if there is no error.';
 
 CREATE OR REPLACE FUNCTION fanfare.check_device(provider text, token text, p256dh text, auth text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2204,13 +2221,14 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.check_device IS 'Refuses what device_error finds.';
+COMMENT ON FUNCTION fanfare.check_device IS 'Raises the error that device_error finds.';
 
--- Names of the IANA database only: PostgreSQL also takes abbreviations, and any word with a number as an offset.
+-- Accepts only names of the IANA database: PostgreSQL also accepts abbreviations, and any word followed by a number as
+-- an offset.
 CREATE OR REPLACE FUNCTION fanfare.is_time_zone(name text) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    -- Without CET, EET, MET and WET, which PostgreSQL takes for abbreviations that know no daylight saving time.
+    -- Excludes CET, EET, MET and WET, which PostgreSQL reads as abbreviations without daylight saving time.
     IF name ~ '^([A-Z][A-Za-z_]*(/[A-Za-z_-]+){1,2}|UTC|GMT|Etc/GMT[+-]?[0-9]{1,2}|GMT[+-]?0|EST|MST|HST|(EST5E|CST6C|MST7M|PST8P)DT|Cuba|Egypt|Eire|GB|GB-Eire|Greenwich|Hongkong|Iceland|Iran|Israel|Jamaica|Japan|Kwajalein|Libya|NZ|NZ-CHAT|Navajo|PRC|Poland|Portugal|ROC|ROK|Singapore|Turkey|UCT|Universal|W-SU|Zulu)$' THEN
         PERFORM timestamptz 'epoch' AT TIME ZONE name;
         RETURN true;
@@ -2220,10 +2238,10 @@ EXCEPTION WHEN invalid_parameter_value THEN
     RETURN false;
 END
 $$;
-COMMENT ON FUNCTION fanfare.is_time_zone IS 'Whether this server knows the time zone of that name.';
+COMMENT ON FUNCTION fanfare.is_time_zone IS 'Whether this server knows a time zone of that name.';
 
--- Names that the IANA database has given up (its file `backward`, but for those that a country still has), and what they are called now.
--- Phones and browsers go on saying them, and some servers no longer know them.
+-- Names that the IANA database has replaced (its file `backward`, except names that a country still has), with their
+-- present names. Phones and browsers still send them, and some servers no longer know them.
 CREATE OR REPLACE FUNCTION fanfare.old_time_zones() RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT '{
@@ -2274,7 +2292,7 @@ BEGIN ATOMIC
         "WET": "Europe/Lisbon", "Z": "UTC", "Zulu": "UTC"
     }'::jsonb;
 END;
-COMMENT ON FUNCTION fanfare.old_time_zones IS 'Former names of time zones, and what they are called now.';
+COMMENT ON FUNCTION fanfare.old_time_zones IS 'Former names of time zones, with their present names.';
 
 CREATE OR REPLACE FUNCTION fanfare.time_zone(name text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2288,45 +2306,47 @@ BEGIN
     ELSIF fanfare.is_time_zone(name) THEN
         RETURN name;
     END IF;
-    -- A server that is older than the phone.
+    -- The server's zone data may be older than the phone's, and know only the former name.
     SELECT o.key INTO found FROM jsonb_each_text(fanfare.old_time_zones()) AS o
     WHERE o.value = time_zone.name AND fanfare.is_time_zone(o.key) ORDER BY o.key LIMIT 1;
     IF FOUND THEN
         RETURN found;
     END IF;
-    -- What phones write of a zone without a name, eastward: GMT+0530, GMT+05:30, UTC-3.
+    -- Offsets that phones send for a zone without a name, positive to the east: GMT+0530, GMT+05:30, UTC-3.
     parts := regexp_match(name, '^(?:GMT|UTC)([+-])([0-9]{1,2})(?::?([0-9]{2}))?$');
     minutes := parts[2]::int * 60 + coalesce(parts[3], '0')::int;
     RETURN CASE
         WHEN minutes = 0 THEN 'UTC'
         WHEN minutes % 60 = 0 AND minutes <= CASE parts[1] WHEN '+' THEN 840 ELSE 720 END
             THEN format('Etc/GMT%s%s', translate(parts[1], '+-', '-+'), minutes / 60)
-        -- Zones of such an offset that know no daylight saving time.
+        -- Zones with such an offset and no daylight saving time.
         ELSE '{"+210": "Asia/Tehran", "+270": "Asia/Kabul", "+330": "Asia/Kolkata", "+345": "Asia/Kathmandu", "+390": "Asia/Yangon",
             "+525": "Australia/Eucla", "+570": "Australia/Darwin", "-570": "Pacific/Marquesas"}'::jsonb ->> (parts[1] || minutes) END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.time_zone IS 'What this server calls a time zone, of which the name may be an old one, or an offset such as GMT+0530; null where it knows none.';
+COMMENT ON FUNCTION fanfare.time_zone IS
+    'The name under which this server knows a time zone; the zone may be given by a former name, or as an offset such '
+    'as GMT+0530. Null if it is unknown.';
 
 CREATE OR REPLACE FUNCTION fanfare.time_zone_error(name text) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT format('%L is no time zone that this server knows', left(name, 80)) || coalesce('; write ' || fanfare.time_zone(name), '');
 END;
-COMMENT ON FUNCTION fanfare.time_zone_error IS 'Why a zone that is_time_zone refuses cannot be written in rules, campaigns and policies.';
+COMMENT ON FUNCTION fanfare.time_zone_error IS 'Why rules, campaigns and policies cannot use a zone that is_time_zone rejects.';
 
--- As providers write them: es, es-MX, zh_Hans_CN, en_US.UTF-8, de_DE@collation=phonebook, and zh_TW_#Hant of Java.
+-- In the spellings of providers: es, es-MX, zh_Hans_CN, en_US.UTF-8, de_DE@collation=phonebook, and Java's zh_TW_#Hant.
 CREATE OR REPLACE FUNCTION fanfare.is_locale(locale text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT octet_length(locale) <= 255 AND locale ~ '^[A-Za-z]{2,8}([_-]{1,2}#?[A-Za-z0-9]{1,8})*([.@][!-~]+)?$';
 END;
 COMMENT ON FUNCTION fanfare.is_locale IS 'Whether a text has the form of a locale that begins with a language.';
 
--- What a token can be for, as rules' `to.kind` has it.
+-- The kinds of tokens, as in a rule's `to.kind`.
 CREATE OR REPLACE FUNCTION fanfare.token_kinds() RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT '{device,voip,live_activity,live_activity_start,complication,file_provider,location,push_to_talk,widget,control,mdm}'::text[];
 END;
-COMMENT ON FUNCTION fanfare.token_kinds IS 'What a token can be for.';
+COMMENT ON FUNCTION fanfare.token_kinds IS 'The kinds of tokens.';
 
 CREATE OR REPLACE FUNCTION fanfare.token_kinds_hint() RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -2367,7 +2387,7 @@ BEGIN
     END IF;
     canonical := CASE WHEN folds_case THEN lower(register_device.token) ELSE register_device.token END;
     hash := sha256(convert_to(canonical, 'UTF8'));
-    -- Who registers all providers by one statement may have nothing to say as an empty text.
+    -- A client that registers all providers by one statement may pass an empty text where a provider has no keys.
     IF '' IN (register_device.p256dh, register_device.auth) THEN
         p256dh := nullif(register_device.p256dh, '');
         auth := nullif(register_device.auth, '');
@@ -2381,7 +2401,7 @@ BEGIN
     IF fanfare.is_nothing(register_device.user_id) THEN
         user_id := fanfare.given(register_device.user_id, 'a user''s id', 'Pass none for a device that nobody has signed in on.');
     END IF;
-    -- Who renews a registration may leave them out: they are there.
+    -- A renewal may omit the keys, since they are stored.
     lacks_keys := auth_shape IS NOT NULL AND register_device.p256dh IS NULL AND register_device.auth IS NULL;
     IF (octet_length(canonical) BETWEEN 1 AND 4096 AND canonical ~ token_shape AND NOT fanfare.is_nothing(canonical)
         AND lower(canonical) <> 'blacklisted' AND (lacks_keys
@@ -2400,7 +2420,7 @@ BEGIN
     ELSIF octet_length(register_device.attributes::text) > 16384 THEN
         RAISE EXCEPTION 'the attributes have more than 16384 bytes' USING ERRCODE = '22023', HINT = 'Keep what rules and messages name.';
     END IF;
-    -- A phone may know newer ones than this server: it is registered all the same.
+    -- A phone may know newer locales and zones than this server. The device is registered all the same.
     IF NOT fanfare.is_locale(register_device.locale) THEN
         RAISE NOTICE 'unknown locale %, registered without', quote_literal(left(register_device.locale, 40)) USING HINT = 'Pass es, es-MX or zh-Hans.';
         locale := NULL;
@@ -2432,7 +2452,7 @@ BEGIN
             RAISE NOTICE 'replaces: no device has this token, so a new device is registered'
                 USING HINT = 'A device that has unregistered, or another app or provider, has it no more. Subscribe the new device to its topics.';
         ELSIF FOUND AND lacks_keys THEN
-            -- What is there are the keys of the old endpoint.
+            -- The stored keys belong to the old endpoint.
             PERFORM fanfare.check_device(register_device.provider, canonical, NULL, NULL);
         END IF;
     END IF;
@@ -2444,7 +2464,7 @@ BEGIN
         FOR NO KEY UPDATE;
 
         IF FOUND AND there.user_id <> register_device.user_id THEN
-            -- Another user signed in on this device: the old one's topics are not the new one's.
+            -- Another user signed in on this device, and must not inherit the previous user's topics.
             UPDATE fanfare.devices AS d SET disabled_at = coalesce(d.disabled_at, clock_timestamp()), disabled_reason = 'reassigned'
             WHERE d.id = there.id;
             DELETE FROM fanfare.subscriptions AS s WHERE s.device_id = there.id;
@@ -2477,17 +2497,18 @@ BEGIN
         IF device IS NOT NULL THEN
             RETURN device;
         END IF;
-        -- Somebody registered the same token between the look and the insert: look again.
+        -- Another transaction registered the same token between the SELECT and the INSERT: retry.
     END LOOP;
 END
 $$;
 COMMENT ON FUNCTION fanfare.register_device IS 'Registers a token, or renews its registration, and returns the device''s id.';
 
--- What another system knew of devices, many at once: as register_device has it, but that a row may say since when, and that
--- nothing is raised for one row of many. What an app has registered here since counts for more than a table from elsewhere, so a row
--- that is older than what is there changes nothing, and does not enable what was disabled meanwhile. A row that does not say since when
--- is older than all that apps register: of a token that APNs calls dead since a time before its registration, the daemon would think
--- that it lives again.
+-- Imports another system's devices in bulk. It works as register_device, except that a row may state when it was
+-- registered, and that an error in one row is returned and not raised.
+--
+-- Registrations made here take precedence: a row that is older than the stored device changes nothing, and does not
+-- enable a device that was disabled since. A row without a time counts as older than every registration by an app: if
+-- it counted as new, a token that APNs reported dead as of an earlier time would be taken for alive again.
 CREATE OR REPLACE FUNCTION fanfare.import_devices(app text, devices jsonb, dry_run boolean DEFAULT false)
 RETURNS TABLE (number bigint, outcome text, field text, reason text, hint text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2541,7 +2562,7 @@ BEGIN
         hint := NULL;
         lacks_keys := r.auth_shape IS NOT NULL AND r.p256dh IS NULL AND r.auth IS NULL;
 
-        -- 1. What register_device would refuse.
+        -- 1. Errors that register_device would raise.
         IF r.label IS NULL THEN
             field := 'provider';
             reason := format('unknown provider %s', quote_nullable(left(r.provider, 40)));
@@ -2613,12 +2634,12 @@ BEGIN
         IF r.time_zone IS NOT NULL THEN
             r.time_zone := r.known_zone;
         END IF;
-        -- least passes over nulls.
+        -- least() ignores nulls.
         since := CASE WHEN r.registered_at IS NULL THEN 'epoch' ELSE least(r.registered_at, clock_timestamp()) END;
         ended := CASE WHEN r.disabled_reason IS NOT NULL THEN coalesce(r.disabled_at, since) END;
 
         LOOP
-            -- 2. What is there.
+            -- 2. The stored device.
             IF dry_run THEN
                 SELECT d.* INTO there FROM fanfare.devices AS d
                 WHERE d.app_id = the_app AND d.provider = r.provider AND d.token_hash = r.hash
@@ -2634,7 +2655,7 @@ BEGIN
             device := there.id;
             has_moved := is_there AND there.user_id <> r.user_id;
 
-            -- 3. What says less than what is there.
+            -- 3. Rows that the stored device takes precedence over.
             IF is_there AND there.registered_at > since THEN
                 outcome := 'older';
                 EXIT;
@@ -2651,7 +2672,7 @@ BEGIN
                 EXIT;
             END IF;
 
-            -- 4. What says more, or the same.
+            -- 4. Rows that update the device, or confirm it.
             IF has_moved THEN
                 outcome := 'updated';
                 IF NOT dry_run THEN
@@ -2689,7 +2710,7 @@ BEGIN
             ON CONFLICT DO NOTHING
             RETURNING id INTO device;
             EXIT WHEN device IS NOT NULL;
-            -- Somebody registered the same token between the look and the insert: look again.
+            -- Another transaction registered the same token between the SELECT and the INSERT: retry.
         END LOOP;
 
         IF outcome IN ('new', 'updated', 'unchanged') AND r.topics <> '[]' THEN
@@ -2701,7 +2722,7 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 
-    -- 5. Subscriptions, but of those that lost their token to a later row.
+    -- 5. Subscriptions, except of devices whose token went to a later row.
     IF topics = '{}' OR dry_run THEN
         RETURN;
     END IF;
@@ -2719,9 +2740,12 @@ BEGIN
     ON CONFLICT DO NOTHING;
 END
 $$;
-COMMENT ON FUNCTION fanfare.import_devices IS 'Registers what another system knew of devices, many at once, and says of each row whether it was new, updated, unchanged or refused, or that it is older than what is here, ended here, or alive here while the row says it is disabled.';
+COMMENT ON FUNCTION fanfare.import_devices IS
+    'Registers another system''s devices in bulk, and returns for each row whether it was new, updated, unchanged or '
+    'refused, or conflicts with the stored device: that is newer, was disabled here, or is enabled here while the row '
+    'says it is disabled.';
 
--- How far a file has been imported, in the transaction that imported up to there.
+-- Stores how far a file has been imported, in the transaction that imported up to there.
 CREATE OR REPLACE FUNCTION fanfare.note_import(app text, fingerprint bytea, file text, place bigint, line bigint, counts jsonb, finished boolean)
 RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
@@ -2732,7 +2756,7 @@ BEGIN ATOMIC
     SET file = excluded.file, place = excluded.place, line = excluded.line, counts = excluded.counts, finished_at = excluded.finished_at,
         noted_at = clock_timestamp();
 END;
-COMMENT ON FUNCTION fanfare.note_import IS 'Notes how far a file has been imported.';
+COMMENT ON FUNCTION fanfare.note_import IS 'Stores how far a file has been imported.';
 
 CREATE OR REPLACE FUNCTION fanfare.device_id(app text, provider text, token text) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
@@ -2759,7 +2783,8 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION fanfare.unregister_device(text, text, text) IS 'Disables the device that holds this token; true if one was enabled.';
+COMMENT ON FUNCTION fanfare.unregister_device(text, text, text) IS
+    'Disables the device that holds this token; true if an enabled one was found.';
 
 CREATE OR REPLACE FUNCTION fanfare.unregister_device(app text, device_id bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2788,7 +2813,7 @@ BEGIN
         INSERT INTO fanfare.topics (name) VALUES (subscribe.topic) ON CONFLICT (name) DO NOTHING;
         SELECT id INTO STRICT the_topic FROM fanfare.topics WHERE name = subscribe.topic;
     END IF;
-    -- OFFSET keeps it a look-up for each of them: as an anti-join it could go over all devices.
+    -- OFFSET makes the planner look up each device; as an anti-join it could scan all devices.
     IF EXISTS (SELECT FROM unnest(subscribe.device_ids) AS d WHERE NOT EXISTS (SELECT FROM fanfare.devices AS x WHERE x.id = d OFFSET 0)) THEN
         RAISE EXCEPTION 'there is no such device'
             USING ERRCODE = '22023', HINT = 'Pass ids that register_device or device_id returned.';
@@ -2800,14 +2825,14 @@ BEGIN
     RETURN changed;
 END
 $$;
-COMMENT ON FUNCTION fanfare.subscribe(bigint[], text) IS 'Subscribes devices to a topic; returns how many were not before.';
+COMMENT ON FUNCTION fanfare.subscribe(bigint[], text) IS 'Subscribes devices to a topic; returns how many were not subscribed before.';
 
 CREATE OR REPLACE FUNCTION fanfare.subscribe(device_id bigint, topic text) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
     SELECT fanfare.subscribe(ARRAY[device_id], topic);
 END;
-COMMENT ON FUNCTION fanfare.subscribe(bigint, text) IS 'Subscribes a device to a topic; 1 if it was not before, else 0.';
+COMMENT ON FUNCTION fanfare.subscribe(bigint, text) IS 'Subscribes a device to a topic; 1 if it was not subscribed before, else 0.';
 
 CREATE OR REPLACE FUNCTION fanfare.unsubscribe(device_ids bigint[], topic text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -2815,7 +2840,8 @@ DECLARE
     the_topic int := (SELECT t.id FROM fanfare.topics AS t WHERE t.name = unsubscribe.topic);
     changed bigint;
 BEGIN
-    -- With device_id = ANY (…) a plan made for a small topic goes over all of it. No row here is ever updated.
+    -- With device_id = ANY (…), a plan made for a small topic scans all of the topic. Rows of this table are never
+    -- updated.
     DELETE FROM fanfare.subscriptions AS s
     WHERE s.ctid = ANY (ARRAY(
         SELECT found.ctid FROM unnest(unsubscribe.device_ids) AS d (id)
@@ -2824,7 +2850,7 @@ BEGIN
     RETURN changed;
 END
 $$;
-COMMENT ON FUNCTION fanfare.unsubscribe(bigint[], text) IS 'Ends the devices'' subscriptions to a topic; returns how many there were.';
+COMMENT ON FUNCTION fanfare.unsubscribe(bigint[], text) IS 'Ends the devices'' subscriptions to a topic; returns how many were ended.';
 
 CREATE OR REPLACE FUNCTION fanfare.unsubscribe(device_id bigint, topic text) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -2838,7 +2864,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enab
 DECLARE
     forgotten bigint;
 BEGIN
-    -- Words for nothing are let through, because a user may have been registered under one before Fanfare refused it.
+    -- Words for a missing value are accepted, because a user may have been registered under one before Fanfare refused
+    -- it.
     IF btrim(forget_user.user_id, E' \t\r\n') = '' THEN
         RAISE EXCEPTION 'the user''s id is empty' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with.';
     END IF;
@@ -2856,7 +2883,9 @@ BEGIN
     RETURN forgotten;
 END
 $$;
-COMMENT ON FUNCTION fanfare.forget_user IS 'Deletes a user''s devices with their subscriptions, with what the user said of categories and what caps know; returns how many devices. Ids left in the logs then name nobody.';
+COMMENT ON FUNCTION fanfare.forget_user IS
+    'Deletes a user''s devices and their subscriptions, preferences and cap counts; returns how many devices. Ids '
+    'left in the logs then refer to no known user.';
 
 CREATE OR REPLACE FUNCTION fanfare.check_preference(user_id text, category text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2885,7 +2914,7 @@ BEGIN
     WHERE p.opted_out <> excluded.opted_out;
 END
 $$;
-COMMENT ON FUNCTION fanfare.set_preference IS 'Says whether a user gets nothing of a category any more, on all devices: of rules that have it, or with * of all that have one.';
+COMMENT ON FUNCTION fanfare.set_preference IS 'Sets whether a user is opted out of a category on all devices; * stands for all categories.';
 
 CREATE OR REPLACE FUNCTION fanfare.snooze(app text, user_id text, until timestamptz, category text DEFAULT '*') RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2902,15 +2931,15 @@ BEGIN
     WHERE p.snoozed_until IS DISTINCT FROM excluded.snoozed_until;
 END
 $$;
-COMMENT ON FUNCTION fanfare.snooze IS 'Has a user get nothing of a category until a time, or of all categories; null ends it.';
+COMMENT ON FUNCTION fanfare.snooze IS 'Snoozes a category, or all categories, for a user until a time; null ends the snooze.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 19. Functions: rules
 -- ---------------------------------------------------------------------------------------------------------------
 
--- What can be said of a jsonpath by PostgreSQL alone; no reason where it is fine. Read aloud: in silence "no predicate"
--- (22038) would not show, nor undefined variables (42704). Templates of .datetime("…") are read only when there is a value,
--- and fail then whatever is silent (22007).
+-- The errors in a jsonpath that PostgreSQL alone can find; no reason if there are none. Evaluated without `silent`,
+-- which would hide "no predicate" (22038) and undefined variables (42704). Templates of .datetime("…") are parsed only
+-- when there is a value, and then raise an error (22007) even in silent mode.
 CREATE OR REPLACE FUNCTION fanfare.path_error(path text, is_predicate boolean, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -2932,7 +2961,7 @@ EXCEPTION
             ELSE 'begin with "$", as in $.customer_id' END);
 END
 $$;
-COMMENT ON FUNCTION fanfare.path_error IS 'Why a rule cannot have this jsonpath, and how to fix it; null where it can.';
+COMMENT ON FUNCTION fanfare.path_error IS 'Why a rule cannot have this jsonpath, and how to fix it; null if it can.';
 
 CREATE OR REPLACE FUNCTION fanfare.audience_error(audience jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2968,9 +2997,9 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.audience_error IS 'What is wrong with a rule''s "to" as far as its shape shows; null where nothing is.';
+COMMENT ON FUNCTION fanfare.audience_error IS 'The error in the shape of a rule''s "to"; null if there is none.';
 
--- A rule's, or an app's, who has no others that could be off.
+-- For the quiet hours of a rule or of an app. Only a rule's may be off.
 CREATE OR REPLACE FUNCTION fanfare.quiet_error(quiet jsonb, may_be_off boolean, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3001,9 +3030,9 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.quiet_error IS 'What is wrong with quiet hours; null where nothing is.';
+COMMENT ON FUNCTION fanfare.quiet_error IS 'The error in quiet hours; null if there is none.';
 
--- That an app has them only the database knows.
+-- Which caps an app has is known only in the database.
 CREATE OR REPLACE FUNCTION fanfare.caps_error(app text, caps jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3030,9 +3059,9 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.caps_error IS 'What is wrong with the caps that a rule names; null where nothing is.';
+COMMENT ON FUNCTION fanfare.caps_error IS 'The error in the caps that a rule names; null if there is none.';
 
--- Of the keys that say whom a rule does not disturb; in the order in which daemons look.
+-- Checks a rule's category, quiet hours and caps, in the same order as daemons.
 CREATE OR REPLACE FUNCTION fanfare.suppression_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3055,9 +3084,9 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.suppression_error IS 'What is wrong with whom a rule does not disturb; null where nothing is.';
+COMMENT ON FUNCTION fanfare.suppression_error IS 'The error in a rule''s category, quiet hours or caps; null if there is none.';
 
--- That each variant makes a message a daemon judges.
+-- A daemon checks that each variant makes a valid message.
 CREATE OR REPLACE FUNCTION fanfare.variants_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3113,9 +3142,9 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.variants_error IS 'What is wrong with a rule''s variants and holdout; null where nothing is.';
+COMMENT ON FUNCTION fanfare.variants_error IS 'The error in a rule''s variants and holdout; null if there is none.';
 
--- In the order in which daemons look. That `by` is a template, they see.
+-- Checks in the same order as daemons, which also check the template `by`.
 CREATE OR REPLACE FUNCTION fanfare.digest_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3160,9 +3189,10 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.digest_error IS 'What is wrong with how a rule gathers events; null where nothing is.';
+COMMENT ON FUNCTION fanfare.digest_error IS 'The error in a rule''s digest or debounce; null if there is none.';
 
--- What SQL can see at once. The rest (message, templates, conditions, limits) a daemon judges, or `fanfare rules plan`.
+-- Finds the errors that SQL can find. The rest (message, templates, conditions, limits) is checked by a daemon, or by
+-- `fanfare rules plan`.
 CREATE OR REPLACE FUNCTION fanfare.rule_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3211,9 +3241,10 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.rule_error IS 'What put_rule refuses a rule for, where it stands in it and how to fix it; null where there is nothing.';
+COMMENT ON FUNCTION fanfare.rule_error IS
+    'The error for which put_rule refuses a rule, with its place in the rule and how to fix it; null if there is none.';
 
--- A rule that was looked at: its own, or a campaign's.
+-- Stores a checked rule: a user's, or a campaign's.
 CREATE OR REPLACE FUNCTION fanfare.store_rule(rule jsonb, OUT rule_id int, OUT version int)
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -3231,12 +3262,13 @@ BEGIN
         RETURN;
     END IF;
     version := coalesce(newest.version, 0) + 1;
-    -- With its event type and the rule's age: younger events of the type wait for the judgement.
+    -- With the event type and the rule's age, because younger events of the type wait until the version is checked.
     INSERT INTO fanfare.rule_versions (rule_id, version, definition, event_type, rule_created_at, rule_event_number)
     SELECT r.id, store_rule.version, rule::json, rule ->> 'event', r.created_at, r.event_number FROM fanfare.rules AS r WHERE r.id = store_rule.rule_id;
 END
 $$;
-COMMENT ON FUNCTION fanfare.store_rule IS 'Stores a version of a rule, unless the newest is the same; what put_rule does once it has looked.';
+COMMENT ON FUNCTION fanfare.store_rule IS
+    'Stores a version of a rule, unless the newest version is the same; put_rule calls it after its checks.';
 
 CREATE OR REPLACE FUNCTION fanfare.put_rule(rule jsonb) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -3258,7 +3290,9 @@ BEGIN
     RETURN (SELECT v.version FROM fanfare.store_rule(rule) AS v);
 END
 $$;
-COMMENT ON FUNCTION fanfare.put_rule IS 'Stores a rule and returns its version, or refuses what shows at once; a daemon checks the rest within a second, until then the last active version stays in force, and where there is none, events wait.';
+COMMENT ON FUNCTION fanfare.put_rule IS
+    'Stores a rule and returns its version, or raises the errors that SQL finds. A daemon checks the rest within a '
+    'second. Until then the last active version stays in force; if there is none, events of the type wait.';
 
 CREATE OR REPLACE FUNCTION fanfare.drop_rule(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -3270,7 +3304,8 @@ BEGIN
         AND r.name NOT LIKE 'gather/%'
     RETURNING r.id INTO dropped;
     UPDATE fanfare.rule_versions AS v SET retired_at = clock_timestamp() WHERE v.rule_id = dropped AND v.retired_at IS NULL;
-    -- And what gathers its events, by now: who put a version into force meanwhile was waited for. What it gathered is left out when it is due.
+    -- Also drops the rule that gathers its events. An activation of a version that ran meanwhile has committed by now,
+    -- since the UPDATE above waited for it. Open digests are discarded when they are due.
     WITH gatherer AS (
         UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp()
         WHERE r.app_id = (SELECT x.app_id FROM fanfare.rules AS x WHERE x.id = dropped) AND r.name = 'gather/' || drop_rule.name
@@ -3282,7 +3317,8 @@ BEGIN
     RETURN dropped IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.drop_rule IS 'Ends a rule; events not yet planned no longer go by it. What is planned is still sent.';
+COMMENT ON FUNCTION fanfare.drop_rule IS
+    'Ends a rule: events that are not planned yet no longer match it. Planned deliveries are still sent.';
 
 CREATE OR REPLACE FUNCTION fanfare.rule_from_file(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -3292,9 +3328,11 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION fanfare.rule_from_file IS 'Notes that a rule comes from a file, so that `rules apply --prune` may drop it once it is gone there; true if that was not known.';
+COMMENT ON FUNCTION fanfare.rule_from_file IS
+    'Records that a rule comes from a file, so that `rules apply --prune` may drop it once it is gone from the file; '
+    'returns whether that is new.';
 
--- A daemon that knows no gates would send what waits behind one.
+-- A daemon that does not know gates would send the deliveries behind one.
 CREATE OR REPLACE FUNCTION fanfare.make_gate(
     rule_id int, run_id bigint DEFAULT NULL, lane smallint DEFAULT NULL, state text DEFAULT 'open',
     is_canary boolean DEFAULT false) RETURNS int
@@ -3309,14 +3347,15 @@ BEGIN
     RETURN made;
 END
 $$;
-COMMENT ON FUNCTION fanfare.make_gate IS 'Makes a gate for what a rule sends, or one run of it, and keeps daemons out that know none.';
+COMMENT ON FUNCTION fanfare.make_gate IS
+    'Creates a gate for the deliveries of a rule or of one run, and locks out daemons that do not know gates.';
 
--- Of one rule, all that are not done; in the order of their ids, so that two who ask never wait for each other. Whether there
--- was something to do is told by who changed a row: asked again, it is false.
+-- Acts on all gates of a rule that are not done. They are locked in the order of their ids, so that concurrent calls
+-- cannot deadlock. Returns whether a row changed: a repeated call returns false.
 --
---   pause   what is open or held is not claimed any more, whoever opens it meanwhile
---   resume  what is paused is claimed again, but for what is held
---   abort   what has not been sent is not, and ends as cancelled; nothing undoes that
+--   pause   deliveries behind open or held gates are no longer claimed, even if a held gate opens meanwhile
+--   resume  deliveries behind paused gates are claimed again, except behind held gates
+--   abort   deliveries that are not sent yet end as cancelled; this cannot be undone
 CREATE OR REPLACE FUNCTION fanfare.set_gates(rule_id int, what text, why text DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -3335,18 +3374,20 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION fanfare.set_gates IS 'Pauses, resumes or aborts what waits behind the gates of a rule; whether there was something to do.';
+COMMENT ON FUNCTION fanfare.set_gates IS 'Pauses, resumes or aborts the gates of a rule; returns whether a gate changed.';
 
--- Simple enough to become part of the statement that asks. Before it began, and by a clock that was put back, it is where it begins.
+-- Simple enough to be inlined. Before the ramp began, and after the clock was set back, the rate is the one that the
+-- ramp starts from.
 CREATE OR REPLACE FUNCTION fanfare.rate_at(
     per_second real, ramp_from real, ramp_seconds int, ramp_began_at timestamptz, at timestamptz) RETURNS float8
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN ramp_from IS NULL THEN per_second
     ELSE ramp_from + (per_second - ramp_from) * least(1, greatest(0, extract(epoch FROM at - ramp_began_at)::float8 / ramp_seconds)) END;
-COMMENT ON FUNCTION fanfare.rate_at IS 'How many deliveries a second a rate lets through at a time.';
+COMMENT ON FUNCTION fanfare.rate_at IS 'The deliveries per second that a rate allows at a time.';
 
--- A rate that changes goes on from what is used up of it: who puts a campaign again and again gains nothing; and a ramp goes on from
--- where it is. One that is new where something is under way begins at once, since nothing else would begin it.
+-- A changed rate keeps what was claimed of the old one, so that storing a campaign again and again gains nothing, and a
+-- ramp goes on from where it is. A ramp that is new while a run is under way begins at once, since nothing else would
+-- start it.
 CREATE OR REPLACE FUNCTION fanfare.set_rate(rule_id int, per_second int, ramp_from int DEFAULT NULL, ramp_seconds int DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -3363,7 +3404,7 @@ BEGIN
         INSERT INTO fanfare.rates AS r (rule_id, per_second, ramp_from, ramp_seconds, ramp_began_at)
         VALUES (set_rate.rule_id, set_rate.per_second, set_rate.ramp_from, set_rate.ramp_seconds, begins)
         ON CONFLICT (rule_id) WHERE rule_id IS NOT NULL DO UPDATE
-        -- What is owed are deliveries, not time.
+        -- The debt is a number of deliveries, so its time is scaled to the new rate.
         SET per_second = excluded.per_second, ramp_from = excluded.ramp_from, ramp_seconds = excluded.ramp_seconds,
             ramp_began_at = CASE WHEN r.ramp_from IS NULL THEN excluded.ramp_began_at
                 WHEN excluded.ramp_from IS NOT NULL THEN r.ramp_began_at END,
@@ -3377,7 +3418,9 @@ BEGIN
     WHERE g.rule_id = set_rate.rule_id AND g.state <> 'done' AND g.rate_id IS DISTINCT FROM rate;
 END
 $$;
-COMMENT ON FUNCTION fanfare.set_rate IS 'Has what waits behind the gates of a rule be claimed at a rate, from the next claim on, that grows to it if there is a ramp; NULL for as fast as it is sent.';
+COMMENT ON FUNCTION fanfare.set_rate IS
+    'Limits the rate at which deliveries behind a rule''s gates are claimed, from the next claim on, with an optional '
+    'ramp; NULL removes the limit.';
 
 CREATE OR REPLACE FUNCTION fanfare.begin_ramp(rule_id int) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -3385,9 +3428,9 @@ BEGIN
     UPDATE fanfare.rates AS r SET ramp_began_at = clock_timestamp() WHERE r.rule_id = begin_ramp.rule_id AND r.ramp_from IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.begin_ramp IS 'Has the rate of a rule grow from where it begins, if it has a ramp.';
+COMMENT ON FUNCTION fanfare.begin_ramp IS 'Begins the ramp of a rule''s rate, if it has one.';
 
--- Of its string form, as in 500/s; what campaigns and policies write.
+-- For the string form, as in 500/s, of campaigns and policies.
 CREATE OR REPLACE FUNCTION fanfare.speed_error(speed jsonb, at text, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3407,65 +3450,69 @@ BEGIN
         ELSE 'write how many pushes a second, as in 500/s' END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.speed_error IS 'What is wrong with a rate such as 500/s.';
+COMMENT ON FUNCTION fanfare.speed_error IS 'The error in a rate such as 500/s.';
 
 CREATE OR REPLACE FUNCTION fanfare.per_second(speed text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN split_part(speed, '/', 1)::int;
-COMMENT ON FUNCTION fanfare.per_second IS 'How many a second a rate such as 500/s means that speed_error finds nothing wrong with.';
+COMMENT ON FUNCTION fanfare.per_second IS 'The number per second of a rate such as 500/s in which speed_error finds no error.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 20. Functions: watched tables
 -- ---------------------------------------------------------------------------------------------------------------
 -- Statement-level triggers that emit one event per inserted, changed or deleted row.
 --
--- Who runs what, and why. The application role that writes to a watched table has no rights here, so the trigger
--- function must bring its own: it is SECURITY DEFINER. It must not belong to fanfare_owner, though: to_jsonb and the
--- key's equality run code that comes with the column types (a cast to json, an operator), and the table's owner may
--- change those types at any time. So each watch gets a function of its own that belongs to the table's owner and does
--- what he could do himself, no more: he needs emit rights (fanfare_emitter), and losing them stops the watch loudly.
--- * It is revoked from everybody else (default privileges too): whoever may execute a trigger function may put it on
---   a temporary table of his own and emit through it.
--- * It INSERTs into the outbox itself: one INSERT … SELECT streams a statement's events; an array handed to a function
---   of fanfare_owner would hold them all in memory, and end at 1 GB.
--- * The function lives in the table's schema, not here: nobody needs CREATE in fanfare, and a dump of that schema
---   alone restores.
+-- Rights. The application role that writes to a watched table has no rights here, so the trigger function must bring
+-- its own: it is SECURITY DEFINER. It must not belong to fanfare_owner, though: to_jsonb and the key's equality run
+-- code that comes with the column types (a cast to json, an operator), and the table's owner may change those types at
+-- any time. So each watch has a function of its own that belongs to the table's owner and has only the owner's rights.
+-- The owner needs emit rights (fanfare_emitter); if they are revoked, writes to the table fail.
+-- * EXECUTE is revoked from every other role (default privileges included): a role that may execute a trigger function
+--   may put it on a temporary table of its own and emit through it.
+-- * It INSERTs into the outbox itself: one INSERT … SELECT streams a statement's events. An array passed to a function
+--   of fanfare_owner would hold them all in memory, and be limited to 1 GB.
+-- * The function is created in the table's schema, not in fanfare: no application role needs CREATE in fanfare, and a
+--   dump of the table's schema alone can be restored.
 --
--- Why a watch never fails its table's write. to_jsonb raises an error for some values: a NUL or half a surrogate pair in json, a type
--- whose own cast raises, jsonb as deep as the stack, 300 MB of text. Only the AFTER trigger itself can catch its errors.
--- * So the INSERT … SELECT is always in a block with an EXCEPTION clause. The block is a subtransaction that writes, and takes one transaction
---   id for each statement: 3 to 6 µs of the 100 µs of a transaction with one row, nothing for each further row. While a transaction with more
---   than 64 such statements is open, other sessions look its ids up in pg_subtrans, as with savepoints. Too few types have only values that
---   cannot fail to make an exception for them: text may be too large, jsonb too deep, and enums may get a cast. Other ways cost more: a block
---   that makes the payloads, with the INSERT after it, takes 20 µs; a function with a block for each row takes 2 µs a row. (PostgreSQL 15 and
---   18, November 2026.)
--- * If the INSERT fails, watch_query_each emits the statement's rows again, each value in a block of its own. A row with a value that jsonb
---   cannot hold becomes an event that ends as refused: its payload is an array, not an object, with the name of the column and the rest of
---   the row. If that fails too (the key's equality raises), watch_query_bare makes such an event of each row, without its values.
--- * Errors that do not come from the row still fail the write: cancels, timeouts, deadlocks, lack of memory or disk; and a lost right, since
---   the last INSERT is in no block.
+-- Errors. A watch never fails its table's write because of a row's values. to_jsonb raises an error for some values: a
+-- NUL or half a surrogate pair in json, a type whose own cast raises, jsonb as deep as the stack, 300 MB of text. Only
+-- the AFTER trigger itself can catch its errors.
+-- * So the INSERT … SELECT is always in a block with an EXCEPTION clause. The block is a subtransaction that writes,
+--   and takes one transaction id for each statement: 3 to 6 µs of the 100 µs of a transaction with one row, nothing for
+--   each further row. While a transaction with more than 64 such statements is open, other sessions look its ids up in
+--   pg_subtrans, as with savepoints. Too few types have only values that cannot fail to make an exception for them:
+--   text may be too large, jsonb too deep, and enums may get a cast. Other ways cost more: a block that makes the
+--   payloads, with the INSERT after it, takes 20 µs; a function with a block for each row takes 2 µs a row. (PostgreSQL
+--   15 and 18, November 2026.)
+-- * If the INSERT fails, watch_query_each emits the statement's rows again, each value in a block of its own. A row
+--   with a value that jsonb cannot hold becomes an event that ends as refused: its payload is an array, not an object,
+--   with the name of the column and the rest of the row. If that fails too (the key's equality raises),
+--   watch_query_bare emits such an event for each row, without its values.
+-- * Errors that do not come from the row still fail the write: cancels, timeouts, deadlocks, lack of memory or disk. So
+--   does a revoked right, since the last INSERT is in no block.
 --
--- What is told and what is not:
--- * Changed means that the stored value differs (record_image_ne): NULL-safe, for every type, also json, and what
---   differs only in spelling (citext, 1.0 and 1.00) counts, since the payload shows it. No user's operator is called.
--- * columns NULL is all columns, those added later included. A list is fixed; so are the key's columns. Where one of them
---   was renamed or dropped, events go out without it, with today's key, and whatever changed: a change of what is missing
---   must not be lost. Writes take longer meanwhile, and fanfare.health names the watch to make again. A renamed table needs
---   nothing: "table" is its name at the time.
--- * A changed key is a delete and an insert, each told if its operation is watched. TRUNCATE tells nothing.
--- * A partitioned or inherited table tells what is written through it. What is written to a partition directly is
---   told by a watch on that partition only, and such a watch tells nothing else.
+-- What a watch emits:
+-- * A row has changed if the stored value differs (record_image_ne). The comparison is NULL-safe, works for every type,
+--   including json, and calls no user-defined operator. Values that differ only in spelling (citext, 1.0 and 1.00)
+--   count as changed, since the payload shows it.
+-- * columns NULL means all columns, including those added later. A list is fixed; so are the key's columns. If one of
+--   them was renamed or dropped, events omit it, use the present key, and are emitted for every update, because a
+--   change of the missing column must not be lost. Writes take longer meanwhile, and fanfare.health names the watch to
+--   create again. Renaming the table needs no action: "table" is its name at the time.
+-- * A changed key is a delete and an insert, each emitted if its operation is watched. TRUNCATE emits nothing.
+-- * A watch on a partitioned or inherited table emits the rows written through that table. Rows written to a partition
+--   directly are emitted only by a watch on that partition, and such a watch emits nothing else.
 -- * Transition tables lack virtual generated columns (PostgreSQL 18): a watch of all columns has all others.
 -- * Times with a zone are written with the offset of the writing session's TimeZone, as everywhere in PostgreSQL.
 -- * Replicated changes (session_replication_role = replica) fire no triggers. Row security does not filter payloads.
 -- * After ALTER TABLE … OWNER TO, run watch_table again: until then the trigger runs with the old owner's rights.
 
--- md5 keeps a long event type within an identifier, and makes the names the same in every database.
+-- md5 keeps a long event type within an identifier's length, and makes the names the same in every database.
 CREATE OR REPLACE FUNCTION fanfare.watch_trigger(event_type text, operation text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
     SELECT 'fanfare_watch_' || md5(event_type) || '_' || operation;
 END;
-COMMENT ON FUNCTION fanfare.watch_trigger IS 'The name of the trigger that tells one operation of a watched table as events of one type.';
+COMMENT ON FUNCTION fanfare.watch_trigger IS 'The name of the trigger that emits one operation on a watched table as events of one type.';
 
 CREATE OR REPLACE FUNCTION fanfare.check_watchable(rel regclass, event_type text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3503,7 +3550,8 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.check_watchable IS 'Refuses what watch_table cannot watch, with the reason and how to fix it.';
+COMMENT ON FUNCTION fanfare.check_watchable IS
+    'Raises an error for tables that watch_table cannot watch, with the reason and how to fix it.';
 
 CREATE OR REPLACE FUNCTION fanfare.computed_columns(rel oid) RETURNS text[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
@@ -3542,16 +3590,17 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.check_watch_lists IS 'Refuses unknown columns and operations, naming them.';
+COMMENT ON FUNCTION fanfare.check_watch_lists IS 'Raises an error that names unknown columns and operations.';
 
 -- The operator comes from the key's index and is written with its schema: the trigger's search_path holds only
--- pg_catalog, where the equality of an extension's type is not found, or another one is.
+-- pg_catalog, which lacks the equality of an extension's type or has another one.
 CREATE OR REPLACE FUNCTION fanfare.watch_key(rel regclass, OUT names text[], OUT matches text, OUT joinable boolean)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
     SELECT array_agg(a.attname::text ORDER BY k.position),
         string_agg(format('fanfare_new.%1$I OPERATOR(%2$I.%3$s) fanfare_old.%1$I', a.attname, n.nspname, o.oprname), ' AND ' ORDER BY k.position),
-        -- A deferred key may hold one value twice when the trigger runs. FULL JOIN needs operators it can merge or hash by.
+        -- A deferred key may hold one value twice when the trigger runs. FULL JOIN needs operators that can merge or
+        -- hash.
         bool_and(i.indimmediate) AND (bool_and(o.oprcanmerge) OR bool_and(o.oprcanhash))
     FROM pg_index AS i
     CROSS JOIN LATERAL unnest(i.indkey::int2[], i.indclass::oid[]) WITH ORDINALITY AS k (attnum, opclass, position)
@@ -3565,9 +3614,10 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.watch_key IS 'The primary key''s columns, and the condition that pairs a row before an update with the row after.';
 
--- to_jsonb of one nested row builds the payload in a single pass: jsonb_build_object takes a fifth longer, and has
--- room for 50 columns. The sub-selects only name columns; the planner flattens them.
--- If the table has virtual generated columns, the payload has the whole row, which has NULL for them, and removes them: naming one fails.
+-- to_jsonb of one nested row builds the payload in a single pass: jsonb_build_object takes a fifth longer, and is
+-- limited to 50 columns. The sub-selects only name columns; the planner flattens them. If the table has virtual
+-- generated columns, the payload is made from the whole row, which has NULL for them, and they are removed: naming one
+-- fails.
 CREATE OR REPLACE FUNCTION fanfare.watch_query(event_type text, operation text, shown text[], computed text[], compared text[], operations text[],
     key_names text[], key_matches text, table_name text)
 RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3587,7 +3637,7 @@ BEGIN
     ELSIF cardinality(computed) > 0 THEN
         new_row := '(SELECT) AS fanfare_new_row';
         old_row := '(SELECT) AS fanfare_old_row';
-        -- COALESCE, since the bare name may be that of a column.
+        -- COALESCE, since a bare name could also be that of a column.
         new_value := 'COALESCE(fanfare_new.*)';
         old_value := 'COALESCE(fanfare_old.*)';
         changed := 'record_image_ne(fanfare_new.*, fanfare_old.*)';
@@ -3609,8 +3659,8 @@ BEGIN
         FROM fanfare_old CROSS JOIN LATERAL %3$s
         CROSS JOIN LATERAL (SELECT 'delete'::text AS op, %9$s AS "table", %13$s AS old) AS deleted;$sql$
     ELSE $sql$
-        -- A FULL JOIN, and a condition that cannot reduce it: the plan is kept, and one made for a single row must not
-        -- be a nested loop, which would meet the next hundred thousand.
+        -- A FULL JOIN, and a condition that cannot reduce it: the plan is cached, and a plan made for a single row must
+        -- not be a nested loop, which a statement with a hundred thousand rows would use next.
         INSERT INTO fanfare.outbox (type, payload)
         SELECT %1$L, CASE WHEN fanfare_new.%4$I IS NULL THEN to_jsonb(deleted)
             WHEN fanfare_old.%4$I IS NULL THEN to_jsonb(inserted) ELSE to_jsonb(updated) END%11$s
@@ -3622,11 +3672,11 @@ BEGIN
     END, event_type, new_row, old_row, key_names[1], key_matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), table_name, operation, without, new_value, old_value);
 END
 $$;
-COMMENT ON FUNCTION fanfare.watch_query IS 'The INSERT … SELECT that tells what one statement did to a watched table.';
+COMMENT ON FUNCTION fanfare.watch_query IS 'The INSERT … SELECT that emits the changes of one statement on a watched table.';
 
--- IMMUTABLE, which it is not: with constants it becomes part of the plan of an expression, and costs nothing when that is
--- run. The table's oid in the expression has PostgreSQL make the plan anew whenever the table is altered. It looks where
--- the parser looks, not in a snapshot, which may be older.
+-- Declared IMMUTABLE, although it is not: with constant arguments the planner evaluates it, and it costs nothing at
+-- execution. The table's oid in the expression makes PostgreSQL plan again whenever the table is altered. It reads the
+-- catalog through the parser's caches and not through a snapshot, which may be older.
 CREATE OR REPLACE FUNCTION fanfare.watch_stands(rel oid, names text[]) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3642,8 +3692,8 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.watch_stands IS 'Whether a table has all columns that a watch of it names.';
 
--- IMMUTABLE for the same reason as watch_stands. In a transaction with an older snapshot the catalog may be older than the table; then the
--- INSERT fails, and the rows are emitted without their values.
+-- IMMUTABLE for the same reason as watch_stands. In a transaction with an older snapshot, the catalog may be older than
+-- the table; then the INSERT fails, and the rows are emitted without their values.
 CREATE OR REPLACE FUNCTION fanfare.watch_fits(rel oid, names text[], computed text[]) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3658,7 +3708,8 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.watch_fits IS 'Whether a table has all columns that a watch of it names, and no virtual generated columns but those that the watch leaves out.';
+COMMENT ON FUNCTION fanfare.watch_fits IS
+    'Whether a table has all columns that a watch of it names, and no virtual generated columns except those that the watch omits.';
 
 CREATE OR REPLACE FUNCTION fanfare.watch_query_now(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3675,9 +3726,9 @@ BEGIN
         computed, NULL, operations, key.names, key.matches, '$1');
 END
 $$;
-COMMENT ON FUNCTION fanfare.watch_query_now IS 'The statement of a watch whose table has changed; $1 is the table''s name.';
+COMMENT ON FUNCTION fanfare.watch_query_now IS 'The statement of a watch whose table was altered; $1 is the table''s name.';
 
--- Reasons never quote the value. PostgreSQL's message may quote it, and is in the payload.
+-- Reasons never quote the value. PostgreSQL's message may quote it, and is only in the payload.
 CREATE OR REPLACE FUNCTION fanfare.watch_value(value anyelement) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3729,9 +3780,11 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_event IS
-    'An event''s payload, made of values by watch_value. If a value cannot be emitted, an array: the name fanfare.watch_table, the reason and the rest. Planning refuses a payload that is not an object, with this reason.';
+    'An event''s payload, built from values by watch_value. If a value cannot be emitted, an array: the name '
+    'fanfare.watch_table, the reason and the rest. Planning refuses a payload that is not an object, with this '
+    'reason.';
 
--- The values are not put into a row, which cannot have more than 1 GB. Large values are not read.
+-- The values are not combined into a row, which is limited to 1 GB. Large values are not read.
 CREATE OR REPLACE FUNCTION fanfare.watch_query_each(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3786,7 +3839,7 @@ COMMENT ON FUNCTION fanfare.watch_query_bare IS 'The statement of a watch whose 
 CREATE OR REPLACE FUNCTION fanfare.watch_body(rel regclass, event_type text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    -- In an order of their own: the same watch has the same source.
+    -- Sorted, so that the same watch has the same source.
     shown CONSTANT text[] := CASE WHEN columns IS NOT NULL THEN ARRAY(SELECT DISTINCT unnest(columns) ORDER BY 1) END;
     told CONSTANT text[] := ARRAY(SELECT DISTINCT unnest(operations) ORDER BY 1);
     computed CONSTANT text[] := CASE WHEN columns IS NULL THEN fanfare.computed_columns(rel) END;
@@ -3851,7 +3904,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.watch_body IS 'The source of the trigger function of one watch.';
 
--- Also finds what DROP TABLE left behind: a trigger function does not go with its table.
+-- Also finds functions that DROP TABLE left behind: a trigger function is not dropped with its table.
 CREATE OR REPLACE FUNCTION fanfare.drop_unused_watches() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -3877,19 +3930,19 @@ DECLARE
     grantee text;
 BEGIN
     SELECT * INTO class FROM pg_class AS c WHERE c.oid = rel;
-    -- Never replaces: a function of that name may belong to another watch (of a table that had this name before).
+    -- Never replaces a function: one of that name may belong to another watch (of a table that had this name before).
     SELECT name INTO made_name
     FROM generate_series(1, 1000) AS n
     CROSS JOIN LATERAL (SELECT 'fanfare_watch_' || md5(class.relname || ' ' || event_type) || coalesce('_' || nullif(n, 1), '') AS name) AS candidate
     WHERE NOT EXISTS (SELECT FROM pg_proc AS p WHERE p.proname = name AND p.pronamespace = class.relnamespace)
     ORDER BY n LIMIT 1;
 
-    -- The estimates of a FULL JOIN of transition tables make PostgreSQL compile it, for nothing.
+    -- The estimates for a FULL JOIN of transition tables would trigger JIT compilation, without benefit.
     EXECUTE format('CREATE FUNCTION %s.%I() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS %L',
         class.relnamespace::regnamespace, made_name, body);
     made := format('%s.%I()', class.relnamespace::regnamespace, made_name)::regprocedure;
     EXECUTE format('COMMENT ON FUNCTION %s IS %L', made, format('Tells changes of %s as events of type %s.', rel, event_type));
-    -- Whoever else may execute it, by PUBLIC or by default privileges, could emit through a table of his own.
+    -- Any other role that may execute it, through PUBLIC or default privileges, could emit through a table of its own.
     FOR grantee IN
         SELECT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END
         FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
@@ -3897,12 +3950,13 @@ BEGIN
     LOOP
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', made, grantee);
     END LOOP;
-    -- A superuser, or a member of the owning role, must not lend his own rights to the owner's column types.
+    -- A superuser, or a member of the owning role, must not lend its own rights to the owner's column types.
     EXECUTE format('ALTER FUNCTION %s OWNER TO %s', made, class.relowner::regrole);
     RETURN made;
 END
 $$;
-COMMENT ON FUNCTION fanfare.make_watch_function IS 'Creates the trigger function of one watch, owned by the table''s owner and executable by nobody else.';
+COMMENT ON FUNCTION fanfare.make_watch_function IS
+    'Creates the trigger function of one watch, owned by the table''s owner, who alone may execute it.';
 
 CREATE OR REPLACE FUNCTION fanfare.watch_table(rel regclass, event_type text, columns text[] DEFAULT NULL, operations text[] DEFAULT '{insert,update,delete}')
 RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -3918,7 +3972,7 @@ BEGIN
         RETURN;
     END IF;
 
-    -- What CREATE TRIGGER takes anyway, before the functions are touched: two callers go one after the other.
+    -- The lock that CREATE TRIGGER takes, taken before the functions change, so that concurrent callers are serialized.
     EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', rel);
     made := fanfare.make_watch_function(rel, event_type, body);
     FOREACH operation IN ARRAY '{insert,update,delete}'::text[] LOOP
@@ -3948,9 +4002,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_table IS
-    'Emits an event of this type for every row of the table that is inserted, deleted or changed in one of the columns (NULL: any). Again replaces the earlier watch.';
+    'Emits an event of this type for every row of the table that is inserted, deleted or changed in one of the '
+    'columns (NULL: any). A repeated call replaces the earlier watch.';
 
--- Migrations call watch_table each time they run. The same watch again takes no lock.
+-- Migrations call watch_table each time they run. Declaring the same watch again takes no lock.
 CREATE OR REPLACE FUNCTION fanfare.is_watched_by(rel regclass, event_type text, operations text[], body text) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
@@ -3984,10 +4039,11 @@ BEGIN
     PERFORM fanfare.drop_unused_watches();
 END
 $$;
-COMMENT ON FUNCTION fanfare.unwatch_table IS 'Ends the table''s watch of this event type, or all of them (NULL). No error where there is none.';
+COMMENT ON FUNCTION fanfare.unwatch_table IS
+    'Ends the table''s watch of this event type, or all of them (NULL). No error if there is none.';
 
--- Whoever owns a watch's function may change it: what cannot be read is passed over. The view health calls this function in sessions of any
--- setting, and the patterns are plain literals.
+-- The owner of a watch's function may have changed it: a source that cannot be parsed is skipped. The view health calls
+-- this function in sessions with any setting, and the patterns are plain literals.
 CREATE OR REPLACE FUNCTION fanfare.watches_to_make_again() RETURNS TABLE (name text, ok boolean, detail text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on AS $$
 DECLARE
@@ -4024,7 +4080,7 @@ BEGIN
                 CONTINUE;
             END IF;
         ELSE
-            -- With such a column, every write fails already.
+            -- If the table has such a column, every write already fails.
             ok := watch.body !~ 'SELECT fanfare_(new|old)\.\*' OR fanfare.computed_columns(watch.rel) = '{}';
             detail := 'made by an earlier Fanfare: writes fail if jsonb cannot hold a value, or if a column was dropped or is a virtual generated one; call fanfare.watch_table again';
         END IF;
@@ -4032,7 +4088,8 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.watches_to_make_again IS 'Watches whose table has changed since, and those that could not bear it; for fanfare.health.';
+COMMENT ON FUNCTION fanfare.watches_to_make_again IS
+    'Watches whose table was altered since, and those made by an earlier Fanfare, which then fail the table''s writes; for fanfare.health.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 21. Functions: SQL that authors of rules wrote
@@ -4040,13 +4097,13 @@ COMMENT ON FUNCTION fanfare.watches_to_make_again IS 'Watches whose table has ch
 
 -- Runs a rule's badge_sql: its two columns are a user and that user's count, for the users in $1.
 --
--- It has the rights of fanfare_sql, which owns it, and nobody else's: SET ROLE in the query fails inside a SECURITY
--- DEFINER function, and a session that ran it has nothing to give back to. The caller's transaction is read-only and timed.
--- Names outside pg_catalog are written with their schema. Long texts of errors are cut here: a client holds several copies of what comes.
+-- It runs with the rights of fanfare_sql, which owns it, and no others: SET ROLE in the query fails inside a SECURITY
+-- DEFINER function, and the session needs no RESET afterwards. The caller's transaction is read-only and has a timeout.
+-- Names outside pg_catalog are qualified. Long error texts are cut here, because a client holds several copies of them.
 CREATE OR REPLACE FUNCTION fanfare.badges(query text, user_ids text[]) RETURNS TABLE (user_id text, badge bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    -- Of an error: as the query words it, which may be long.
+    -- The query's own error message and detail, which may be long.
     words text;
     more text;
     advice text;
@@ -4055,7 +4112,7 @@ BEGIN
         RAISE EXCEPTION 'badges are read in read-only transactions only'
             USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
     END IF;
-    -- A row for each user that was asked for at most, whatever the query gives.
+    -- At most one row for each requested user.
     RETURN QUERY EXECUTE format(E'SELECT DISTINCT ON (1) q.id::text, q.count::bigint FROM (%s\n) AS q (id, count) WHERE q.id::text = ANY ($1)',
         rtrim(query, E'; \t\r\n')) USING user_ids;
 EXCEPTION WHEN OTHERS OR assert_failure THEN
@@ -4067,11 +4124,12 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
 END
 $$;
 
--- Has PostgreSQL read a badge_sql and look up what it names, with the rights that it will run with. A cursor is opened, which
--- takes a single query, and nothing is fetched. A third column is named too, and must not be there.
+-- Lets PostgreSQL parse a badge_sql and resolve its names, with the rights with which it will run. A cursor is opened,
+-- which accepts only a single query, and nothing is fetched. A third column is named as well, and must not exist.
 --
--- The query runs in a read-only subtransaction that is always rolled back: ZZ000 ends it. (PostgreSQL 16 and newer refuse SET
--- transaction_read_only on a function; on 15 a RESET inside the query makes the transaction writable again, and the rollback undoes what it wrote.)
+-- The query runs in a read-only subtransaction that is always rolled back: ZZ000 ends it. (PostgreSQL 16 and newer
+-- refuse SET transaction_read_only on a function; on 15 a RESET inside the query makes the transaction writable again,
+-- and the rollback undoes what it wrote.)
 CREATE OR REPLACE FUNCTION fanfare.badge_sql_error(query text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
@@ -4101,7 +4159,8 @@ EXCEPTION
             RETURN;
         END IF;
         GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-        -- Rights may come later; until then pushes go out without the badge, and the daemon's log says so.
+        -- The missing rights may be granted later. Until then pushes are sent without the badge, and the daemon logs
+        -- it.
         IF state = '42501' THEN
             RAISE WARNING 'badge_sql: %', reason USING HINT = 'GRANT what it reads to fanfare_sql.';
             reason := NULL;
@@ -4115,19 +4174,19 @@ EXCEPTION
             ELSE coalesce(nullif(hint, ''), 'write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id') END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.badge_sql_error IS 'Why a rule cannot have this badge_sql, and how to fix it; null where it can.';
+COMMENT ON FUNCTION fanfare.badge_sql_error IS 'Why a rule cannot have this badge_sql, and how to fix it; null if it can.';
 
--- Runs a rule's users_sql for the payload in $1: the users that it names, each once. As fanfare.badges, with the rights of
--- fanfare_sql, in a transaction that is read-only and timed.
+-- Runs a rule's users_sql for the payload in $1 and returns the users that it names, each once. Like fanfare.badges, it
+-- runs with the rights of fanfare_sql, in a read-only transaction with a timeout.
 --
--- (SELECT q.*) is one value, or an error: a table of which all is selected may have got another column since.
+-- (SELECT q.*) is one value, or an error: with SELECT *, a table may have got another column since.
 CREATE OR REPLACE FUNCTION fanfare.users_by_sql(query text, payload jsonb) RETURNS text[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     answer refcursor;
     ids text[];
     bytes bigint;
-    -- Of an error: as the query words it, which may be long.
+    -- The query's own error message and detail, which may be long.
     words text;
     more text;
     advice text;
@@ -4136,7 +4195,7 @@ BEGIN
         RAISE EXCEPTION 'users are read in read-only transactions only'
             USING ERRCODE = '42501', HINT = 'BEGIN READ ONLY.';
     END IF;
-    -- A cursor takes a single query.
+    -- A cursor accepts only a single query.
     OPEN answer FOR EXECUTE format(E'SELECT array_agg(u.id), sum(octet_length(u.id))
         FROM (SELECT DISTINCT (SELECT q.*)::text AS id FROM (%s\n) AS q LIMIT 100001) AS u', rtrim(query, E'; \t\r\n'))
     USING payload;
@@ -4159,8 +4218,8 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
 END
 $$;
 
--- Has PostgreSQL read a users_sql and look up what it names, as badge_sql_error: that there is no second column, that there is one,
--- and of which type it is, by a join that never takes a row of it.
+-- Lets PostgreSQL parse a users_sql and resolve its names, as badge_sql_error does. Checks that there is exactly one
+-- column, and its type, by a join that never reads a row.
 CREATE OR REPLACE FUNCTION fanfare.users_sql_error(query text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
@@ -4182,7 +4241,7 @@ BEGIN
     EXCEPTION
         WHEN invalid_column_reference THEN reason := NULL;
         WHEN insufficient_privilege THEN
-            -- For columns that are too many there is a syntax error first.
+            -- If there are too many columns, a syntax error is raised first.
             GET STACKED DIAGNOSTICS lacking = MESSAGE_TEXT;
             reason := NULL;
     END;
@@ -4199,7 +4258,8 @@ BEGIN
         hint := 'select one column, the user';
         RAISE SQLSTATE 'ZZ000';
     ELSIF lacking IS NOT NULL THEN
-        -- Rights may come later; until then the rule's events wait, and are refused, and say so.
+        -- The missing rights may be granted later. Until then the rule's events wait and then end as refused, with this
+        -- reason.
         RAISE WARNING 'to.users_sql: %', lacking USING HINT = 'GRANT what it reads to fanfare_sql.';
         RAISE SQLSTATE 'ZZ000';
     END IF;
@@ -4223,24 +4283,26 @@ EXCEPTION
         reason := CASE WHEN query ~* E'^\\s*(insert|update|delete|merge)\\y' THEN 'writes, but it must only read' ELSE reason END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.users_sql_error IS 'Why a rule cannot have this users_sql, and how to fix it; null where it can.';
+COMMENT ON FUNCTION fanfare.users_sql_error IS 'Why a rule cannot have this users_sql, and how to fix it; null if it can.';
 
--- Runs a campaign's audience_sql: a user, and perhaps a JSON object with what templates may say of that user. Each user comes
--- once, in the order of bucket(seed, user), which is written out here since fanfare_sql may call nothing of Fanfare's; where a
--- user was named twice, with the first of the objects. NULL for a user comes before all others. What comes is on the server's disk
--- before the first row is given, so that the caller may take it bit by bit.
+-- Runs a campaign's audience_sql, whose columns are a user and optionally a JSON object with template variables for
+-- that user. Each user is returned once, in the order of bucket(seed, user), with the first of the objects if the query
+-- named the user twice. The hash is written out here, since fanfare_sql may not call Fanfare's functions. NULL for a
+-- user comes first. PostgreSQL spools the result to disk before it returns the first row, so the caller may fetch it in
+-- parts.
 --
--- Rows are bounded here, before the daemon holds any: several thousand are fetched at once.
+-- Row sizes are checked here, before the daemon holds any row: it fetches several thousand at once.
 --
--- A loop gives them, and no cursor: who fetches from one that a SECURITY DEFINER function opened runs its query with
--- his own rights. From the one below nothing is fetched: it tells whether there is a second column.
+-- Rows come from a loop and not from a cursor: fetching from a cursor that a SECURITY DEFINER function opened would run
+-- its query with the caller's rights. Nothing is fetched from the cursor below, which only finds out whether there is a
+-- second column.
 CREATE OR REPLACE FUNCTION fanfare.audience(query text, seed text) RETURNS TABLE (bucket bigint, user_id text, variables jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     probe refcursor;
     columns text := 'id, variables';
     users bigint := 0;
-    -- Of an error: as the query words it, which may be long.
+    -- The query's own error message and detail, which may be long.
     words text;
     more text;
     advice text;
@@ -4282,12 +4344,12 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
 END
 $$;
 
--- Runs a campaign's payload_sql: a JSON object for each event.
+-- Runs a campaign's payload_sql, which returns a JSON object for each event.
 CREATE OR REPLACE FUNCTION fanfare.payloads(query text) RETURNS SETOF jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     payload jsonb;
-    -- Of an error: as the query words it, which may be long.
+    -- The query's own error message and detail, which may be long.
     words text;
     more text;
     advice text;
@@ -4312,7 +4374,7 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
 END
 $$;
 
--- As badge_sql_error: read and looked up with the rights that it will run with, and not run.
+-- Like badge_sql_error: parsed and resolved with the rights with which it will run, and not executed.
 CREATE OR REPLACE FUNCTION fanfare.campaign_sql_error(query text, is_audience boolean, OUT reason text, OUT hint text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
@@ -4320,7 +4382,7 @@ DECLARE
         THEN 'write SELECT user_id, jsonb_build_object(''first_name'', first_name) FROM public.lapsed'
         ELSE 'write SELECT jsonb_build_object(''user_id'', user_id) FROM public.lapsed' END;
     most CONSTANT int := CASE WHEN is_audience THEN 2 ELSE 1 END;
-    -- Of a query that has one column too many there is a name for it.
+    -- One name more than allowed, which detects a query with too many columns.
     width int := most + 1;
     probe refcursor;
     state text;
@@ -4337,7 +4399,7 @@ BEGIN
             EXIT;
         EXCEPTION WHEN invalid_column_reference THEN
             width := width - 1;
-            -- Not for want of columns, then: below it says so itself.
+            -- Not for lack of columns, then: the OPEN below raises the error itself.
             EXIT WHEN width = 1;
         END;
     END LOOP;
@@ -4357,7 +4419,7 @@ EXCEPTION
     WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded
         OR invalid_transaction_state OR invalid_cursor_definition OR raise_exception THEN
         GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-        -- Rights may come later; until then runs fail, and say so.
+        -- The missing rights may be granted later. Until then runs fail with this reason.
         IF state = '42501' THEN
             RAISE WARNING '%: %', CASE WHEN is_audience THEN 'audience_sql' ELSE 'payload_sql' END, reason
                 USING HINT = 'GRANT what it reads to fanfare_sql.';
@@ -4369,11 +4431,13 @@ EXCEPTION
         hint := coalesce(nullif(hint, ''), example);
 END
 $$;
-COMMENT ON FUNCTION fanfare.campaign_sql_error IS 'Why a campaign cannot have this audience_sql or payload_sql, and how to fix it; null where it can.';
+COMMENT ON FUNCTION fanfare.campaign_sql_error IS
+    'Why a campaign cannot have this audience_sql or payload_sql, and how to fix it; null if it can.';
 
--- The tables whose rows row-level security hides from a query; null if there are none, or if PostgreSQL cannot parse the query. The query is
--- opened twice, as in badge_sql_error: with row_security = off PostgreSQL raises an error instead of hiding rows. The error names one
--- table, whatever the policies are. So each table that the query names counts, unless a policy shows fanfare_sql every row.
+-- The tables whose rows row-level security hides from a query; null if there are none, or if PostgreSQL cannot parse
+-- the query. The query is opened twice, as in badge_sql_error: with row_security = off PostgreSQL raises an error
+-- instead of hiding rows. The error names only one table, so every table that the query names counts, unless a policy
+-- shows fanfare_sql every row.
 CREATE OR REPLACE FUNCTION fanfare.hidden_tables(query text, parameter regtype) RETURNS text[]
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET row_security = on AS $$
 DECLARE
@@ -4421,7 +4485,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.hidden_tables IS 'The tables whose rows row-level security hides from an author''s query; null if there are none.';
 
--- A warning, since a policy may be created later. Until then the query works, and finds fewer rows.
+-- Only a warning, since a policy may be created later. Until then the query works, but returns fewer rows.
 CREATE OR REPLACE FUNCTION fanfare.warn_of_hidden_tables(place text, query text, parameter regtype) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -4434,12 +4498,13 @@ BEGIN
 END
 $$;
 
--- Several rules may be put one after the other.
+-- Includes the rule's name, because several rules may be stored one after the other.
 CREATE OR REPLACE FUNCTION fanfare.place_of(definition jsonb, key text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN format('%s/%s: %s', definition ->> 'app', definition ->> 'name', key);
 COMMENT ON FUNCTION fanfare.place_of IS 'A key of a rule or a campaign, for messages.';
 
--- Of a type that a watched table emits the members are known: its columns, or those that the watch shows.
+-- For a type that a watched table emits, the payload's members are known: the table's columns, or those that the watch
+-- includes.
 CREATE OR REPLACE FUNCTION fanfare.warn_of_columns(rule jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -4468,7 +4533,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.warn_of_columns IS 'Warns of a rule that asks for a column which the tables that are watched for its type do not have.';
+COMMENT ON FUNCTION fanfare.warn_of_columns IS 'Warns if a rule reads a column that the tables watched for its event type do not have.';
 
 CREATE OR REPLACE FUNCTION fanfare.warn_of_nights(rule jsonb) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -4492,7 +4557,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.warn_of_nights IS 'Warns of a rule whose ttl ends before a night does that its pushes are held in.';
+COMMENT ON FUNCTION fanfare.warn_of_nights IS 'Warns if a rule''s ttl is shorter than the quiet hours in which its pushes are held.';
 
 GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
 ALTER FUNCTION fanfare.users_by_sql OWNER TO fanfare_sql;
@@ -4508,19 +4573,19 @@ REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 -- ---------------------------------------------------------------------------------------------------------------
 -- 22. Functions: time
 -- ---------------------------------------------------------------------------------------------------------------
--- When schedules, recipients and quiet hours come due. Every one of them takes the time as a parameter, and this server's
--- zone data are the only ones that are asked. A wall time is what a clock in a zone shows. Where clocks go forward, a wall
--- time that is missing comes later by as much as is missing; where they go back, one that is shown twice means the first
--- (RFC 5545, 3.3.5).
+-- When schedules, recipients and quiet hours are due. Every function takes the time as a parameter, and only this
+-- server's zone data are used. A wall time is what a clock in a zone shows. If the clock skips a wall time, the wall
+-- time moves later by the length of the gap; if it shows one twice, the first is meant (RFC 5545, 3.3.5).
 
 CREATE OR REPLACE FUNCTION fanfare.zone(name text, fallback text) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT CASE WHEN fanfare.is_time_zone(name) THEN name ELSE coalesce(fanfare.time_zone(name), fallback) END;
 END;
-COMMENT ON FUNCTION fanfare.zone IS 'The time zone of that name where this server knows it; otherwise, and for NULL, the other one, unchecked.';
+COMMENT ON FUNCTION fanfare.zone IS 'The time zone of that name if this server knows it; otherwise, and for NULL, the fallback, unchecked.';
 
--- AT TIME ZONE alone takes the second of a wall time that is shown twice. The first goes by the offset of the day before.
--- In walls of UTC, because what adds an interval to a timestamptz depends on the session's zone and is not immutable.
+-- AT TIME ZONE alone takes the second of a wall time that is shown twice. The first follows from the offset of the day
+-- before. Computed in UTC wall times, because adding an interval to a timestamptz depends on the session's zone and is
+-- not immutable.
 CREATE OR REPLACE FUNCTION fanfare.instant(wall timestamp, zone text) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -4531,10 +4596,11 @@ BEGIN
     RETURN CASE WHEN early AT TIME ZONE zone = wall THEN early ELSE late END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.instant IS 'When clocks in a zone show a wall time: the first of two, and later by what is missing where there is none.';
+COMMENT ON FUNCTION fanfare.instant IS
+    'The instant at which clocks in a zone show a wall time: the first of two, and later by the length of the gap if they skip it.';
 
--- In a wall time that is shown twice the quiet hours end with the first: what slept would otherwise be told to wake when
--- it is awake already, and never get up.
+-- If the end of the quiet hours is a wall time that is shown twice, they end at the first. Otherwise a held push would
+-- get a wake time that has already passed, and would be held again.
 CREATE OR REPLACE FUNCTION fanfare.wakes_at(at timestamptz, zone text, quiet_from time, quiet_until time) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -4550,19 +4616,21 @@ BEGIN
     IF wakes IS NULL OR wakes <= at THEN
         RETURN NULL;
     END IF;
-    -- Where clocks go forward over all the time between two nights, one night runs into the other.
+    -- If clocks skip all the time between two nights, the first night continues into the second.
     RETURN coalesce(fanfare.wakes_at(wakes, zone, quiet_from, quiet_until), wakes);
 END
 $$;
-COMMENT ON FUNCTION fanfare.wakes_at IS 'When quiet hours that a time falls into are over; NULL outside of them. quiet_until is no longer quiet; they may pass midnight.';
+COMMENT ON FUNCTION fanfare.wakes_at IS
+    'When the quiet hours that contain a time end; NULL outside quiet hours. quiet_until itself is no longer quiet; '
+    'quiet hours may span midnight.';
 
--- Loops over numbers, without a query: a schedule is asked for its next time thousands of times when it catches up.
+-- Loops over numbers, without a query: a schedule that catches up computes its next time thousands of times.
 CREATE OR REPLACE FUNCTION fanfare.next_wall(
     minutes int[], hours int[], days int[], months int[], weekdays int[], any_day boolean, after timestamp
 ) RETURNS timestamp
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    -- The first minute that may match; then, from a later day on, its midnight.
+    -- The first minute that may match; for later days, their midnight.
     start timestamp := date_trunc('minute', after) + interval '1 minute';
     horizon CONSTANT date := (after + interval '8 years')::date;
     first_of_month date := date_trunc('month', start)::date;
@@ -4606,10 +4674,11 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.next_wall IS 'The first minute after a wall time that a cron schedule names; NULL if there is none for 8 years. Its lists ascend.';
+COMMENT ON FUNCTION fanfare.next_wall IS
+    'The first minute after a wall time that matches a cron schedule; NULL if none does within 8 years. Its lists ascend.';
 
--- By elapsed time: what runs every quarter of an hour goes on through the hour that is shown twice, and finds nothing in
--- the missing one.
+-- Counts elapsed time: a schedule that fires every quarter of an hour also fires in an hour that is shown twice, and
+-- has no times in a skipped one.
 CREATE OR REPLACE FUNCTION fanfare.next_showing(
     minutes int[], hours int[], days int[], months int[], weekdays int[], any_day boolean, zone text, after timestamptz
 ) RETURNS timestamptz
@@ -4630,13 +4699,13 @@ BEGIN
             found := wall AT TIME ZONE zone;
         END IF;
         EXIT WHEN found IS NULL OR (found > after AND found AT TIME ZONE zone = wall);
-        -- A schedule may name missing times only.
+        -- A schedule may match only wall times that are skipped.
         IF wall > shown + interval '8 years' THEN
             found := NULL;
             EXIT;
         END IF;
     END LOOP;
-    -- Clocks go back within a day: walls up to the present one may be shown again, and before that.
+    -- Clocks go back by less than a day: wall times up to the present one, and some before it, may be shown again.
     wall := shown_by_then;
     WHILE shown_by_then < shown LOOP
         wall := fanfare.next_wall(minutes, hours, days, months, weekdays, any_day, wall);
@@ -4649,7 +4718,8 @@ BEGIN
     RETURN found;
 END
 $$;
-COMMENT ON FUNCTION fanfare.next_showing IS 'The first time after another at which clocks in a zone show a minute that a cron schedule names; NULL if there is none for 8 years.';
+COMMENT ON FUNCTION fanfare.next_showing IS
+    'The first time after another at which clocks in a zone show a minute that matches a cron schedule; NULL if there is none for 8 years.';
 
 CREATE OR REPLACE FUNCTION fanfare.next_time(
     minutes int[], hours int[], days int[], months int[], weekdays int[], any_day boolean, wild boolean, zone text,
@@ -4667,7 +4737,7 @@ BEGIN
     IF wild THEN
         RETURN fanfare.next_showing(minutes, hours, days, months, weekdays, any_day, zone, after);
     END IF;
-    -- Clocks went forward less than that ago: some of what is missing is still to come.
+    -- Clocks skipped forward less than that ago: some of the skipped wall times, which moved later, are still to come.
     IF shown_by_then < wall AND fanfare.instant(shown_by_then, zone) = after THEN
         wall := shown_by_then;
     END IF;
@@ -4676,7 +4746,7 @@ BEGIN
         found := fanfare.instant(wall, zone);
         EXIT WHEN found IS NULL OR found > after;
     END LOOP;
-    -- A missing one comes later, and what is not missing may come before it.
+    -- A skipped wall time moves later, and one that is not skipped may come before it.
     WHILE wall < found AT TIME ZONE zone LOOP
         wall := fanfare.next_wall(minutes, hours, days, months, weekdays, any_day, wall);
         sooner := fanfare.instant(wall, zone);
@@ -4687,27 +4757,33 @@ BEGIN
     RETURN found;
 END
 $$;
-COMMENT ON FUNCTION fanfare.next_time IS 'When a cron schedule is next due after a time; NULL if it is not for 8 years. Wild ones go by elapsed time; of others, each wall time comes once.';
+COMMENT ON FUNCTION fanfare.next_time IS
+    'When a cron schedule is next due after a time; NULL if it is not for 8 years. Schedules with a wildcard count '
+    'elapsed time; for others, each wall time comes once.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 23. Functions: campaigns
 -- ---------------------------------------------------------------------------------------------------------------
--- A schedule and a rule: what is due emits one event for it, and all that happens then happens as for any other event.
--- The database says when (part 22), daemons read cron expressions; what only a daemon can judge it judges within a second.
+-- A campaign is a schedule with a rule. When it is due, it emits one event, which is then processed like any other
+-- event. The database computes due times (part 22), and daemons parse cron expressions. Checks that only a daemon can
+-- do are done within a second.
 
--- IMMUTABLE, as its text is, would keep it from being inlined: convert_to is STABLE.
+-- STABLE, although its body is immutable: convert_to is STABLE, and IMMUTABLE would prevent inlining.
 CREATE OR REPLACE FUNCTION fanfare.bucket(seed text, who text) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
 RETURN ('x' || encode(substring(sha256(convert_to(seed || ':' || who, 'UTF8')), 1, 4), 'hex'))::bit(32)::bigint;
-COMMENT ON FUNCTION fanfare.bucket IS 'From 0 below 2^32, the same for the same seed and person: the first 32 bits of SHA-256. A share of people are those below that share of 2^32.';
+COMMENT ON FUNCTION fanfare.bucket IS
+    'A number from 0 to 2^32 - 1, the same for the same seed and person: the first 32 bits of SHA-256. A share of the '
+    'people are those below that share of 2^32.';
 
--- Whom a rule leaves out, and who gets which variant of its message. By the rule's name, so that a campaign that is dropped and put again, and the
--- one that tests it, mean the same people; each question by a seed of its own, so that those who go first, who get nothing and who get one variant
--- have nothing to do with each other. Daemons compute the same (RuleGroups): a test compares. NULL where the rule has none.
+-- How a rule divides people into holdout and variants. The seeds derive from the rule's name, so that a campaign that
+-- is dropped and stored again, and its test rule, divide people in the same way. Canary, holdout and variants have
+-- separate seeds, so that the three divisions are independent. Daemons compute the same (RuleGroups), and a test
+-- compares both. NULL if the rule has none.
 --
---   seed     what both questions' seeds begin with
---   holdout  below which bucket a person gets nothing, 2^32 being everyone
---   names    of the variants
---   upto     the sum of their weights, to each and with it
+--   seed     the prefix of both seeds
+--   holdout  the bucket below which a person gets nothing; 2^32 is everyone
+--   names    the names of the variants
+--   upto     the cumulative sums of their weights
 CREATE OR REPLACE FUNCTION fanfare.rule_groups(definition jsonb, OUT seed text, OUT holdout bigint, OUT names text[], OUT upto bigint[])
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -4722,25 +4798,32 @@ BEGIN ATOMIC
         ) AS w
     ) AS v;
 END;
-COMMENT ON FUNCTION fanfare.rule_groups IS 'How a rule divides people: by which seed, below which bucket they get nothing, and the variants of its message with the sums of their weights.';
+COMMENT ON FUNCTION fanfare.rule_groups IS
+    'How a rule divides people: the seed, the bucket below which they get nothing, and the variants of its message '
+    'with the cumulative sums of their weights.';
 
 CREATE OR REPLACE FUNCTION fanfare.group_of(seed text, holdout bigint, names text[], upto bigint[], who text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN holdout > 0 AND fanfare.bucket(seed || ':holdout', who) < holdout THEN 'holdout'
     WHEN names IS NOT NULL
     THEN names[1 + width_bucket(fanfare.bucket(seed || ':variant', who) * upto[cardinality(upto)] >> 32, upto)] END;
-COMMENT ON FUNCTION fanfare.group_of IS 'The variant that somebody gets, by what rule_groups says of a rule; `holdout` for who gets nothing, NULL where there is neither.';
+COMMENT ON FUNCTION fanfare.group_of IS
+    'The variant that a person gets, by the result of rule_groups; `holdout` for a person who gets nothing, NULL if '
+    'the rule has neither variants nor a holdout.';
 
--- Who is nobody's device is a person of its own.
+-- A device without a user counts as a person of its own.
 CREATE OR REPLACE FUNCTION fanfare.variant_of(definition jsonb, user_id text, device_id bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT fanfare.group_of(g.seed, g.holdout, g.names, g.upto, coalesce(user_id, 'device:' || device_id))
     FROM fanfare.rule_groups(definition) AS g;
 END;
-COMMENT ON FUNCTION fanfare.variant_of IS 'Which variant of a rule''s message a user gets, or a device without one; `holdout` for who gets nothing, NULL where the rule has neither variants nor holdout.';
+COMMENT ON FUNCTION fanfare.variant_of IS
+    'The variant of a rule''s message that a user gets, or a device without one; `holdout` if it gets nothing, NULL '
+    'if the rule has neither variants nor a holdout.';
 
--- The rule that a campaign becomes, and the one that tests it (test_campaign). No user's rule can have its name: theirs have no "/".
+-- The rule of a campaign, and its test rule (test_campaign). No user's rule can have such a name, since theirs contain
+-- no "/".
 CREATE OR REPLACE FUNCTION fanfare.campaign_rule(campaign jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT '{"lane": "bulk"}'::jsonb || (campaign - '{schedule,payload,rate,canary,audience_sql,payload_sql}'::text[])
@@ -4749,15 +4832,15 @@ BEGIN ATOMIC
             'name', 'campaign/' || (campaign ->> 'name'),
             'event', 'campaign.' || (campaign ->> 'app') || '.' || (campaign ->> 'name'));
 END;
-COMMENT ON FUNCTION fanfare.campaign_rule IS 'The rule by which a campaign''s events go.';
+COMMENT ON FUNCTION fanfare.campaign_rule IS 'The rule that a campaign''s events match.';
 
 CREATE OR REPLACE FUNCTION fanfare.audience_seed(event_id bigint) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT event_id::text || ':audience';
 END;
-COMMENT ON FUNCTION fanfare.audience_seed IS 'By which seed users of an event''s audience have their buckets.';
+COMMENT ON FUNCTION fanfare.audience_seed IS 'The seed that assigns buckets to the users of an event''s audience.';
 
--- Its own statements, for `'31 of February'::timestamp` raises an error.
+-- Not inlined into its callers, because `'31 of February'::timestamp` raises an error that must be caught.
 CREATE OR REPLACE FUNCTION fanfare.wall_time(text text) RETURNS timestamp
 LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -4766,7 +4849,7 @@ EXCEPTION WHEN data_exception THEN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.wall_time IS 'What clocks show, from text such as 2026-12-01T09:00; NULL for any other text.';
+COMMENT ON FUNCTION fanfare.wall_time IS 'The wall time of a text such as 2026-12-01T09:00; NULL for any other text.';
 
 CREATE OR REPLACE FUNCTION fanfare.schedule_error(schedule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -4813,18 +4896,19 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.schedule_error IS 'What is wrong with a campaign''s schedule as far as SQL sees; a daemon reads the cron expression.';
+COMMENT ON FUNCTION fanfare.schedule_error IS
+    'The error in a campaign''s schedule, as far as SQL can check it; a daemon parses the cron expression.';
 
--- As daemons read durations: 90s, 15m, 4h, 7d, from a second to ten years.
+-- Parses durations as daemons do: 90s, 15m, 4h, 7d, from a second to ten years.
 CREATE OR REPLACE FUNCTION fanfare.span_seconds(span text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE WHEN s.seconds BETWEEN 1 AND 315360000 THEN s.seconds::int END
     FROM (SELECT CASE WHEN span ~ '^[0-9]+[smhd]$' THEN left(span, -1)::numeric
         * CASE right(span, 1) WHEN 's' THEN 1 WHEN 'm' THEN 60 WHEN 'h' THEN 3600 ELSE 86400 END END AS seconds) AS s;
 END;
-COMMENT ON FUNCTION fanfare.span_seconds IS 'How long a duration such as 30m is; NULL for what is none.';
+COMMENT ON FUNCTION fanfare.span_seconds IS 'The seconds of a duration such as 30m; NULL for any other text.';
 
--- In the order in which daemons look: {"per": "500/s", "ramp": {"from": "50/s", "over": "30m"}}, or "500/s".
+-- Checks in the same order as daemons: {"per": "500/s", "ramp": {"from": "50/s", "over": "30m"}}, or "500/s".
 CREATE OR REPLACE FUNCTION fanfare.rate_error(rate jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -4862,9 +4946,8 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.rate_error IS 'What is wrong with a campaign''s rate.';
+COMMENT ON FUNCTION fanfare.rate_error IS 'The error in a campaign''s rate.';
 
--- A share from text such as 2.5%; NULL for any other text.
 CREATE OR REPLACE FUNCTION fanfare.share(text text) RETURNS real LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN text ~ '^(0|[1-9][0-9]?|100)(\.[0-9]{1,4})?%$' THEN rtrim(text, '%')::numeric / 100 END;
 COMMENT ON FUNCTION fanfare.share IS 'A share from text such as 2.5%; NULL for any other text.';
@@ -4905,7 +4988,7 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.canary_error IS 'What is wrong with a campaign''s canary.';
+COMMENT ON FUNCTION fanfare.canary_error IS 'The error in a campaign''s canary.';
 
 CREATE OR REPLACE FUNCTION fanfare.campaign_error(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -4964,7 +5047,8 @@ BEGIN
         UNION ALL
         SELECT r.place, r.reason, r.hint
         FROM fanfare.rule_error(fanfare.campaign_rule(campaign) || '{"name": "campaign"}'
-            -- No rule that somebody wrote has it, and it is none that they may write.
+            -- An audience_sql campaign has no audience that a user's rule may name, so its rule is checked as if for
+            -- everyone.
             || CASE WHEN campaign ? 'audience_sql' AND jsonb_typeof(coalesce(campaign -> 'to', '{}')) = 'object'
                 THEN jsonb_build_object('to', coalesce(campaign -> 'to', '{}') || '{"everyone": true}') ELSE '{}' END) AS r
         WHERE r.reason IS NOT NULL
@@ -4974,9 +5058,11 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.campaign_error IS 'What put_campaign refuses a campaign for, where it stands in it and how to fix it; null where there is nothing.';
+COMMENT ON FUNCTION fanfare.campaign_error IS
+    'The error for which put_campaign refuses a campaign, with its place and how to fix it; null if there is none.';
 
--- When a schedule is due next; by recipients' time when there is an hour left until the first of them is. One wall time is due whether it has passed or not: `catch_up` says what becomes of it.
+-- When a schedule is next due. By recipients' time it is due an hour before the first zone is. A single wall time is
+-- due even if it has passed: `catch_up` decides what happens then.
 CREATE OR REPLACE FUNCTION fanfare.next_due(cron_fields jsonb, run_at timestamp, time_zone text, after timestamptz)
 RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -4992,16 +5078,16 @@ BEGIN
         (cron_fields -> 'wild')::boolean, time_zone, after);
 END
 $$;
-COMMENT ON FUNCTION fanfare.next_due IS 'When a schedule is due next after a time; NULL where it is no more, and where there is none.';
+COMMENT ON FUNCTION fanfare.next_due IS 'When a schedule is next due after a time; NULL if it has ended, and if there is none.';
 
 CREATE OR REPLACE FUNCTION fanfare.shown_at(at timestamptz, time_zone text) RETURNS timestamp
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE WHEN time_zone = 'recipient' THEN at AT TIME ZONE 'UTC' + interval '15 hours' ELSE at AT TIME ZONE time_zone END;
 END;
-COMMENT ON FUNCTION fanfare.shown_at IS 'What clocks show that a schedule goes by, when it is due then: the inverse of next_due.';
+COMMENT ON FUNCTION fanfare.shown_at IS 'The wall time of a schedule that is due at that time: the inverse of next_due.';
 
--- Not of a schedule that is in force: what is put again by every deployment is no mistake, though its time is over.
+-- False for the schedule in force: a deployment may store the same campaign again after its time has passed.
 CREATE OR REPLACE FUNCTION fanfare.has_passed(campaign jsonb) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -5017,7 +5103,8 @@ BEGIN
                 AND (coalesce(c.draft, c.definition)::jsonb = campaign OR c.definition::jsonb -> 'schedule' = schedule));
 END
 $$;
-COMMENT ON FUNCTION fanfare.has_passed IS 'Whether the one time of a campaign has passed before it was put; by recipients'' time, in the last zone.';
+COMMENT ON FUNCTION fanfare.has_passed IS
+    'Whether the single time of a campaign passed before it was stored; by recipients'' time, in the last zone.';
 
 CREATE OR REPLACE FUNCTION fanfare.put_campaign(campaign jsonb) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5054,9 +5141,11 @@ BEGIN
     RETURN put_version;
 END
 $$;
-COMMENT ON FUNCTION fanfare.put_campaign IS 'Stores a campaign and returns its version, or refuses what shows at once; a daemon checks the rest within a second, until then the last good version stays in force.';
+COMMENT ON FUNCTION fanfare.put_campaign IS
+    'Stores a campaign and returns its version, or raises the errors that SQL finds. A daemon checks the rest within '
+    'a second; until then the last valid version stays in force.';
 
--- For the daemon that judged a draft. What was put since then is judged anew.
+-- Called by the daemon that checked a draft. A draft that was stored since is checked separately.
 CREATE OR REPLACE FUNCTION fanfare.take_campaign(campaign_id int, version int, cron_fields jsonb, now timestamptz) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -5078,7 +5167,7 @@ BEGIN
     wall := fanfare.wall_time(schedule ->> 'at');
     zone := CASE WHEN schedule IS NOT NULL THEN coalesce(schedule ->> 'time_zone', 'UTC') END;
     due := CASE
-        -- What was due and is not fired yet is fired by the schedule that it was due by.
+        -- With an unchanged schedule, a time that is due and not fired yet is kept.
         WHEN schedule IS NOT DISTINCT FROM c.definition::jsonb -> 'schedule' THEN c.next_at
         WHEN schedule IS NOT NULL THEN fanfare.next_due(cron_fields, wall, zone, now) END;
     IF cron_fields IS NOT NULL AND due IS NULL THEN
@@ -5088,7 +5177,7 @@ BEGIN
         RETURN false;
     END IF;
     SELECT * INTO stored FROM fanfare.store_rule(fanfare.campaign_rule(c.draft::jsonb));
-    -- Behind it goes what belongs to no run: events of the campaign's type that somebody else emitted.
+    -- The gate for events without a run: those of the campaign's type that were not emitted by the campaign.
     SELECT g.id INTO gate FROM fanfare.gates AS g WHERE g.rule_id = stored.rule_id AND g.run_id IS NULL;
     gate := coalesce(gate, fanfare.make_gate(stored.rule_id));
     UPDATE fanfare.rule_versions AS v SET gate_id = gate
@@ -5105,9 +5194,10 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.take_campaign IS 'Puts a campaign that was judged into force; false where another was put meanwhile, or it is never due.';
+COMMENT ON FUNCTION fanfare.take_campaign IS
+    'Puts a checked campaign into force; false if another version was stored meanwhile, or if it is never due.';
 
--- One run, in its caller's transaction, who has locked the campaign's row.
+-- Fires one run in the transaction of the caller, which has locked the campaign's row.
 CREATE OR REPLACE FUNCTION fanfare.fire(c fanfare.campaigns, at timestamptz, payload jsonb DEFAULT '{}', wall timestamp DEFAULT NULL)
 RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
@@ -5116,7 +5206,7 @@ DECLARE
     event bigint;
     run bigint;
     canary jsonb := c.definition::jsonb -> 'canary';
-    -- One for all of it, so that claims look for it nowhere else.
+    -- The campaign's one lane, so that claims search its gates only there.
     lane smallint := coalesce(array_position('{transactional,normal,bulk}', c.definition ->> 'lane') - 1, 2);
     has_query boolean := c.definition::jsonb ?| '{audience_sql,payload_sql}';
 BEGIN
@@ -5144,8 +5234,8 @@ BEGIN
     INSERT INTO fanfare.runs (campaign_id, scheduled_at, wall, event_id, state, payload, fired_at)
     VALUES (c.id, at, fire.wall, event, CASE WHEN has_query THEN 'querying' ELSE 'running' END, CASE WHEN has_query THEN fire.payload END,
         clock_timestamp()) RETURNING id INTO run;
-    -- Many events are told from none other of their type: they wait behind the rule's gate. Whatever has one event has its gate
-    -- before that, so that it can be paused while its query is read.
+    -- The events of a payload_sql run cannot be told from others of their type, so they use the rule's gate. A run with
+    -- one event gets its gate now, so that it can be paused while its query runs.
     IF NOT c.definition::jsonb ? 'payload_sql' THEN
         UPDATE fanfare.runs AS o SET gate_id = fanfare.make_gate(c.rule_id, run, lane, is_canary => canary IS NOT NULL)
         WHERE o.id = run;
@@ -5162,13 +5252,13 @@ BEGIN
     RETURN run;
 END
 $$;
-COMMENT ON FUNCTION fanfare.fire IS 'Emits the event of one run and returns the run''s id; NULL where it fired already.';
+COMMENT ON FUNCTION fanfare.fire IS 'Emits the event of one run and returns the run''s id; NULL if the run exists already.';
 
--- The last statement of the transaction that stored what a run's query gave: all of that counts, or nothing of it. False
--- where somebody has aborted it since, or another daemon reads it; then the caller rolls back.
+-- The last statement of the transaction that stored the result of a run's query: the result counts as a whole or not at
+-- all. False if the run was aborted since, or another daemon runs its query; then the caller rolls back.
 --
--- With the event's id, whose users are in audiences by now; without one where each row was emitted already. What is only tried is
--- no run that runs: it is over with its event.
+-- event_id is the event whose users are in audiences by now; NULL if each row was emitted as an event already. A test
+-- run ends here, with its event.
 CREATE OR REPLACE FUNCTION fanfare.end_query_run(run_id bigint, owner int, event_id bigint, sample jsonb DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
@@ -5199,15 +5289,18 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.end_query_run IS 'Emits the event of a run whose query was read, or notes that its events were emitted; false where it is not the caller''s any more.';
+COMMENT ON FUNCTION fanfare.end_query_run IS
+    'Emits the event of a run whose query has finished, or records that its events were emitted; false if the caller '
+    'no longer owns the run.';
 
--- One campaign at each call, whoever calls: the others are passed by. What becomes of what was missed is said by catch_up:
+-- Fires one campaign per call and skips campaigns that another session has locked. catch_up decides which missed times
+-- are fired:
 --
---   latest  the last of what was missed is fired
---   all     each is, the oldest first, one at each call
---   none    only what is at most a minute late is; by recipients' time an hour, before which nobody was due
+--   latest  the last one
+--   all     each one, the oldest first, one per call
+--   none    the last one if it is at most a minute late; by recipients' time an hour, before which no recipient was due
 --
--- Of what is passed over the last gets a row, as skipped.
+-- The last of the times that are passed over is stored as a skipped run.
 CREATE OR REPLACE FUNCTION fanfare.fire_due(now timestamptz, OUT app text, OUT campaign text, OUT event_id bigint, OUT detail text,
     OUT skipped_at timestamptz)
 RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5220,7 +5313,7 @@ DECLARE
 BEGIN
     SELECT * INTO c FROM fanfare.campaigns AS x
     WHERE x.state = 'active' AND x.dropped_at IS NULL AND x.next_at <= now
-        -- What is queued behind a gate that is being emptied would end with the rest.
+        -- Deliveries that are added behind an aborting gate would be cancelled with the rest.
         AND NOT EXISTS (SELECT FROM fanfare.gates AS g WHERE g.rule_id = x.rule_id AND g.state = 'aborting')
     ORDER BY x.next_at LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
@@ -5230,7 +5323,7 @@ BEGIN
     at := c.next_at;
     following := CASE WHEN c.cron_fields IS NOT NULL THEN fanfare.next_due(c.cron_fields, NULL, c.time_zone, at) END;
     IF c.catch_up <> 'all' THEN
-        -- Years of a minutely schedule take some calls.
+        -- Years of a minutely schedule take several calls.
         WHILE following <= now AND steps < 1000 LOOP
             skipped_at := at;
             at := following;
@@ -5257,11 +5350,12 @@ BEGIN
     RETURN NEXT;
 END
 $$;
-COMMENT ON FUNCTION fanfare.fire_due IS 'Fires what is due of one campaign; no row where nothing is due.';
+COMMENT ON FUNCTION fanfare.fire_due IS 'Fires one campaign that is due; no row if none is.';
 
--- While the clock was ahead a campaign fired, and its next time was reckoned from that clock. What has a run has been. Batches that
--- were never tried wait for nothing; those that failed, and digests, wait as long as they had to wait. What is for a time of its
--- recipients (due_at), or held for a night or a snooze, waits for that time by the new clock.
+-- While the clock was ahead, campaigns fired and their next times were computed from that clock. A time that has a run
+-- is not fired again. Batches that were never tried become due at once; failed ones, and digests, wait for the same
+-- length of time, counted from now. Deliveries for a time of their recipients (due_at), or held for quiet hours or a
+-- snooze, wait for that time by the new clock.
 CREATE OR REPLACE FUNCTION fanfare.reschedule(now timestamptz) RETURNS bigint
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -5282,7 +5376,7 @@ BEGIN
     WHERE b.id = w.id;
     UPDATE fanfare.audience_queries AS q SET not_before = now + (q.not_before - q.created_at)
     WHERE q.created_at > now AND q.not_before >= q.created_at;
-    -- What was claimed of a rate takes no longer than a batch of 1,000.
+    -- The debt of a rate is limited to the time of one batch of 1,000.
     UPDATE fanfare.rates AS r
     SET next_free = least(r.next_free, now + interval '1 second' * (1000 / r.per_second)),
         ramp_began_at = CASE WHEN r.ramp_began_at > now THEN now ELSE r.ramp_began_at END
@@ -5310,18 +5404,21 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again, after the clock was set back, when waiting batches, rates, digests and campaigns are due; returns how many campaigns are due earlier.';
 
--- A token that is gone is none: old tokens are normal.
+-- Unregistered tokens do not count as failures: old tokens are normal.
 CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN outcome IN (3, 9, 11, 12) OR outcome >= 96;
 COMMENT ON FUNCTION fanfare.is_failure IS 'Whether a delivery with this outcome was tried and did not arrive.';
 CREATE OR REPLACE FUNCTION fanfare.is_answer(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN outcome NOT BETWEEN 32 AND 63 AND outcome <> ALL ('{4,5,6,7,8,10,13,14,15,16,17,18,19}'::smallint[]);
-COMMENT ON FUNCTION fanfare.is_answer IS 'Whether a provider was asked and this is how it ended; false of what Fanfare decides by itself.';
+COMMENT ON FUNCTION fanfare.is_answer IS
+    'Whether a provider responded and this was its response; false for outcomes that Fanfare decides itself.';
 
--- What came of the few that went first: looked at once, so long after their first answers, and by 100 answers at least where there
--- are so many. Failures are what was tried and did not arrive; a token that is gone is none: old tokens are normal.
+-- Judges a canary once, `canary_wait` after its first responses, and with at least 100 responses unless the canary is
+-- over. Deliveries that were tried and did not arrive count as failures; unregistered tokens do not, since old tokens
+-- are normal.
 --
--- The second gate opens, or both are paused, and so is the campaign; who resumes it has decided.
+-- If it passes, the second gate opens. If it fails, both gates and the campaign are paused; resuming the campaign
+-- overrides the verdict.
 CREATE OR REPLACE FUNCTION fanfare.judge_canaries(now timestamptz, OUT app text, OUT campaign text, OUT event_id bigint, OUT verdict text,
     OUT detail text)
 RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5366,7 +5463,7 @@ BEGIN
             UPDATE fanfare.gates AS g SET state = 'open' WHERE g.id = o.held_gate_id AND g.state = 'held' AND NOT g.is_paused;
             PERFORM fanfare.begin_ramp(c.rule_id) FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id;
         ELSIF NOT EXISTS (SELECT FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id AND c.dropped_at IS NULL) THEN
-            -- Nobody could resume it.
+            -- A dropped campaign cannot be resumed.
             detail := detail || '; it was dropped, so what is left is aborted';
             UPDATE fanfare.runs AS x SET state = 'aborting' WHERE x.id = o.id;
             UPDATE fanfare.gates AS g SET state = 'aborting', reason = detail WHERE g.run_id = o.id AND g.state IN ('open', 'held');
@@ -5382,9 +5479,9 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.judge_canaries IS 'Opens the way for the others where few of the canary''s answers are failures, pauses the campaign where many are; a row for each that was judged.';
+COMMENT ON FUNCTION fanfare.judge_canaries IS
+    'Opens the second gate if few of the canary''s responses are failures, pauses the campaign if many are; a row for each canary judged.';
 
--- For whoever names a campaign.
 CREATE OR REPLACE FUNCTION fanfare.campaign_named(app text, name text) RETURNS fanfare.campaigns
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -5399,7 +5496,7 @@ BEGIN
     RETURN c;
 END
 $$;
-COMMENT ON FUNCTION fanfare.campaign_named IS 'The campaign of that name, locked; an error where there is none.';
+COMMENT ON FUNCTION fanfare.campaign_named IS 'The campaign of that name, locked; an error if there is none.';
 
 CREATE OR REPLACE FUNCTION fanfare.start_campaign(app text, name text, payload jsonb DEFAULT '{}') RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -5424,7 +5521,8 @@ BEGIN
     RETURN fanfare.fire(c, clock_timestamp(), payload);
 END
 $$;
-COMMENT ON FUNCTION fanfare.start_campaign IS 'Starts a campaign now, in the caller''s transaction, with a payload over its own; returns the run''s id.';
+COMMENT ON FUNCTION fanfare.start_campaign IS
+    'Starts a campaign now, in the caller''s transaction, with a payload merged over its own; returns the run''s id.';
 
 CREATE OR REPLACE FUNCTION fanfare.pause_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -5436,9 +5534,11 @@ BEGIN
     RETURN FOUND OR has_held;
 END
 $$;
-COMMENT ON FUNCTION fanfare.pause_campaign IS 'Fires no more of a campaign, and holds what it has not sent; nothing of it starts later than 1 s after the commit. True if there was something to do.';
+COMMENT ON FUNCTION fanfare.pause_campaign IS
+    'Stops a campaign''s schedule and holds its unsent deliveries; no push of it starts later than 1 s after the '
+    'commit. Returns whether anything changed.';
 
--- What came due while it was paused was not missed: somebody held it.
+-- Times that came due during a pause do not count as missed, since the pause was intended.
 CREATE OR REPLACE FUNCTION fanfare.activate_campaign(id int) RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     UPDATE fanfare.campaigns AS x
@@ -5448,7 +5548,7 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION fanfare.activate_campaign IS 'Lets the schedule of a paused campaign go on; whether it was paused.';
+COMMENT ON FUNCTION fanfare.activate_campaign IS 'Resumes the schedule of a paused campaign; returns whether it was paused.';
 
 CREATE OR REPLACE FUNCTION fanfare.resume_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -5456,7 +5556,7 @@ DECLARE
     c fanfare.campaigns := fanfare.campaign_named(app, name);
     has_let_go boolean := fanfare.set_gates(c.rule_id, 'resume');
 BEGIN
-    -- Whose canary failed is sent to the others now: somebody has looked.
+    -- Resuming after a failed canary sends to the other recipients: an operator has decided so.
     UPDATE fanfare.gates AS g SET state = 'open'
     FROM fanfare.runs AS o
     WHERE o.campaign_id = c.id AND o.state = 'running' AND o.verdict = 'failed' AND g.id = o.held_gate_id AND g.state = 'held';
@@ -5467,9 +5567,10 @@ BEGIN
     RETURN fanfare.activate_campaign(c.id) OR has_let_go;
 END
 $$;
-COMMENT ON FUNCTION fanfare.resume_campaign IS 'Goes on with a paused campaign: behind what it has sent, and with the times to come. True if there was something to do.';
+COMMENT ON FUNCTION fanfare.resume_campaign IS
+    'Resumes a paused campaign: its unsent deliveries, and its future times. Returns whether anything changed.';
 
--- Nothing of them is stored: who reads finds it out, and nothing is left to end.
+-- These runs have stored no result, so nothing else has to end; the daemon that runs the query finds the run aborted.
 CREATE OR REPLACE FUNCTION fanfare.abort_query_runs(campaign_id int) RETURNS boolean
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -5484,7 +5585,8 @@ BEGIN
     RETURN aborted IS NOT NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.abort_query_runs IS 'Ends the runs of a campaign whose query is being read, and those that are tried; true if there were any.';
+COMMENT ON FUNCTION fanfare.abort_query_runs IS
+    'Ends the runs of a campaign whose query is being executed, test runs included; returns whether there were any.';
 
 CREATE OR REPLACE FUNCTION fanfare.abort_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -5501,7 +5603,7 @@ BEGIN
     PERFORM fanfare.set_gates(c.rule_id, 'abort', 'campaign ' || c.name || ' is aborted');
     DELETE FROM fanfare.alarms AS x WHERE x.name = 'canary/' || abort_campaign.app || '/' || c.name;
     IF has_failed THEN
-        -- The canary paused it, and with the run that ends.
+        -- The failed canary paused the campaign, so the pause ends with the aborted run.
         PERFORM fanfare.activate_campaign(c.id);
     ELSIF c.state = 'paused' THEN
         RAISE NOTICE 'campaign % stays paused', c.name USING HINT = 'Call fanfare.resume_campaign for its schedule to go on.';
@@ -5509,10 +5611,12 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.abort_campaign IS 'Ends what a campaign has not sent: each recipient left is recorded as cancelled. Its schedule goes on, unless somebody paused it. True if there was something to do.';
+COMMENT ON FUNCTION fanfare.abort_campaign IS
+    'Ends the unsent deliveries of a campaign: each remaining recipient is recorded as cancelled. Its schedule goes '
+    'on, unless an operator paused it. Returns whether there was a run to abort.';
 
--- By a rule of its own, made anew at each test: the campaign's, but for whom it reaches. Its events and pushes are told from the
--- campaign's by that rule's name and the events' type.
+-- Uses a separate rule, replaced at each test: the campaign's rule with another audience. Its events and pushes are
+-- distinguished from the campaign's by the rule's name and the events' type.
 CREATE OR REPLACE FUNCTION fanfare.test_campaign(app text, name text, user_ids text[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 DECLARE
@@ -5526,11 +5630,11 @@ BEGIN
     ELSIF coalesce(cardinality(user_ids), 0) = 0 OR array_position(user_ids, NULL) IS NOT NULL THEN
         RAISE EXCEPTION 'user_ids: names nobody' USING ERRCODE = '22023', HINT = 'Name the users that shall get it, as in ARRAY[''ann''].';
     END IF;
-    -- Who tries it is awake and wants it, again and again.
+    -- A test ignores quiet hours, category and caps, so that it arrives each time.
     rule := rule - '{category,caps,holdout}'::text[] || jsonb_build_object('quiet_hours', 'off', 'name', 'campaign-test/' || c.name, 'event', 'campaign-test.' || test_campaign.app || '.' || c.name,
         'lane', 'normal', 'to', '{"users": "$.users"}'::jsonb || (rule -> 'to') - '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel,staged}'::text[]);
     PERFORM fanfare.store_rule(rule);
-    -- A daemon runs the query: here it could do to the caller's session what it likes.
+    -- A daemon runs the query: here it could change the caller's session.
     IF c.definition::jsonb ?| '{audience_sql,payload_sql}' THEN
         INSERT INTO fanfare.runs (campaign_id, scheduled_at, event_id, state, fired_at, test_users)
         VALUES (c.id, clock_timestamp(), fanfare.new_event_id(), 'querying', clock_timestamp(), user_ids)
@@ -5544,7 +5648,8 @@ BEGIN
     RETURN event;
 END
 $$;
-COMMENT ON FUNCTION fanfare.test_campaign IS 'Sends what a campaign would send to named users only, at once, or as soon as its query is read; returns the event''s id.';
+COMMENT ON FUNCTION fanfare.test_campaign IS
+    'Sends a campaign''s message to named users only, at once, or as soon as its query has run; returns the event''s id.';
 
 CREATE OR REPLACE FUNCTION fanfare.drop_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5558,7 +5663,7 @@ BEGIN
         RETURN false;
     END IF;
     PERFORM fanfare.abort_query_runs(dropped.id);
-    -- What is held would be for ever: who is dropped cannot be resumed.
+    -- A dropped campaign cannot be resumed, so held deliveries would wait for ever.
     IF dropped.state = 'paused' THEN
         UPDATE fanfare.runs AS o SET state = 'aborting' WHERE o.campaign_id = dropped.id AND o.state = 'running';
         PERFORM fanfare.set_gates(dropped.rule_id, 'abort', 'campaign ' || dropped.name || ' was paused when it was dropped');
@@ -5569,7 +5674,8 @@ BEGIN
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION fanfare.drop_campaign IS 'Ends a campaign; what is planned is still sent, unless it is paused: then it is aborted.';
+COMMENT ON FUNCTION fanfare.drop_campaign IS
+    'Ends a campaign. Planned deliveries are still sent, unless it is paused: then they are aborted.';
 
 CREATE OR REPLACE FUNCTION fanfare.campaign_from_file(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5579,20 +5685,23 @@ BEGIN
     RETURN FOUND;
 END
 $$;
-COMMENT ON FUNCTION fanfare.campaign_from_file IS 'Notes that a campaign comes from a file, so that `campaigns apply --prune` may drop it once it is gone there; true if that was not known.';
+COMMENT ON FUNCTION fanfare.campaign_from_file IS
+    'Records that a campaign comes from a file, so that `campaigns apply --prune` may drop it once it is gone from '
+    'the file; returns whether that is new.';
 
--- Some of what was gathered and is due, oldest first: it leaves as events of type `digest.<app>.<rule>`, the newest payload with what was gathered
--- beside it. Two that call it at once pass each other's by, and what a planner adds to. What is dropped with its rule leaves as nothing.
+-- Emits some of the due digests, the oldest first, as events of type `digest.<app>.<rule>`: the newest payload with the
+-- gathered ones in `events`. Concurrent calls skip each other's digests, and those that a planner is adding to. The
+-- digests of a dropped rule are discarded.
 CREATE OR REPLACE FUNCTION fanfare.emit_digests(now timestamptz, OUT app text, OUT rule text, OUT emitted int, OUT left_out int, OUT events bigint)
 RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
--- In the order of an index, however many are due.
+-- Reads in index order, however many are due.
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
     rules int[];
     keys text[];
 BEGIN
-    -- Locked by a statement of its own: what was added while this one waited, only the next one's snapshot has with its events. So many
-    -- events at most, whose payloads may be large, but one digest at least.
+    -- Locked by a separate statement: events that were added while this one waited are visible only to the next
+    -- statement's snapshot. At most 2,000 events, whose payloads may be large, but at least one digest.
     SELECT array_agg(x.rule_id), array_agg(x.key) INTO rules, keys FROM (
         SELECT d.rule_id, d.key, sum(d.named) OVER (ORDER BY d.due_at, d.rule_id, d.key) - d.named AS before
         FROM (
@@ -5617,7 +5726,7 @@ BEGIN
         JOIN fanfare.rules AS r ON r.id = d.rule_id
         JOIN fanfare.apps AS a ON a.id = r.app_id
         LEFT JOIN LATERAL (
-            -- The newest that fit beside the newest of all, in an event of 64 KiB and 32 levels.
+            -- The newest events that fit beside the newest payload in an event of 64 KiB and 32 levels.
             SELECT (array_agg(x.payload ORDER BY x.id DESC))[1] AS newest, coalesce(jsonb_agg(x.payload ORDER BY x.id)
                 FILTER (WHERE x.bytes + x.head <= 61440 AND NOT jsonb_path_exists(x.payload, '$.**{31}')), '[]') AS list
             FROM (
@@ -5637,7 +5746,7 @@ BEGIN
         ) AS p ON r.dropped_at IS NULL
     ),
     sent AS (
-        -- As of when it was due: what nobody could emit for a day is as late as any event.
+        -- Dated when it was due: a digest that no daemon could emit for a day is as late as any event.
         INSERT INTO fanfare.outbox (created_at, own, type, payload)
         SELECT least(m.due_at, clock_timestamp()), true, concat('digest.', m.app, '.', m.rule), m.payload FROM made AS m WHERE m.payload IS NOT NULL
     )
@@ -5645,14 +5754,15 @@ BEGIN
     PERFORM fanfare.wake();
 END
 $$;
-COMMENT ON FUNCTION fanfare.emit_digests IS 'Emits one event for each of some keys under which events were gathered, and are due; no row where nothing is.';
+COMMENT ON FUNCTION fanfare.emit_digests IS 'Emits one event for each of some due digests; no row if none is due.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 24. Functions: policies
 -- ---------------------------------------------------------------------------------------------------------------
--- What holds for all of an app's pushes, whichever rule sends them. All of it is checked here; daemons read what it becomes.
+-- What applies to all pushes of an app, whichever rule sends them. All of it is checked here; daemons read only the
+-- resulting rows.
 
--- Who adds a key adds it to the list, and a branch for what can be wrong with it.
+-- A new key needs an entry in the list, and a branch for its errors.
 CREATE OR REPLACE FUNCTION fanfare.policy_error(policy jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -5726,9 +5836,10 @@ BEGIN
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.policy_error IS 'What put_policy refuses a policy for, where it stands in it and how to fix it; null where there is nothing.';
+COMMENT ON FUNCTION fanfare.policy_error IS
+    'The error for which put_policy refuses a policy, with its place and how to fix it; null if there is none.';
 
--- Rates that stay go on from what is used up of them, as in set_rate. Locked in the order in which claims lock them.
+-- Unchanged rates keep what was claimed of them, as in set_rate. Locked in the order in which claims lock them.
 CREATE OR REPLACE FUNCTION fanfare.set_app_rates(app_id smallint, policy jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -5751,10 +5862,11 @@ BEGIN
     WHERE r.per_second <> excluded.per_second;
 END
 $$;
-COMMENT ON FUNCTION fanfare.set_app_rates IS 'Has an app''s pushes be claimed at the rates of a policy, all of them and by provider; what put_policy does once it has looked.';
+COMMENT ON FUNCTION fanfare.set_app_rates IS
+    'Sets the rates at which an app''s pushes are claimed, in total and by provider; put_policy calls it after its checks.';
 
--- A bit goes on to another name only when all have been given out, the one first that was free for longest: some daemon may still count by the
--- old name for a moment.
+-- A bit is reused for another name only once all bits are assigned, the longest retired one first: a daemon may briefly
+-- still count under the old name.
 CREATE OR REPLACE FUNCTION fanfare.set_caps(app_id smallint, policy jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
@@ -5790,18 +5902,21 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.set_caps IS 'Makes the caps of a policy those of its app; what put_policy does once it has looked.';
+COMMENT ON FUNCTION fanfare.set_caps IS 'Sets the caps of an app to those of a policy; put_policy calls it after its checks.';
 
--- How long what was decided for a user and an event holds for the user's other devices, from a decision's own time: an hour, which a rate
--- may keep them apart; a minute where a user has very many.
+-- How long a decision for a user and an event applies to the user's other devices: an hour from the decision's own
+-- time, since a rate may delay them that much; a minute for a user with very many grants.
 CREATE OR REPLACE FUNCTION fanfare.decided_since(grants bigint[], asked bigint[]) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (asked[2] >> 16) - CASE WHEN cardinality(grants) > 256 THEN 60000 ELSE 3600000 END;
-COMMENT ON FUNCTION fanfare.decided_since IS 'Since when decisions about a user are remembered beyond what caps count, in milliseconds since 1970.';
+COMMENT ON FUNCTION fanfare.decided_since IS 'Since when decisions about a user are kept regardless of caps, in milliseconds since 1970.';
 
--- The arrays have a place for each bit from 0 on: how many there may be of what was granted since, in milliseconds since 1970. An event that
--- stands there is granted again, for another device or once more; if for other caps, these count it too. A retry is counted anew where the
--- grant is older than a cap counts, since others may have been granted meanwhile. One that was refused stands there below zero, and is refused
--- again. Without a search_path of its own: only daemons may call it, twice for each recipient, and it would take as long again.
+-- max_counts and floors have an element for each bit from 0 on: how many grants a cap allows, and since when it counts
+-- them, in milliseconds since 1970. An event that is stored already is granted again, for another device or another
+-- attempt; caps that did not count it yet count it now. A retry is counted again if its grant is older than a cap's
+-- period, since other events may have been granted meanwhile. A refused event is stored with a negative id, and is
+-- refused again.
+--
+-- It has no search_path of its own, which would double its time: only daemons may call it, twice for each recipient.
 CREATE OR REPLACE FUNCTION fanfare.take(grants bigint[], asked bigint[], max_counts int[], floors bigint[], is_retry boolean) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -5844,7 +5959,7 @@ BEGIN
     ELSE
         grants := grants || asked;
     END IF;
-    -- What no cap counts any more goes, once no other device of the user is likely to ask for it.
+    -- Removes grants that no cap counts any more, once no other device of the user is likely to ask for them.
     FOR n IN 2 .. cardinality(grants) BY 2 LOOP
         IF grants[n] >> 16 >= since THEN
             kept := kept || grants[n - 1 : n];
@@ -5860,7 +5975,7 @@ BEGIN
     RETURN kept;
 END
 $$;
-COMMENT ON FUNCTION fanfare.take IS 'What a user was granted with one more, {event, stamp}; NULL if one of the caps it counts for has had as many as it may.';
+COMMENT ON FUNCTION fanfare.take IS 'The grants of a user with one more, {event, stamp}; NULL if one of the caps that count it is used up.';
 
 CREATE OR REPLACE FUNCTION fanfare.refuse(grants bigint[], asked bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
@@ -5876,9 +5991,11 @@ BEGIN
     RETURN kept || ARRAY[-asked[1], asked[2]];
 END
 $$;
-COMMENT ON FUNCTION fanfare.refuse IS 'What a user was granted with one refusal, {event, stamp}, for the user''s other devices; refusals that are too old go.';
+COMMENT ON FUNCTION fanfare.refuse IS
+    'The grants of a user with one refusal, {event, stamp}, which applies to the user''s other devices; refusals that '
+    'are too old are removed.';
 
--- What was granted before it was sent is counted from when it was.
+-- A grant counts from the time of sending, not of the claim.
 CREATE OR REPLACE FUNCTION fanfare.settle(grants bigint[], event_ids bigint[], sent_at bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
@@ -5896,7 +6013,9 @@ BEGIN
     RETURN grants;
 END
 $$;
-COMMENT ON FUNCTION fanfare.settle IS 'What a user was granted, with the times at which events were sent, in milliseconds since 1970, and without those that were not, whose time is NULL.';
+COMMENT ON FUNCTION fanfare.settle IS
+    'The grants of a user with the times at which events were sent, in milliseconds since 1970; events with a NULL '
+    'time were not sent, and are removed.';
 
 CREATE OR REPLACE FUNCTION fanfare.put_policy(app text, policy jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5932,14 +6051,15 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.put_policy IS 'Puts an app''s policy into force in place of the one before, or refuses it; {} for none.';
+COMMENT ON FUNCTION fanfare.put_policy IS 'Replaces an app''s policy, or refuses it; {} removes the policy.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 25. Views: queue and log as one
 -- ---------------------------------------------------------------------------------------------------------------
 
--- What a batch keeps of the devices of many events (see DeviceMarks): three bits for each, its id modulo three numbers that
--- have no divisor in common. Tells nearly always, and without reading the ids, that a device is not in it.
+-- Whether a device may be in a batch of many events. The batch's marks (see DeviceMarks) have three bits for each of
+-- its devices: the id modulo three numbers that are pairwise coprime. They nearly always exclude a device without
+-- reading the ids.
 CREATE OR REPLACE FUNCTION fanfare.may_hold(marks bytea, device_id bigint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT marks IS NULL OR (
@@ -5949,10 +6069,11 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.may_hold IS 'Whether a batch with these marks may hold this device: false is certain.';
 
--- The deliveries are counted when they are selected: leave them out where you read many events.
+-- Deliveries are counted when the column is selected: omit it in queries over many events.
 SELECT fanfare.create_view('events', 'Every event, waiting or done, and what became of it.', $view$
 SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,
-    -- Once for all that wait, if any do, by its first rule: looked up for each, the planner would take it for work that is worth worker processes.
+    -- One subquery for all waiting events, if any, showing an event's first rule: with a subquery for each event, the
+    -- planner estimates enough work for parallel workers.
     CASE WHEN f.fate = e.fate THEN e.detail ELSE concat_ws('; ', e.detail, 'waits for users_sql of rule ' || ((
         SELECT jsonb_object_agg(q.event_id, r.name || CASE WHEN q.tries > 0 THEN coalesce(', which failed: ' || f.error, '') ELSE '' END
             ORDER BY q.rule_version DESC)
@@ -5990,24 +6111,27 @@ FROM (
     UNION ALL
     SELECT id, type, key, created_at, 0::smallint, 'is planned alone, because it may take long or fail', payload, replay_of, trace FROM fanfare.quarantine
     UNION ALL
-    -- All days: with them the key, which begins with the day, finds an id.
+    -- With the list of all days, an id is found through the primary key, which begins with the day.
     SELECT id, type, key, created_at, fate, left(detail, 2000), payload, replay_of, trace FROM fanfare.event_log
     WHERE day = ANY ('{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31}')
 ) AS e
--- What is planned for one rule may wait for another's query.
+-- An event that is planned for one rule may still wait for the query of another.
 JOIN fanfare.event_fates AS f ON f.fate = CASE WHEN e.fate = 1 AND e.id IN (SELECT q.event_id FROM fanfare.audience_queries AS q) THEN 0 ELSE e.fate END
 $view$);
 
--- By event and by user it goes through indexes (10 ms among 10,000,000 deliveries), which takes some care:
--- * The planner hands `event_id = …` on to what is joined by equality, never into a condition like `span @> event_id`.
---   event_log is joined so that the span of a batch of many events is compared with the id of one row. Its key begins
---   with the day, hence the list of all days: one probe each, where the day does not come from the delivery.
--- * devices is joined with the span that it must be in, so that it can come first where the user is known. That says
---   nothing new of a delivery: the span is in there twice because the planner takes each condition for one batch in 200.
--- * The day of a delivery is compared as an array: by equality all deliveries would be hashed by their day, and whoever reads them all
---   would have each looked up as if there were 200 different ones (memoized).
--- * pg_my_temp_schema() is never null. It keeps worker processes out, which take longer to start than all the rest does.
--- A code that only a newer daemon knows shows as what its range means: whoever wrote it acted on that.
+-- Queries by event and by user use indexes (10 ms among 10,000,000 deliveries), which depends on the following:
+-- * The planner propagates `event_id = …` to columns that are joined by equality, never into a condition like `span @>
+--   event_id`. So event_log is joined, and the span of a batch of many events is compared with the id of one row. Its
+--   key begins with the day, hence the list of all days: one probe each, if the day does not follow from the delivery.
+-- * devices is joined with the span that must contain it, so that devices can come first in the join if the user is
+--   known. The condition adds nothing for a delivery: the span is in the query twice because the planner estimates that
+--   each condition selects one batch in 200.
+-- * The day of a delivery is compared as an array. With equality, the planner would hash all deliveries by their day,
+--   and a query over all of them would look up each one as if there were 200 different days (memoized).
+-- * pg_my_temp_schema() is never null. It keeps the planner from using parallel workers, which take longer to start
+--   than the rest of the query.
+-- A code that only a newer daemon knows is shown with the meaning of its range, since the daemon that wrote it acted on
+-- that.
 SELECT fanfare.create_view('deliveries', 'One row per delivery and attempt, in flight ones included.', $view$
 WITH deliveries AS (
     -- 1. Batches of one event.
@@ -6043,7 +6167,7 @@ WITH deliveries AS (
         AND fanfare.may_hold(b.device_marks, d.id) AND pg_my_temp_schema() IS NOT NULL
     WHERE b.event_id IS NULL
     UNION ALL
-    -- 3. Those that are still to be sent: few, and looked through.
+    -- 3. Unsent batches of many events: few, and scanned.
     SELECT u.event_id, b.rule_version, b.target_id, u.device_id, d.user_id, b.attempt,
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END, NULL, b.id, NULL
     FROM fanfare.batches AS b
@@ -6057,7 +6181,8 @@ SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.na
         [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome,
     coalesce(c.reason, 'unknown') AS reason, p.at, p.batch_id,
     coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text END, c.meaning) AS detail,
-    -- Of its event: who reads it pays 5 µs a row for that, also where many are sorted to show a few; nobody else does.
+    -- The event's trace. Queries that select it take 5 µs longer for each row, also if many rows are sorted to show a
+    -- few.
     (SELECT encode(substr(e.trace, 1, 16), 'hex') FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id) AS trace_id
 FROM deliveries AS p
 JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
@@ -6067,8 +6192,9 @@ JOIN fanfare.apps AS a ON a.id = t.app_id
 LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
 $view$);
 
--- A device is looked up only for rules that divide people; there is nothing in the logs that says in which group a recipient was. What was tried
--- again stands in a later batch. To compile what reads 32 partitions takes seconds, and reads no faster.
+-- Devices are looked up only for rules that divide people; the logs do not store the group of a recipient. A delivery
+-- that was retried is counted in its last batch. JIT is off: compiling a plan over 32 partitions takes seconds and does
+-- not speed it up.
 CREATE OR REPLACE FUNCTION fanfare.variants(event_id bigint)
 RETURNS TABLE (rule text, variant text, outcome text, reason text, count bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -6112,9 +6238,12 @@ FROM counted AS c JOIN fanfare.rule_versions AS v ON v.id = c.rule_version JOIN 
 LEFT JOIN fanfare.outcome_codes AS o ON o.code = c.code
 GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 5 DESC, 3, 4
 $$;
-COMMENT ON FUNCTION fanfare.variants IS 'What became of an event by rule and variant of its message, as far as it is known now: recipients, not attempts. `holdout` are those who get nothing; there is no variant where a rule has none, and for devices that were forgotten.';
+COMMENT ON FUNCTION fanfare.variants IS
+    'The outcomes of an event by rule and variant of its message, as far as they are known now: recipients, not '
+    'attempts. `holdout` is the group that gets nothing; the variant is NULL if the rule has none, and for deleted '
+    'devices.';
 
-SELECT fanfare.create_view('queue', 'What is still to send, in deliveries; waiting is what has its time in the future, or a gate that is not open.', $view$
+SELECT fanfare.create_view('queue', 'The deliveries still to send; waiting counts those that are due in the future or behind a gate that is not open.', $view$
 SELECT a.name AS app, t.provider, t.environment, (ARRAY['transactional', 'normal', 'bulk'])[b.lane + 1] AS lane,
     coalesce(sum(cardinality(b.device_ids)) FILTER (WHERE b.owner IS NULL AND b.not_before <= now()
         AND coalesce(s.gate, 'open') = 'open'), 0) AS ready,
@@ -6132,13 +6261,13 @@ LEFT JOIN (
 GROUP BY a.name, t.provider, t.environment, b.lane, s.gate
 $view$);
 
-SELECT fanfare.create_view('campaign_runs', 'One row for each time that a campaign was fired: how far it is, how fast it goes, and when it will be through; read from what was counted at its gates, however many recipients there are.', $view$
+SELECT fanfare.create_view('campaign_runs', 'One row per run of a campaign: its progress, its pace and its estimated end, from the counts of its gates, however many recipients there are.', $view$
 SELECT a.name AS app, c.name AS campaign, o.id AS run_id, o.scheduled_at, o.fired_at, o.ended_at, o.event_id, o.state, o.verdict,
-    -- What holds it, for people; NULL where nothing does.
+    -- Why the run is held, as text; NULL if it is not.
     g.hold,
     p.planned IS NOT NULL AS is_planning,
     n.planned::bigint AS planned, t.ended::bigint AS ended, t.accepted::bigint AS accepted, t.failed::bigint AS failed,
-    -- Deliveries a second that it may send now, and that ended in the last minute.
+    -- The deliveries per second that the run may send now, and those that ended in the last minute.
     g.per_second, s.pace,
     CASE WHEN o.state = 'running' AND g.hold IS NULL
         THEN greatest(now() + (n.planned - t.ended) / least(g.per_second, nullif(s.pace, 0)) * interval '1 second', s.last_at) END AS ends_at
@@ -6157,7 +6286,7 @@ CROSS JOIN LATERAL (
 ) AS g
 CROSS JOIN LATERAL (SELECT sum(x.planned) AS planned FROM fanfare.plans AS x WHERE x.event_id = o.event_id) AS p
 CROSS JOIN LATERAL (
-    -- What is to be tried again has not ended.
+    -- Deliveries that will be retried have not ended.
     SELECT coalesce(sum(y.deliveries) FILTER (WHERE y.is_end), 0) AS ended,
         coalesce(sum(y.deliveries) FILTER (WHERE y.outcome = 1), 0) AS accepted,
         coalesce(sum(y.deliveries) FILTER (WHERE fanfare.is_failure(y.outcome)), 0) AS failed,
@@ -6176,7 +6305,7 @@ CROSS JOIN LATERAL (
 ) AS t
 CROSS JOIN LATERAL (
     SELECT greatest(o.planned + coalesce(p.planned, 0), t.ended + CASE
-        -- Only where no plan counted: an audience that is named in the payload is small.
+        -- Only if no plan counted the recipients: audiences that are named in the payload are small.
         WHEN o.state IN ('running', 'aborting') AND o.planned = 0 AND p.planned IS NULL THEN (
             SELECT coalesce(sum(cardinality(b.device_ids)), 0)
             FROM fanfare.gates AS x JOIN fanfare.batches AS b ON b.gate_id = x.id
@@ -6185,7 +6314,7 @@ CROSS JOIN LATERAL (
 ) AS n
 CROSS JOIN LATERAL (
     SELECT CASE WHEN o.state = 'running' THEN t.recent / greatest(1, extract(epoch FROM now() - t.since))::float8 END AS pace,
-        -- By recipients' time the last zone is due then.
+        -- By recipients' time, the run cannot end before the last zone is due.
         CASE WHEN o.state = 'running' AND o.wall IS NOT NULL THEN (
             SELECT max(l.not_before)
             FROM fanfare.gates AS x
@@ -6200,7 +6329,7 @@ CROSS JOIN LATERAL (
 WHERE o.fired_at IS NOT NULL AND o.test_users IS NULL
 $view$);
 
-SELECT fanfare.create_view('feedback_state', 'How far each feedback hook is, and what is the matter with it; waiting and lag count whatever some hook wants, and where is_more there are more batches than these.', $view$
+SELECT fanfare.create_view('feedback_state', 'The progress and state of each feedback hook; waiting and lag count batches that any hook wants, and if is_more there are more than these.', $view$
 SELECT h.name, x.app, ARRAY(SELECT DISTINCT c.outcome FROM fanfare.outcome_codes AS c WHERE c.code = ANY (x.codes) ORDER BY 1) AS outcomes,
     CASE WHEN h.ended_at IS NOT NULL THEN 'ended'
         WHEN h.seen_at < now() - interval '5 minutes' THEN 'unknown'
@@ -6210,7 +6339,8 @@ SELECT h.name, x.app, ARRAY(SELECT DISTINCT c.outcome FROM fanfare.outcome_codes
 FROM fanfare.feedback_cursors AS h
 JOIN fanfare.feedback_hooks AS x ON x.name = h.name
 LEFT JOIN fanfare.instances AS i ON i.id = h.owner
--- Along the index, and only so far: behind a hook that is down there may be tens of millions, and every daemon asks for health again and again.
+-- Reads the index up to a limit: the backlog of a failing hook may be tens of millions of batches, and every daemon
+-- queries health regularly.
 CROSS JOIN LATERAL (
     SELECT count(*) AS batches, min(f.closed_at) AS oldest FROM (
         (SELECT n.closed_at FROM fanfare.feedback AS n WHERE n.number >= h.number + (h.position = 32767)::int ORDER BY n.number LIMIT 10001)
@@ -6220,7 +6350,7 @@ CROSS JOIN LATERAL (
 ) AS w
 $view$);
 
--- By seconds alone: how an interval is written is each session's own affair.
+-- Uses only seconds, since the text form of an interval depends on the session's settings.
 CREATE OR REPLACE FUNCTION fanfare.lasting(span interval) RETURNS text LANGUAGE sql IMMUTABLE STRICT
 BEGIN ATOMIC
     SELECT CASE
@@ -6230,9 +6360,9 @@ BEGIN ATOMIC
         ELSE s / 86400 || ' d' || CASE WHEN s % 86400 / 3600 > 0 THEN ' ' || s % 86400 / 3600 || ' h' ELSE '' END END
     FROM (SELECT trunc(greatest(0, extract(epoch FROM span)))::bigint AS s) AS x;
 END;
-COMMENT ON FUNCTION fanfare.lasting IS 'How long something lasts, for people.';
+COMMENT ON FUNCTION fanfare.lasting IS 'A duration as readable text.';
 
-SELECT fanfare.create_view('health', 'What an operator should look at; ok is false where something needs attention.', $view$
+SELECT fanfare.create_view('health', 'What an operator should look at; ok is false if something needs attention.', $view$
 SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
     count(*) FILTER (WHERE lease_until > now()) || ' alive' AS detail, max(heartbeat_at) AS since
 FROM fanfare.instances
@@ -6266,7 +6396,7 @@ FROM (
     SELECT false, fired_at FROM fanfare.runs WHERE state = 'failed' AND test_users IS NULL AND ended_at > now() - interval '1 day'
 ) AS c
 UNION ALL
--- Why, in the system's or the provider's words, which are of one service where there are many.
+-- The reason in the words of the system or the provider; if there are many services, those of some.
 SELECT 'breaker: ' || b.name, false, concat('only probes are sent, by ', count(*), ' of the daemons', '; ' || min((
     SELECT string_agg(concat(nullif(substr(f.name, length(b.name) + 2), '') || ': ', f.said), '; ' ORDER BY f.name)
     FROM (
@@ -6281,7 +6411,7 @@ FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'brea
 WHERE i.lease_until > now() AND b.state = 'open'
 GROUP BY b.name
 UNION ALL
--- Of what waits so much is looked at.
+-- Counts at most 1,000 waiting batches.
 SELECT 'no_credentials: ' || u.name, false,
     format('%s waiting, and no daemon has credentials for %s in app %s', CASE WHEN w.batches = 1000 THEN 'more than ' ELSE '' END || w.deliveries || CASE w.deliveries WHEN 1 THEN ' push is' ELSE ' pushes are' END,
         split_part(u.name, '/', 2), split_part(u.name, '/', 1)), w.since
@@ -6301,7 +6431,7 @@ CROSS JOIN LATERAL (
 ) AS w
 WHERE w.batches > 0
 UNION ALL
--- The provider refuses the sender, or one topic of it, and no push: all of them wait.
+-- The provider rejects the sender, or one topic of it, rather than single pushes: all of its pushes wait.
 SELECT 'refused: ' || r.name, false,
     format('%s: %s Pushes wait, and are sent once this is corrected: in the configuration, or at the provider', r.reason,
         (SELECT min(c.meaning) FROM fanfare.outcome_codes AS c
@@ -6311,7 +6441,7 @@ FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_each_text(i.report -> 'refu
 WHERE i.lease_until > now()
 GROUP BY r.name, r.reason
 UNION ALL
--- Two daemons see the same step.
+-- One row, although several daemons detect the same step.
 SELECT 'clock', false,
     format('the database''s clock was set %s by %s within the last hour. Nothing is lost; schedules follow the new clock',
         CASE WHEN min(s.milliseconds) < 0 THEN 'back' ELSE 'forward' END, max(make_interval(secs => abs(s.milliseconds) / 1000.0))),
@@ -6326,7 +6456,7 @@ SELECT 'alarm: ' || name, false, detail, since FROM fanfare.alarms
 UNION ALL
 SELECT 'audit: ' || name, found = 0, detail, since FROM fanfare.audits
 UNION ALL
--- While nobody lives, nobody leads: that is one row, not three.
+-- Without a live daemon there are no leaders; that is reported in one row, not in three.
 SELECT 'role: ' || w.role, t.at > now() - interval '30 seconds',
     CASE WHEN w.is_led THEN 'leader present' WHEN t.at > now() - interval '30 seconds' THEN 'electing a leader'
         ELSE 'no leader; another session holds the lock, or each daemon that tries fails' END,
@@ -6373,15 +6503,16 @@ $view$);
 -- ---------------------------------------------------------------------------------------------------------------
 -- 26. Functions: why
 -- ---------------------------------------------------------------------------------------------------------------
--- What became of one event for one person, from rows. It is asked seldom and by people: no index and no row is there for it.
+-- What became of one event for one user, computed from rows. It is queried rarely and by people, so no index or row
+-- exists only for it.
 
 CREATE OR REPLACE FUNCTION fanfare.utc(at timestamptz) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC';
 END;
-COMMENT ON FUNCTION fanfare.utc IS 'A time for people.';
+COMMENT ON FUNCTION fanfare.utc IS 'A time as readable text.';
 
--- The words of a path: strings and comments whole, what opens and closes, and the two signs that conditions are joined by.
+-- The tokens of a path: strings and comments whole, brackets, and the two operators that join conditions.
 CREATE OR REPLACE FUNCTION fanfare.when_parts(path text) RETURNS text[]
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -6424,10 +6555,11 @@ EXCEPTION WHEN data_exception OR syntax_error_or_access_rule_violation OR featur
     RETURN ARRAY[path];
 END
 $$;
-COMMENT ON FUNCTION fanfare.when_parts IS 'The conditions of a rule''s "when" that all must hold, those between its outermost "&&"; the whole where it has none.';
+COMMENT ON FUNCTION fanfare.when_parts IS
+    'The conditions of a rule''s "when" that all must hold, those between its outermost "&&"; the whole if it has none.';
 
--- As NearestName in Swift: how many letters were added, left out, replaced or swapped with their neighbour, over 64 characters of each name. What
--- is farther away than is asked for is left early.
+-- The same as NearestName in Swift: the number of letters added, left out, replaced or swapped with their neighbour,
+-- over 64 characters of each name. The loop ends early once the distance exceeds at_most.
 CREATE OR REPLACE FUNCTION fanfare.letters_apart(one text, other text, at_most int) RETURNS int
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -6436,7 +6568,7 @@ DECLARE
     n CONSTANT int := cardinality(a);
     m CONSTANT int := cardinality(b);
     far CONSTANT int := at_most + 1;
-    -- Element j + 1 is about the first j letters of the other.
+    -- Element j + 1 is the distance to the first j letters of the other name.
     before int[];
     last int[] := ARRAY(SELECT least(j, far) FROM generate_series(0, m) AS j);
     here int[];
@@ -6467,7 +6599,7 @@ BEGIN
     RETURN last[m + 1];
 END
 $$;
-COMMENT ON FUNCTION fanfare.letters_apart IS 'How many letters two names differ by, whatever their case; one more than at_most where it is more.';
+COMMENT ON FUNCTION fanfare.letters_apart IS 'How many letters two names differ by, ignoring case; one more than at_most if it is more.';
 
 CREATE OR REPLACE FUNCTION fanfare.nearest_name(name text, names text[]) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -6477,10 +6609,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WHERE d.distance BETWEEN 1 AND l.at_most
     ORDER BY d.distance, k.name LIMIT 1
 $$;
-COMMENT ON FUNCTION fanfare.nearest_name IS 'Which of these names somebody probably meant: within a third of its length; null where none is near. Of more than 500 names the first are looked at.';
+COMMENT ON FUNCTION fanfare.nearest_name IS
+    'The name that was probably meant: within a third of its length; null if none is near. At most 500 names are compared.';
 
--- Keys that are asked for by name, from the outermost object on; what is in brackets, in a filter or behind a method is not looked at. Where an
--- array is on the way, nothing is said: a path may look into each of its elements.
+-- Checks keys that a path names, from the outermost object on; keys in brackets, in a filter or behind a method are not
+-- checked. It stops at an array, since a path may look into each of its elements.
 CREATE OR REPLACE FUNCTION fanfare.missing_key(document jsonb, path text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -6508,7 +6641,8 @@ BEGIN
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.missing_key IS 'The first key that a path names and a document lacks, and which one may have been meant; null where it lacks none.';
+COMMENT ON FUNCTION fanfare.missing_key IS
+    'The first key that a path names and a document lacks, and which one may have been meant; null if it lacks none.';
 
 CREATE OR REPLACE FUNCTION fanfare.when_result(document jsonb, path text, OUT words text, OUT failed int, OUT lacks_key boolean)
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
@@ -6523,12 +6657,14 @@ BEGIN
     CROSS JOIN LATERAL (SELECT CASE WHEN v.holds IS NOT TRUE THEN fanfare.missing_key(document, p.part) END AS words) AS k;
 END
 $$;
-COMMENT ON FUNCTION fanfare.when_result IS 'Which conditions of a rule''s "when" a document meets, those that it does not meet first, how many these are, and whether a key is missing for one.';
+COMMENT ON FUNCTION fanfare.when_result IS
+    'Which conditions of a rule''s "when" a document meets, the unmet ones first, how many are unmet, and whether one '
+    'of these lacks a key.';
 
--- What the view deliveries shows of an event, for a few devices, and with what it does not show. Each kind of batch is looked for by
--- the index that it is in: a broadcast of 10,000,000 has 10,000 batches, of which the span of a device's id is in a few; a batch
--- of many events is found by its spans and its marks. Days are the partitions that there can be anything in. Batches of many
--- events that are still to be sent are looked through: the only part that grows with what waits.
+-- The rows of the view deliveries for one event and a few devices, with more columns. Each kind of batch is found
+-- through its own index. A broadcast of 10,000,000 has 10,000 batches, and the device-id span of only a few contains a
+-- given device; a batch of many events is found by its spans and its marks. Only the daily partitions that may have
+-- rows are read. Unsent batches of many events are scanned: this is the only part that grows with the backlog.
 CREATE OR REPLACE FUNCTION fanfare.deliveries_of(event_id bigint, devices bigint[])
 RETURNS TABLE (rule_version int, target_id smallint, device_id bigint, attempt smallint, code int, at timestamptz, batch_id bigint,
     not_before timestamptz, is_owned boolean, gate_id int, due_at timestamptz, lane smallint, details jsonb)
@@ -6539,7 +6675,7 @@ DECLARE
     last_day CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
     days CONSTANT smallint[] := ARRAY(
         SELECT DISTINCT (d % 32)::smallint FROM generate_series(greatest(first_day, last_day - 31), greatest(first_day, last_day)) AS d);
-    -- One look along the index for all of them.
+    -- One index scan for all devices.
     places CONSTANT int8multirange := (SELECT range_agg(int8range(d, d, '[]')) FROM unnest(deliveries_of.devices) AS d);
 BEGIN
     RETURN QUERY
@@ -6586,9 +6722,9 @@ BEGIN
     WHERE b.event_id IS NULL AND deliveries_of.event_id = ANY (b.event_ids) AND u.e = deliveries_of.event_id AND u.d = ANY (deliveries_of.devices);
 END
 $$;
-COMMENT ON FUNCTION fanfare.deliveries_of IS 'One row per attempt at pushing an event to one of these devices, in flight ones included.';
+COMMENT ON FUNCTION fanfare.deliveries_of IS 'One row per attempt to push an event to one of these devices, attempts in flight included.';
 
--- What an outcome means for whoever waits for the push, and what to do. Only for those of which the reason alone does not say it.
+-- What an outcome means for the recipient, and what to do. Only for outcomes whose reason alone does not say it.
 CREATE OR REPLACE FUNCTION fanfare.outcome_advice(outcome text, reason text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT CASE
@@ -6612,25 +6748,25 @@ BEGIN ATOMIC
         WHEN outcome = 'unknown' THEN 'Use delivery: at_least_once in the rule if a duplicate is better than a missing push'
     END;
 END;
-COMMENT ON FUNCTION fanfare.outcome_advice IS 'What to do where a push came to this; null where nothing is.';
+COMMENT ON FUNCTION fanfare.outcome_advice IS 'What to do about this outcome; null if nothing is.';
 
 CREATE OR REPLACE FUNCTION fanfare.why_variant(definition jsonb, user_id text, device_id bigint) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT CASE v.name WHEN 'holdout' THEN 'In the holdout (control) group.' ELSE 'Variant ' || v.name || '.' END
     FROM fanfare.variant_of(definition, user_id, device_id) AS v (name);
 END;
-COMMENT ON FUNCTION fanfare.why_variant IS 'Which variant of a rule somebody gets, as it is reckoned for each push; null where there are none.';
+COMMENT ON FUNCTION fanfare.why_variant IS 'The variant of a rule that a user gets, computed as for each push; null if the rule has none.';
 
--- Rules of an app learn of no other events, and so does whoever asks for one app.
+-- Queries for one app show only these types: the rules of an app match no other events.
 CREATE OR REPLACE FUNCTION fanfare.types_of_app(app text) RETURNS text[] LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT ARRAY(
         SELECT DISTINCT v.event_type FROM fanfare.apps AS a JOIN fanfare.rules AS r ON r.app_id = a.id JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
         WHERE a.name = types_of_app.app AND v.event_type IS NOT NULL);
 END;
-COMMENT ON FUNCTION fanfare.types_of_app IS 'The types of events that rules of an app name, or named.';
+COMMENT ON FUNCTION fanfare.types_of_app IS 'The event types that rules of an app name, or named before.';
 
--- A version that no daemon has checked, or that one refused, has its path in what was written only.
+-- A version that no daemon has checked, or that was refused, has its path only in its definition.
 CREATE OR REPLACE FUNCTION fanfare.path_of(path text) RETURNS jsonpath
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -6639,9 +6775,9 @@ EXCEPTION WHEN data_exception OR syntax_error_or_access_rule_violation OR featur
     RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.path_of IS 'A text as a jsonpath; null where it is none.';
+COMMENT ON FUNCTION fanfare.path_of IS 'A text as a jsonpath; null if it is not valid.';
 
--- As planning reads it (PlanRound).
+-- Evaluates the path as planning does (PlanRound).
 CREATE OR REPLACE FUNCTION fanfare.names_user(payload jsonb, path jsonpath, user_id text) RETURNS boolean LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT EXISTS (
@@ -6650,7 +6786,8 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.names_user IS 'Whether a rule''s path finds a user in a payload.';
 
--- Read once for all events of a list. Nobody has more devices but by mistake; who has is told of some.
+-- Read once for all events of a list. A user with more devices than the limit is an error in the app's data; then only
+-- some are shown.
 CREATE OR REPLACE FUNCTION fanfare.why_devices(user_id text, app text, most int, OUT ids bigint[], OUT apps jsonb)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     WITH d AS MATERIALIZED (
@@ -6666,13 +6803,14 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
             FROM d GROUP BY d.app_id
         ) AS c JOIN fanfare.apps AS a ON a.id = c.app_id)
 $$;
-COMMENT ON FUNCTION fanfare.why_devices IS 'Devices of a user, so many of each app: those that are enabled and were registered last; and by app how many there are.';
+COMMENT ON FUNCTION fanfare.why_devices IS
+    'Devices of a user, up to a limit for each app: enabled ones first, then the latest registered; and the number of devices by app.';
 
 CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text, devices bigint[], counts jsonb)
 RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, provider text, attempt int, outcome text, reason text,
     until timestamptz, detail text, event_type text, distance int)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET intervalstyle = 'postgres'
--- To plan it takes longer than to run it, and a list of events asks twenty times.
+-- Planning takes longer than execution, and a list of events calls it twenty times.
 SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
@@ -6682,7 +6820,7 @@ DECLARE
     planned timestamptz;
     first_event bigint;
     cancelled_at timestamptz;
-    -- Of an event that is refused: whether only for a rule, beside which others may have been planned.
+    -- For a refused event: whether it was refused for one rule only, while others may have been planned.
     is_of_rule boolean;
     daemons CONSTANT bigint := (SELECT count(*) FROM fanfare.instances AS i WHERE i.lease_until > now);
     is_served CONSTANT boolean := daemons > 0;
@@ -6762,7 +6900,8 @@ BEGIN
     END IF;
     RETURN QUERY
     WITH rules AS MATERIALIZED (
-        -- 2. Of each rule of its type the version that was in force when it was planned, or the newest there was.
+        -- 2. For each rule of the event's type, the version that was in force when the event was planned, or else the
+        --    newest.
         SELECT DISTINCT ON (r.id) r.id AS rule_id, n.name, a.name || '/' || n.name AS rule, a.name AS app, r.app_id, r.created_at, r.event_number, r.dropped_at,
             v.id AS version_id, v.version, v.definition::jsonb AS definition, v.state, v.reason, v.when_path, v.audience, v.audience_path,
             v.devices_path, v.kind, v.provider, v.ttl, v.enabled, f.is_in_force
@@ -6774,7 +6913,7 @@ BEGIN
         ) AS f
         CROSS JOIN LATERAL (SELECT CASE v.audience WHEN 'gather' THEN substr(r.name, length('gather/') + 1) ELSE r.name END AS name) AS n
         WHERE v.event_type = e.type
-            -- Not a rule that was for another type by then, as one is that gathers.
+            -- Excludes a rule that was in force for another type by then, as a gathering rule is.
             AND (f.is_in_force OR NOT EXISTS (
                 SELECT FROM fanfare.rule_versions AS o
                 WHERE o.rule_id = v.rule_id AND o.event_type <> e.type AND o.state = 'active' AND o.checked_at <= planned
@@ -6783,7 +6922,7 @@ BEGIN
             AND v.created_at <= planned
         ORDER BY r.id, f.is_in_force DESC, v.version DESC
     ),
-    -- 3. What it was pushed to of what is the user's, or is everybody's: device 0.
+    -- 3. The deliveries to the user's devices, and to device 0, which stands for all subscribers.
     deliveries AS MATERIALIZED (
         SELECT p.*, r.name AS rule_name, a.name || '/' || r.name AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
             t.provider, concat_ws('/', a.name, t.provider, t.environment) AS sender, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
@@ -6798,8 +6937,8 @@ BEGIN
         WHERE why_steps.app IS NULL OR a.name = why_steps.app
         WINDOW w AS (PARTITION BY p.rule_version, p.device_id ORDER BY p.attempt, p.batch_id)
     ),
-    -- Whether the event is for the user: what the rule's path finds in the payload, and of queries what they are known to have named. NULL
-    -- where only devices tell, or nobody knows any more.
+    -- Whether the event is for the user: the result of the rule's path on the payload, and for queries what is known of
+    -- their result. NULL if only the devices can tell, or if it is no longer known.
     meant AS MATERIALIZED (
         SELECT r.*, CASE
                 WHEN coalesce(why_steps.user_id, '') = '' THEN NULL
@@ -6814,11 +6953,11 @@ BEGIN
                     SELECT FROM fanfare.audiences AS x
                     WHERE x.event_id = e.id AND x.bucket = fanfare.bucket(fanfare.audience_seed(e.id), why_steps.user_id) AND x.user_id = why_steps.user_id)
                 WHEN r.audience IN ('users_sql', 'staged') AND e.fate IN ('planned', 'refused') AND r.is_in_force
-                    -- A query that failed named nobody.
+                    -- A query that failed named no user.
                     AND NOT (is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0)
                     AND NOT EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = r.version_id) THEN CASE
                         WHEN EXISTS (SELECT FROM deliveries AS p WHERE p.rule_id = r.rule_id AND p.device_id > 0) THEN true
-                        -- A device that would have been planned then, had the user been named.
+                        -- A device that would have had a delivery then if the query had named the user.
                         WHEN EXISTS (
                             SELECT FROM fanfare.devices AS d
                             WHERE d.id = ANY (devices) AND d.app_id = r.app_id AND coalesce(d.reachable_since, d.registered_at) <= planned
@@ -6848,13 +6987,13 @@ BEGIN
             k.words, k.failed, k.lacks_key, e.only_user IS NOT NULL AND e.only_user IS DISTINCT FROM why_steps.user_id AS is_for_other
         FROM meant AS r LEFT JOIN LATERAL fanfare.when_result(e.payload, r.definition ->> 'when') AS k ON r.when_path IS NOT NULL
     ),
-    -- 4. Devices that a rule took the event for and that are not among the deliveries, and the first thing that keeps each out.
+    -- 4. Devices of matched rules that have no delivery, and the first reason that excludes each.
     missed AS MATERIALIZED (
         SELECT j.rule, j.app, j.definition, j.version_id, d.id AS device_id, d.provider,
             j.devices_path,
             coalesce(d.reachable_since, d.registered_at) AS registered_at, d.disabled_at, d.disabled_reason, d.kind, j.kind AS rule_kind, j.audience, j.is_meant, CASE
                 WHEN d.disabled_at <= planned AND d.disabled_reason = 'reassigned' THEN 'reassigned'
-                -- The name of a topic may be made of the payload: then only who plans knows it.
+                -- If the topic's name is a template, only the planner knows it.
                 WHEN j.audience = 'topic' AND position('{{' IN j.definition #>> '{to,topic}') = 0 AND NOT EXISTS (
                     SELECT FROM fanfare.topics AS t JOIN fanfare.subscriptions AS s ON s.topic_id = t.id
                     WHERE t.name = j.definition #>> '{to,topic}' AND s.device_id = d.id) THEN 'not_subscribed'
@@ -6908,7 +7047,8 @@ BEGIN
                 WHERE v.rule_id = j.rule_id AND v.version > j.version AND v.state = 'refused' AND v.created_at <= planned
                 ORDER BY v.version DESC LIMIT 1), '')
         END, NULL,
-        -- How far it was from a push to the user: not meant for the user, conditions that it did not meet; of equals a mistyped key is worth a look.
+        -- How far the event was from a push to the user: the audience first, then the number of unmet conditions; among
+        -- equals, a possibly mistyped key comes first.
         CASE WHEN j.obstacle IN ('ttl_passed', 'not_plannable') THEN 0 ELSE CASE WHEN j.is_meant THEN 1000 WHEN j.is_meant IS NULL THEN 2000 ELSE 5000 END
             + CASE j.obstacle WHEN 'when_false' THEN 2 * least(j.failed, 100) - j.lacks_key::int ELSE 0 END END
     FROM judged AS j
@@ -6931,7 +7071,7 @@ BEGIN
     ) AS n
     WHERE NOT EXISTS (SELECT FROM rules)
     UNION ALL
-    -- The user is not among those whom it is for.
+    -- The event is not for the user.
     SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'not_reached', CASE WHEN j.is_for_other THEN 'replayed_for_other' ELSE 'not_in_audience' END, NULL,
         CASE WHEN j.is_for_other THEN format('It was replayed for %s only', e.only_user) ELSE concat(CASE
             WHEN j.audience IN ('users', 'gather') OR j.audience IS NULL
@@ -6945,7 +7085,7 @@ BEGIN
     WHERE (j.obstacle IS NULL OR j.obstacle IN ('ttl_passed', 'not_plannable')) AND j.is_meant IS FALSE
         AND NOT EXISTS (SELECT FROM deliveries AS p WHERE p.rule_id = j.rule_id)
     UNION ALL
-    -- No device at all.
+    -- The user has no device.
     SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'no_device', 'no_device', NULL,
         format('%s has no device in app %s, so there is nothing to push to%s. The app must call fanfare.register_device with this user''s id at each start',
             whom, j.app, coalesce('; there is ' || elsewhere, '')), NULL, CASE WHEN j.is_meant THEN 0 ELSE 2000 END
@@ -6978,7 +7118,7 @@ BEGIN
         CASE WHEN m.obstacle IN ('not_subscribed', 'not_in_audience') THEN 4000 WHEN m.is_meant THEN CASE m.obstacle WHEN 'reassigned' THEN 500 ELSE 0 END ELSE 2000 END
     FROM missed AS m
     UNION ALL
-    -- 5. Each attempt, and what still waits.
+    -- 5. Each attempt, and the deliveries that still wait.
     SELECT CASE WHEN p.at IS NULL THEN 4 ELSE 3 END::smallint, coalesce(p.at, now), p.rule, p.device_id, p.provider, p.attempt::int,
         CASE WHEN h.hold = 'cancel_requested' THEN 'cancelled' WHEN p.at IS NULL THEN 'waiting' ELSE p.outcome END, coalesce(h.hold, p.reason),
         CASE WHEN p.at IS NULL THEN CASE WHEN p.not_before > now THEN p.not_before END WHEN p.outcome = 'retrying' THEN p.tried_at END,
@@ -7037,7 +7177,8 @@ BEGIN
         FROM fanfare.rates AS y
         WHERE p.at IS NULL AND (y.id = g.rate_id OR p.lane > 0 AND y.app_id = p.app_id AND coalesce(y.provider = p.provider, true))
     ) AS x ON true
-    -- What daemons say of the way to the provider: of all that goes there, of the service that the device is at, or of a topic.
+    -- The state of the route to the provider as daemons report it: of all of it, of the device's push service, or of a
+    -- topic.
     LEFT JOIN LATERAL (
         SELECT bool_or(k.is_open AND (k.keys = 0 OR k.keys >= 20 OR k.is_whole)) AS is_open,
             min(k.words) FILTER (WHERE k.is_open) AS words, min(k.of_topic) AS of_topic
@@ -7082,10 +7223,11 @@ BEGIN
     ) AS h;
 END
 $$;
-COMMENT ON FUNCTION fanfare.why_steps IS 'What fanfare.why shows, not in order; step says what a row is about: the event, a rule, a device, an attempt, what waits.';
+COMMENT ON FUNCTION fanfare.why_steps IS
+    'The rows of fanfare.why, unordered; step is the subject of a row: the event, a rule, a device, an attempt, a waiting delivery.';
 
--- What counts most of why_steps: that it arrived, else what it still waits for, else how the last attempt ended, else what kept it from
--- being tried by the rule that came nearest. Of each device and rule the last word counts.
+-- The most important row of why_steps: a delivery that was accepted, else what still waits, else how the last attempt
+-- ended, else why the rule that came nearest sent nothing. For each device and rule the last row counts.
 CREATE OR REPLACE FUNCTION fanfare.why_end(event_id bigint, user_id text, app text, devices bigint[], counts jsonb)
 RETURNS TABLE (at timestamptz, event_type text, rule text, outcome text, reason text, until timestamptz, detail text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET plan_cache_mode = force_generic_plan AS $$
@@ -7112,7 +7254,7 @@ BEGIN
     CROSS JOIN LATERAL (SELECT * FROM ends ORDER BY weight, distance, at DESC, rule, device_id LIMIT 1) AS v;
 END
 $$;
-COMMENT ON FUNCTION fanfare.why_end IS 'What fanfare.why_verdict shows, by what why_devices gave.';
+COMMENT ON FUNCTION fanfare.why_end IS 'The row of fanfare.why_verdict, for the result of why_devices.';
 
 CREATE OR REPLACE FUNCTION fanfare.why_verdict(event_id bigint, user_id text, app text DEFAULT NULL)
 RETURNS TABLE (at timestamptz, event_type text, rule text, outcome text, reason text, until timestamptz, detail text)
@@ -7120,12 +7262,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT v.* FROM fanfare.why_devices(why_verdict.user_id, why_verdict.app, 200) AS d
     CROSS JOIN LATERAL fanfare.why_end(why_verdict.event_id, why_verdict.user_id, why_verdict.app, d.ids, d.apps) AS v
 $$;
-COMMENT ON FUNCTION fanfare.why_verdict IS 'What an event came to for one user, in one row; why tells how.';
+COMMENT ON FUNCTION fanfare.why_verdict IS 'The result of an event for one user, in one row; fanfare.why has the details.';
 
--- Events that were planned for the user, by the devices. And of the last thousand events, since nothing else tells of an event that nobody
--- was planned for: those whose payload names the user where a rule of the type looks for users, or where any rule does if none is of the
--- type; and the last five of rules that say otherwise whom they are for, in an app that the user has a device in. A day's partition at a time, the
--- newest first: a batch is never of an earlier day than its events.
+-- Events that were planned for the user are found by the user's devices. Other events have no index by user, so the
+-- last thousand are read for the rest. These are events whose payload names the user where a rule of the type looks for
+-- users, or where any rule does if none is of the type; and the last five of rules with another kind of audience, in an
+-- app that the user has a device in. One day's partition is read at a time, the newest first: a batch is never of an
+-- earlier day than its events.
 CREATE OR REPLACE FUNCTION fanfare.recent_events(user_id text, app text DEFAULT NULL, count int DEFAULT 20) RETURNS SETOF bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan AS $$
@@ -7136,10 +7279,10 @@ DECLARE
     devices CONSTANT bigint[] := ARRAY(
         SELECT d.id FROM fanfare.devices AS d WHERE d.app_id = ANY (apps) AND d.user_id = recent_events.user_id
         ORDER BY d.disabled_at IS NOT NULL, d.registered_at DESC LIMIT 20);
-    -- One look along the index for all of them.
+    -- One index scan for all devices.
     places CONSTANT int8multirange := (SELECT range_agg(int8range(d, d, '[]')) FROM unnest(devices) AS d);
     types CONSTANT text[] := CASE WHEN recent_events.app IS NOT NULL THEN fanfare.types_of_app(recent_events.app) END;
-    -- Where rules look for users, by type; under '' all of them.
+    -- The paths at which rules look for users, by type; under '' those of all types.
     paths CONSTANT jsonb := (
         SELECT jsonb_object_agg(t.type, t.paths) FROM (
             SELECT coalesce(x.type, '') AS type, (array_agg(DISTINCT x.path))[:20] AS paths FROM (
@@ -7150,7 +7293,7 @@ DECLARE
             GROUP BY GROUPING SETS ((x.type), ())
         ) AS t);
     known CONSTANT text[] := ARRAY(SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v WHERE v.event_type IS NOT NULL);
-    -- Types of rules whose audience the payload does not say.
+    -- Types of rules whose audience is not in the payload.
     others CONSTANT text[] := ARRAY(
         SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id
         WHERE r.app_id = ANY (apps) AND v.audience IN ('users_sql', 'topic', 'condition', 'everyone', 'tokens') AND v.event_type IS NOT NULL
@@ -7168,7 +7311,7 @@ BEGIN
         FROM fanfare.batches AS b
         CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) AS u (d, e)
         WHERE b.device_ids && devices AND u.d = ANY (devices));
-    -- What waits to be planned comes first, then what was.
+    -- Events that wait to be planned come first, then planned ones.
     FOR here IN SELECT d FROM generate_series(today + 1, today - 31, -1) AS d LOOP
         IF here <= today AND places IS NOT NULL THEN
             found := ARRAY(
@@ -7218,7 +7361,10 @@ BEGIN
     ORDER BY f DESC LIMIT recent_events.count;
 END
 $$;
-COMMENT ON FUNCTION fanfare.recent_events IS 'The last events that were planned for a user, that name the user where rules look, or whose rules say by a query or by subscriptions whom they are for; the latter two among the last thousand. For an app only of types that its rules name; the newest first.';
+COMMENT ON FUNCTION fanfare.recent_events IS
+    'The last events that were planned for a user, that name the user where rules look, or whose rules have a query '
+    'or subscriptions as their audience; the latter two among the last thousand. For an app only types that its rules '
+    'name; the newest first.';
 
 CREATE OR REPLACE FUNCTION fanfare.why_recent(user_id text, app text DEFAULT NULL, count int DEFAULT 20)
 RETURNS TABLE (event_id bigint, at timestamptz, event_type text, rule text, outcome text, reason text, until timestamptz, detail text)
@@ -7247,9 +7393,11 @@ BEGIN
                 why_recent.user_id, CASE devices WHEN 1 THEN '1 device' ELSE devices || ' devices' END, enabled) END;
 END
 $$;
-COMMENT ON FUNCTION fanfare.why_recent IS 'What the last events of a user came to, the newest first; where there is none one row without an event says what is known of the user.';
+COMMENT ON FUNCTION fanfare.why_recent IS
+    'The results of a user''s last events, the newest first; if there are none, one row without an event describes '
+    'what is known about the user.';
 
--- The time of a row comes first; of those of one time the event is told before its rules, and these before devices.
+-- Ordered by time; at the same time the event comes before its rules, and these before devices.
 CREATE OR REPLACE FUNCTION fanfare.why(event_id bigint, user_id text, app text DEFAULT NULL)
 RETURNS TABLE (at timestamptz, rule text, device_id bigint, provider text, attempt int, outcome text, reason text, until timestamptz, detail text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -7269,22 +7417,26 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.why IS 'Everything that happened to an event for one user, in order of time: rules that took it and did not, devices, attempts, what holds what waits, and what to do. Without an event, what the user''s last twenty came to, the newest first.';
+COMMENT ON FUNCTION fanfare.why IS
+    'Everything that happened to an event for one user, in order of time: rules that matched and that did not, '
+    'devices, attempts, why deliveries wait, and what to do. Without an event, the results of the user''s last '
+    'twenty, the newest first.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 27. Functions: looking things up
 -- ---------------------------------------------------------------------------------------------------------------
--- For pages that people look at while millions of rows are in the logs, for which there are no more indexes than look-ups by `why` need.
--- Each reads at most so much (budget) and says where it stopped, so that whoever asks can go on there. None counts all there is.
--- To compile what reads 32 partitions takes longer than all the rest; and where a partition was never analyzed, the planner would read
--- all of it.
+-- For pages that show millions of logged rows. No indexes exist for them beyond those of `why`. Each function reads a
+-- limited number of rows (budget) and returns where it stopped, so that the caller can continue there. None counts all
+-- rows. JIT is off, because compiling a plan over 32 partitions takes longer than the rest; sequential scans are off,
+-- because the planner would use them on a partition that was never analyzed.
 
--- The first id of an event that was emitted at a time or later. Ids of a day come in the order of time, so that it is found along the key.
+-- The first id of an event that was emitted at a time or later. The ids of a day ascend with time, so it is a binary
+-- search along the key.
 CREATE OR REPLACE FUNCTION fanfare.event_id_at(at timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     the_day CONSTANT bigint := (event_id_at.at AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
-    -- Whatever is below was emitted before, whatever is not below `high` was not.
+    -- Every id below `low` was emitted before that time, and no id from `high` on was.
     low bigint := the_day << 32;
     high bigint := (the_day + 1) << 32;
     middle bigint;
@@ -7304,7 +7456,7 @@ BEGIN
     RETURN low;
 END
 $$;
-COMMENT ON FUNCTION fanfare.event_id_at IS 'An id that no event before a time has, and none of that time or later is below; of events that are logged.';
+COMMENT ON FUNCTION fanfare.event_id_at IS 'An id above all logged events before a time, and not above any logged event from that time on.';
 
 CREATE OR REPLACE FUNCTION fanfare.event_types_of(app text) RETURNS text[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -7313,10 +7465,11 @@ SELECT CASE WHEN $1 IS NOT NULL THEN ARRAY(
     JOIN fanfare.rules AS r ON r.app_id = a.id JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
     WHERE a.name = $1) END
 $$;
-COMMENT ON FUNCTION fanfare.event_types_of IS 'The types that the rules of an app are, or were for; null for no app. An event itself is of no app.';
+COMMENT ON FUNCTION fanfare.event_types_of IS
+    'The types that the rules of an app match, or matched before; null for no app. An event itself belongs to no app.';
 
--- No index knows types, keys and fates of what is logged: one look reads so many rows and says where it stopped. A day's partition at a
--- time, the newest first.
+-- There are no indexes on the types, keys and fates of logged events: one call reads a limited number of rows and
+-- returns where it stopped. It reads one day's partition at a time, the newest first.
 CREATE OR REPLACE FUNCTION fanfare.find_events(
     before bigint DEFAULT NULL, since bigint DEFAULT NULL, of_type text DEFAULT NULL, of_key text DEFAULT NULL, of_fate text DEFAULT NULL,
     count int DEFAULT 50, budget int DEFAULT 20000, of_app text DEFAULT NULL)
@@ -7328,7 +7481,7 @@ DECLARE
     upper CONSTANT bigint := least(find_events.before, (today + 2) << 32);
     lower CONSTANT bigint := greatest(find_events.since, (today - 31) << 32);
     number CONSTANT smallint := (SELECT f.fate FROM fanfare.event_fates AS f WHERE f.name = find_events.of_fate);
-    -- NULL where those of all apps are asked for.
+    -- NULL if the events of all apps are requested.
     types CONSTANT text[] := fanfare.event_types_of(find_events.of_app);
     left_to_find int := find_events.count;
     left_to_read int := find_events.budget;
@@ -7365,9 +7518,12 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.find_events IS 'Events that were planned or refused, the newest first: of ids from `since` on and below `before`. A row without a type is the last: so far it looked, and goes on below its id.';
+COMMENT ON FUNCTION fanfare.find_events IS
+    'Events that were planned or refused, the newest first, with ids from `since` on and below `before`. A last row '
+    'without a type means that the limit was reached; continue below its id.';
 
--- Along the key of the queue, backwards: no index knows ids. What is emitted is newer than what waits, but for the transaction that lasts.
+-- Reads the queue's key backwards, since it has no index on ids. New events come after waiting ones in this order,
+-- except those of a long transaction.
 CREATE OR REPLACE FUNCTION fanfare.find_waiting(
     of_type text DEFAULT NULL, of_key text DEFAULT NULL, of_app text DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 20000,
     since timestamptz DEFAULT NULL, until timestamptz DEFAULT NULL, before_xid xid8 DEFAULT NULL, before bigint DEFAULT NULL)
@@ -7408,7 +7564,9 @@ BEGIN
     ORDER BY r.type IS NULL, r.xid DESC, r.id DESC;
 END
 $$;
-COMMENT ON FUNCTION fanfare.find_waiting IS 'Events that wait to be planned, the newest transaction first, behind `before_xid` and `before`. A row without a type is the last: so far it looked, and goes on behind it.';
+COMMENT ON FUNCTION fanfare.find_waiting IS
+    'Events that wait to be planned, the newest transaction first, after `before_xid` and `before`. A last row '
+    'without a type means that the limit was reached; continue after it.';
 
 CREATE OR REPLACE FUNCTION fanfare.unplanned(depth int DEFAULT 100000, OUT events bigint, OUT oldest timestamptz, OUT is_more boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -7418,9 +7576,10 @@ SELECT count(*), min(q.created_at), count(*) >= $1 FROM (
     (SELECT o.created_at FROM fanfare.quarantine AS o LIMIT $1)
 ) AS q
 $$;
-COMMENT ON FUNCTION fanfare.unplanned IS 'How many events no daemon has planned yet, counted up to a depth, and when the oldest of these was emitted.';
+COMMENT ON FUNCTION fanfare.unplanned IS
+    'How many events no daemon has planned yet, counted up to a depth, and when the oldest of these was emitted.';
 
--- By the key alone: types are few, and looked up one after the other.
+-- Uses only the primary key: there are few types, and each is looked up.
 CREATE OR REPLACE FUNCTION fanfare.events_of_key(of_key text, of_type text DEFAULT NULL)
 RETURNS TABLE (id bigint, type text, created_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -7465,7 +7624,7 @@ BEGIN
         FROM fanfare.batches AS q WHERE q.event_id = batches_of.event_id AND q.id > batches_of.after
         ORDER BY q.id LIMIT batches_of.count)
         UNION ALL
-        -- No index knows those: the oldest ones of what waits.
+        -- There is no index for these: the oldest waiting batches are read.
         (SELECT q.id, q.rule_version, q.target_id, q.attempt, q.created_at, NULL, true, q.device_ids, q.event_ids, q.outcomes, NULL
         FROM (SELECT * FROM fanfare.batches AS x WHERE x.id > greatest(batches_of.after, first_day << 32) ORDER BY x.id LIMIT 2000) AS q
         WHERE q.event_id IS NULL AND batches_of.event_id = ANY (q.event_ids)
@@ -7474,9 +7633,11 @@ BEGIN
     ORDER BY b.id LIMIT batches_of.count;
 END
 $$;
-COMMENT ON FUNCTION fanfare.batches_of IS 'The next batches of an event, logged and queued, in the order of their ids. Of batches of many events that wait, the oldest 2,000 are looked at.';
+COMMENT ON FUNCTION fanfare.batches_of IS
+    'The next batches of an event, logged and queued, in the order of their ids. Of waiting batches of many events, '
+    'only the oldest 2,000 are read.';
 
--- Batches whose outcomes have none of the codes that are asked for are left out as a whole.
+-- Batches whose outcomes have none of the requested codes are skipped as a whole.
 CREATE OR REPLACE FUNCTION fanfare.event_pushes(
     event_id bigint, after_batch bigint DEFAULT 0, after_device bigint DEFAULT 0, of_outcome text DEFAULT NULL, of_reason text DEFAULT NULL,
     count int DEFAULT 50, budget int DEFAULT 1000)
@@ -7485,7 +7646,7 @@ RETURNS TABLE (batch_id bigint, device_id bigint, rule text, rule_version int, a
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
-    -- NULL where all of them are asked for.
+    -- NULL if all codes are requested.
     codes CONSTANT bytea[] := CASE WHEN event_pushes.of_outcome IS NOT NULL OR event_pushes.of_reason IS NOT NULL THEN ARRAY(
         SELECT set_byte(decode('00', 'hex'), 0, c.code) FROM fanfare.outcome_codes AS c
         WHERE (event_pushes.of_outcome IS NULL OR c.outcome = event_pushes.of_outcome) AND (event_pushes.of_reason IS NULL OR c.reason = event_pushes.of_reason)) END;
@@ -7537,10 +7698,12 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.event_pushes IS 'What became of an event, by batch and device. A row without a device is the last: so far it looked, and goes on behind its batch.';
+COMMENT ON FUNCTION fanfare.event_pushes IS
+    'The outcomes of an event, by batch and device. A last row without a device means that the limit was reached; '
+    'continue after its batch.';
 
--- How many there are of each outcome is told without taking the bytes apart: what is not `accepted` is put together as text, one
--- character or four for each, and asked how often it has each code.
+-- Counts each outcome without unnesting the bytes: bytes other than `accepted` are concatenated as text, one or four
+-- characters for each, and each code is counted in that text.
 CREATE OR REPLACE FUNCTION fanfare.event_outcomes(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 500)
 RETURNS TABLE (app text, rule text, provider text, environment text, attempt smallint, outcome text, reason text, deliveries bigint, batches bigint,
     first_at timestamptz, last_at timestamptz, last_batch bigint, advice text)
@@ -7576,7 +7739,7 @@ all_of_them AS (
     UNION ALL
     SELECT g.rule_version, g.target_id, g.attempt, 1, g.deliveries - g.unlike_accepted FROM parted AS g
     UNION ALL
-    -- Which only a newer version knows.
+    -- Codes that only a newer version knows.
     SELECT g.rule_version, g.target_id, g.attempt, NULL, g.unlike_accepted - coalesce((
         SELECT sum(c.deliveries) FROM counted AS c
         WHERE c.rule_version = g.rule_version AND c.target_id = g.target_id AND c.attempt = g.attempt), 0)
@@ -7592,9 +7755,11 @@ LEFT JOIN fanfare.outcome_codes AS c ON c.code = x.code
 WHERE x.deliveries > 0
 ORDER BY a.name, r.name, t.provider, t.environment, x.attempt, x.deliveries DESC
 $$;
-COMMENT ON FUNCTION fanfare.event_outcomes IS 'How often each outcome came of an event, in so many batches behind one; last_batch is where it stopped.';
+COMMENT ON FUNCTION fanfare.event_outcomes IS
+    'How often each outcome occurred for an event, in a limited number of batches; last_batch is where it stopped.';
 
--- As fanfare.variants counts, but so many batches at a time. Groups are drawn by user, so that the shares of a part are near those of all.
+-- The same counts as fanfare.variants, but for a limited number of batches per call. Groups are drawn by user, so the
+-- shares of a part are close to those of the whole.
 CREATE OR REPLACE FUNCTION fanfare.event_variants(event_id bigint, after_batch bigint DEFAULT 0, budget int DEFAULT 20)
 RETURNS TABLE (rule text, variant text, outcome text, reason text, count bigint, last_batch bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -7605,7 +7770,7 @@ deliveries AS (
     SELECT b.rule_version, u.device_id, x.code
     FROM read AS b CROSS JOIN LATERAL unnest(b.device_ids, b.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
     CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, u.position::int - 1) END AS code) AS x
-    -- What was tried again stands in a later batch.
+    -- A delivery that was retried is counted in a later batch.
     WHERE (NOT b.is_shared OR u.event_id = $1) AND (b.closed_at IS NULL OR x.code NOT BETWEEN 32 AND 63)
 ),
 divided AS MATERIALIZED (
@@ -7630,10 +7795,13 @@ GROUP BY 1, 2, 3, 4
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, 0, max(id) FROM read HAVING count(*) > 0
 $$;
-COMMENT ON FUNCTION fanfare.event_variants IS 'How often each outcome came of each variant, in so many batches behind one. A row without a rule is the last, of all that there are batches for: so far it looked, and goes on behind last_batch.';
+COMMENT ON FUNCTION fanfare.event_variants IS
+    'How often each outcome occurred for each variant, in a limited number of batches. A last row without a rule, '
+    'which covers all batches read, means that the limit was reached; continue after last_batch.';
 
--- For a page of a list: of an event with many batches the first and the last few are counted, of a campaign's run what its gates counted.
--- What was tried again stands in a later batch. A batch that is held (RetryHistory.Marks.held) waits for the end of a night or a snooze.
+-- For a page of a list. Of an event with many batches, the first and the last few are counted; a campaign's run has the
+-- counts of its gates. A delivery that was retried is counted in its last batch. A batch that is held
+-- (RetryHistory.Marks.held) waits for the end of quiet hours or of a snooze.
 CREATE OR REPLACE FUNCTION fanfare.event_ends(event_ids bigint[], depth int DEFAULT 3)
 RETURNS TABLE (event_id bigint, outcome text, reason text, deliveries bigint, is_part boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -7656,7 +7824,7 @@ gated AS MATERIALIZED (
 ),
 own AS MATERIALIZED (
     SELECT a.id, b.outcomes, b.size, b.is_closed, b.is_held,
-        -- One more than are counted says that there are more.
+        -- One more batch than is counted shows that there are more.
         CASE WHEN b.from_end <= $2 THEN 0 ELSE b.from_begin END AS number
     FROM asked AS a
     CROSS JOIN LATERAL (
@@ -7688,7 +7856,7 @@ codes AS (
         LIMIT 1000
     ) AS b
     UNION ALL
-    -- No index knows those: the oldest ones of what waits.
+    -- There is no index for these: the oldest waiting batches are read.
     SELECT u.event_id, CASE WHEN q.history & (32 << 16) <> 0 AND q.not_before > now() THEN 47
         WHEN octet_length(q.outcomes) = 0 THEN 0 ELSE get_byte(q.outcomes, u.position::int - 1) END, false
     FROM (SELECT * FROM fanfare.batches AS x ORDER BY x.id LIMIT 200) AS q
@@ -7708,26 +7876,30 @@ SELECT c.id, coalesce(o.outcome, 'unknown'), coalesce(o.reason, 'unknown'), sum(
 FROM counted AS c LEFT JOIN fanfare.outcome_codes AS o ON o.code = c.code
 GROUP BY 1, 2, 3
 UNION ALL
--- Without a push of its own: it is part of what is sent later.
+-- A gathered event has no push of its own: it is part of a later one.
 SELECT l.id, 'gathered', 'gather', 1, false FROM asked AS a JOIN fanfare.event_log AS l ON l.day = ANY (ARRAY[a.day]) AND l.id = a.id
 WHERE l.fate = 1 AND a.id NOT IN (SELECT c.id FROM counted AS c) AND EXISTS (
     SELECT FROM fanfare.rule_versions AS v
     WHERE v.event_type = l.type AND v.audience = 'gather' AND v.state = 'active' AND v.created_at <= l.created_at
         AND (v.retired_at IS NULL OR v.retired_at > l.created_at))
 UNION ALL
--- Planned for nobody: no device, or none that is enabled.
+-- Planned without a recipient: no device, or none that is enabled.
 SELECT l.id, 'not_reached', 'no_device', 0, false FROM asked AS a JOIN fanfare.event_log AS l ON l.day = ANY (ARRAY[a.day]) AND l.id = a.id
 WHERE l.fate = 1 AND a.id NOT IN (SELECT c.id FROM counted AS c)
     AND NOT EXISTS (SELECT FROM fanfare.rule_versions AS v WHERE v.event_type = l.type AND v.audience = 'gather')
     AND NOT EXISTS (SELECT FROM fanfare.plans AS p WHERE p.event_id = l.id)
     AND NOT EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = l.id)
     AND NOT EXISTS (SELECT FROM fanfare.runs AS o WHERE o.event_id = l.id AND o.state IN ('running', 'aborting'))
-    -- All that waits was read above.
+    -- All waiting batches were read above.
     AND (SELECT count(*) FROM (SELECT FROM fanfare.batches AS b LIMIT 201) AS b) <= 200
 $$;
-COMMENT ON FUNCTION fanfare.event_ends IS 'How often each outcome came of each of some events, recipients and not attempts; is_part where an event has more batches than were counted. `gathered` for what is part of a push that is sent later, `not_reached` for what was planned for no device.';
+COMMENT ON FUNCTION fanfare.event_ends IS
+    'How often each outcome occurred for each of some events, recipients and not attempts; is_part if an event has '
+    'more batches than were counted. `gathered` is an event that is part of a later push, `not_reached` one that was '
+    'planned for no device.';
 
--- By the devices, as recent_events does; but whoever gets so much in a day that it would have to be sorted is found along the key.
+-- Found by the devices, as in recent_events; for a user with too many pushes a day to sort, the log is read along its
+-- key.
 CREATE OR REPLACE FUNCTION fanfare.user_pushes(
     of_user text, of_app text DEFAULT NULL, before bigint DEFAULT NULL, count int DEFAULT 50, budget int DEFAULT 2000)
 RETURNS TABLE (batch_id bigint, event_id bigint, device_id bigint, event_type text, rule text, rule_version int, app text, provider text,
@@ -7755,7 +7927,8 @@ BEGIN
         RETURN;
     END IF;
     IF user_pushes.before IS NULL THEN
-        -- What waits or is in flight; no index knows what waits for many events together, so that the oldest of it is looked at.
+        -- Waiting and in-flight deliveries. There is no index on waiting batches of many events, so the oldest are
+        -- read.
         RETURN QUERY
         SELECT p.id, p.event_id, p.device_id, v.event_type, r.name, v.version, a.name, t.provider, t.environment, p.attempt,
             coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), NULL::timestamptz, c.meaning
@@ -7781,11 +7954,11 @@ BEGIN
         LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
         ORDER BY p.id DESC, p.device_id DESC;
         GET DIAGNOSTICS was = ROW_COUNT;
-        -- They come besides: a page of the log begins where the log does.
+        -- Returned in addition: a page of the log begins where the log does.
         left_to_find := greatest(left_to_find - was, 1);
     END IF;
     FOR here IN SELECT d FROM generate_series((upper - 1) >> 32, today - 31, -1) AS d LOOP
-        -- Where such a batch is, by the devices; of each device so many as may be read.
+        -- The batches that contain one of the devices, for each device at most as many as may be read.
         SELECT array_agg(DISTINCT b.id ORDER BY b.id DESC) FILTER (WHERE b.id < upper AND b.id >= here << 32), count(*) INTO found, was
         FROM unnest(devices) AS d (id)
         CROSS JOIN LATERAL (
@@ -7798,7 +7971,7 @@ BEGIN
             LIMIT left_to_read + 1)
         ) AS b;
         IF was > left_to_read THEN
-            -- Too many to have them all and sort them: along the key, from the newest.
+            -- Too many to fetch and sort: read along the key, from the newest.
             SELECT array_agg(l.id ORDER BY l.id DESC) FILTER (WHERE l.first_device <= highest AND l.last_device >= lowest), count(*), min(l.id)
             INTO found, was, place
             FROM (
@@ -7832,7 +8005,7 @@ BEGIN
                 SELECT d.id AS device_id, l.event_ids[y.position] AS event_id, y.position
                 FROM unnest(devices) AS d (id) CROSS JOIN LATERAL unnest(array_positions(l.device_ids, d.id)) AS y (position)
                 WHERE d.id BETWEEN l.first_device AND l.last_device AND (l.event_id IS NOT NULL OR fanfare.may_hold(l.device_marks, d.id))
-                -- The same each time: a page may end in the midst of a batch.
+                -- A stable order, because a page may end in the middle of a batch.
                 ORDER BY d.id DESC, 2 DESC OFFSET 0
             ) AS u
             LIMIT left_to_find
@@ -7854,9 +8027,12 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.user_pushes IS 'What was sent to the last 200 devices of a user, the newest batches first, of ids below `before`. A row without an event is the last: so far it looked, and goes on below its batch.';
+COMMENT ON FUNCTION fanfare.user_pushes IS
+    'The pushes to the last 200 devices of a user, the newest batches first, with ids below `before`. A last row '
+    'without an event means that the limit was reached; continue below its batch.';
 
--- From one kind of batches to the next along the index that claims go by; so deep into each, and the deliveries of the first fifty.
+-- Steps from one kind of batch to the next along the claim index. It reads up to `depth` batches of each kind, and
+-- counts the deliveries of the first fifty.
 CREATE OR REPLACE FUNCTION fanfare.backlog(depth int DEFAULT 2000)
 RETURNS TABLE (app text, provider text, environment text, lane smallint, gate_id int, is_retry boolean, batches bigint, is_more boolean, deliveries bigint, due_batches bigint, next_at timestamptz, oldest timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -7892,10 +8068,12 @@ CROSS JOIN LATERAL (
 JOIN fanfare.targets AS t ON t.id = h.target_id JOIN fanfare.apps AS a ON a.id = t.app_id
 ORDER BY a.name, t.provider, t.environment, h.lane, h.gate_id, h.is_retry
 $$;
-COMMENT ON FUNCTION fanfare.backlog IS 'What waits to be claimed, about: where is_more there are more batches than these, and deliveries are reckoned from the first fifty batches.';
+COMMENT ON FUNCTION fanfare.backlog IS
+    'An estimate of the deliveries that wait to be claimed: if is_more there are more batches than these, and '
+    'deliveries are extrapolated from the first fifty batches.';
 
--- By recipients' time each zone is due at an instant of its own: so many are looked at, of each instant and target the first twenty for their
--- size.
+-- By recipients' time each zone is due at its own instant. A limited number of batches is read, and the sizes of the
+-- first twenty for each instant and target.
 CREATE OR REPLACE FUNCTION fanfare.campaign_waves(of_run bigint, budget int DEFAULT 5000)
 RETURNS TABLE (due_at timestamptz, deliveries bigint, is_exact boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -7915,7 +8093,9 @@ GROUP BY k.due_at
 ORDER BY k.due_at
 LIMIT 100
 $$;
-COMMENT ON FUNCTION fanfare.campaign_waves IS 'What waits of a run, by the minute that it is due at, about: of more than twenty batches of an instant and target the others are reckoned from these.';
+COMMENT ON FUNCTION fanfare.campaign_waves IS
+    'An estimate of a run''s waiting deliveries, by the minute when they are due: with more than twenty batches for '
+    'an instant and target, the rest are extrapolated from these.';
 
 CREATE OR REPLACE FUNCTION fanfare.last_deliveries(budget int DEFAULT 10000)
 RETURNS TABLE (event_id bigint, created_at timestamptz, rule_id int, device_id bigint)
@@ -7951,7 +8131,9 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.last_deliveries IS 'What was sent last, the newest batches first: of what the id of a delivery is reckoned, which is stored nowhere.';
+COMMENT ON FUNCTION fanfare.last_deliveries IS
+    'The last deliveries sent, the newest batches first, with the columns from which a delivery''s id is computed, '
+    'since the id is not stored.';
 
 CREATE OR REPLACE FUNCTION fanfare.unsent(event_ids bigint[], depth int DEFAULT 1000)
 RETURNS TABLE (event_id bigint, is_waiting boolean, is_planning boolean, batches bigint, is_more boolean, deliveries bigint, in_flight bigint)
@@ -7981,12 +8163,14 @@ CROSS JOIN LATERAL (
 ) AS b
 LEFT JOIN shared AS s ON s.event_id = e.id
 $$;
-COMMENT ON FUNCTION fanfare.unsent IS 'What a cancellation of these events would still stop; where is_more there may be more than this, even if this is nothing. Of what waits for many events together, the oldest 2,000 batches and 20,000 events are looked at.';
+COMMENT ON FUNCTION fanfare.unsent IS
+    'What a cancellation of these events would still stop; if is_more there may be more than this, even if this is '
+    'nothing. Of waiting batches of many events, the oldest 2,000 with 20,000 events are read.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 28. Rights
 -- ---------------------------------------------------------------------------------------------------------------
--- PUBLIC has nothing.
+-- PUBLIC has no rights.
 
 REVOKE ALL ON ALL TABLES IN SCHEMA fanfare FROM PUBLIC;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA fanfare FROM PUBLIC;
@@ -7997,13 +8181,14 @@ GRANT USAGE ON SCHEMA fanfare TO fanfare_daemon, fanfare_emitter, fanfare_regist
 
 GRANT EXECUTE ON FUNCTION fanfare.is_reserved, fanfare.is_nothing, fanfare.given, fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(text, text), fanfare.cancel_events TO fanfare_emitter;
 
--- What emit and the trigger functions do with their callers' and owners' rights: to INSERT what is theirs to say, never
--- xid, id and time, and to learn the id. Nothing else of a row can be read. Defaults are evaluated as whoever inserts.
+-- What emit and the trigger functions need from their callers and owners: to INSERT the columns that are theirs to set,
+-- never xid, id and time, and to read the id. No other column can be read. Defaults are evaluated with the rights of
+-- the role that inserts.
 GRANT INSERT (type, payload, key, ttl), SELECT (id) ON fanfare.outbox TO fanfare_emitter;
 GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.nobody_drains, fanfare.sleeper_to_wake, fanfare.new_event_id,
     fanfare.trace_context, fanfare.is_event_type TO fanfare_emitter;
 GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
--- They run with their caller's rights; what he may not do to his table, they cannot do either.
+-- These run with their caller's rights, so they can do nothing to a table that the caller cannot do.
 GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key,
     fanfare.watch_query, fanfare.watch_query_now, fanfare.watch_query_each, fanfare.watch_query_bare, fanfare.watch_value, fanfare.watch_event,
     fanfare.watch_stands, fanfare.watch_fits, fanfare.computed_columns, fanfare.watch_body, fanfare.is_watched_by,
@@ -8021,13 +8206,13 @@ GRANT SELECT ON fanfare.imports TO fanfare_registrar;
 GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file, fanfare.put_campaign, fanfare.drop_campaign,
     fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
     fanfare.abort_campaign, fanfare.put_policy TO fanfare_author;
--- An operator sees and runs what authors wrote, and undoes what pruning did.
+-- An operator can see and run what authors wrote, and undo pruning.
 GRANT EXECUTE ON FUNCTION fanfare.replay, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign,
     fanfare.resume_campaign, fanfare.abort_campaign TO fanfare_operator;
 GRANT UPDATE (disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_operator;
 GRANT EXECUTE ON FUNCTION fanfare.replay_feedback, fanfare.resume_feedback, fanfare.forget_feedback TO fanfare_operator;
--- For `fanfare rules plan` and `fanfare campaigns plan`: what put_rule and put_campaign would say, and when it would be due.
--- They read with the caller's rights, but for queries.
+-- For `fanfare rules plan` and `fanfare campaigns plan`: the errors of put_rule and put_campaign, and the time when a
+-- campaign would be due. They run with the caller's rights, except for authors' queries.
 GRANT EXECUTE ON FUNCTION fanfare.campaign_error, fanfare.campaign_sql_error, fanfare.schedule_error, fanfare.rate_error, fanfare.speed_error, fanfare.per_second,
     fanfare.span_seconds, fanfare.canary_error, fanfare.share, fanfare.policy_error, fanfare.campaign_rule, fanfare.wall_time,
     fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_error, fanfare.old_time_zones, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
@@ -8036,41 +8221,41 @@ GRANT EXECUTE ON FUNCTION fanfare.rule_error, fanfare.digest_error, fanfare.supp
     fanfare.hidden_tables, fanfare.warn_of_hidden_tables, fanfare.warn_of_columns, fanfare.warn_of_nights, fanfare.place_of, fanfare.missing_key, fanfare.nearest_name,
     fanfare.letters_apart, fanfare.when_parts, fanfare.watch_trigger, fanfare.lasting,
     fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type, fanfare.may_take, fanfare.is_among TO fanfare_author;
--- To compare what is there with what a file says, and to see whether a daemon will check it.
+-- To compare the database with a file, and to see whether a daemon will check it.
 GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.runs, fanfare.policies,
     fanfare.caps, fanfare.providers, fanfare.health TO fanfare_author;
 
--- What the view calls is called with its reader's rights. The other is for `fanfare explain`.
+-- The functions that the view health calls, with its reader's rights. path_error is for `fanfare explain`.
 GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again, fanfare.computed_columns, fanfare.lasting TO fanfare_reader, fanfare_author;
 GRANT EXECUTE ON FUNCTION fanfare.path_error, fanfare.variants TO fanfare_reader;
--- To look up what somebody gets of a rule.
+-- To look up a user's variant of a rule.
 GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.why, fanfare.why_verdict, fanfare.why_recent, fanfare.recent_events TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.find_waiting, fanfare.unplanned, fanfare.events_of_key, fanfare.event_pushes, fanfare.event_outcomes, fanfare.event_variants, fanfare.event_ends,
     fanfare.user_pushes, fanfare.last_deliveries, fanfare.backlog, fanfare.unsent, fanfare.campaign_waves TO fanfare_reader;
--- Of what happened over time, and what the prune fuses go by.
+-- Traffic over time, and the input of the prune fuses.
 GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fanfare_reader;
 GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
     fanfare.feedback_state, fanfare.outcome_codes TO fanfare_reader;
--- Which `deliveries` and `campaign_runs` call, as whoever reads them.
+-- The functions that `deliveries` and `campaign_runs` call, with their reader's rights.
 GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure, fanfare.is_answer TO fanfare_reader;
--- For `fanfare status` and `fanfare rules list`; none of it holds tokens.
+-- For `fanfare status` and `fanfare rules list`; these tables hold no tokens.
 GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.providers, fanfare.targets,
     fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.runs, fanfare.policies TO fanfare_reader;
--- For `fanfare rules list`: what is not in force for its type.
+-- For `fanfare rules list`: rules that are not in force for their type.
 GRANT EXECUTE ON FUNCTION fanfare.may_take, fanfare.is_among TO fanfare_reader;
 GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;
--- For `fanfare campaigns show` and `explain`: when it is due, and where.
+-- For `fanfare campaigns show` and `explain`: when a campaign is due, and in which zone.
 GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
     fanfare.instant, fanfare.zone, fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_error, fanfare.old_time_zones TO fanfare_reader;
--- For `fanfare devices list`: all of a device but what one could push to it with.
+-- For `fanfare devices list`: all columns of a device except those needed to push to it.
 GRANT SELECT (id, app_id, target_id, provider, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
     disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_reader;
 GRANT SELECT ON fanfare.topics, fanfare.subscriptions, fanfare.preferences, fanfare.caps, fanfare.cap_grants TO fanfare_reader;
--- For `explain`: whom a push would be kept from.
+-- For `explain`: which suppressions would apply to a push.
 GRANT EXECUTE ON FUNCTION fanfare.wakes_at, fanfare.take, fanfare.decided_since TO fanfare_reader;
 GRANT SELECT ON fanfare.actions TO fanfare_reader;
--- For `fanfare campaigns show`: how what it sent ended.
+-- For `fanfare campaigns show`: the outcomes of a campaign's deliveries.
 GRANT SELECT ON fanfare.gates, fanfare.gate_stats, fanfare.stats_pending TO fanfare_reader;
 
 -- The daemon works on every table, but owns none and cannot change their shape.
