@@ -8,7 +8,7 @@
 --
 --   1  One load at a time
 --   2  Roles and the schema
---  3  Statements that check before they lock
+--   3  Statements that check before they lock
 --   4  The version
 --   5  Upgrades of older databases
 --   6  Ids
@@ -20,19 +20,19 @@
 --  12  Events: the queue and its log
 --  13  Batches: the queue and its log
 --  14  Counters, daemons, alarms, fuses, lock keys
--- 15  Functions: installation and timelines
--- 16  Functions: emit and cancel
+--  15  Functions: installation and timelines
+--  16  Functions: emit and cancel
 --  17  Functions: names
 --  18  Functions: devices and subscriptions
 --  19  Functions: rules
 --  20  Functions: watched tables
--- 21  Functions: SQL written by rule authors
--- 22  Functions: time
--- 23  Functions: campaigns
--- 24  Functions: policies
--- 25  Views: queue and log together
--- 26  Functions: why
--- 27  Functions: lookups
+--  21  Functions: SQL written by rule authors
+--  22  Functions: time
+--  23  Functions: campaigns
+--  24  Functions: policies
+--  25  Views: queue and log together
+--  26  Functions: why
+--  27  Functions: lookups
 --  28  Rights
 --  29  No JIT
 --
