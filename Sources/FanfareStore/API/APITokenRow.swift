@@ -1,24 +1,24 @@
 package import PostgresClient
 
-/// A token of the HTTP API; of its secret only a hash.
+/// A token of the HTTP API; only its secret's hash is stored.
 public struct APITokenRow: Sendable {
-    /// Its id, which stands in it.
+    /// The token's id, which is part of the token.
     public let id: Int32
-    /// What people call it.
+    /// The token's name.
     public let name: String
-    /// SHA-256 of its secret.
+    /// The SHA-256 of the token's secret.
     package let secretHash: [UInt8]
-    /// Roles without `fanfare_` in front.
+    /// The roles that it grants, without the prefix `fanfare_`.
     public let scopes: [String]
-    /// The only app it may touch; nil for all.
+    /// The only app that it may access; nil for all.
     public let app: String?
-    /// Requests a second; nil for what the configuration says.
+    /// The allowed requests per second; nil for the configured default.
     public let rate: Int32?
     package let createdAt: Timestamp
     package let expiresAt: Timestamp?
     package let revokedAt: Timestamp?
     package let usedAt: Timestamp?
-    /// Whether it can be used now: neither revoked nor over.
+    /// Whether the token can be used now, being neither revoked nor expired.
     public let isValid: Bool
 }
 
@@ -33,7 +33,7 @@ package struct ListAPITokens: PostgresStatement {
         ORDER BY id DESC
         """
 
-    /// Whether those that cannot be used any more are left out.
+    /// Whether revoked and expired tokens are omitted.
     package let onlyValid: Bool
 
     package init(onlyValid: Bool) {

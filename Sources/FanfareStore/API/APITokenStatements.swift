@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Keeps a new token; returns its id.
+/// Stores a new token; returns its id.
 package struct CreateAPIToken: PostgresStatement {
     package static let name = "create_api_token"
     package static let sql = """
@@ -14,7 +14,7 @@ package struct CreateAPIToken: PostgresStatement {
     package let scopes: [String]
     package let app: String?
     package let rate: Int32?
-    /// How long it can be used; nil for ever.
+    /// The token's lifetime; nil for unlimited.
     package let seconds: Int64?
 
     package init(name: String, secretHash: [UInt8], scopes: [String], app: String?, rate: Int32?, seconds: Int64?) {
@@ -36,7 +36,7 @@ package struct CreateAPIToken: PostgresStatement {
     }
 }
 
-/// Ends a token; no row where there is none, and whether that changed anything.
+/// Revokes a token; returns whether that changed anything, and no row if there is no such token.
 package struct RevokeAPIToken: PostgresStatement {
     package static let name = "revoke_api_token"
     package static let sql = """
@@ -61,7 +61,7 @@ package struct RevokeAPIToken: PostgresStatement {
     }
 }
 
-/// Notes that tokens were used, once a minute at most.
+/// Records that tokens were used, at most once a minute.
 package struct NoteTokenUse: PostgresStatement {
     package static let name = "note_token_use"
     package static let sql = """
@@ -80,7 +80,7 @@ package struct NoteTokenUse: PostgresStatement {
     }
 }
 
-/// What cursors of lists are signed with; the same for all daemons.
+/// Reads the secret that signs list cursors, which all daemons share.
 package struct ReadCursorSecret: PostgresStatement {
     package static let name = "read_cursor_secret"
     package static let sql = "SELECT secret FROM fanfare.api_secret"

@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Notes who changed what.
+/// Stores an action for the audit log.
 package struct NoteAction: PostgresStatement {
     package static let name = "note_action"
     package static let sql = """
@@ -14,7 +14,7 @@ package struct NoteAction: PostgresStatement {
     package let target: String?
     package let count: Int64?
     package let requestID: String
-    /// In the words of who did it.
+    /// The reason that the actor gave.
     package let reason: String?
 
     package init(
@@ -41,7 +41,7 @@ package struct NoteAction: PostgresStatement {
     }
 }
 
-/// Forgets what was changed before the log begins.
+/// Deletes actions older than the log.
 package struct ForgetActions: PostgresStatement {
     package static let name = "forget_actions"
     package static let sql = """

@@ -1,9 +1,9 @@
 package import PostgresClient
 
-/// Takes the place of a request that may come twice, until the transaction ends, and looks what a first one did.
+/// Locks the idempotency key of a request until the transaction ends, and looks for an earlier request with it.
 package struct ClaimRequest: PostgresStatement {
     package static let name = "claim_request"
-    // The lock first: what the one before committed is then seen by the statement after this one.
+    // The lock comes first, so that the next statement sees what the previous holder committed.
     package static let sql = """
         SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ':' || $2, 0))
         """
@@ -25,7 +25,7 @@ package struct ClaimRequest: PostgresStatement {
     }
 }
 
-/// What a first request with the same key did; no row if there was none.
+/// Finds the result of an earlier request with the same key; no row if there is none.
 package struct FindRequest: PostgresStatement {
     package static let name = "find_request"
     package static let sql = """
@@ -51,7 +51,7 @@ package struct FindRequest: PostgresStatement {
     }
 }
 
-/// Keeps what a request did.
+/// Stores the result of a request.
 package struct KeepRequest: PostgresStatement {
     package static let name = "keep_request"
     package static let sql = """
@@ -75,7 +75,7 @@ package struct KeepRequest: PostgresStatement {
     }
 }
 
-/// Forgets requests whose keys are over.
+/// Deletes requests whose keys have expired.
 package struct ForgetRequests: PostgresStatement {
     package static let name = "forget_requests"
     package static let sql = """

@@ -1,13 +1,14 @@
 package import PostgresClient
 
 extension PostgresConnection {
-    /// Works as a database role, in as many transactions as it takes.
+    /// Runs work as a database role, in any number of transactions.
     ///
     /// - Parameters:
-    ///   - role: one of Fanfare's own, of which the session's user is a member.
-    ///   - work: what to do; leaves no transaction open.
+    ///   - role: one of Fanfare's roles; the session's user must be a member of it.
+    ///   - work: the work; must leave no transaction open.
     /// - Returns: what `work` returns.
-    /// - Throws: what `work` throws, and the server's refusal of the role. A session that cannot leave it is closed.
+    /// - Throws: what `work` throws, and the server's error if it refuses the role. A session that cannot leave the
+    ///   role is closed.
     package func run<Result>(
         as role: String,
         _ work: (PostgresConnection) throws(PostgresError) -> Result
@@ -17,15 +18,16 @@ extension PostgresConnection {
         return try work(self)
     }
 
-    /// Works as a database role in one transaction, and does something about it as the session's user before it is committed.
+    /// Runs work as a database role in one transaction, with optional steps as the session's user before and after it.
     ///
     /// - Parameters:
-    ///   - role: one of Fanfare's own; nil for the session's user.
-    ///   - beforehand: what the role may not do, and comes first; what it returns, if not nil, is all there is to do.
-    ///   - work: what to do; must not begin or end a transaction itself.
-    ///   - afterwards: what the role may not do; gets what `work` returned.
-    /// - Returns: what `work` returns.
-    /// - Throws: what they throw; nothing has changed then.
+    ///   - role: one of Fanfare's roles; nil for the session's user.
+    ///   - beforehand: a step as the session's user before `work`; if it returns a value, `work` is skipped and the
+    ///     value returned.
+    ///   - work: the work; must not begin or end a transaction.
+    ///   - afterwards: a step as the session's user after `work`, with its result.
+    /// - Returns: what `work` returns, or `beforehand`.
+    /// - Throws: what the steps throw; the transaction is rolled back then.
     package func transaction<Result>(
         as role: String?,
         beforehand: (PostgresConnection) throws(PostgresError) -> Result? = { _ in nil },

@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Ends a session of the console, and forgets those that would have ended by now.
+/// Ends a session of the console, and deletes ended sessions that would have expired by now.
 package struct EndSession: PostgresStatement {
     package static let name = "end_session"
     package static let sql = """
@@ -11,7 +11,7 @@ package struct EndSession: PostgresStatement {
         """
 
     package let id: Int64
-    /// When it would end, in seconds since 1970.
+    /// The session's expiry, in seconds since 1970.
     package let end: Int64
 
     package init(id: Int64, end: Int64) {
@@ -24,7 +24,7 @@ package struct EndSession: PostgresStatement {
     }
 }
 
-/// Whether somebody logged out of a session.
+/// Whether a session was ended by logging out.
 package struct IsSessionEnded: PostgresStatement {
     package static let name = "is_session_ended"
     package static let sql = "SELECT EXISTS (SELECT FROM fanfare.ended_sessions WHERE id = $1)"

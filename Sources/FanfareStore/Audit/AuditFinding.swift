@@ -1,32 +1,33 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// What an audit looks for.
+/// The checks of an audit.
 package enum AuditCheck: String, CaseIterable, Sendable {
-    /// Events that no planner takes.
+    /// Events that no planner takes from the outbox.
     case unplannedEvents = "unplanned_events"
-    /// Batches that are due and nobody claims, that a daemon has which is gone, or that stand still while one has them.
+    /// Batches that are due but not claimed, that belong to a dead daemon, or that make no progress in flight.
     case overdueBatches = "overdue_batches"
-    /// Large audiences whose expansion stands still.
+    /// Large audiences whose expansion makes no progress.
     case stalledPlans = "stalled_plans"
-    /// Closed batches whose deliveries and outcomes do not add up.
+    /// Closed batches whose numbers of deliveries and outcomes do not match.
     case unbalancedBatches = "unbalanced_batches"
 
-    /// How long a finding stands that cannot be looked at again, in seconds: whoever is asleep now shall see it.
+    /// How long a finding that cannot be checked again is kept, in seconds, so that an operator sees it the next day.
     package var keepSeconds: Int64 { self == .unbalancedBatches ? 86_400 : 0 }
 }
 
-/// What one check found.
+/// The result of one check.
 package struct AuditFinding: Equatable, Sendable {
-    /// How many are named.
+    /// How many ids the detail lists.
     package static let named = 5
 
     package let check: AuditCheck
-    /// How many there are; at the limit of what one look takes there may be more.
+    /// How many objects were found; there may be more if the count reaches the check's limit.
     package let count: Int
-    /// In words, with ids.
+    /// A readable description, with ids.
     package let detail: String
-    /// Since when the oldest waits, by database time; nil if there is none, or where it means nothing.
+    /// Since when the oldest one has been waiting, in database time; nil if there is none, or if the check has no
+    /// times.
     package var oldest: Timestamp?
 
     package init(check: AuditCheck, count: Int, detail: String, oldest: Timestamp? = nil) {
@@ -38,7 +39,7 @@ package struct AuditFinding: Equatable, Sendable {
 }
 
 extension AuditFinding {
-    /// Judges events that wait.
+    /// Creates the finding for unplanned events.
     package init(unplanned events: [WaitingEvent]) {
         check = .unplannedEvents
         count = events.count
@@ -46,7 +47,7 @@ extension AuditFinding {
         detail = events.isEmpty ? "none" : "no planner takes " + Self.list("event", events.map(\.id))
     }
 
-    /// Judges batches that stand still.
+    /// Creates the finding for batches that make no progress.
     package init(overdue batches: [StandingBatch]) {
         check = .overdueBatches
         count = batches.count
@@ -58,7 +59,7 @@ extension AuditFinding {
         detail = parts.isEmpty ? "none" : parts.joined(separator: "; ")
     }
 
-    /// Judges plans that stand still.
+    /// Creates the finding for plans that make no progress.
     package init(stalled plans: [OpenedCursor]) {
         check = .stalledPlans
         count = plans.count
@@ -67,9 +68,9 @@ extension AuditFinding {
         detail = plans.isEmpty ? "none" : "audience expansion stalled for " + events
     }
 
-    /// Judges closed batches.
+    /// Creates the finding for closed batches.
     ///
-    /// - Parameter imbalances: by batch, in order.
+    /// - Parameter imbalances: the batches with their mismatches, in order.
     package init(unbalanced imbalances: [(batch: ClosedBatch, words: String)]) {
         check = .unbalancedBatches
         count = imbalances.count
@@ -81,7 +82,7 @@ extension AuditFinding {
         detail = imbalances.isEmpty ? "none" : (named + more).joined(separator: "; ")
     }
 
-    /// `3 events: 7, 8, 9`, with the first few of many.
+    /// Formats ids, as in `3 events: 7, 8, 9`; only the first few are listed.
     private static func list(_ noun: String, _ ids: [Int64]) -> String {
         let plural = ids.count == 1 ? noun : noun == "batch" ? "batches" : noun + "s"
         let more = ids.count > named ? " …" : ""
@@ -89,28 +90,28 @@ extension AuditFinding {
     }
 }
 
-/// A batch that is in the log.
+/// A batch in the log.
 ///
-/// All its deliveries are decided, and those to be tried again are in batches of their own. As those are looked at in turn, an
-/// event's planned deliveries are then what was decided in the end and what still waits.
+/// Each of its deliveries has an outcome, and those to be retried are in batches of their own. Since these batches are
+/// checked as well, all of an event's planned deliveries either have a final outcome or are still waiting.
 package struct ClosedBatch: Equatable, Sendable {
     package let id: Int64
-    /// Its event, or the first of several.
+    /// The batch's event, or the first of several.
     package let eventID: Int64
     package let deliveries: Int
     package let outcomes: [UInt8]
-    /// The day on which it was closed, since 2020: retry batches are of that day.
+    /// The day on which it was closed, since 2020; its retry batches were created on that day.
     package let closedDay: Int32
 
-    /// Deliveries that are to be tried again.
+    /// The number of deliveries to be retried.
     package var retrying: Int64 {
         Int64(outcomes.count { OutcomeRange(code: $0) == .retrying })
     }
 
-    /// What does not add up.
+    /// Describes a mismatch between deliveries and outcomes.
     ///
-    /// - Parameter retried: deliveries of the batches that hold its next attempts.
-    /// - Returns: what it is, in words; nil if all adds up.
+    /// - Parameter retried: the number of deliveries in the batches of its next attempts.
+    /// - Returns: a description; nil if the numbers match.
     package func imbalance(retried: Int64) -> String? {
         if outcomes.count != deliveries { return "has \(deliveries) deliveries and \(outcomes.count) outcomes" }
         let open = outcomes.count { $0 == Outcome.pending.rawValue || $0 == Outcome.attempted.rawValue }

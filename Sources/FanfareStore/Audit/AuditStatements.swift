@@ -7,7 +7,7 @@ package struct WaitingEvent: Equatable, Sendable {
     package let createdAt: Timestamp
 }
 
-/// The first events in the order in which planners take them, if they are old.
+/// Finds the first events in the planners' order, if they are old.
 package struct WaitingEvents: PostgresStatement {
     package static let name = "waiting_events"
     package static let sql = """
@@ -44,15 +44,15 @@ package struct WaitingEvents: PostgresStatement {
     }
 }
 
-/// A batch that may be standing still.
+/// A batch that may have stopped making progress.
 package struct StandingBatch: Hashable, Sendable {
-    /// Whose it is.
+    /// Where the batch is.
     package enum State: Int16, CaseIterable, Sendable {
         case due = 0
         case orphaned = 1
         case inFlight = 2
 
-        /// What it means to stand still like that.
+        /// A readable description of the state.
         package var words: String {
             switch self {
             case .due: "due and not claimed"
@@ -64,15 +64,16 @@ package struct StandingBatch: Hashable, Sendable {
 
     package let id: Int64
     package let state: State
-    /// Which claim of it; 0 if nobody's.
+    /// The lease token of its claim; 0 if it is not claimed.
     package let leaseToken: Int64
-    /// Changes whenever an outcome is saved.
+    /// A value that changes whenever an outcome is saved.
     package let progress: Int64
-    /// When it was due, or made.
+    /// When it was due, or created.
     package let since: Timestamp
 }
 
-/// The batches next in each queue, if they have long been due and no gate or rate holds them back, and those that somebody has.
+/// Finds the next batches of each queue that have long been due without a gate or rate to delay them, and all claimed
+/// batches.
 package struct StandingBatches: PostgresStatement {
     package static let name = "standing_batches"
     package static let sql = """
@@ -130,7 +131,7 @@ package struct StandingBatches: PostgresStatement {
     }
 }
 
-/// How far the expansion of a large audience has come.
+/// The progress of a large audience's expansion.
 package struct OpenedCursor: Hashable, Sendable {
     package let eventID: Int64
     package let ruleVersion: Int32
@@ -138,7 +139,7 @@ package struct OpenedCursor: Hashable, Sendable {
     package let createdAt: Timestamp
 }
 
-/// Where plans stand.
+/// Reads the progress of all plans.
 package struct OpenedCursors: PostgresStatement {
     package static let name = "opened_cursors"
     package static let sql = """
@@ -157,9 +158,9 @@ package struct OpenedCursors: PostgresStatement {
     }
 }
 
-/// Stores what a check found.
+/// Stores the result of a check.
 ///
-/// Without a row where an older finding stands that must be seen first.
+/// Returns no row, and stores nothing, if an earlier finding must be kept for an operator.
 package struct StoreFinding: PostgresStatement {
     package static let name = "store_finding"
     package static let sql = """

@@ -1,12 +1,12 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Where a row lies in its table.
+/// The place of a row in its table.
 package struct RowPlace: Comparable, Sendable {
     package let block: Int64
     package let row: Int32
 
-    /// As PostgreSQL writes a `tid`.
+    /// The text form of a `tid` in PostgreSQL.
     package var text: String { "(\(block),\(row))" }
 
     package static func < (left: RowPlace, right: RowPlace) -> Bool {
@@ -14,30 +14,30 @@ package struct RowPlace: Comparable, Sendable {
     }
 }
 
-/// How far one partition of the log has been looked through: rows are only ever added at its end.
+/// How far one partition of the log has been read: rows are only ever added at its end.
 package struct LogCursor: Equatable, Sendable {
-    /// How far back a look goes at most.
+    /// How many blocks one pass reads at most.
     package static let reach: Int64 = 64
 
     package private(set) var after = RowPlace(block: 0, row: 0)
 
     package init() {}
 
-    /// Begins a look: near the end, if the beginning is too far back, and anew after the partition was emptied.
+    /// Begins a pass: near the end if the last place is too far back, and at the start if the partition was truncated.
     ///
-    /// - Parameter blocks: how long the partition is.
+    /// - Parameter blocks: the partition's length.
     package mutating func begin(blocks: Int64) {
         if after.block > blocks { after = RowPlace(block: 0, row: 0) }
         if blocks - after.block > Self.reach { after = RowPlace(block: blocks - Self.reach, row: 0) }
     }
 
-    /// Goes behind what was read.
+    /// Moves the cursor past the rows that were read.
     package mutating func passed(_ places: [RowPlace]) {
         after = max(after, places.max() ?? after)
     }
 }
 
-/// The partitions that batches are closed into now, and their lengths in blocks.
+/// Reads the lengths, in blocks, of the partitions into which batches are closed now.
 package struct LogLengths: PostgresStatement {
     package static let name = "log_lengths"
     package static let sql = """
@@ -56,7 +56,7 @@ package struct LogLengths: PostgresStatement {
     }
 }
 
-/// Batches that were closed behind a place in one partition of the log, in the order in which they lie there.
+/// Reads batches that were closed after a place in one partition of the log, in physical order.
 package struct ClosedBatches: PostgresStatement {
     package static let name = "closed_batches"
     package static let limit = 1000
@@ -96,9 +96,9 @@ package struct ClosedBatches: PostgresStatement {
     }
 }
 
-/// The deliveries in the batches that hold the next attempts of some batches, waiting or done.
+/// Counts the deliveries in the batches that hold the next attempts of some batches, waiting or closed.
 ///
-/// Both tables by one snapshot: a batch that is closed just now is in exactly one of them.
+/// One snapshot covers both tables, so a batch that is being closed is in exactly one of them.
 package struct RetriedDeliveries: PostgresStatement {
     package static let name = "retried_deliveries"
     package static let sql = """

@@ -2,15 +2,15 @@ package import FanfareCore
 package import PostgresClient
 
 extension PostgresConnection {
-    /// Runs a rule's `badge_sql` as `fanfare.badges` allows it: read-only and timed.
+    /// Runs a rule's `badge_sql` through `fanfare.badges`, read-only and with a timeout.
     ///
     /// - Parameters:
-    ///   - sql: what the rule's author wrote.
-    ///   - users: whose badges.
-    ///   - milliseconds: what the query may take.
-    /// - Returns: by user, in a transaction that the caller is to roll back; those are missing for whom it gave no row, NULL, or a
-    ///   count that no provider can show.
-    /// - Throws: what the query failed with; the caller is to roll back too.
+    ///   - sql: the author's query.
+    ///   - users: the users whose badges to count.
+    ///   - milliseconds: the query's timeout.
+    /// - Returns: counts by user, in a transaction that the caller must roll back. Users without a row, or with NULL or
+    ///   a count that no provider can show, are missing.
+    /// - Throws: the query's error; the caller must roll back then, too.
     package func badgeCounts(
         _ sql: String,
         of users: [String],
@@ -30,7 +30,7 @@ extension PostgresConnection {
         return counts
     }
 
-    /// Rolls back, and forgets all that the session was told.
+    /// Rolls back and resets the session.
     package func startAnew() throws(PostgresError) {
         try execute("ROLLBACK")
         try execute("DISCARD ALL")

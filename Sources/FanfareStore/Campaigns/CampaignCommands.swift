@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// What `fanfare.put_campaign` would refuse campaigns for, in their order.
+/// Returns the errors that `fanfare.put_campaign` would raise for campaigns, in their order.
 package struct CampaignErrors: PostgresStatement {
     package static let name = "campaign_errors"
     package static let sql = """
@@ -71,7 +71,7 @@ package struct MarkCampaignsFromFile: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// Whether campaigns of these apps wait for a daemon's judgement, or the rules that they became do.
+/// Whether campaigns of these apps, or their rules, still wait to be checked by a daemon.
 package struct AreCampaignsUnchecked: PostgresStatement {
     package static let name = "are_campaigns_unchecked"
     package static let sql = """
@@ -98,22 +98,24 @@ package struct AreCampaignsUnchecked: PostgresStatement {
     }
 }
 
-/// What somebody may do to a campaign.
+/// A change of a campaign's state.
 public enum CampaignChange: String, CaseIterable, Sendable {
-    /// Fires no more of it, and holds what is not sent.
+    /// Stops its schedule and holds unsent deliveries.
     case pause
-    /// Goes on with a paused one.
+    /// Resumes a paused campaign.
     case resume
-    /// Ends what is not sent.
+    /// Cancels unsent deliveries.
     case abort
-    /// Ends the campaign; what is planned is still sent.
+    /// Ends the campaign; planned deliveries are still sent.
     case drop
 }
 
-/// A change of one campaign: each is a statement of its own, because a generic plan checks EXECUTE on every function that the
-/// statement names, and no role but the daemon's may call all four.
+/// A statement that changes one campaign.
+///
+/// Each change is a statement of its own: a generic plan checks EXECUTE on every function that it names, and only the
+/// daemon's role may call all four.
 package protocol CampaignStatement: PostgresStatement where Row == Bool {
-    /// Which campaign.
+    /// The campaign to change.
     var id: RuleID { get }
 }
 
@@ -123,7 +125,7 @@ extension CampaignStatement {
         binds.append(id.name)
     }
 
-    /// Whether there was something to do.
+    /// Whether anything changed.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
         try row.bool(0)
     }
@@ -180,7 +182,7 @@ package struct DropCampaign: PostgresStatement, CampaignStatement {
 extension PostgresConnection {
     /// Pauses, resumes, aborts or drops a campaign.
     ///
-    /// - Returns: whether there was something to do.
+    /// - Returns: whether anything changed.
     package func change(_ change: CampaignChange, of id: RuleID) throws(PostgresError) -> Bool {
         let changed =
             switch change {
@@ -212,7 +214,7 @@ package struct StartCampaign: PostgresStatement {
         binds.append(payload)
     }
 
-    /// The run's id; nil where it was started at the very same microsecond.
+    /// The run's id; nil if a run was started in the same microsecond.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64? {
         try row.int64(orNil: 0)
     }
@@ -227,8 +229,8 @@ package struct TestCampaign: PostgresStatement {
     package let users: [String]
 
     /// - Parameters:
-    ///   - id: which campaign.
-    ///   - users: who gets it.
+    ///   - id: the campaign.
+    ///   - users: the users that receive it.
     package init(_ id: RuleID, users: [String]) {
         (self.id, self.users) = (id, users)
     }

@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// A campaign that was put, and that nobody has judged.
+/// A stored campaign that no daemon has checked yet.
 package struct CampaignDraft {
     package let id: Int32
     package let version: Int32
@@ -9,7 +9,7 @@ package struct CampaignDraft {
     package let definition: String
 }
 
-/// The campaigns that wait to be judged, some at a time.
+/// Reads some of the campaigns that wait to be checked.
 package struct CampaignDrafts: PostgresStatement {
     package static let name = "campaign_drafts"
     package static let sql = """
@@ -34,7 +34,7 @@ package struct CampaignDrafts: PostgresStatement {
     }
 }
 
-/// Puts a campaign that was found good into force.
+/// Puts a campaign that passed its checks into force.
 package struct TakeCampaign: PostgresStatement {
     package static let name = "take_campaign"
     package static let sql = "SELECT fanfare.take_campaign($1::int, $2::int, $3::jsonb, $4::timestamptz)"
@@ -45,10 +45,10 @@ package struct TakeCampaign: PostgresStatement {
     private let now: Timestamp
 
     /// - Parameters:
-    ///   - id: the campaign's.
-    ///   - version: that was judged.
-    ///   - cronFields: the lists of its cron expression, as JSON, if it has one.
-    ///   - now: its schedule is due after this.
+    ///   - id: the campaign's id.
+    ///   - version: the version that was checked.
+    ///   - cronFields: the lists of its cron expression as JSON, if it has one.
+    ///   - now: the time after which its schedule is due.
     package init(id: Int32, version: Int32, cronFields: String?, now: Timestamp) {
         (self.id, self.version, self.cronFields, self.now) = (id, version, cronFields, now)
     }
@@ -60,13 +60,15 @@ package struct TakeCampaign: PostgresStatement {
         binds.append(now)
     }
 
-    /// Whether it is in force; else another was put meanwhile, or it is refused as never due.
+    /// Whether the campaign is in force.
+    ///
+    /// Otherwise another version was stored meanwhile, or its schedule is never due and it was refused.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
         try row.bool(0)
     }
 }
 
-/// Refuses what was put of a campaign; what was in force before stays.
+/// Refuses a campaign's newest version; the version in force stays.
 package struct RefuseCampaign: PostgresStatement {
     package static let name = "refuse_campaign"
     package static let sql = """
@@ -80,9 +82,9 @@ package struct RefuseCampaign: PostgresStatement {
     private let reason: String
 
     /// - Parameters:
-    ///   - id: the campaign's.
-    ///   - version: that was judged.
-    ///   - reason: what is wrong with it, where, and how to fix it.
+    ///   - id: the campaign's id.
+    ///   - version: the version that was checked.
+    ///   - reason: the error, its place, and how to fix it.
     package init(id: Int32, version: Int32, reason: String) {
         (self.id, self.version, self.reason) = (id, version, reason)
     }

@@ -1,39 +1,39 @@
 public import FanfareCore
 package import PostgresClient
 
-/// A campaign as it is stored: what was put last, and what is in force.
+/// A stored campaign: its newest version, and the version in force.
 public struct CampaignRow: Sendable {
-    /// Its app.
+    /// The campaign's app.
     public let app: String
-    /// Its name.
+    /// The campaign's name.
     public let name: String
-    /// Of what was put last.
+    /// The newest version's number.
     public let version: Int32
     /// `unchecked`, `active`, `paused`, `refused` or `ended`.
     public let state: String
-    /// Why what was put last is not in force, or why the rule that it became is refused.
+    /// Why the newest version is not in force, or why the campaign's rule is refused.
     public let reason: String?
-    /// Whether nobody has judged yet what was put last.
+    /// Whether no daemon has checked the newest version yet.
     public let isUnchecked: Bool
     /// Whether it came from a file, so that `--prune` may drop it.
     public let isFromFile: Bool
-    /// What was put last, numbers as they were written.
+    /// The newest version, with numbers as they were written.
     public let newest: JSONValue
-    /// What is in force; nil if nothing is.
+    /// The version in force; nil if there is none.
     public let inForce: JSONValue?
-    /// When it is due next by itself; nil where it is not, also while it is paused.
+    /// When its schedule is next due; nil if it is not, or while it is paused.
     package let nextAt: Timestamp?
-    /// What clocks in its time zone show then.
+    /// The wall time in its time zone then.
     package let nextWall: String?
-    /// What it was due or started for last; nil if it never was.
+    /// The scheduled time of the last run; nil if there was none.
     package let lastAt: Timestamp?
-    /// What became of that.
+    /// The state of the last run.
     package let lastState: String?
 
     package var id: RuleID { RuleID(app: app, name: name) }
 }
 
-/// The campaigns there are.
+/// Reads the stored campaigns.
 package struct StoredCampaigns: PostgresStatement {
     package static let name = "stored_campaigns"
     package static let sql = """
@@ -54,9 +54,9 @@ package struct StoredCampaigns: PostgresStatement {
         ORDER BY a.name, c.name
         """
 
-    /// Of these apps; nil for all.
+    /// The apps; nil for all.
     package let apps: [String]?
-    /// Those of this name; nil for all.
+    /// The campaigns' name; nil for all.
     package let name: String?
 
     package init(apps: [String]?, name: String? = nil) {

@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// How far one run of a campaign is, as `fanfare.campaign_runs` counts it.
+/// The progress of one run of a campaign, as in `fanfare.campaign_runs`.
 package struct CampaignRun: Sendable {
     package let app: String
     package let campaign: String
@@ -8,34 +8,34 @@ package struct CampaignRun: Sendable {
     package let eventID: Int64?
     /// `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
     package let state: String
-    /// What holds it, for people; nil where nothing does.
+    /// A readable description of why it is held; nil if it is not.
     package let hold: String?
-    /// Whether its audience is still being walked, so that more will be planned.
+    /// Whether its audience is still being expanded, so that more will be planned.
     package let isPlanning: Bool
-    /// Deliveries that are planned so far.
+    /// The deliveries planned so far.
     package let planned: Int64
-    /// Those of them that have their last outcome.
+    /// The deliveries with a final outcome.
     package let ended: Int64
-    /// Those that a provider took.
+    /// The deliveries that a provider accepted.
     package let accepted: Int64
-    /// Those that were tried and did not arrive; tokens that are gone are none.
+    /// The deliveries that were tried and failed; unregistered tokens do not count.
     package let failed: Int64
-    /// Deliveries a second that may be sent now; nil for as many as can be.
+    /// The deliveries per second that may be sent now; nil if there is no rate.
     package let perSecond: Double?
-    /// Deliveries a second that ended in the last minute; nil where none did.
+    /// The deliveries per second that ended in the last minute; nil if none did.
     package let pace: Double?
-    /// When it will be through, as it goes now; nil where that is not known.
+    /// When it will end at the present pace; nil if that is not known.
     package let endsAt: Timestamp?
-    /// When it was so, by the database's clock.
+    /// The time of these numbers, in database time.
     package let at: Timestamp
 
     /// Whether something of it may still be sent.
     package var isRunning: Bool { ["querying", "running", "aborting"].contains(state) }
-    /// The type of its event.
+    /// The type of the run's event.
     package var eventType: String { "campaign.\(app).\(campaign)" }
 }
 
-/// How far one run is.
+/// Reads the progress of one run.
 package struct FindCampaignRun: PostgresStatement {
     package static let name = "find_campaign_run"
     package static let sql = "\(CampaignRun.select) WHERE r.run_id = $1"
@@ -55,7 +55,7 @@ package struct FindCampaignRun: PostgresStatement {
     }
 }
 
-/// How far those are that run.
+/// Reads the progress of all unfinished runs.
 package struct RunningCampaigns: PostgresStatement {
     package static let name = "running_campaigns"
     package static let sql = """
@@ -95,14 +95,14 @@ extension CampaignRun {
     }
 }
 
-/// How many attempts of a run ended in one way.
+/// How many attempts of a run ended with one outcome.
 package struct AttemptCount: Sendable, Equatable {
     package let outcome: String
     package let reason: String
     package let count: Int64
 }
 
-/// What became of the attempts of a run: a delivery that was tried again counts once for each.
+/// Counts the attempts of a run by outcome; a delivery that was retried counts once per attempt.
 package struct CountAttempts: PostgresStatement {
     package static let name = "count_attempts"
     package static let sql = """

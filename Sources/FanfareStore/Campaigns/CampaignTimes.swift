@@ -2,10 +2,10 @@ package import PostgresClient
 
 /// A time at which a campaign is due.
 package struct CampaignTime: Sendable, Equatable {
-    /// Which of the schedules that were asked about, from 1.
+    /// The schedule's position among those requested, from 1.
     package let position: Int64
     package let at: Timestamp
-    /// What clocks that the schedule goes by show then.
+    /// The wall time then, in the schedule's zone.
     package let wall: String
 
     package init(position: Int64, at: Timestamp, wall: String) {
@@ -13,9 +13,9 @@ package struct CampaignTime: Sendable, Equatable {
     }
 }
 
-/// When schedules are due, stored or not: some times each, in order.
+/// Computes the next times of schedules, stored or not, in order.
 ///
-/// No rows for a schedule that is never due again. The time zones must be checked already.
+/// There are no rows for a schedule that is never due again. The time zones must be valid.
 package struct CampaignTimes: PostgresStatement {
     package static let name = "campaign_times"
     package static let sql = """
@@ -49,8 +49,8 @@ package struct CampaignTimes: PostgresStatement {
     package let count: Int32
 
     /// - Parameters:
-    ///   - schedules: which.
-    ///   - count: how many times of each, at most.
+    ///   - schedules: the schedules.
+    ///   - count: the most times for each.
     package init(_ schedules: [Schedule], count: Int32) {
         self.schedules = schedules
         self.count = count

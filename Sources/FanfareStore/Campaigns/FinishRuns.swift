@@ -1,13 +1,13 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// A run of which nothing is left to send.
+/// A run that has nothing left to send.
 package struct EndedRun {
     /// How it ended.
     package enum State: String {
-        /// All that was planned was sent, or could not be.
+        /// All planned deliveries were sent, or failed.
         case done
-        /// Somebody aborted it.
+        /// An operator aborted it.
         case aborted
         /// Nothing of it was planned.
         case failed
@@ -15,19 +15,19 @@ package struct EndedRun {
 
     package let app: String
     package let campaign: String
-    /// Nil where there were many.
+    /// The run's event; nil if it had many.
     package let eventID: Int64?
     package let state: State
-    /// Why it was not planned; nil if it was.
+    /// Why nothing was planned; nil if something was.
     package let detail: String?
 }
 
-/// Ends runs whose event is planned, of which no plan goes on and behind whose gates no batch is left, whoever has it; and
-/// their gates with them.
+/// Ends runs, with their gates, whose event is planned, whose plans are done, and behind whose gates there is no batch,
+/// claimed or not.
 ///
-/// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
-/// OFFSET 0 makes PostgreSQL look up the batches of each gate. Without it PostgreSQL may read all batches, under OR,
-/// and hash their gates.
+/// It reads everything in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in
+/// one transaction each. OFFSET 0 makes PostgreSQL look up the batches of each gate. Without it PostgreSQL may read all
+/// batches, under OR, and hash their gates.
 package struct FinishRuns: PostgresStatement {
     package static let name = "finish_runs"
     package static let sql = """

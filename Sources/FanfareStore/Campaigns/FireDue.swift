@@ -1,18 +1,18 @@
 package import PostgresClient
 
-/// What came of one campaign that was due.
+/// The result for one campaign that was due.
 package struct FiredRun {
     package let app: String
     package let campaign: String
     /// The event that was emitted; nil if none was.
     package let eventID: Int64?
-    /// Why none was, where one was due.
+    /// Why no event was emitted, although the campaign was due.
     package let problem: String?
-    /// The last of the times that were passed over, for people; nil if none was.
+    /// The last of the skipped times as text; nil if none was skipped.
     package let skippedAt: String?
 }
 
-/// Fires what is due of one campaign, in a transaction of its own; no row where nothing is due.
+/// Fires one campaign that is due, in its own transaction; no row if none is due.
 package struct FireDue: PostgresStatement {
     package static let name = "fire_due"
     package static let sql = """
@@ -21,7 +21,7 @@ package struct FireDue: PostgresStatement {
 
     private let now: Timestamp
 
-    /// - Parameter now: what is due by then is fired.
+    /// - Parameter now: the time by which a campaign must be due.
     package init(now: Timestamp) {
         self.now = now
     }
@@ -43,14 +43,14 @@ package struct FireDue: PostgresStatement {
 
 /// Computes again when batches, digests and campaigns are due.
 ///
-/// Call it after the clock was set.
+/// Run it after the clock was set.
 package struct Reschedule: PostgresStatement {
     package static let name = "reschedule"
     package static let sql = "SELECT fanfare.reschedule($1::timestamptz)"
 
     private let now: Timestamp
 
-    /// - Parameter now: the database's time.
+    /// - Parameter now: the time, in database time.
     package init(now: Timestamp) {
         self.now = now
     }
@@ -64,7 +64,7 @@ package struct Reschedule: PostgresStatement {
     }
 }
 
-/// When the next campaign is due, or was; no row where none will be.
+/// Reads when the next campaign is due, or was; no row if none will be.
 package struct NextCampaign: PostgresStatement {
     package static let name = "next_campaign"
     package static let sql = """

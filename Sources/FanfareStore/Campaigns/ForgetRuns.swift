@@ -1,8 +1,8 @@
 internal import PostgresClient
 
-/// Forgets users of audiences whose runs are over, some at a time.
+/// Deletes some stored users of audiences whose runs have ended.
 ///
-/// What was only tried has no run that runs: it may be sent for a day, and a little longer.
+/// A test run is not stored as running, so its audience is kept while it may be sent: a day, and a little longer.
 package struct ForgetAudiences: PostgresStatement {
     package static let name = "forget_audiences"
     package static let sql = """
@@ -23,7 +23,7 @@ package struct ForgetAudiences: PostgresStatement {
     package init() {}
 }
 
-/// Forgets runs that ended long ago, some at a time; only the first are looked at, since they are the oldest.
+/// Deletes some runs that ended long ago; only the first are read, since they are the oldest.
 package struct ForgetRuns: PostgresStatement {
     package static let name = "forget_runs"
     package static let sql = """

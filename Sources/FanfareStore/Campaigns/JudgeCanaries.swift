@@ -1,17 +1,17 @@
 package import PostgresClient
 
-/// What came of the few that one run of a campaign went to first.
+/// The verdict on the canary of one run of a campaign.
 package struct CanaryVerdict {
     package let app: String
     package let campaign: String
     package let eventID: Int64
-    /// Whether all others get it now; otherwise the campaign is paused.
+    /// Whether the other recipients get the push now; otherwise the campaign is paused.
     package let hasPassed: Bool
-    /// How many answers there were, and how many of them were failures, for people.
+    /// A readable text with the numbers of responses and failures.
     package let detail: String
 }
 
-/// Judges canaries that were waited for long enough, in a transaction of its own.
+/// Judges canaries whose waiting time has passed, in its own transaction.
 package struct JudgeCanaries: PostgresStatement {
     package static let name = "judge_canaries"
     package static let sql = """
@@ -20,7 +20,7 @@ package struct JudgeCanaries: PostgresStatement {
 
     private let now: Timestamp
 
-    /// - Parameter now: the database's time.
+    /// - Parameter now: the time, in database time.
     package init(now: Timestamp) {
         self.now = now
     }

@@ -1,8 +1,8 @@
 package import PostgresClient
 
-/// What a schedule is due for next, as `fanfare.fire_due` would find it: also what is due already and was not fired.
+/// Computes what `fanfare.fire_due` would fire next for a schedule, including a time that is due already and not fired.
 ///
-/// One row, with the time that it was asked at; without a time where it is due no more, or there is no schedule.
+/// It returns one row, with the time of the query; the due time is nil if the schedule has ended or there is none.
 package struct NextRun: PostgresStatement {
     package static let name = "next_run"
     package static let sql = """
@@ -26,21 +26,21 @@ package struct NextRun: PostgresStatement {
         ) AS n ON true
         """
 
-    /// What is known of the schedule.
+    /// Whether the schedule is in force.
     package enum Standing: Sendable, Equatable {
-        /// It is in force, and due then; nil for no more.
+        /// In force, with its next time; nil if it has ended.
         case inForce(next: Timestamp?)
-        /// It comes into force now.
+        /// Comes into force now.
         case new
     }
 
-    /// When a schedule is due.
+    /// The next time of a schedule.
     package struct Row: Sendable, Equatable {
-        /// When that was asked.
+        /// The time of the query.
         package let askedAt: Timestamp
-        /// In the past where it is to be fired at once; nil for never.
+        /// The due time, in the past if it is to be fired at once; nil for never.
         package let at: Timestamp?
-        /// What clocks that the schedule goes by show then, to the second.
+        /// The wall time then in the schedule's zone, to the second.
         package let wall: String?
 
         package init(askedAt: Timestamp, at: Timestamp?, wall: String?) {
@@ -54,10 +54,10 @@ package struct NextRun: PostgresStatement {
     package let now: Timestamp?
 
     /// - Parameters:
-    ///   - schedule: nil where there is none; its time zone must be checked already.
-    ///   - catchUp: what becomes of what was missed: `all`, `latest` or `none`.
+    ///   - schedule: the schedule, whose time zone must be valid; nil if there is none.
+    ///   - catchUp: how missed times are handled: `all`, `latest` or `none`.
     ///   - standing: whether it is in force.
-    ///   - now: the time to ask at; nil for the database's.
+    ///   - now: the time of the query; nil for the database's.
     package init(_ schedule: CampaignTimes.Schedule?, catchUp: String, _ standing: Standing, at now: Timestamp? = nil) {
         self.schedule = schedule
         self.catchUp = catchUp

@@ -1,16 +1,16 @@
 package import PostgresClient
 
-/// The rows of a query that a campaign's author wrote, taken bit by bit on a session for such queries: read-only, timed, with
+/// The rows of a campaign author's query, fetched in parts on a session for such queries: read-only, with a timeout and
 /// the rights of `fanfare_sql`.
 ///
-/// The server keeps what is not taken yet on its disk: however many rows there are, this side has those of one bit in memory. No row
-/// is wider than `fanfare.audience` and `fanfare.payloads` allow, and of wide ones fewer are taken at once.
+/// The server spools rows that are not fetched yet to disk, so the daemon holds only one part in memory.
+/// `fanfare.audience` and `fanfare.payloads` limit the width of a row, and fewer wide rows are fetched at once.
 package struct QueryRows {
-    /// How many users are taken at once, at most: one has up to 6 KiB.
+    /// The most users fetched at once; one has up to 6 KiB.
     package static let users = 5_000
-    /// How many payloads are: one has up to 64 KiB.
+    /// The most payloads fetched at once; one has up to 64 KiB.
     package static let payloads = 250
-    /// How many bytes of rows are taken at once, if the next are as wide as the last.
+    /// The target size of a part in bytes, if the next rows are as wide as the last.
     private static let bytes = 2_097_152
 
     private static let cursor = "fanfare_rows"
@@ -19,15 +19,15 @@ package struct QueryRows {
     private let most: Int
     private var count: Int
 
-    /// Begins a transaction and declares the query, which is run when the first rows are taken.
+    /// Begins a transaction and declares a cursor; the query runs when the first rows are fetched.
     ///
     /// - Parameters:
-    ///   - query: what it is.
-    ///   - users: those that are wanted of an audience; nil for all.
-    ///   - eventID: whose audience it is, which says in what order they come.
-    ///   - connection: outside a transaction; left in one.
-    ///   - milliseconds: what each bit may take.
-    /// - Throws: what the server says.
+    ///   - query: the query.
+    ///   - users: the users wanted from an audience; nil for all.
+    ///   - eventID: the event of the audience, whose id determines their order.
+    ///   - connection: a connection outside a transaction; it is inside one afterwards.
+    ///   - milliseconds: the timeout of each fetch.
+    /// - Throws: the server's error.
     package init(
         of query: QueryRun.Query,
         for users: [String]?,
@@ -52,18 +52,18 @@ package struct QueryRows {
                 users.map(PostgresConnection.arrayLiteral)
             )
         case .payloads(let sql):
-            // One shows what the message makes of them.
+            // A test needs only one payload.
             most = users == nil ? Self.payloads : 1
             _ = try connection.query("\(declare) SELECT p FROM fanfare.payloads($1) AS p", sql)
         }
-        // What is wide shows in the first ones.
+        // The first rows show how wide rows are.
         count = max(1, most / 20)
     }
 
-    /// Takes the next rows.
+    /// Fetches the next rows.
     ///
-    /// - Returns: their columns in text form; none at the end.
-    /// - Throws: what the server says: at the first bit all that the query runs into.
+    /// - Returns: the rows' columns in text form; empty at the end.
+    /// - Throws: the server's error; the first fetch raises the query's own errors.
     package mutating func next() throws(PostgresError) -> [[String?]] {
         let rows = try connection.query("FETCH \(count) FROM \(Self.cursor)").rows
         let widest = rows.reduce(1) { max($0, $1.reduce(0) { $0 + ($1?.utf8.count ?? 0) }) }
@@ -73,12 +73,14 @@ package struct QueryRows {
 }
 
 extension PostgresConnection {
-    /// Has the server look every second whether this side is still there, and end what it runs if not; on some systems it cannot.
+    /// Makes the server check every second whether the client is still connected, and cancel the query if it is not.
+    ///
+    /// Some systems do not support this.
     package func endWithItsClient() {
         try? execute("SET client_connection_check_interval = '1s'")
     }
 
-    /// The text form of a `text[]`.
+    /// Returns the text form of a `text[]`.
     static func arrayLiteral(_ elements: [String]) -> String {
         let quoted = elements.map { element in
             "\"" + element.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""

@@ -1,29 +1,30 @@
 package import PostgresClient
 
-/// A run whose campaign has a query, which a daemon reads.
+/// A run whose campaign has a query, which a daemon executes.
 package struct QueryRun: Sendable {
     /// The query of a campaign.
     package enum Query: Sendable, Equatable {
-        /// A user in each row, perhaps with a JSON object beside it.
+        /// A user in each row, optionally with a JSON object.
         case audience(String)
-        /// The payload of an event in each row.
+        /// An event's payload in each row.
         case payloads(String)
     }
 
     package let id: Int64
     package let app: String
     package let campaign: String
-    /// Nil if the campaign has none any more.
+    /// The query; nil if the campaign no longer has one.
     package let query: Query?
-    /// For whom it is tried, and nobody else; nil for a run that runs.
+    /// The only users of a test run; nil for a regular run.
     package let testUsers: [String]?
-    /// The id that its event is to have: a new one, but for those that are only tried.
+    /// The id for its event: a new one, except for test runs.
     package let eventID: Int64
 }
 
-/// Takes the run that has waited longest for its query to be read, if there is one.
+/// Takes the run that has waited longest for its query to be executed, if there is one.
 ///
-/// Committed before anything is read, so that nobody waits for its row, or its campaign's, meanwhile.
+/// It is committed before the query runs, so that other sessions do not wait for the row of the run or its campaign
+/// meanwhile.
 package struct TakeQueryRun: PostgresStatement {
     package static let name = "take_query_run"
     package static let sql = """
@@ -40,7 +41,8 @@ package struct TakeQueryRun: PostgresStatement {
 
     package let owner: Int32
 
-    /// - Parameter owner: who reads; what it had and does not read any more is its to take again.
+    /// - Parameter owner: the daemon that executes the query; it may take runs again that it took before and no longer
+    ///   executes.
     package init(owner: Int32) {
         self.owner = owner
     }
@@ -62,16 +64,16 @@ package struct TakeQueryRun: PostgresStatement {
     }
 }
 
-/// A run that is read, or is to be.
+/// A run whose query is being executed, or waits for it.
 package struct QueryRunState {
     package let id: Int64
-    /// Who reads it; nil for nobody yet.
+    /// The daemon that executes it; nil if none does yet.
     package let owner: Int32?
-    /// Whether whoever comes may read it.
+    /// Whether any daemon may take it.
     package let isFree: Bool
 }
 
-/// The runs that are read, or are to be.
+/// Reads the runs whose query is being executed, or waits for it.
 package struct QueryRuns: PostgresStatement {
     package static let name = "query_runs"
     package static let sql = """
@@ -81,7 +83,7 @@ package struct QueryRuns: PostgresStatement {
 
     package let owner: Int32
 
-    /// - Parameter owner: who asks.
+    /// - Parameter owner: the calling daemon.
     package init(owner: Int32) {
         self.owner = owner
     }
@@ -96,7 +98,7 @@ package struct QueryRuns: PostgresStatement {
 }
 
 private enum QueryRunSQL {
-    /// Whether a daemon may take a run: nobody else who lives reads it, and another try is due.
+    /// Whether a daemon may take a run: no other live daemon owns it, and its next try is due.
     static func isFree(_ run: String, for owner: String) -> String {
         """
         (coalesce(\(run).read_at <= clock_timestamp(), true) AND (\(run).owner IS NULL OR \(run).owner = \(owner)
@@ -131,7 +133,7 @@ package struct StoreAudience: PostgresStatement {
     }
 }
 
-/// Emits an event of a run for each payload.
+/// Emits a run's event for each payload.
 package struct EmitPayloads: PostgresStatement {
     package static let name = "emit_payloads"
     package static let sql = """
@@ -162,16 +164,18 @@ package struct EmitPayloads: PostgresStatement {
     }
 }
 
-/// Has what was stored for a run count: its last statement, which says no where the run is not the daemon's any more.
+/// Ends a query run: the last statement of its transaction.
+///
+/// Returns false if the daemon no longer owns the run.
 package struct EndQueryRun: PostgresStatement {
     package static let name = "end_query_run"
     package static let sql = "SELECT fanfare.end_query_run($1, $2, $3, $4::jsonb)"
 
     package let run: Int64
     package let owner: Int32
-    /// Nil where each row was emitted.
+    /// The run's event; nil if each row was emitted as an event.
     package let eventID: Int64?
-    /// A row's payload, where it is only tried.
+    /// One row's payload, in a test run.
     package let sample: String?
 
     package init(run: Int64, owner: Int32, eventID: Int64?, sample: String? = nil) {
@@ -190,7 +194,7 @@ package struct EndQueryRun: PostgresStatement {
     }
 }
 
-/// Notes why a query was not read: the run has failed, or is free for another try while its campaign's ttl is not over.
+/// Records why a query was not executed: the run has failed, or may be tried again while its campaign's ttl lasts.
 package struct FailQueryRun: PostgresStatement {
     package static let name = "fail_query_run"
     package static let sql = """
@@ -220,10 +224,10 @@ package struct FailQueryRun: PostgresStatement {
     package let retryMicroseconds: Int64?
 
     /// - Parameters:
-    ///   - run: which.
-    ///   - owner: who read it.
-    ///   - detail: why.
-    ///   - retryMicroseconds: when another try is due; nil for never.
+    ///   - run: the run.
+    ///   - owner: the daemon that executed the query.
+    ///   - detail: the reason.
+    ///   - retryMicroseconds: the time until the next try; nil for never.
     package init(run: Int64, owner: Int32, detail: String, retryMicroseconds: Int64?) {
         (self.run, self.owner, self.detail, self.retryMicroseconds) = (
             run, owner, detail, retryMicroseconds
@@ -237,7 +241,7 @@ package struct FailQueryRun: PostgresStatement {
         binds.append(retryMicroseconds)
     }
 
-    /// Whether it has failed for good; no row where it was not the daemon's any more.
+    /// Whether the run has failed for good; no row if the daemon no longer owns it.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
         try row.bool(0)
     }

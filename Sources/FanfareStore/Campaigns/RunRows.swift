@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// One time that a campaign was due, or was started, and what became of it.
+/// One run of a campaign, with its state.
 package struct RunRow: Sendable {
     package let id: Int64
     package let scheduledAt: Timestamp
@@ -10,7 +10,7 @@ package struct RunRow: Sendable {
     package let detail: String?
 }
 
-/// The last runs of a campaign, the newest first.
+/// Reads the last runs of a campaign, the newest first.
 package struct LastRuns: PostgresStatement {
     package static let name = "last_runs"
     package static let sql = """
@@ -43,7 +43,7 @@ package struct LastRuns: PostgresStatement {
     }
 }
 
-/// A run by its id.
+/// Finds a run by its id.
 package struct FindRun: PostgresStatement {
     package static let name = "find_run"
     package static let sql = """
@@ -65,7 +65,7 @@ package struct FindRun: PostgresStatement {
     }
 }
 
-/// The trying of a campaign with a query; no row where it has none.
+/// Finds the test run of a campaign with a query; no row if the campaign has none.
 package struct FindTrial: PostgresStatement {
     package static let name = "find_trial"
     package static let sql = """

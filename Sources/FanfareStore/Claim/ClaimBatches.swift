@@ -1,15 +1,16 @@
 package import FanfareCore
 package import PostgresClient
 
-/// How many batches of one of a target's queues a claim may take, of those behind one gate.
+/// How many batches a claim may take from one of a target's queues, behind one gate.
 package struct BatchRequest: Hashable {
-    /// 0 for none.
+    /// The gate; 0 for none.
     package var gate: Int32
     package var target: Int16
     package var queue: SendQueue
-    /// The same for all gates of a queue: none may take more than there is room for in the queue, nor do they together.
+    /// The same for all gates of a queue: neither a single gate nor all together may take more than the queue has room
+    /// for.
     package var count: Int32
-    /// Nothing that was due before this is looked for: dead rows lie there (``ClaimFloors``).
+    /// The due time from which batches are searched: before it there are only dead index entries (``ClaimFloors``).
     package var floor: Timestamp
 
     package init(gate: Int32 = 0, target: Int16, queue: SendQueue, count: Int32, floor: Timestamp) {
@@ -23,8 +24,8 @@ package struct BatchRequest: Hashable {
 
 /// One claim of a batch.
 ///
-/// A daemon can claim a batch again while requests of its own earlier claim are still awaited: under a new owner number, after
-/// it lost its control session.
+/// After a daemon has lost its control session, it can claim a batch again under a new owner number while requests of
+/// its own earlier claim are still awaited.
 package struct BatchClaim: Hashable, Comparable, Sendable {
     package let batchID: Int64
     package let leaseToken: Int64
@@ -34,49 +35,49 @@ package struct BatchClaim: Hashable, Comparable, Sendable {
     }
 }
 
-/// A batch as its row stands when it was claimed.
+/// A batch as its row was when it was claimed.
 package struct ClaimedBatch: Equatable {
     package let id: Int64
     package let leaseToken: Int64
     package let target: Int16
-    /// Where it waits.
+    /// The queue that it was claimed from.
     package let queue: SendQueue
-    /// The gate it waits behind; 0 for none.
+    /// The gate it waited behind; 0 for none.
     package let gate: Int32
     package let ruleVersion: Int32
     package let attempt: Int16
-    /// What was tried before for these deliveries.
+    /// The earlier attempts of these deliveries.
     package let history: RetryHistory
-    /// The event of a broadcast; nil where the deliveries have different ones.
+    /// The event of a broadcast; nil if the deliveries have different ones.
     package let eventID: Int64?
     package let eventIDs: [Int64]
     package let deviceIDs: [Int64]
-    /// What a daemon before us had recorded; empty if nothing.
+    /// The outcomes that another daemon recorded before; empty if there are none.
     package let outcomes: [UInt8]
     package let notBefore: Timestamp
-    /// Whence its deliveries' time to live runs; nil for when their events were emitted.
+    /// When its deliveries' ttl begins; nil if it begins when their events were emitted.
     package let dueAt: Timestamp?
-    /// When it was claimed, by the database's clock.
+    /// When it was claimed, in database time.
     package let claimedAt: Timestamp
 
-    /// Whether its deliveries were sent before, or held up.
+    /// Whether its deliveries were tried or held before.
     package var wasTried: Bool { history.attempts > 0 || history.waits > 0 }
 
-    /// The lane it waits in.
+    /// The lane of its queue.
     package var lane: Int16 { queue.lane.rawValue }
 
-    /// Which claim of it this is.
+    /// The identity of this claim.
     package var claim: BatchClaim { BatchClaim(batchID: id, leaseToken: leaseToken) }
 
-    /// The event of one delivery.
+    /// Returns the event of one delivery.
     package func eventID(at position: Int) -> Int64 {
         eventID ?? eventIDs[position]
     }
 }
 
-/// Takes batches that are due and behind no gate, for one owner; no transaction stays open while they are sent.
+/// Claims batches that are due and behind no gate, for one owner; no transaction stays open while they are sent.
 ///
-/// A batch that was rescued goes on behind its checkpoint, hence `outcomes`.
+/// A rescued batch continues after its checkpoint, hence `outcomes`.
 package struct ClaimBatches: PostgresStatement {
     package static let name = "claim_batches"
     package static let sql = """
@@ -93,12 +94,12 @@ package struct ClaimBatches: PostgresStatement {
     package let owner: Int32
     package let leaseToken: Int64
 
-    /// Asks for batches.
+    /// Creates a claim.
     ///
     /// - Parameters:
-    ///   - requests: which, and how many; none behind a gate.
-    ///   - owner: whose they will be.
-    ///   - leaseToken: what tells this claim from its owner's others.
+    ///   - requests: the queues and the number of batches; none behind a gate.
+    ///   - owner: the owner of the claimed batches.
+    ///   - leaseToken: distinguishes this claim from the owner's others.
     package init(requests: [BatchRequest], owner: Int32, leaseToken: Int64) {
         self.requests = requests
         self.owner = owner
@@ -114,11 +115,11 @@ package struct ClaimBatches: PostgresStatement {
     }
 }
 
-/// Takes batches that are due, also of those behind open gates; otherwise as ``ClaimBatches``, which is the cheaper one.
+/// Claims batches that are due, including those behind open gates; otherwise as ``ClaimBatches``, which is cheaper.
 ///
-/// Whether a gate is open is looked at here: whoever requests may have heard of it half a second ago, and what is paused by now
-/// stays where it is, and so does what has a rate by now, which ``ClaimPaced`` takes. All gates of a queue have its room in
-/// common, and what was due first goes first.
+/// It checks here whether a gate is open, since the claimer's knowledge may be half a second old. Batches behind a gate
+/// that is paused by now, or that has a rate by now (``ClaimPaced``), are not claimed. All gates of a queue share its
+/// room, and batches that were due first are claimed first.
 package struct ClaimGated: PostgresStatement {
     package static let name = "claim_gated"
     package static let sql = """
@@ -138,12 +139,12 @@ package struct ClaimGated: PostgresStatement {
     package let owner: Int32
     package let leaseToken: Int64
 
-    /// Asks for batches.
+    /// Creates a claim.
     ///
     /// - Parameters:
-    ///   - requests: which, and how many.
-    ///   - owner: whose they will be.
-    ///   - leaseToken: what tells this claim from its owner's others.
+    ///   - requests: the queues and the number of batches.
+    ///   - owner: the owner of the claimed batches.
+    ///   - leaseToken: distinguishes this claim from the owner's others.
     package init(requests: [BatchRequest], owner: Int32, leaseToken: Int64) {
         self.requests = requests
         self.owner = owner

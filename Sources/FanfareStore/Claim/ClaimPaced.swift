@@ -1,14 +1,15 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Takes batches that are due and have rates, their gate's or their targets': no more than what all daemons together may claim by now.
+/// Claims batches that are due and have rates, their gate's or their targets': at most what all daemons together may
+/// claim by now.
 ///
-/// Each claim locks the rates, reads the time, and charges all of them what it takes, which is what the least of them lets through; so
-/// no two take the same time, whoever they are. What has
-/// come free and is not used counts for a fifth of a second, so that a claimer which looks a little late loses nothing. A batch
-/// that is larger than what there is goes all the same once a tenth of a second is free, and leaves a debt.
+/// Each claim locks the rates, reads the time, and charges what it takes to each of them, which is at most what the
+/// lowest of them allows. So no two claims use the same allowance, on any daemon. Unused allowance is kept for a fifth
+/// of a second, so that a claimer that is a little late loses none. A batch larger than the allowance is claimed once a
+/// tenth of a second's worth is available, and leaves a debt.
 ///
-/// Whether the gate is open, and whether it has a rate, is looked at here, as ``ClaimGated`` does.
+/// It checks here whether the gate is open and has a rate, as ``ClaimGated`` does.
 package struct ClaimPaced: PostgresStatement {
     package static let name = "claim_paced"
     package static let sql = """
@@ -88,15 +89,15 @@ package struct ClaimPaced: PostgresStatement {
     package let leaseToken: Int64
     package let now: Timestamp?
 
-    /// Asks for batches.
+    /// Creates a claim.
     ///
     /// - Parameters:
-    ///   - gate: the gate that all requests are for; 0 for none.
-    ///   - rates: those that all their targets have, besides the gate's.
-    ///   - requests: which, and how many of each queue.
-    ///   - owner: whose they will be.
-    ///   - leaseToken: what tells this claim from its owner's others.
-    ///   - now: what the time is once the rates are locked; nil for what the database's clock says then.
+    ///   - gate: the gate of all requests; 0 for none.
+    ///   - rates: the rates that all their targets have, besides the gate's.
+    ///   - requests: the queues and the number of batches.
+    ///   - owner: the owner of the claimed batches.
+    ///   - leaseToken: distinguishes this claim from the owner's others.
+    ///   - now: the time once the rates are locked; nil for the database's clock.
     package init(
         gate: Int32,
         rates: [Int32] = [],
@@ -120,11 +121,12 @@ package struct ClaimPaced: PostgresStatement {
         binds.append(rates)
     }
 
-    /// A batch that was taken, and when to look again; at least one row.
+    /// A claimed batch, and when to claim again; at least one row.
     package struct Row {
-        /// After how many microseconds the next of what is due can go; in the past, or nil where nothing is due, or may be claimed.
+        /// The microseconds until the next due batch can be claimed; in the past, or nil if none is due, or may be
+        /// claimed.
         package let wait: Microseconds?
-        /// Nil in the only row of a claim that took nothing.
+        /// The batch; nil in the only row of a claim that took nothing.
         package let batch: ClaimedBatch?
     }
 

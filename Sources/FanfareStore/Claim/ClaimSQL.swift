@@ -1,9 +1,9 @@
 internal import FanfareCore
 internal import PostgresClient
 
-/// What the statements that claim have in common.
+/// The SQL that the claiming statements share.
 enum ClaimSQL {
-    /// Locks what is due of the queue `w`, behind a gate.
+    /// Locks the due batches of the queue `w`, behind a gate.
     static func ready(gate: String) -> String {
         """
         SELECT x.id, x.not_before FROM fanfare.batches AS x
@@ -14,13 +14,13 @@ enum ClaimSQL {
         """
     }
 
-    /// Takes what the CTE `picked` names, if nobody has it.
+    /// Claims the batches of the CTE `picked` that are not claimed.
     static let taking = take(and: " AND b.owner IS NULL")
 
-    /// Takes what the CTE `picked` names.
+    /// Claims the batches of the CTE `picked`.
     ///
-    /// - Parameter condition: what a batch `b` must be besides; what was locked as nobody's needs nothing, and of few batches the
-    ///   planner would rather look for those without owner than for those picked.
+    /// - Parameter condition: a further condition on a batch `b`. Batches that were locked as unclaimed need none; if
+    ///   there are few batches, the planner would rather search for those without an owner than for those picked.
     /// - Returns: the statement.
     static func take(and condition: String) -> String {
         """
@@ -32,7 +32,7 @@ enum ClaimSQL {
         """
     }
 
-    /// Binds `$1` to `$7`: owner, lease token, and the requests but for their gates.
+    /// Binds `$1` to `$7`: owner, lease token, and the requests except for their gates.
     static func bind(_ requests: [BatchRequest], owner: Int32, leaseToken: Int64, to binds: inout PostgresBinds) {
         binds.append(owner)
         binds.append(leaseToken)
@@ -43,13 +43,13 @@ enum ClaimSQL {
         binds.append(requests.map(\.floor))
     }
 
-    /// Reads what ``taking`` returns.
+    /// Decodes a row of ``taking``.
     ///
     /// - Parameters:
     ///   - row: the row.
-    ///   - start: the number of the first column of it.
+    ///   - start: the number of its first column.
     /// - Returns: the batch.
-    /// - Throws: if the row is another one.
+    /// - Throws: an error if the row has another shape.
     static func decode(_ row: borrowing PostgresRow, from start: Int = 0) throws(PostgresError) -> ClaimedBatch {
         ClaimedBatch(
             id: try row.int64(start),

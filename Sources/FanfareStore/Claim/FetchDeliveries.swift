@@ -1,27 +1,29 @@
 package import FanfareCore
 package import PostgresClient
 
-/// A device as it stands right before its push.
+/// A device as it is immediately before its push.
 package struct DeviceRow {
-    /// Nil if the device was forgotten.
+    /// The token; nil if the device was deleted.
     package let token: String?
     package let target: Int16
     package let kind: String
     package let isEnabled: Bool
     package let registeredAt: Timestamp
     package let locale: String?
-    /// A Web Push subscription's public key; nil on other providers.
+    /// A Web Push subscription's public key; nil for other providers.
     package let p256dh: String?
-    /// A Web Push subscription's or a webhook's secret; nil on providers whose devices have none.
+    /// A Web Push subscription's or a webhook's secret; nil for providers whose devices have none.
     package let auth: String?
-    /// Whose it is; nil for nobody's.
+    /// The device's user; nil if it has none.
     package var userID: String? = nil
-    /// The rule whose push made the provider call the token bad; nil if none did, or it took another one since.
+    /// The rule whose push made the provider call the token bad; nil if no push did, or if the provider accepted
+    /// another one since.
     package var doubtedBy: Int32? = nil
 }
 
-/// Tokens and state of a batch's devices, in the order asked; read at send time, which for a lone event alone is when it is
-/// planned (``LoneBatch``).
+/// Reads tokens and state of a batch's devices, in the requested order.
+///
+/// It runs at send time; a lone event's devices are read when it is planned (``LoneBatch``).
 package struct FetchDevices: PostgresStatement {
     package static let name = "fetch_devices"
     package static let sql = """
@@ -70,7 +72,7 @@ package struct FetchDevices: PostgresStatement {
     }
 }
 
-/// What templates may say of devices, for rules that do.
+/// Reads the device fields that templates use, for rules that use them.
 package struct FetchDeviceFields: PostgresStatement {
     package static let name = "fetch_device_fields"
     package static let sql = """
@@ -102,38 +104,38 @@ package struct FetchDeviceFields: PostgresStatement {
     }
 }
 
-/// An event as the log has it.
+/// An event as it is in the log.
 package struct EventRow {
     package let id: Int64
     package let type: String
     package let key: String?
     package let createdAt: Timestamp
     package let plannedAt: Timestamp
-    /// The event's own time to live in seconds.
+    /// The event's own ttl in seconds.
     package let ttlSeconds: Double?
     package let payload: String
-    /// Whether a cancellation of it was committed before it was fetched.
+    /// Whether a cancellation of the event was committed before the fetch.
     package let isCancelled: Bool
-    /// The event that it is once more; nil for one that was emitted.
+    /// The event that this one replays; nil if it is no replay.
     package var replayOf: Int64? = nil
-    /// Of which trace it is a part; nil for none.
+    /// The trace that it belongs to; nil for none.
     package var trace: TraceContext? = nil
 
-    /// The event's own time to live, from 0 to the longest that a rule can say; nil if it has none.
+    /// The event's own ttl, from 0 to the longest that a rule can have; nil if it has none.
     ///
-    /// An interval can be longer than microseconds can count, and since PostgreSQL 17 without end.
+    /// An interval can be longer than microseconds can count, and since PostgreSQL 17 infinite.
     package var ttl: Microseconds? {
         guard let ttlSeconds else { return nil }
-        // What is no number goes with what is too long.
+        // NaN counts as too long.
         guard ttlSeconds < Double(TimeSpan.limit.seconds) else { return TimeSpan.limit.seconds * Micros.second }
         return Microseconds(max(ttlSeconds, 0) * Double(Micros.second))
     }
 }
 
-/// The events of one day, by id.
+/// Reads events of one day by id.
 ///
-/// The day is a parameter, so that the other 31 partitions are left out before the plan is set up. One look-up per id,
-/// fenced by OFFSET 0: `id = ANY` and a plain join were planned as a scan of the whole day for each batch.
+/// The day is a parameter, so that the other 31 partitions are pruned before the plan is initialized. One look-up per
+/// id, fenced by OFFSET 0: `id = ANY` and a plain join were planned as a scan of the whole day for each batch.
 package struct FetchEvents: PostgresStatement {
     package static let name = "fetch_events"
     package static let sql = """
@@ -150,9 +152,9 @@ package struct FetchEvents: PostgresStatement {
         CROSS JOIN LATERAL (SELECT * FROM fanfare.event_log AS e WHERE e.day = $1 AND e.id = x.id OFFSET 0) AS l
         """
 
-    /// Which partition, 0 to 31.
+    /// The partition, 0 to 31.
     package let day: Int16
-    /// All of that day.
+    /// The events, all of that day.
     package let eventIDs: [Int64]
 
     package init(day: Int16, eventIDs: [Int64]) {
@@ -187,11 +189,11 @@ package struct RuleVersionRow {
     package let ruleID: Int32
     package let version: Int32
     package let definition: String
-    /// Whether it is what gathers the events of the rule that it was made of.
+    /// Whether it is the version that gathers events for its rule's digests.
     package let isGatherer: Bool
 }
 
-/// Rule versions by id; they never change.
+/// Reads rule versions by id; they never change.
 package struct FetchRuleVersions: PostgresStatement {
     package static let name = "fetch_rule_versions"
     package static let sql = """

@@ -1,24 +1,25 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Why a delivery of a batch is not to be disturbed now; each row tells one reason.
+/// A reason not to push a delivery of a batch now; one row per reason.
 package struct SuppressionRow {
-    /// Of the delivery in its batch.
+    /// The delivery's position in its batch.
     package let position: Int
     package let isOptedOut: Bool
-    /// Nil unless its category is snoozed now.
+    /// When the snooze of its category ends; nil unless it is snoozed now.
     package let snoozedUntil: Timestamp?
-    /// Nil unless it is quiet now where the device is.
+    /// When the device's quiet hours end; nil unless they apply now.
     package let quietUntil: Timestamp?
-    /// Whether the quiet hours that the batch goes by, now or later, have what comes in them kept.
+    /// Whether the quiet hours that apply to the batch hold pushes rather than drop them.
     package let isHeld: Bool
 }
 
-/// Who of a batch's devices is not to be disturbed now; only those are told of.
+/// Reads which devices of a batch must not be pushed to now; only these have rows.
 ///
-/// For rules with a category, or that quiet hours hold for. One look-up for each device and one for its user, fenced by OFFSET 0 as in
-/// ``FetchEvents``; a clock is read once for each time zone. Nothing is locked: a preference that was committed before counts, and
-/// who is about to change one waits for nobody. A time zone that this server knows no more counts as none.
+/// For rules with a category or quiet hours. One look-up for each device and one for its user, fenced by OFFSET 0 as in
+/// ``FetchEvents``; the wall time is computed once for each time zone. Nothing is locked: a preference that was
+/// committed before counts, and a transaction that changes one does not wait. A time zone that this server no longer
+/// knows counts as none.
 package struct FetchSuppressions: PostgresStatement {
     package static let name = "fetch_suppressions"
     package static let sql = """
@@ -54,15 +55,15 @@ package struct FetchSuppressions: PostgresStatement {
         """
 
     package let deviceIDs: [Int64]
-    /// The batch's.
+    /// The batch's target.
     package let target: Int16
-    /// Nil for none: then nobody is asked.
+    /// The rule's category; nil for none, and then no preferences are read.
     package let category: String?
-    /// By the database's clock.
+    /// The time, in database time.
     package let now: Timestamp
-    /// Whether the app's quiet hours count, if it has any.
+    /// Whether the app's quiet hours apply, if it has any.
     package let goesByApp: Bool
-    /// Those that count otherwise; nil for none.
+    /// The quiet hours that apply instead; nil for none.
     package let hours: QuietHours?
 
     package init(

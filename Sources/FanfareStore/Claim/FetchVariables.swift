@@ -1,16 +1,16 @@
 package import FanfareCore
 package import PostgresClient
 
-/// What a campaign's `audience_sql` said of one delivery's user.
+/// The variables that a campaign's `audience_sql` returned for one delivery's user.
 package struct VariablesRow {
-    /// Which delivery, from 0.
+    /// The delivery's position, from 0.
     package let position: Int
     package let variables: JSONObject
 }
 
-/// What was said of the users of deliveries, for rules whose messages name it; no row where nothing was.
+/// Reads the variables of deliveries' users, for rules whose messages use them; no row for a user without any.
 ///
-/// Two look-ups for each, fenced by OFFSET 0, as tokens are read.
+/// Two look-ups for each delivery, fenced by OFFSET 0, as for tokens.
 package struct FetchVariables: PostgresStatement {
     package static let name = "fetch_variables"
     package static let sql = """

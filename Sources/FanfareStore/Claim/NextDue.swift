@@ -1,9 +1,9 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Where batches wait: behind a gate, for a target, in a lane; first attempts and retries alike.
+/// The place where batches wait: a gate, a target and a lane, for first attempts and retries.
 package struct BatchPlace: Hashable, Sendable {
-    /// 0 for none.
+    /// The gate; 0 for none.
     package let gate: Int32
     package let target: Int16
     package let lane: Lane
@@ -16,7 +16,7 @@ package struct BatchPlace: Hashable, Sendable {
 }
 
 extension PostgresBinds {
-    /// Binds places as three arrays: gates, targets, lanes.
+    /// Binds places as three arrays: gates, targets and lanes.
     mutating func append(_ places: [BatchPlace]) {
         append(places.map(\.gate))
         append(places.map(\.target))
@@ -24,7 +24,7 @@ extension PostgresBinds {
     }
 }
 
-/// When the next batch of some places is due: now, later, or nil if there is none.
+/// Reads when the next batch of some places is due: now, later, or nil if there is none.
 package struct NextDue: PostgresStatement {
     package static let name = "next_due"
     package static let sql = """
@@ -46,7 +46,7 @@ package struct NextDue: PostgresStatement {
     package struct Row {
         package let due: Timestamp?
         package let now: Timestamp
-        /// How many targets there are, asked for or not.
+        /// How many targets there are in all, requested or not.
         package let targetCount: Int
     }
 

@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// When the next batch is due of each of some places; no row for those where nothing waits.
+/// Reads when the next batch of each of some places is due; no row for places where none waits.
 package struct NextPaced: PostgresStatement {
     package static let name = "next_paced"
     package static let sql = """
@@ -20,10 +20,10 @@ package struct NextPaced: PostgresStatement {
         binds.append(places)
     }
 
-    /// What waits at a place.
+    /// The next batch of a place.
     package struct Row {
         package let place: BatchPlace
-        /// How long until the first of it is due; in the past if it is.
+        /// How long until the first batch is due; in the past if it is.
         package let wait: Microseconds
     }
 

@@ -1,6 +1,6 @@
-/// SQL that looks into queues, along the index `batches_gate`.
+/// SQL that reads queues along the index `batches_gate`.
 enum QueueSQL {
-    /// Whether a batch waits in a queue, whenever it is due.
+    /// Whether a batch waits in a queue, due or not.
     ///
     /// - Parameters:
     ///   - batch: the alias of `batches`.
@@ -16,7 +16,7 @@ enum QueueSQL {
         """
     }
 
-    /// When the first batch `d` of each place `p` is due, `$1` to `$3` being the places.
+    /// The first batch `d` of each place `p`; `$1` to `$3` are the places.
     static let firstOfEachPlace = """
         unnest($1::int[], $2::smallint[], $3::smallint[]) AS p (gate_id, target_id, lane)
         CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
@@ -27,11 +27,11 @@ enum QueueSQL {
         ) AS d
         """
 
-    /// Whether nothing closes a gate.
+    /// Whether a gate is open.
     ///
     /// - Parameters:
-    ///   - gate: its id.
-    ///   - hasNoRate: whether one with a rate is as good as closed.
+    ///   - gate: the gate's id.
+    ///   - hasNoRate: whether a gate with a rate counts as closed.
     /// - Returns: a condition.
     static func isOpen(_ gate: String, hasNoRate: Bool = false) -> String {
         """
@@ -41,16 +41,18 @@ enum QueueSQL {
         """
     }
 
-    /// How many deliveries a batch has at most: of one that waits behind a gate with a rate, what that lets through in a tenth of a second; of
-    /// a rate that grows, at its slowest.
+    /// The most deliveries of a batch.
     ///
-    /// One below twenty a second: what is slower shall not come in bursts either. It fills the queue with small batches, but not
-    /// for long: what has not gone after a day is late, and that are ten batches for each second of it at most.
+    /// Behind a gate with a rate, it is what the rate allows in a tenth of a second, at the ramp's slowest.
+    ///
+    /// Below twenty deliveries a second a batch has one delivery, so that slow rates do not send bursts either. The
+    /// queue then has many small batches, but not for long: a delivery expires after a day, so there are at most that
+    /// day's batches, ten for each second.
     ///
     /// - Parameters:
-    ///   - limit: the most of any batch.
+    ///   - limit: the most deliveries of any batch.
     ///   - gate: the gate, 0 for none.
-    /// - Returns: an integer, to be asked for once and not for each delivery.
+    /// - Returns: an integer expression, to be evaluated once and not for each delivery.
     static func batchSize(_ limit: String, gate: String) -> String {
         """
         least(\(limit), (

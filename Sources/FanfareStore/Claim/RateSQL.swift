@@ -1,28 +1,30 @@
-/// SQL of rates: how many deliveries a second are claimed.
+/// SQL of rates, which limit how many deliveries per second are claimed.
 ///
-/// Two figures hold any second to 1.2 times the rate, whoever looks and whenever: what a second itself brings, and what was left
-/// from before it. A look comes when a portion has come free, and may be late by the rest of the credit without losing any of it.
+/// Any second has at most 1.2 times the rate, for any number of claimers: what becomes available in that second, and
+/// the credit left from before. A claim runs when a portion has become available, and may be late by the rest of the
+/// credit without losing any.
 enum RateSQL {
-    /// What has come free and is not used counts for so long.
+    /// How long unused allowance is kept.
     static let credit = "interval '200 milliseconds'"
 
-    /// How many deliveries a second a rate lets through.
+    /// Returns SQL for the deliveries per second that a rate allows.
     ///
     /// - Parameters:
-    ///   - rate: what has the columns of `rates`.
-    ///   - time: when.
-    /// - Returns: a number.
+    ///   - rate: the alias of a row with the columns of `rates`.
+    ///   - time: the SQL for the time.
+    /// - Returns: a numeric expression.
     static func perSecond(_ rate: String, at time: String) -> String {
         "fanfare.rate_at(\(rate).per_second, \(rate).ramp_from, \(rate).ramp_seconds, \(rate).ramp_began_at, \(time))"
     }
 
-    /// The fewest deliveries a second that a rate ever lets through: those that its ramp begins with.
+    /// Returns SQL for the fewest deliveries per second that a rate ever allows: those at the start of its ramp.
     ///
-    /// - Parameter rate: what has the columns of `rates`.
-    /// - Returns: a number.
+    /// - Parameter rate: the alias of a row with the columns of `rates`.
+    /// - Returns: a numeric expression.
     static func slowest(_ rate: String) -> String { "coalesce(\(rate).ramp_from, \(rate).per_second)" }
 
-    /// The rates of a target's app and provider, which hold for all that it gets but in the transactional lane.
+    /// Returns the condition for the rates of a target's app and provider, which apply to all lanes but the
+    /// transactional one.
     ///
     /// - Parameters:
     ///   - rate: the alias of `rates`.
@@ -35,11 +37,12 @@ enum RateSQL {
         """
     }
 
-    /// How many deliveries are claimed at once, where there are as many: what comes free in a tenth of a second.
+    /// Returns SQL for the number of deliveries that are claimed at once, if enough wait: what becomes available in a
+    /// tenth of a second.
     ///
-    /// More at once would be bursts, less would be more looks than are worth it.
+    /// More at once would send bursts; fewer would need too many claims.
     ///
     /// - Parameter perSecond: the rate.
-    /// - Returns: a number of deliveries, not a whole one.
+    /// - Returns: an expression that is not a whole number.
     static func portion(_ perSecond: String) -> String { "\(perSecond)::float8 / 10" }
 }

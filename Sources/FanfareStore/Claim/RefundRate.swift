@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Gives back to rates what was charged for deliveries that no request was made for.
+/// Refunds to rates what was charged for deliveries that were not sent.
 package struct RefundRate: PostgresStatement {
     package static let name = "refund_rate"
     package static let sql = """
@@ -21,12 +21,12 @@ package struct RefundRate: PostgresStatement {
     package let rates: [Int32]
     package let deliveries: Int64
 
-    /// Gives back.
+    /// Creates a refund.
     ///
     /// - Parameters:
     ///   - gate: the gate that the deliveries waited behind; 0 for none.
-    ///   - rates: those that were charged besides the gate's.
-    ///   - deliveries: how many deliveries.
+    ///   - rates: the rates that were charged besides the gate's.
+    ///   - deliveries: the number of deliveries.
     package init(gate: Int32, rates: [Int32] = [], deliveries: Int) {
         self.gate = gate
         self.rates = rates

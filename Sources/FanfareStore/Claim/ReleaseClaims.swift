@@ -1,7 +1,7 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// A claim whose answer did not come: the server may have made it.
+/// A claim whose response did not arrive, although the server may have made it.
 package struct DoubtfulClaim: Hashable, Sendable {
     package let owner: Int32
     package let leaseToken: Int64
@@ -12,7 +12,7 @@ package struct DoubtfulClaim: Hashable, Sendable {
     }
 }
 
-/// Gives back all that some claims took.
+/// Releases all batches that some claims took.
 package struct ReleaseClaims: PostgresStatement {
     package static let name = "release_claims"
     package static let sql = """

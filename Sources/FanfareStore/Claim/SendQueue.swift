@@ -1,9 +1,10 @@
 package import FanfareCore
 
-/// One of the queues in which a target's batches wait: a lane's first attempts, or its retries.
+/// One of the queues of a target's batches: a lane's first attempts, or its retries.
 ///
-/// Retries wait for their budget (``RetryBudget``). In one queue with first attempts they would hold those up; and behind all
-/// that was planned before them they would find the share used up that a broadcast's answers give them.
+/// Retries wait for their budget (``RetryBudget``). In one queue with first attempts, they would delay those. Behind
+/// all batches that were planned earlier, they would find the share of the budget used up that a broadcast's responses
+/// provide.
 package struct SendQueue: Hashable, Sendable, CaseIterable {
     package let lane: Lane
     package let isRetry: Bool
@@ -13,9 +14,9 @@ package struct SendQueue: Hashable, Sendable, CaseIterable {
         self.isRetry = isRetry
     }
 
-    /// Takes apart what a statement returns of a batch: twice its lane, and one more for retries.
+    /// Decodes the number that a statement returns for a batch: twice its lane, plus one for retries.
     ///
-    /// One column, not two, since a claim that finds nothing pays for its columns all the same.
+    /// It is one column and not two, since a claim that finds nothing still pays for its columns.
     init(number: Int16) {
         self.init(lane: Lane(rawValue: number >> 1) ?? .normal, isRetry: number & 1 == 1)
     }

@@ -1,15 +1,17 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Counts events for users against caps; returns those users for whom no cap is full.
+/// Counts events for users against caps; returns the users for whom no cap is used up.
 ///
-/// One row of a user is judged and written under its lock, in the users' order, so that claims never wait for each other in a ring. An event
-/// that was granted already is granted again, to whoever asks: another device, a retry, or who took over from a daemon that died. One that
-/// was refused is refused again for the user's other devices. Names that the app has no cap of hold nobody back.
+/// A user's row is checked and written under its lock, in the order of users, so that claims cannot deadlock. An event
+/// that was granted already is granted again, for another device, a retry, or after another daemon died. A refused
+/// event is refused again for the user's other devices. Cap names that the app does not have limit nothing.
 package struct TakeCaps: PostgresStatement {
     package static let name = "take_caps"
-    /// How much later than now a grant counts from, in milliseconds: what is sent by then needs no ``SettleGrants``, which takes as long
-    /// again as all else that a push with a cap asks of the database.
+    /// How far in the future a grant is dated, in milliseconds.
+    ///
+    /// A push that is sent by then needs no ``SettleGrants``, which takes as long as all the other queries of a push
+    /// with a cap.
     package static let ahead: Int64 = 1000
     package static let sql = """
         WITH limits AS MATERIALIZED (
@@ -63,16 +65,16 @@ package struct TakeCaps: PostgresStatement {
         SELECT u.user_id FROM limits AS l CROSS JOIN unnest($3::text[]) AS u (user_id) WHERE l.mask = 0
         """
 
-    /// The batch's.
+    /// The batch's target.
     package let target: Int16
     package let caps: [String]
-    /// Each once.
+    /// The users, each once.
     package let users: [String]
-    /// The event of each.
+    /// The event of each user.
     package let events: [Int64]
-    /// Nil for when it is.
+    /// The time; nil for the database's clock.
     package let now: Timestamp?
-    /// Whether they were tried before: what was granted longer ago than a cap counts is counted anew.
+    /// Whether these are retries: a grant older than a cap's period is counted again.
     package let isRetry: Bool
 
     package init(

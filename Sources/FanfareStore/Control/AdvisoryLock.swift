@@ -5,12 +5,12 @@ package import PostgresClient
 package enum AdvisoryLock {
     /// "FANF".
     package static let family: Int32 = 1_178_685_254
-    /// The family in which a key is an instance id.
+    /// The family whose keys are instance ids.
     package static let instances: Int32 = 1_178_685_255
 
-    /// Held exclusively by a daemon that drains the outbox: nobody needs to be woken.
+    /// Held exclusively by a daemon that drains the outbox: no daemon has to be woken then.
     package static let draining: Int32 = 1
-    /// Held shared by every daemon that sleeps.
+    /// Held shared by every sleeping daemon.
     package static let sleeping: Int32 = 2
     package static let foreignChannels: Int32 = 3
     package static let maintenance: Int32 = 4
@@ -67,7 +67,7 @@ package struct Unlock: PostgresStatement {
     }
 }
 
-/// Waits until nobody else puts rules into force, and keeps others from it until the transaction is over.
+/// Waits until no other transaction puts rules into force, and blocks others from it until this transaction ends.
 package struct LockActivation: PostgresStatement {
     package static let name = "lock_activation"
     package static let sql = "SELECT pg_advisory_xact_lock($1, $2)"
@@ -82,7 +82,7 @@ package struct LockActivation: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// Says that this daemon sleeps; waits for the lock, which emitters hold for microseconds.
+/// Marks this daemon as sleeping; waits for the lock, which emitters hold for microseconds.
 package struct BeginSleep: PostgresStatement {
     package static let name = "begin_sleep"
     package static let sql = "SELECT pg_advisory_lock_shared($1, $2)"
@@ -97,7 +97,7 @@ package struct BeginSleep: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// Says that this daemon no longer sleeps.
+/// Marks this daemon as awake.
 package struct EndSleep: PostgresStatement {
     package static let name = "end_sleep"
     package static let sql = "SELECT pg_advisory_unlock_shared($1, $2)"

@@ -1,7 +1,7 @@
 internal import FanfareCore
 internal import PostgresClient
 
-/// What a prune fuse guards: an app's devices in one environment.
+/// The scope of a prune fuse: an app's devices in one environment.
 package struct FuseKey: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let app: String
     package let environment: String
@@ -17,7 +17,7 @@ package struct FuseKey: Hashable, Comparable, Sendable, CustomStringConvertible 
     package static func < (left: FuseKey, right: FuseKey) -> Bool { left.description < right.description }
 }
 
-/// Whose answers are counted together: a provider's about an app's devices in one environment.
+/// The scope in which responses are counted: one provider, for an app's devices in one environment.
 package struct AnswerSource: Hashable, Sendable {
     package let key: FuseKey
     package let provider: String

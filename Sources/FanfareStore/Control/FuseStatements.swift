@@ -1,10 +1,11 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Adds this daemon's answers to those that the pruning breakers of all daemons go by.
+/// Adds this daemon's responses to the counts that the prune fuses of all daemons use.
 ///
-/// Committed before ``RecentAnswers`` is asked, and so of two daemons that have evidence at the same time one at least knows of
-/// the other's. The commit does not wait for the disk: the one that records what these counts are about will, and comes after.
+/// It is committed before ``RecentAnswers`` runs, so of two daemons that have evidence at the same time, at least one
+/// sees the other's. The commit does not wait for the disk: the later commit that records the responses themselves
+/// does.
 package struct ShareAnswers: PostgresStatement {
     package static let name = "share_answers"
     package static let sql = """
@@ -41,7 +42,8 @@ package struct ShareAnswers: PostgresStatement {
     }
 }
 
-/// What the prune fuses go by: answers of the last ten minutes, from all daemons, since an operator last closed the fuse.
+/// Reads the input of the prune fuses: responses to all daemons in the last ten minutes, since an operator last closed
+/// the fuse.
 package struct RecentAnswers: PostgresStatement {
     package static let name = "recent_answers"
     package static let sql = """
@@ -56,7 +58,7 @@ package struct RecentAnswers: PostgresStatement {
         GROUP BY a.name, c.environment, c.provider
         """
 
-    /// About whose devices; nil for all.
+    /// The apps whose devices count; nil for all.
     package let apps: Set<String>?
 
     package init(apps: Set<String>?) {
@@ -67,7 +69,7 @@ package struct RecentAnswers: PostgresStatement {
         binds.append(apps.map(Array.init))
     }
 
-    /// One provider's answers.
+    /// The responses of one provider.
     package struct Row {
         package let source: AnswerSource
         package let counts: PruneCounts
@@ -88,7 +90,7 @@ package struct RecentAnswers: PostgresStatement {
     }
 }
 
-/// Forgets answers that no fuse goes by any more.
+/// Deletes responses that no fuse uses any more.
 package struct ForgetAnswers: PostgresStatement {
     package static let name = "forget_answers"
     package static let sql = """
@@ -99,16 +101,16 @@ package struct ForgetAnswers: PostgresStatement {
     package init() {}
 }
 
-/// A prune fuse as all daemons know it.
+/// The state of a prune fuse, shared by all daemons.
 package struct StoredFuse: Equatable {
     package let key: FuseKey
-    /// Which evidence there was too much of; nil unless the fuse is blown.
+    /// The kind of evidence that exceeded its limit; nil unless the fuse is blown.
     package let blownBy: PruneEvidence.Strength?
     /// When an operator last closed it.
     package let closedAt: Timestamp?
 }
 
-/// The prune fuses that were ever blown.
+/// Reads the prune fuses that were ever blown.
 package struct StoredFuses: PostgresStatement {
     package static let name = "stored_fuses"
     package static let sql = """
@@ -128,7 +130,7 @@ package struct StoredFuses: PostgresStatement {
     }
 }
 
-/// Blows a fuse for all daemons and raises the alarm; nothing where it is blown already.
+/// Blows a fuse for all daemons and raises the alarm; does nothing if it is blown already.
 package struct BlowFuse: PostgresStatement {
     package static let name = "blow_fuse"
     package static let sql = """
@@ -163,7 +165,7 @@ package struct BlowFuse: PostgresStatement {
     }
 }
 
-/// Closes an app's blown fuses and takes their alarms down.
+/// Closes an app's blown fuses and clears their alarms.
 package struct CloseFuses: PostgresStatement {
     package static let name = "close_fuses"
     package static let sql = """
@@ -180,7 +182,7 @@ package struct CloseFuses: PostgresStatement {
         """
 
     package let app: String
-    /// Nil for both.
+    /// The environment; nil for both.
     package let environment: String?
 
     package init(app: String, environment: String?) {
@@ -199,7 +201,7 @@ package struct CloseFuses: PostgresStatement {
 }
 
 extension PruneEvidence.Strength {
-    /// What the database calls it.
+    /// The database's name for it.
     var word: String {
         switch self {
         case .weak: "weak"

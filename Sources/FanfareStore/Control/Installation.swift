@@ -1,7 +1,7 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// What the database says of itself.
+/// The identity of the database.
 package struct Installation: Equatable {
     package let schemaVersion: Int
     package let oldestDaemon: Int
@@ -11,7 +11,8 @@ package struct Installation: Equatable {
     package let isReplica: Bool
 }
 
-/// Whether this session may send: whose database this is, and which it was when it was adopted.
+/// Reads whether this session may send: the installation that the database belongs to, and its identity when it was
+/// adopted.
 package struct ReadInstallation: PostgresStatement {
     package static let name = "read_installation"
     package static let sql = """
@@ -36,7 +37,7 @@ package struct ReadInstallation: PostgresStatement {
     }
 }
 
-/// Whether the server takes no writes until it is promoted; needs no schema.
+/// Whether the server is a standby, which accepts no writes until it is promoted; needs no schema.
 package struct IsStandby: PostgresStatement {
     package static let name = "is_standby"
     package static let sql = "SELECT pg_catalog.pg_is_in_recovery()"
@@ -48,7 +49,7 @@ package struct IsStandby: PostgresStatement {
     }
 }
 
-/// Makes ids skip ahead where the server has taken another timeline since it was last asked; says whether it had.
+/// Makes ids skip ahead if the server is on a new timeline; returns whether it did.
 package struct EnterTimeline: PostgresStatement {
     package static let name = "enter_timeline"
     package static let sql = "SELECT fanfare.enter_timeline()"

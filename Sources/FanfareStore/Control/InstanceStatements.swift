@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Enters a daemon into the list and takes the lock that says it lives; a new number for every control connection.
+/// Registers a daemon and takes its liveness lock; a new number for every control connection.
 package struct EnterInstance: PostgresStatement {
     package static let name = "enter_instance"
     package static let sql = """
@@ -17,7 +17,7 @@ package struct EnterInstance: PostgresStatement {
     package let pid: Int32
     package let version: String
     package let leaseMicroseconds: Int64
-    /// The newest that this daemon works with.
+    /// The newest schema version that this daemon supports.
     package let schemaVersion: Int
 
     package init(
@@ -53,7 +53,7 @@ package struct EnterInstance: PostgresStatement {
     }
 }
 
-/// Renews the lease; no row if another daemon took this one for dead.
+/// Renews the lease; no row if another daemon has declared this one dead.
 package struct RenewLease: PostgresStatement {
     package static let name = "renew_lease"
     package static let sql = """
@@ -87,16 +87,17 @@ package struct RenewLease: PostgresStatement {
         binds.append(report)
     }
 
-    /// The database's time.
+    /// Reads the database's time.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Timestamp {
         try row.timestamp(0)
     }
 }
 
-/// Another daemon's row.
+/// The row of another daemon.
 package struct OtherInstance: Equatable {
     package let id: Int32
-    /// Until when its lease goes by the database's clock, which each renewal changes; nil for an owner that is in no list.
+    /// The end of its lease in database time, which each renewal changes; nil for an owner of batches that is not
+    /// registered.
     package let leaseUntil: Timestamp?
 
     package init(id: Int32, leaseUntil: Timestamp?) {
@@ -104,8 +105,9 @@ package struct OtherInstance: Equatable {
     }
 }
 
-/// The other daemons, and owners of batches that are in no list: whoever was stopped in the middle of a claim and struck off
-/// meanwhile makes it all the same.
+/// Reads the other daemons, and owners of batches that are not registered.
+///
+/// A daemon that was suspended in the middle of a claim, and removed meanwhile, still completes that claim.
 package struct OtherInstances: PostgresStatement {
     package static let name = "other_instances"
     package static let sql = """
@@ -130,10 +132,11 @@ package struct OtherInstances: PostgresStatement {
     }
 }
 
-/// Frees the batches of a daemon that is dead and strikes it off the list; no row if it was not dead after all.
+/// Frees the batches of a dead daemon and deletes its row; no row if it is alive after all.
 ///
-/// Whose lock is held was decided before: a look at locks in here would steal from a live owner, since an UPDATE that waited
-/// rechecks its row only. A lease is looked at here: it is in the row that is struck, and its owner may renew it until then.
+/// The caller has checked its lock before. A check of locks in this statement could take batches from a live owner,
+/// since an UPDATE that has waited rechecks only its row. The lease is checked here: it is in the deleted row, and its
+/// owner may renew it until then.
 package struct Rescue: PostgresStatement {
     package static let name = "rescue"
     package static let sql = """
@@ -154,7 +157,7 @@ package struct Rescue: PostgresStatement {
         """
 
     package let dead: Int32
-    /// The lease that nobody renewed for its length, or the daemon lives; nil if it is dead in any case.
+    /// The lease that has expired, unless it was renewed since; nil if the daemon is dead in any case.
     package var lease: Timestamp?
 
     package init(dead: Int32, unlessRenewed lease: Timestamp? = nil) {

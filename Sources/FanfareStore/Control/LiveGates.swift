@@ -1,9 +1,9 @@
 package import FanfareCore
 package import PostgresClient
 
-/// What holds batches back, as it stands.
+/// The state of a gate, which holds batches back.
 package struct Gate: Hashable, Sendable {
-    /// Besides being paused.
+    /// The gate's state apart from being paused.
     package enum State: String, Sendable {
         case open
         case held
@@ -13,13 +13,13 @@ package struct Gate: Hashable, Sendable {
     package let id: Int32
     /// The app whose pushes it holds.
     package let app: String
-    /// Where all that waits behind it does; nil for any lane.
+    /// The lane of all batches behind it; nil for any lane.
     package let lane: Lane?
     package let state: State
     package let isPaused: Bool
-    /// Whether what waits behind it is claimed at a rate.
+    /// Whether batches behind it are claimed at a rate.
     package let isPaced: Bool
-    /// Whether it is a rule's, of which there are many, and nothing waits behind it: then nobody requests for anything there.
+    /// Whether it is a rule's gate, of which there are many, with no batch behind it: then nothing is claimed there.
     package let isIdle: Bool
 
     package init(
@@ -40,14 +40,14 @@ package struct Gate: Hashable, Sendable {
         self.isIdle = isIdle
     }
 
-    /// Whether what waits behind it may be claimed and sent.
+    /// Whether batches behind it may be claimed and sent.
     package var isOpen: Bool { state == .open && !isPaused }
 
-    /// The lanes that something may wait in behind it.
+    /// The lanes in which batches may wait behind it.
     package var lanes: [Lane] { lane.map { [$0] } ?? Lane.allCases }
 }
 
-/// The gates that are not done.
+/// Reads the gates that are not done.
 ///
 /// OFFSET 0 makes PostgreSQL look up the batches of each gate. Otherwise it may read all batches and hash their gates.
 package struct LiveGates: PostgresStatement {
@@ -70,7 +70,7 @@ package struct LiveGates: PostgresStatement {
             id: try row.int32(0),
             app: try row.string(1),
             lane: lane.map { Lane(rawValue: $0) ?? .normal },
-            // What only a newer daemon knows is not ours to open.
+            // A state that only a newer daemon knows counts as held.
             state: Gate.State(rawValue: try row.string(3)) ?? .held,
             isPaused: try row.bool(4),
             isPaced: try row.bool(5),

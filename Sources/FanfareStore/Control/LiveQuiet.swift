@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// The names of the apps that have quiet hours.
+/// Reads the names of the apps that have quiet hours.
 package struct LiveQuiet: PostgresStatement {
     package static let name = "live_quiet"
     package static let sql = """

@@ -1,10 +1,10 @@
 package import PostgresClient
 
-/// A rate of all of an app's pushes, or of those by one provider.
+/// A rate for all of an app's pushes, or for those of one provider.
 package struct AppRate: Hashable, Sendable {
     package let id: Int32
     package let app: String
-    /// Nil for all providers.
+    /// The provider; nil for all.
     package let provider: String?
 
     package init(id: Int32, app: String, provider: String? = nil) {
@@ -14,7 +14,7 @@ package struct AppRate: Hashable, Sendable {
     }
 }
 
-/// The rates of apps and their providers; those of rules stand with their gates (``LiveGates``).
+/// Reads the rates of apps and their providers; those of rules belong to their gates (``LiveGates``).
 package struct LiveRates: PostgresStatement {
     package static let name = "live_rates"
     package static let sql = """

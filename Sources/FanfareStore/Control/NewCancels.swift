@@ -1,32 +1,32 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// A cancellation that was asked for.
+/// A stored cancellation.
 package struct CancelFact: Equatable, Sendable {
     package let id: Int64
     package let eventID: Int64?
     package let type: String?
     package let key: String?
     package let createdAt: Timestamp
-    /// From the sequence of events.
+    /// A number from the sequence of events.
     package let number: Int64
 
-    /// Whether an event under its key was emitted before it.
+    /// Whether an event with its key was emitted before it.
     package func reaches(_ event: EventRow) -> Bool {
         !EventID(rawValue: event.id).isEmitted(after: number)
     }
 
-    /// Whether it stops more events under its key than another.
+    /// Whether it was stored after another, and so stops more events with its key.
     package func isLater(than other: CancelFact) -> Bool {
         number != other.number && EventID(rawValue: number).isEmitted(after: other.number)
     }
 }
 
-/// Cancellations that became visible since the last look, each of them once.
+/// Reads cancellations that became visible since the last query, each once.
 ///
-/// A transaction that long stays open makes nothing come twice. What came with a dump from a server that was further on with
-/// its transaction ids is no news for as long as they lie in the future here; whoever fetches its event sees it
-/// (``FetchEvents``).
+/// A long transaction does not make any of them appear twice. Rows that were restored from a server with higher
+/// transaction ids do not appear as long as these ids are in this server's future; a claimer that fetches such an event
+/// still sees the cancellation (``FetchEvents``).
 package struct NewCancels: PostgresStatement {
     package static let name = "new_cancels"
     package static let sql = """
@@ -36,7 +36,7 @@ package struct NewCancels: PostgresStatement {
             AND c.xid < pg_snapshot_xmax(look.at) AND NOT pg_visible_in_snapshot(c.xid, $1::text::pg_snapshot)
         """
 
-    /// What the last look saw; nil for none, to begin with what comes from now on.
+    /// The snapshot of the last query; nil to begin with cancellations from now on.
     package let since: String?
 
     package init(since: String?) {

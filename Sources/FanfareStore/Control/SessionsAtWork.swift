@@ -1,7 +1,7 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Which of some sessions the server is at work for; those of which it does not tell too.
+/// Reads which of some sessions the server is executing queries for; includes those whose state it does not report.
 package struct SessionsAtWork: PostgresStatement {
     package static let name = "sessions_at_work"
     package static let sql = """

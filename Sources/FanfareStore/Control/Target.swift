@@ -1,14 +1,15 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// A target: an app's provider in one environment, for its devices or for audiences of one kind that it keeps itself.
+/// A target: an app's provider in one environment, for its devices or for one kind of audience that the provider
+/// manages.
 package struct Target: Hashable, Sendable {
     package let id: Int16
     package let app: String
     package let provider: String
     package let environment: String
-    /// The key of `to` (`fcm_topic`, `fcm_condition`, `channel`) where the provider manages the audience: its deliveries have no
-    /// device.
+    /// The key of `to` (`fcm_topic`, `fcm_condition`, `channel`) if the provider manages the audience; its deliveries
+    /// have no device.
     package var nativeKey: String?
 
     package init(id: Int16, app: String, provider: String, environment: String, nativeKey: String? = nil) {
@@ -20,7 +21,7 @@ package struct Target: Hashable, Sendable {
     }
 }
 
-/// All targets there are.
+/// Reads all targets.
 package struct AllTargets: PostgresStatement {
     package static let name = "all_targets"
     package static let sql = """

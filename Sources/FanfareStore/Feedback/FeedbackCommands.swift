@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// The hooks as operators see them.
+/// Reads the hooks' state for operators.
 package struct ListFeedbackHooks: PostgresStatement {
     package static let name = "list_feedback_hooks"
     package static let sql = """
@@ -29,30 +29,30 @@ package struct ListFeedbackHooks: PostgresStatement {
     }
 }
 
-/// How far a hook is.
+/// The progress and state of a hook.
 package struct FeedbackStateRow: Sendable {
     package let name: String
-    /// Nil for all apps.
+    /// The app; nil for all.
     package let app: String?
     package let outcomes: [String]
-    /// `ok`, `failing`, `ended`, or `unknown` where no daemon has it in its configuration.
+    /// `ok`, `failing`, `ended`, or `unknown` if no daemon has the hook in its configuration.
     package let state: String
-    /// Batches that may have something for it.
+    /// The number of batches that may have outcomes for it.
     package let waiting: Int64
-    /// Whether there are more than were counted.
+    /// Whether there are more batches than were counted.
     package let isMore: Bool
     /// How long the oldest of those has waited.
     package let lagSeconds: Double
     package let toldAt: Timestamp?
     package let failures: Int32
     package let error: String?
-    /// Batches that were forgotten before it was told.
+    /// The number of batches that were deleted before they were delivered.
     package let lost: Int64
-    /// Who tells it.
+    /// The daemon that delivers to it.
     package let daemon: String?
 }
 
-/// Has a hook told once more what was noted since then; gives how many batches have something of it.
+/// Makes a hook deliver everything since a time again; returns how many batches that includes.
 package struct ReplayFeedback: PostgresStatement {
     package static let name = "replay_feedback"
     package static let sql = """
@@ -77,7 +77,7 @@ package struct ReplayFeedback: PostgresStatement {
     }
 }
 
-/// Has a hook tried at once, also one that answered 410.
+/// Retries a hook at once, even one that answered 410.
 package struct ResumeFeedback: PostgresStatement {
     package static let name = "resume_feedback"
     package static let sql = "SELECT fanfare.resume_feedback($1) IS NULL"
@@ -97,7 +97,7 @@ package struct ResumeFeedback: PostgresStatement {
     }
 }
 
-/// Forgets how far a hook is.
+/// Deletes the progress of a hook.
 package struct ForgetFeedbackHook: PostgresStatement {
     package static let name = "forget_feedback_hook"
     package static let sql = "SELECT fanfare.forget_feedback($1) IS NULL"

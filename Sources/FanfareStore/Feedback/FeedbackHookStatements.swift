@@ -1,14 +1,14 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Where a hook's reading of the numbered batches is.
+/// A hook's position in the numbered batches.
 package struct FeedbackPlace: Equatable, Sendable {
-    /// Behind all deliveries of a batch, however many it has.
+    /// The position after all deliveries of a batch, however many it has.
     package static let wholeBatch = Int16.max
 
-    /// The number of a batch of which it may have been told in part; of all before it was told.
+    /// The number of a batch that may be partly delivered; all batches before it are delivered.
     package let number: Int64
-    /// How many deliveries of that batch.
+    /// How many deliveries of that batch are delivered.
     package let position: Int16
 
     package init(number: Int64, position: Int16 = Self.wholeBatch) {
@@ -16,35 +16,35 @@ package struct FeedbackPlace: Equatable, Sendable {
     }
 }
 
-/// What the database knows of a hook.
+/// The stored state of a hook.
 package struct FeedbackHookRow: Equatable {
     package let name: String
     package let codes: [Int16]
     package let app: String?
-    /// Up to where it was told.
+    /// The position delivered so far.
     package let place: FeedbackPlace
-    /// Where what is under way ends; nil if nothing is.
+    /// The end of the delivery in progress; nil if there is none.
     package let until: FeedbackPlace?
-    /// What ids of deliveries begin with.
+    /// The prefix of delivery ids.
     package let key: String
     package let delivery: Int64
     package let owner: Int32?
-    /// Whether nobody who lives has it.
+    /// Whether no live daemon owns the hook.
     package let isFree: Bool
     package let failures: Int32
-    /// How long it is not to be tried, in microseconds; 0 or less where it may be.
+    /// The time until the next try, in microseconds; 0 or less if it is due.
     package let waits: Microseconds
-    /// Whether it answered 410.
+    /// Whether the hook answered 410.
     package let hasEnded: Bool
-    /// Whether it was not noted lately that a daemon knows it.
+    /// Whether no daemon recorded the hook as configured in the last minute.
     package let isUnseen: Bool
-    /// Whether there is something behind its place.
+    /// Whether there are batches after its position.
     package let hasMore: Bool
 }
 
-/// The hooks of some names, as far as there are any.
+/// Reads the stored hooks among some names.
 ///
-/// OFFSET 0 makes PostgreSQL look up the row at a hook's place. Otherwise it may read all feedback and hash its
+/// OFFSET 0 makes PostgreSQL look up the row at a hook's position. Otherwise it may read all feedback and hash its
 /// numbers.
 package struct FeedbackHooks: PostgresStatement {
     package static let name = "feedback_hooks"
@@ -92,9 +92,9 @@ package struct FeedbackHooks: PostgresStatement {
     }
 }
 
-/// Stores what a hook wants, and that a daemon knows it.
+/// Stores a hook's configuration, and that a daemon has it configured.
 ///
-/// A new one begins with what is numbered from now on.
+/// A new hook begins with the batches that are numbered from now on.
 package struct PutFeedbackHook: PostgresStatement {
     package static let name = "put_feedback_hook"
     package static let sql = """
@@ -130,7 +130,7 @@ package struct PutFeedbackHook: PostgresStatement {
     }
 }
 
-/// Makes a hook this daemon's, if nobody who lives has it; no row is changed otherwise.
+/// Makes this daemon the hook's owner, unless a live daemon owns it; changes no row otherwise.
 package struct TakeFeedbackHook: PostgresStatement {
     package static let name = "take_feedback_hook"
     package static let sql = """
@@ -152,7 +152,7 @@ package struct TakeFeedbackHook: PostgresStatement {
     }
 }
 
-/// Gives up this daemon's hooks but some, so that another one may have them at once.
+/// Releases this daemon's hooks except some, so that another daemon may take them at once.
 package struct ReleaseFeedbackHooks: PostgresStatement {
     package static let name = "release_feedback_hooks"
     package static let sql = """
@@ -172,7 +172,7 @@ package struct ReleaseFeedbackHooks: PostgresStatement {
     }
 }
 
-/// Forgets what was noted for hooks, some at a time, and hooks that no daemon has known for as long.
+/// Deletes some old feedback rows, and hooks that no daemon has had configured for as long.
 package struct ForgetFeedback: PostgresStatement {
     package static let name = "forget_feedback"
     package static let sql = """

@@ -1,15 +1,15 @@
-/// What a statement that closes batches does for feedback hooks.
+/// The part of statements that close batches that stores feedback for hooks.
 enum FeedbackNote {
-    /// The CTE `noted`: batches with an outcome that some hook wants.
+    /// Returns the CTE `noted`: batches with an outcome that some hook wants.
     ///
-    /// Where there is no hook, nothing of it is run.
+    /// If there is no hook, none of it is executed.
     ///
-    /// Looked up by an array: the plans of queues join by loops, which would go through all outcomes for each batch.
+    /// It uses an array: the plans of queues join by nested loops, which would read all outcomes for each batch.
     ///
     /// - Parameters:
-    ///   - batches: the part of the statement that returns the ids of batches that are closed.
-    ///   - outcomes: a query's text from its FROM on, with a batch as `t.batch_id` and a code of it as `t.outcome`.
-    /// - Returns: its text, without a comma behind it.
+    ///   - batches: the CTE that returns the ids of the batches that are closed.
+    ///   - outcomes: a query's text from FROM on, with a batch as `t.batch_id` and one of its codes as `t.outcome`.
+    /// - Returns: the CTE's text, without a trailing comma.
     static func sql(of batches: String, from outcomes: String) -> String {
         """
         noted AS (

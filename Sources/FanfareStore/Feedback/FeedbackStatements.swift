@@ -1,9 +1,9 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Numbers what was noted since the last time; nothing while another transaction does so.
+/// Numbers the feedback rows that have none yet; does nothing while another transaction does so.
 ///
-/// Two at once could show the greater numbers before the smaller ones.
+/// With two at once, larger numbers could become visible before smaller ones.
 package struct NumberFeedback: PostgresStatement {
     package static let name = "number_feedback"
     package static let sql = """
@@ -25,19 +25,19 @@ package struct NumberFeedback: PostgresStatement {
     }
 }
 
-/// One outcome that a hook is told of.
+/// One outcome that is delivered to a hook.
 package struct FeedbackItem: Equatable {
     package let place: FeedbackPlace
     package let at: Timestamp
     package let app: String
     package let provider: String
     package let environment: String
-    /// 0 where the provider manages the audience.
+    /// The device; 0 if the provider manages the audience.
     package let deviceID: Int64
     package let userID: String?
-    /// Of the token in hexadecimal; nil for a device that was forgotten.
+    /// The token's hash in hexadecimal; nil for a deleted device.
     package let tokenHash: String?
-    /// Whether the device is disabled, and for this reason, or was forgotten since.
+    /// Whether the device is disabled for this reason, or was deleted since.
     package let isDisabled: Bool
     package let eventID: Int64
     package let eventType: String
@@ -47,23 +47,24 @@ package struct FeedbackItem: Equatable {
     package let reason: String
 }
 
-/// What one row of ``ReadFeedback`` says.
+/// A row of ``ReadFeedback``.
 package enum FeedbackRow: Equatable {
     case item(FeedbackItem)
-    /// Nothing of this batch is for the hook.
+    /// The batch has nothing for the hook.
     case nothing(number: Int64)
-    /// The log has this batch no more.
+    /// The batch is no longer in the log.
     case lost(number: Int64)
 }
 
-/// Reads what a hook is to be told next: the outcomes that it wants of some batches, in order, and a row for each that has none.
+/// Reads the next outcomes for a hook: those of some batches that it wants, in order, and a row for each batch that has
+/// none.
 package struct ReadFeedback: PostgresStatement {
     package static let name = "read_feedback"
-    /// Batches looked at: as many as rows, since a push alone is a batch.
+    /// The most batches read: as many as rows, since a single push is a batch of its own.
     ///
-    /// Of long ones few are read before there are enough rows.
+    /// With large batches, few are read before there are enough rows.
     package static let batches = 1_000
-    /// Rows; as many mean that there may be more of the last row's batch.
+    /// The most rows; if there are as many, the last row's batch may have more.
     package static let limit = 1_000
     package static let sql = """
         SELECT f.number, p.position::smallint, b.id IS NULL, b.closed_at, a.name, t.provider, t.environment, p.device_id,
@@ -102,13 +103,13 @@ package struct ReadFeedback: PostgresStatement {
     package let codes: [Int16]
     package let app: String?
 
-    /// Says what to read.
+    /// Creates the query.
     ///
     /// - Parameters:
-    ///   - after: up to where the hook was told.
-    ///   - upTo: where to end; nil for as far as rows go.
-    ///   - codes: the outcomes that it wants.
-    ///   - app: whose pushes; nil for all.
+    ///   - after: the position delivered so far.
+    ///   - upTo: the end; nil for as many rows as allowed.
+    ///   - codes: the outcomes that the hook wants.
+    ///   - app: the app whose pushes it wants; nil for all.
     package init(after: FeedbackPlace, upTo: FeedbackPlace?, codes: [Int16], app: String?) {
         (self.after, self.upTo, self.codes, self.app) = (after, upTo, codes, app)
     }
@@ -149,7 +150,7 @@ package struct ReadFeedback: PostgresStatement {
     }
 }
 
-/// Notes where a delivery ends before it is sent, if it is the hook's next and its owner's to send.
+/// Stores the end of a delivery before it is sent, if it is the hook's next and the caller owns the hook.
 package struct BeginFeedback: PostgresStatement {
     package static let name = "begin_feedback"
     package static let sql = """
@@ -171,7 +172,7 @@ package struct BeginFeedback: PostgresStatement {
     }
 }
 
-/// Which delivery of which hook, and whose it is: what an answer is written down through.
+/// A delivery to a hook with the hook's owner: the fence through which responses are recorded.
 package struct FeedbackDelivery: Equatable, Sendable {
     package let hook: String
     package let owner: Int32
@@ -188,7 +189,8 @@ package struct FeedbackDelivery: Equatable, Sendable {
     }
 }
 
-/// Moves a hook on behind what it was told, or behind what is not for it; returns how often that had failed before.
+/// Advances a hook past what was delivered, or past batches with nothing for it; returns how often the delivery had
+/// failed before.
 package struct AdvanceFeedback: PostgresStatement {
     package static let name = "advance_feedback"
     package static let sql = """
@@ -204,9 +206,9 @@ package struct AdvanceFeedback: PostgresStatement {
 
     package let delivery: FeedbackDelivery
     package let place: FeedbackPlace
-    /// Whether something was sent and taken.
+    /// Whether a delivery was sent and accepted.
     package let isTold: Bool
-    /// Batches behind it that the log has no more.
+    /// The number of batches passed that were no longer in the log.
     package let lost: Int64
 
     package init(_ delivery: FeedbackDelivery, to place: FeedbackPlace, isTold: Bool, lost: Int64) {
@@ -226,7 +228,7 @@ package struct AdvanceFeedback: PostgresStatement {
     }
 }
 
-/// Writes down that a delivery was not taken; returns how often that has been so in a row.
+/// Records that a delivery failed; returns the number of consecutive failures.
 package struct FailFeedback: PostgresStatement {
     package static let name = "fail_feedback"
     package static let sql = """
@@ -240,7 +242,7 @@ package struct FailFeedback: PostgresStatement {
     package let delivery: FeedbackDelivery
     package let error: String
     package let waits: Microseconds
-    /// Whether it wants nothing more.
+    /// Whether the hook wants no more deliveries.
     package let isEnd: Bool
 
     package init(_ delivery: FeedbackDelivery, error: String, waits: Microseconds, isEnd: Bool) {
@@ -259,13 +261,13 @@ package struct FailFeedback: PostgresStatement {
     }
 }
 
-/// Notifies whoever listens at this moment.
+/// Notifies the current listeners.
 package struct NotifyFeedback: PostgresStatement {
     package static let name = "notify_feedback"
     package static let sql = "SELECT pg_notify($1, p) IS NULL FROM unnest($2::text[]) AS p"
 
     package let channel: String
-    /// Each shorter than 8,000 bytes.
+    /// The payloads, each shorter than 8,000 bytes.
     package let payloads: [String]
 
     package init(channel: String, payloads: [String]) {

@@ -1,25 +1,25 @@
 package import PostgresClient
 
-/// What left of what one rule gathered.
+/// The result of emitting one rule's due digests.
 package struct EmittedDigests {
     package let app: String
     package let rule: String
     /// How many events were emitted.
     package let emitted: Int32
-    /// How many open_digests made none: the rule is dropped, or all that they name was cancelled.
+    /// How many digests emitted none, because the rule was dropped or all their events were cancelled.
     package let leftOut: Int32
-    /// How many events were in all of them.
+    /// How many events all digests had.
     package let events: Int64
 }
 
-/// Emits what is due of what was gathered, some of it at a time, in a transaction of its own; no row where nothing is due.
+/// Emits some of the due digests, in its own transaction; no row if none is due.
 package struct EmitDigests: PostgresStatement {
     package static let name = "emit_digests"
     package static let sql = "SELECT app, rule, emitted, left_out, events FROM fanfare.emit_digests($1::timestamptz)"
 
     private let now: Timestamp
 
-    /// - Parameter now: what is due by then leaves.
+    /// - Parameter now: the time by which a digest must be due.
     package init(now: Timestamp) {
         self.now = now
     }
@@ -39,7 +39,7 @@ package struct EmitDigests: PostgresStatement {
     }
 }
 
-/// When the next digest is due, or was; no row where there is none.
+/// Reads when the next digest is due, or was; no row if there is none.
 package struct NextOpenDigest: PostgresStatement {
     package static let name = "next_open_digest"
     package static let sql = "SELECT g.due_at FROM fanfare.open_digests AS g ORDER BY g.due_at LIMIT 1"

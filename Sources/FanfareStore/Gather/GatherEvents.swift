@@ -4,9 +4,9 @@ package import PostgresClient
 /// An event that a rule gathers.
 package struct GatheredEvent {
     package let eventID: Int64
-    /// The rule that gathers, beside the one that was written.
+    /// The gathering rule, which is stored in addition to the author's rule.
     package let ruleID: Int32
-    /// What tells with which others.
+    /// The key under which it is gathered.
     package let key: String
     package let pace: DigestDefinition.Pace
 
@@ -14,7 +14,7 @@ package struct GatheredEvent {
         (self.eventID, self.ruleID, self.key, self.pace) = (eventID, ruleID, key, pace)
     }
 
-    /// How long after this event what it is gathered with leaves, if nothing else is said.
+    /// How long after this event its digest is due, unless other events change that.
     fileprivate var window: TimeSpan {
         switch pace {
         case .digest(let every): every
@@ -22,7 +22,7 @@ package struct GatheredEvent {
         }
     }
 
-    /// How long after the first event it leaves at the latest; nil if no event puts it off.
+    /// How long after the first event the digest is due at the latest; nil if later events do not defer it.
     fileprivate var longest: TimeSpan? {
         switch pace {
         case .digest: nil
@@ -31,10 +31,10 @@ package struct GatheredEvent {
     }
 }
 
-/// Adds events to what is gathered under their keys, in the transaction that plans them.
+/// Adds events to the open digests of their keys, in the transaction that plans them.
 ///
-/// Of a key that all events have, one row is written: it names the newest, and counts all. In the order of rules and keys, so that two
-/// planners do not deadlock.
+/// One row per key is written: it names the newest events and counts all. Rows are written in the order of rules and
+/// keys, so that two planners do not deadlock.
 package struct GatherEvents: PostgresStatement {
     /// How many events a digest names.
     private static let named = 100
@@ -54,11 +54,11 @@ package struct GatherEvents: PostgresStatement {
     private let events: [GatheredEvent]
     private let now: Timestamp
 
-    /// Gathers events.
+    /// Creates the statement.
     ///
     /// - Parameters:
-    ///   - events: in any order.
-    ///   - now: the database's time.
+    ///   - events: the events, in any order.
+    ///   - now: the time, in database time.
     package init(_ events: [GatheredEvent], now: Timestamp) {
         (self.events, self.now) = (events, now)
     }

@@ -1,7 +1,8 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Stores the payload of a foreign channel as an event whose type is the channel; anybody may notify, so it is not Fanfare's own.
+/// Stores the payload of a foreign channel as an event whose type is the channel; it is not marked as Fanfare's own,
+/// since any role may notify.
 package struct StoreForeignEvent: PostgresStatement {
     package static let name = "store_foreign_event"
     package static let sql = "INSERT INTO fanfare.outbox (own, type, payload) VALUES (false, $1, $2::jsonb)"
@@ -20,7 +21,7 @@ package struct StoreForeignEvent: PostgresStatement {
     }
 }
 
-/// Keeps what came on a foreign channel and is no JSON object, as an event that is refused.
+/// Stores a foreign channel's payload that is not a JSON object, as a refused event.
 package struct StoreMalformedEvent: PostgresStatement {
     package static let name = "store_malformed_event"
     package static let sql = """

@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Makes `fanfare.health` show a maintenance task that keeps failing.
+/// Raises an alarm in `fanfare.health` for a maintenance task that keeps failing.
 package struct RaiseChoreAlarm: PostgresStatement {
     package static let name = "raise_chore_alarm"
     package static let sql = """
@@ -24,7 +24,7 @@ package struct RaiseChoreAlarm: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// Deletes the alarms of tasks that no longer fail.
+/// Clears the alarms of tasks that no longer fail.
 package struct EndChoreAlarms: PostgresStatement {
     package static let name = "end_chore_alarms"
     package static let sql = """

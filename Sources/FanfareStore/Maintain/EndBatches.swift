@@ -1,21 +1,21 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Ends batches that nobody has and whose every delivery is too late: out of the queue, into the log, counted.
+/// Ends unclaimed batches whose every delivery has expired: moves them to the log and counts them.
 ///
-/// Mostly a claimer does that, since what is too late is claimed like everything else. But nobody claims what nobody has
-/// credentials for, and each such batch would keep its day's logs for ever.
+/// Usually a claimer does this, since expired batches are claimed like any others. But batches that no daemon has
+/// credentials for are never claimed, and each of them would keep its day's log partitions from being emptied.
 ///
-/// - A batch of at least 24 hours, by the day in its id, is too late for whatever has no `ttl`, or one of a day at most:
-///   no event is younger than its batch. Only a longer `ttl` is left to compare. Ages are compared, not points in
-///   time, since `created_at` and a `ttl` may add up to a time beyond the calendar.
-/// - What waits behind a gate may be due later than its event was emitted, and its time runs from then.
-/// - An event that is not in the log any more is too late, as it is for a claimer.
-/// - What is locked is being claimed: its claimer decides the same. What was recorded of a delivery stays, but what may have
-///   been sent is unknown and what was to be tried again is not.
+/// - By the day in its id, a batch that is at least 24 hours old has expired for every event without a `ttl` or with a
+///   `ttl` of at most a day, since no event is younger than its batch. Only longer `ttl`s are compared. Ages are
+///   compared, not points in time, since `created_at` and a `ttl` may add up to a time beyond the calendar.
+/// - A batch behind a gate may be due later than its event was emitted, and its `ttl` begins then.
+/// - An event that is no longer in the log counts as expired, as it does for a claimer.
+/// - A locked batch is being claimed, and its claimer makes the same decision. Recorded outcomes stay, except that
+///   deliveries that may have been sent become unknown, and those that were to be retried expire.
 package struct EndBatches: PostgresStatement {
     package static let name = "end_batches"
-    /// Batches in one statement; one that ended as many may have left some.
+    /// The most batches per statement; if as many were ended, there may be more.
     package static let limit = 100
     package static let sql = """
         WITH
@@ -47,12 +47,12 @@ package struct EndBatches: PostgresStatement {
     }
 }
 
-/// Ends batches that wait behind a gate whose sending was aborted, and that nobody has; otherwise as ``EndBatches``.
+/// Ends unclaimed batches behind an aborted gate; otherwise as ``EndBatches``.
 ///
-/// Daemons give back what they have and did not send, so that it comes here too.
+/// Daemons release their unsent batches, so that these are ended here too.
 package struct SweepGate: PostgresStatement {
     package static let name = "sweep_gate"
-    /// Batches in one statement; one that ended as many may have left some.
+    /// The most batches per statement; if as many were ended, there may be more.
     package static let limit = 100
     package static let sql = """
         WITH
@@ -83,11 +83,11 @@ package struct SweepGate: PostgresStatement {
     }
 }
 
-/// The CTEs that end the batches of the CTE `picked`, which it locked: `ended` and what follows from it.
+/// Returns the CTEs that end the locked batches of the CTE `picked`: `ended` and its dependents.
 ///
-/// - Parameter outcome: of the deliveries that were not sent, or were to be tried again; what was recorded of others stays, but what may
-///   have been sent is unknown.
-/// - Returns: their text, without a comma behind it.
+/// - Parameter outcome: the outcome of deliveries that were not sent or were to be retried. Other recorded outcomes
+///   stay, except that deliveries that may have been sent become unknown.
+/// - Returns: the CTEs' text, without a trailing comma.
 func endPickedSQL(as outcome: Outcome) -> String {
     """
     ended AS (

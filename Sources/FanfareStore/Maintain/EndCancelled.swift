@@ -1,16 +1,18 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Ends what waits of events that were cancelled, whenever it is due.
+/// Ends waiting deliveries of cancelled events, due or not.
 ///
-/// A claim would find out as well, but only when it is due: what a night or a snooze holds would count as waiting until then.
+/// A claim would do so too, but only once they are due: deliveries held for quiet hours or a snooze would count as
+/// waiting until then.
 ///
-/// - Batches of one event are ended as ``SweepGate`` does.
-/// - Batches of several events are made due if all they wait for is a night or a snooze: a claim ends what is cancelled and holds the
-///   rest again. What waits for a retry is left until then, since it may wait by `Retry-After`.
+/// - Batches of one event are ended as in ``SweepGate``.
+/// - Batches of several events are made due if they wait only for quiet hours or a snooze: a claim ends the cancelled
+///   deliveries and holds the others again. Batches that wait for a retry are left until then, since the wait may come
+///   from `Retry-After`.
 package struct EndCancelled: PostgresStatement {
     package static let name = "end_cancelled"
-    /// Batches of each kind in one statement; one that found as many may have left some.
+    /// The most batches of each kind per statement; if as many were found, there may be more.
     package static let limit = 100
     package static let sql = """
         WITH
@@ -52,7 +54,7 @@ package struct EndCancelled: PostgresStatement {
         SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM woken), at::text FROM look
         """
 
-    /// What an earlier look saw; nil to look at all that was ever cancelled.
+    /// The snapshot of an earlier pass; nil to read all cancellations.
     package let since: String?
 
     package init(since: String?) {
@@ -63,13 +65,13 @@ package struct EndCancelled: PostgresStatement {
         binds.append(since)
     }
 
-    /// What was done.
+    /// The result of a pass.
     package struct Row {
-        /// Batches that were ended.
+        /// The number of batches that were ended.
         package let ended: Int64
-        /// Batches that were made due.
+        /// The number of batches that were made due.
         package let woken: Int64
-        /// What the look saw, for the next one's ``EndCancelled/since``.
+        /// The snapshot of this pass, for the next one's ``EndCancelled/since``.
         package let seen: String
 
         /// Whether there may be more.

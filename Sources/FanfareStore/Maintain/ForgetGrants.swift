@@ -1,12 +1,12 @@
 internal import PostgresClient
 
-/// Forgets users to whom nothing was granted for longer than any cap counts.
+/// Deletes the grants of users who were granted nothing within any cap's period.
 ///
-/// Somewhere in the table, and not all of it: who is forgotten late takes a little room and is not missed. Whom a claim is about to grant
-/// something is left alone.
+/// It reads a random part of the table: a row that is deleted late only takes a little space. Rows locked by a claim
+/// are skipped.
 package struct ForgetGrants: PostgresStatement {
     package static let name = "forget_grants"
-    /// Pages that are looked at in one statement, of some forty rows each.
+    /// The pages read per statement, with some forty rows each.
     private static let pages = 500
     package static let sql = """
         WITH place AS MATERIALIZED (

@@ -1,15 +1,16 @@
 package import PostgresClient
 
-/// Ends gates of rules that nothing can wait behind any more.
+/// Ends gates of rules behind which nothing can wait any more.
 ///
-/// That is, no event of the rule is still to be planned, no plan goes on, no batch is left, whoever has it. Those of runs
-/// end with these (``FinishRuns``).
+/// That is the case if no event of the rule is still to be planned, no plan is open and no batch is left, claimed or
+/// not. The gates of runs end with their runs (``FinishRuns``).
 ///
-/// All in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in one transaction each.
+/// It reads everything in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in
+/// one transaction each.
 ///
-/// - One that was aborted is open again then, and ends with its rule only.
-/// - Events count by their type: those of a campaign have one of their own. Whoever makes a gate before it emits does both in one
-///   transaction, or the gate may be done before it begins.
+/// - An aborted gate is opened again then, and ends only with its rule.
+/// - Events are found by their type, since those of a campaign have their own. A caller that creates a gate before it
+///   emits must do both in one transaction, or the gate may end before the event is visible.
 package struct FinishGates: PostgresStatement {
     package static let name = "finish_gates"
     package static let sql = """
@@ -51,7 +52,7 @@ package struct FinishGates: PostgresStatement {
     }
 }
 
-/// Forgets gates that were done long ago, what was counted by them, and the rates of rules that are gone, some at a time.
+/// Deletes some gates that ended long ago, their counts, and the rates of dropped rules.
 package struct ForgetGates: PostgresStatement {
     package static let name = "forget_gates"
     package static let sql = """

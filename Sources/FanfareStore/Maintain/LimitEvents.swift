@@ -1,12 +1,12 @@
 package import PostgresClient
 
-/// Stores which types of events rules of an app may take; whether it was otherwise before.
+/// Stores which event types rules of an app may take; returns whether that is a change.
 package struct LimitEvents: PostgresStatement {
     package static let name = "limit_events"
     package static let sql = "SELECT fanfare.limit_events($1, $2::text[])"
 
     package let app: String
-    /// Types, or what they begin with, followed by `*`.
+    /// Types, or prefixes followed by `*`.
     package let events: [String]
 
     package init(app: String, events: [String]) {

@@ -1,7 +1,9 @@
 package import PostgresClient
 
-/// Moves counters older than what daemons of the version before judge fuses by into the table that is kept for ever, those of
-/// gates into theirs, and tells in which minutes they were counted.
+/// Moves counters that are older than the fuses' period into the permanent tables, for rules and for gates, and adds
+/// them to the traffic of their minutes.
+///
+/// Daemons of the previous version read the fuses' input from these counters.
 package struct FoldStats: PostgresStatement {
     package static let name = "fold_stats"
     package static let sql = """
@@ -29,19 +31,19 @@ package struct FoldStats: PostgresStatement {
     package init() {}
 }
 
-/// How much is forgotten in one statement.
+/// The limits of statements that delete old rows.
 package enum Forgetting {
-    /// A statement that found as many may have left some.
+    /// The most rows per statement; if as many were found, there may be more.
     package static let limit = 10_000
-    /// So long is known what became of what waited behind a gate: a year, and a month to compare with.
+    /// How long the counts of gates are kept: a year, and a month to compare with.
     package static let gateDays = 400
-    /// After so many days a cancellation or a collapse key can no longer matter to what was emitted before it.
+    /// After how many days a cancellation or a collapse key can no longer affect events emitted before it.
     package static let factDays = 31
 }
 
-/// Forgets idempotency keys whose time is over, some at a time.
+/// Deletes some expired idempotency keys.
 ///
-/// Oldest first, along the index: `clock_timestamp()` would keep the planner from using one.
+/// The oldest first, along the index: `clock_timestamp()` would keep the planner from using one.
 package struct ForgetKeys: PostgresStatement {
     package static let name = "forget_keys"
     package static let sql = """
@@ -62,7 +64,7 @@ package struct ForgetKeys: PostgresStatement {
     }
 }
 
-/// Forgets cancellations that can no longer matter, some at a time: one that freed a key is kept for as long as keys are.
+/// Deletes some cancellations that can no longer matter; one that freed a key is kept for as long as keys are.
 package struct ForgetCancels: PostgresStatement {
     package static let name = "forget_cancels"
     package static let sql = """
@@ -83,7 +85,7 @@ package struct ForgetCancels: PostgresStatement {
     }
 }
 
-/// Forgets collapse keys that can no longer matter, some at a time.
+/// Deletes some collapse keys that can no longer matter.
 package struct ForgetCollapseKeys: PostgresStatement {
     package static let name = "forget_collapse_keys"
     package static let sql = """
@@ -95,9 +97,9 @@ package struct ForgetCollapseKeys: PostgresStatement {
     package init() {}
 }
 
-/// Whether a log partition holds something, all of it older than what is kept, and no queue refers to it any more.
+/// Whether a log partition has rows, all of them older than the retention, to which no queue refers.
 ///
-/// The queues have no index to answer that and are looked through only where the days are over: mostly nowhere.
+/// The queues have no index for this and are scanned only if a partition's days are over, which is rare.
 package struct IsRingDayOver: PostgresStatement {
     package static let name = "is_ring_day_over"
     package static let sql = """
@@ -133,10 +135,10 @@ package struct IsRingDayOver: PostgresStatement {
     }
 }
 
-/// Forgets events older than what is kept that share their partition with newer ones, some at a time.
+/// Deletes some events that are older than the retention and share their partition with newer ones.
 ///
-/// So they do after a clock jumped over the ring, or no daemon ran when their partition's time came. An event that a queue
-/// still refers to is left: who sees the event sees that too, so that no lock is needed.
+/// That happens if a clock jumped over the ring, or if no daemon ran when their partition was due. Events to which a
+/// queue still refers are kept: a snapshot that sees the event sees the reference too, so no lock is needed.
 package struct ForgetEvents: PostgresStatement {
     package static let name = "forget_events"
     package static let sql = """
@@ -181,7 +183,7 @@ package struct ForgetEvents: PostgresStatement {
     }
 }
 
-/// Forgets batches as ``ForgetEvents`` does events; nothing refers to those that are closed.
+/// Deletes batches as ``ForgetEvents`` does events; nothing refers to closed ones.
 package struct ForgetBatches: PostgresStatement {
     package static let name = "forget_batches"
     package static let sql = """
@@ -209,7 +211,7 @@ package struct ForgetBatches: PostgresStatement {
     }
 }
 
-/// The newest id in a partition of both logs: as long as it is not kept any more, the partition is emptied at once.
+/// The newest id in a partition of both logs; the partition is emptied at once when that id is past retention.
 private let newestSQL = """
     SELECT greatest((SELECT max(id) FROM fanfare.event_log WHERE day = $1), (SELECT max(id) FROM fanfare.batch_log WHERE day = $1))
     """

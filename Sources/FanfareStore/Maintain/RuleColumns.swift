@@ -1,12 +1,12 @@
 package import FanfareCore
 
-/// What planning needs of a rule that was found good.
+/// The columns that planning needs for a checked rule.
 package struct RuleColumns: Equatable {
     package var eventType: String
     package var whenPath: String?
     package var audience: String
     package var audiencePath: String?
-    /// Who manages the audience; nil if Fanfare does.
+    /// The provider that manages the audience; nil if Fanfare does.
     package var nativeProvider: String?
     package var devicesPath: String?
     package var kind: String
@@ -15,12 +15,12 @@ package struct RuleColumns: Equatable {
     package var ttlSeconds: Int64?
     package var supersede: Bool
     package var enabled: Bool
-    /// Whether its events are gathered: then a version beside it takes them, and it takes what is made of them.
+    /// Whether its events are gathered: another version takes them, and this one takes the resulting digests.
     package var isDigest = false
 }
 
 extension RuleColumns {
-    /// What planning needs of a rule whose paths nobody has probed yet.
+    /// Creates the columns of a rule whose paths are not probed yet.
     package init(_ definition: RuleDefinition) {
         let selection = definition.audience.selection
         var path: String?
@@ -45,7 +45,7 @@ extension RuleColumns {
         )
     }
 
-    /// Its jsonpaths.
+    /// The rule's jsonpaths.
     package var paths: [RulePath] {
         [
             whenPath.map { RulePath(place: "when", text: $0, isPredicate: true) },

@@ -1,10 +1,10 @@
 internal import FanfareCore
 internal import PostgresClient
 
-/// A jsonpath of a rule, which only PostgreSQL can read.
+/// A jsonpath of a rule, which only PostgreSQL can parse.
 package struct RulePath: Equatable {
-    /// What is put behind an audience's path: one that finds an array means its elements; in lax mode it also takes a single
-    /// value.
+    /// The suffix of an audience's path: a path that finds an array means its elements; in lax mode it also accepts a
+    /// single value.
     package static let elements = "[*]"
 
     package let place: String

@@ -1,7 +1,7 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// A rule version that nobody has checked.
+/// A rule version that no daemon has checked.
 package struct UncheckedRule {
     package let id: Int32
     package let version: Int32
@@ -10,7 +10,7 @@ package struct UncheckedRule {
     package let definition: String
 }
 
-/// Rule versions that came through SQL and wait to be checked.
+/// Reads rule versions that were stored through SQL and wait to be checked.
 package struct UncheckedRules: PostgresStatement {
     package static let name = "unchecked_rules"
     /// How many are checked together.
@@ -42,7 +42,7 @@ package struct UncheckedRules: PostgresStatement {
     }
 }
 
-/// A version that was found good.
+/// A version that passed its checks.
 package struct ActivatedRule {
     package let id: Int32
     package let columns: RuleColumns
@@ -53,13 +53,14 @@ package struct ActivatedRule {
     }
 }
 
-/// Puts checked versions into force in place of the ones before them.
+/// Puts checked versions into force in place of the earlier ones.
 ///
-/// A version that was retired while this waited for it stays so: `rules` is then still seen as it was before. Of several
-/// versions of one rule the last is in force.
+/// A version that was retired while this waited for it stays retired: `rules` is then still read as it was before. If
+/// there are several versions of one rule, the last is put into force.
 ///
-/// Of a rule that gathers, the version takes what is made of its events, and one of the same number and definition takes these: of
-/// a rule beside it, whose name nobody can give. That goes with the last version that gathers.
+/// If a rule gathers, its version takes the resulting digests, and a second version with the same number and definition
+/// takes the events. That version belongs to a separate rule, whose name authors cannot use; the separate rule ends
+/// with the last version that gathers.
 package struct ActivateRules: PostgresStatement {
     package static let name = "activate_rules"
     package static let sql = """
@@ -143,7 +144,7 @@ package struct ActivateRules: PostgresStatement {
     }
 }
 
-/// A version that was found bad.
+/// A version that failed its checks.
 package struct RefusedRule {
     package let id: Int32
     package let reason: String
@@ -175,15 +176,15 @@ package struct RefuseRules: PostgresStatement {
     }
 }
 
-/// What PostgreSQL says of a jsonpath.
+/// PostgreSQL's result for a jsonpath.
 package struct ProbedPath {
     /// Why a rule cannot have it; nil if it can.
     package let problem: (reason: String, hint: String)?
-    /// Whether ``RulePath/elements`` can stand behind it.
+    /// Whether ``RulePath/elements`` can follow it.
     package let hasElements: Bool
 }
 
-/// Has PostgreSQL look at jsonpaths, in their order.
+/// Lets PostgreSQL check jsonpaths, in their order.
 package struct ProbePaths: PostgresStatement {
     package static let name = "probe_paths"
     package static let sql = """

@@ -1,8 +1,8 @@
 package import PostgresClient
 
-/// Adds to what happened in this minute what one daemon counted since it last did so.
+/// Adds one daemon's counts since its last call to the traffic of this minute.
 ///
-/// Lost with a daemon that dies: a few seconds' worth. The commit does not wait for the disk.
+/// A daemon that dies loses a few seconds' counts. The commit does not wait for the disk.
 package struct AddTraffic: PostgresStatement {
     package static let name = "add_traffic"
     package static let sql = """
@@ -25,7 +25,9 @@ package struct AddTraffic: PostgresStatement {
     /// One count.
     package struct Count {
         package let kind: TrafficKind
-        /// Where it went; nil where it is of no target, and of the production's where there is no environment.
+        /// The target of the traffic; nil if it has none.
+        ///
+        /// Without an environment it is the production target.
         package let target: (app: String, provider: String, environment: String?)?
         package let lane: Int16
         package let code: Int16
@@ -59,9 +61,9 @@ package struct AddTraffic: PostgresStatement {
     }
 }
 
-/// Puts minutes of traffic together: after six hours ten to one, after two days all of an hour.
+/// Merges minutes of traffic: into ten minutes after six hours, into an hour after two days.
 ///
-/// The row of the step is that of its first minute, so that what comes late is added where it belongs.
+/// A merged row has the time of its first minute, so that late counts are added where they belong.
 package struct FoldTraffic: PostgresStatement {
     package static let name = "fold_traffic"
     package static let sql = """
@@ -84,7 +86,7 @@ package struct FoldTraffic: PostgresStatement {
     package init() {}
 }
 
-/// Forgets traffic of before the log begins.
+/// Deletes traffic older than the log.
 package struct ForgetTraffic: PostgresStatement {
     package static let name = "forget_traffic"
     package static let sql = """

@@ -1,28 +1,28 @@
 package import FanfareCore
 package import PostgresClient
 
-/// The devices of an audience, counted by what tells them apart in a campaign.
+/// An audience's devices, counted by provider, time zone and reason of disabling.
 package struct AudienceCells: Sendable {
-    /// Those of one provider and one time zone that are disabled for one reason, or not.
+    /// The devices with one provider, one time zone and one reason of disabling, or enabled.
     package struct Cell: Sendable, Equatable {
         package let provider: String
-        /// As it was registered; nil for devices that have none.
+        /// The time zone as it was registered; nil for devices without one.
         package let timeZone: String?
-        /// Why they are disabled; nil where they are not.
+        /// The reason of disabling; nil for enabled devices.
         package let disabledReason: String?
         package let devices: Int64
-        /// When clocks there show the wall time that was asked about; nil where none was.
+        /// The instant at which clocks there show the requested wall time; nil if there is no wall time.
         package let dueAt: Timestamp?
-        /// What clocks there show at the time that was asked about: `2026-12-01 09:00`.
+        /// The wall time there at the requested time: `2026-12-01 09:00`.
         package let wall: String
     }
 
     package let cells: [Cell]
-    /// The users of those that are not disabled.
+    /// The number of users with an enabled device.
     package let users: Int64
-    /// How many users the campaign's query named; nil where it has none.
+    /// The number of users that the campaign's query returned; nil if it has no query.
     package let named: Int64?
-    /// What the query says of one of them; empty where it says nothing.
+    /// The query's variables for one of the users; empty if it returns none.
     package let variables: JSONObject
 }
 
@@ -30,12 +30,12 @@ extension AudienceQuery {
     /// Counts the audience.
     ///
     /// - Parameters:
-    ///   - wall: what clocks show where a device is when it is due; nil where all are due at once.
+    ///   - wall: the wall time at which a device is due; nil if all are due at once.
     ///   - defaultZone: the time zone of devices without one that the server knows.
-    ///   - time: at which clocks are read.
-    ///   - connection: on which the caller has limited how long a statement may take.
+    ///   - time: the time for which wall times are computed.
+    ///   - connection: a connection whose statement timeout the caller has set.
     /// - Returns: the cells that are not empty.
-    /// - Throws: what the database says.
+    /// - Throws: the database's error.
     package func cells(
         wall: String?,
         defaultZone: String,
@@ -65,7 +65,7 @@ extension AudienceQuery {
         )
     }
 
-    /// The first three columns are the same in all rows.
+    /// A query whose first three columns are the same in all rows.
     ///
     /// Time zones are looked up once for each cell, not for each device.
     private var cellsSQL: String {

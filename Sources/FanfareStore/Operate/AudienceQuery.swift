@@ -1,29 +1,32 @@
 package import FanfareCore
 
-/// Whom a rule reaches with one event, as a condition on `fanfare.devices AS d`: what planning does, read-only and without
-/// batches.
+/// The audience of a rule for one event, as a condition on `fanfare.devices AS d`.
+///
+/// It matches what planning does, but is read-only and creates no batches.
 ///
 /// Binds `$1` app, `$2` kind, `$3` provider, `$4` the filter on attributes, `$5` the payload, then its own.
 package struct AudienceQuery {
     /// Whether a device is in the audience, before any filter.
     package let condition: String
-    /// What the statements bind.
+    /// The values of the statements' parameters.
     package let binds: [String?]
-    /// What stands before statements that count: whom a campaign's query names, as `named`; empty for other audiences.
+    /// The CTE before counting statements with the users that a campaign's query returns, as `named`; empty for other
+    /// audiences.
     let prologue: String
-    /// Whether `named` is there.
+    /// Whether the statements have the CTE `named`.
     var isOfQuery: Bool { !prologue.isEmpty }
 
-    /// Takes a rule and an event; nil for an audience that a provider manages, or that a query gives.
+    /// Creates the query for a rule and an event; nil for an audience that a provider manages, and for a query's
+    /// audience without its SQL.
     ///
     /// - Parameters:
     ///   - definition: the rule.
     ///   - plan: its audience, compiled.
-    ///   - path: where its users or tokens are in the payload, as planning has it; nil for other audiences.
-    ///   - users: what its query gave (``UsersBySQL/array``); nil for other audiences.
-    ///   - campaignSQL: the campaign's `audience_sql`, if it is to be asked by who has the right to.
+    ///   - path: the path of its users or tokens in the payload, as planning uses it; nil for other audiences.
+    ///   - users: the result of its query (``UsersBySQL/array``); nil for other audiences.
+    ///   - campaignSQL: the campaign's `audience_sql`, if the session has the right to run it.
     ///   - context: the event.
-    /// - Throws: `RenderProblem` where the event gives no topic.
+    /// - Throws: `RenderProblem` if the event renders no topic.
     package init?(
         _ definition: RuleDefinition,
         _ plan: AudiencePlan,
@@ -33,7 +36,7 @@ package struct AudienceQuery {
         _ context: RenderContext
     ) throws(RenderProblem) {
         let audience = definition.audience
-        // Tokens that the payload names are reached whatever they are for.
+        // Tokens that the payload names are reached whatever their kind.
         var kind: String? = audience.kind.rawValue
         var own: [String] = []
         switch plan {
@@ -90,7 +93,7 @@ package struct AudienceQuery {
             (clause.positive.map { parameter($0) } + clause.negative.map { "NOT \(parameter($0))" })
                 .joined(separator: " AND ")
         }
-        // Names of the payload can make a condition impossible.
+        // Names rendered from the payload can make a condition unsatisfiable.
         guard !alternatives.isEmpty else { return ("false", []) }
         return (alternatives.map { "(\($0))" }.joined(separator: " OR "), topics)
     }
@@ -100,9 +103,9 @@ package struct AudienceQuery {
         ($4::jsonpath IS NULL OR coalesce(jsonb_path_match_tz(coalesce(d.attributes, '{}'), $4::jsonpath, '{}', true), false))
         """
 
-    /// The audience's devices `d`, disabled ones too.
+    /// The FROM clause of the audience's devices `d`, disabled ones included.
     ///
-    /// Of a join with `apps` the planner would expect a thousandth of the devices, and sort what it can hash.
+    /// With a join to `apps`, the planner would expect a thousandth of the devices, and sort where it can hash.
     var source: String {
         """
         FROM fanfare.devices AS d
@@ -112,12 +115,14 @@ package struct AudienceQuery {
         """
     }
 
-    /// A query of how many users would be reached; told apart by a hash of 64 bits, for sorting a million names takes seconds.
+    /// A query for the number of users reached.
+    ///
+    /// It counts distinct 64-bit hashes, because sorting a million ids takes seconds.
     var usersSQL: String {
         "SELECT count(DISTINCT hashtextextended(d.user_id, 0)) \(source) AND d.disabled_at IS NULL"
     }
 
-    /// Counts devices by provider; a row without provider counts all, and their users.
+    /// A query that counts devices by provider; the row without a provider counts all, and their users.
     package var countSQL: String {
         """
         SELECT d.provider, count(*) FILTER (WHERE d.disabled_at IS NULL),
@@ -127,7 +132,7 @@ package struct AudienceQuery {
         """
     }
 
-    /// All of one user's devices, and what keeps each of them from being reached.
+    /// A query for all of one user's devices, with the reason that excludes each.
     package var userSQL: String {
         """
         SELECT d.id, d.provider, d.environment, d.kind, d.disabled_at, d.disabled_reason,
@@ -146,9 +151,9 @@ package struct AudienceQuery {
     }
 }
 
-/// The users that a payload names.
+/// The SQL for the users that a payload names.
 enum NamedUsers {
-    /// A query of their ids, of `$5` by a path.
+    /// Returns a query for their ids, in `$5` at a path.
     static func query(path: String) -> String {
         """
         SELECT item #>> '{}' FROM jsonb_path_query_tz($5::jsonb, \(path)::jsonpath, '{}', true) AS item

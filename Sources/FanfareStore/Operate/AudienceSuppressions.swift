@@ -1,60 +1,62 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Why a device of an audience would get nothing, or not at once: what the claim decides, in its order.
+/// The reasons why a device of an audience would get nothing, or not at once, in the order in which a claim checks
+/// them.
 package enum Suppression: String, CaseIterable, Sendable {
-    /// Its user is among those who get nothing of the rule.
+    /// The user is in the rule's holdout.
     case heldOut = "held_out"
-    /// Its user opted out of the rule's category.
+    /// The user opted out of the rule's category.
     case optedOut = "opted_out"
-    /// Its user snoozed the category, and nothing keeps it until that is over.
+    /// The user snoozed the category, and pushes are not held until the snooze ends.
     case snoozed
-    /// It is night there, and what comes at night is dropped.
+    /// It is in quiet hours that drop pushes.
     case quiet
-    /// Its user had as much as a cap allows.
+    /// A cap is used up for the user.
     case capped
-    /// It would be kept until it is late.
+    /// It would be held until it has expired.
     case expired
-    /// It would be kept until the snooze is over.
+    /// It would be held until the snooze ends.
     case heldSnoozed = "held_snoozed"
-    /// It would be kept until the night is over.
+    /// It would be held until the quiet hours end.
     case heldQuiet = "held_quiet"
 }
 
 /// When the devices of an audience are due.
 package struct AudienceTimes: Sendable {
-    /// When the event is there.
+    /// When the event is emitted; nil for now.
     let begin: Timestamp?
-    /// What clocks show where a device is when it is due; nil where all are due at once.
+    /// The wall time at which a device is due; nil if all are due at once.
     let wall: String?
-    /// The time zone of devices without one, by which that is read.
+    /// The time zone for devices without one.
     let defaultZone: String
 
     /// - Parameters:
-    ///   - begin: when the event is there; nil for now.
-    ///   - wall: what clocks show where a device is when it is due; nil where all are due at once.
-    ///   - defaultZone: by which that is read for devices without a time zone.
+    ///   - begin: when the event is emitted; nil for now.
+    ///   - wall: the wall time at which a device is due; nil if all are due at once.
+    ///   - defaultZone: the time zone for devices without one.
     package init(from begin: Timestamp? = nil, wall: String? = nil, defaultZone: String = "UTC") {
         (self.begin, self.wall, self.defaultZone) = (begin, wall, defaultZone)
     }
 }
 
 extension AudienceQuery {
-    /// How many devices a statement looks at, where an audience is looked for among all.
+    /// The devices that a statement reads if all devices are scanned for the audience.
     private static let slice = 100_000
 
-    /// Counts those of the audience that a push would be kept from, each once, in slices as planning does; locks nothing.
+    /// Counts the devices of the audience to which a suppression applies, each once, in slices as in planning; locks
+    /// nothing.
     ///
-    /// Caps are looked at as they are now, whenever the devices are due.
+    /// Caps are checked as they are now, regardless of when the devices are due.
     ///
     /// - Parameters:
     ///   - rule: the rule.
     ///   - times: when devices are due.
-    ///   - isScanned: whether the audience is looked for among all devices.
-    ///   - patience: after which time no further slice is counted; nil for never.
-    ///   - connection: on which the caller has limited how long a statement may take.
-    /// - Returns: those reasons that there are; nil where the time was over before the audience was.
-    /// - Throws: what the database says.
+    ///   - isScanned: whether all devices are scanned for the audience.
+    ///   - patience: the time after which no further slice is counted; nil for no limit.
+    ///   - connection: a connection whose statement timeout the caller has set.
+    /// - Returns: the reasons found; nil if the time ended before the audience did.
+    /// - Throws: the database's error.
     package func suppressions(
         by rule: RuleDefinition,
         _ times: AudienceTimes,
@@ -116,8 +118,8 @@ extension AudienceQuery {
         return binds
     }
 
-    /// Binds after the query's: category, whether the app's quiet hours count, own ones (three), caps, the rule, begin, wall, its zone, ttl,
-    /// and between which ids.
+    /// A query that binds, after the audience's own values: category, whether the app's quiet hours apply, the rule's
+    /// own quiet hours (three values), caps, the rule, begin, wall time, its zone, ttl, and the range of ids.
     private var suppressionsSQL: String {
         func own(_ number: Int) -> String { "$\(binds.count + number)" }
         let head = prologue.isEmpty ? "WITH " : prologue.trimmingTrailingSpace + ", "
@@ -184,6 +186,6 @@ extension AudienceQuery {
 }
 
 extension String {
-    /// Without the space that it may end with.
+    /// The text without its trailing space, if it has one.
     fileprivate var trimmingTrailingSpace: String { hasSuffix(" ") ? String(dropLast()) : self }
 }

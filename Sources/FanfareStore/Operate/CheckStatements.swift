@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// What a daemon's role may not do and has to, as `DELETE on fanfare.outbox`.
+/// Reads the privileges that the daemon's role lacks, as `DELETE on fanfare.outbox`.
 package struct MissingPrivileges: PostgresStatement {
     package static let name = "missing_privileges"
     package static let sql = """
@@ -31,7 +31,7 @@ package struct MissingPrivileges: PostgresStatement {
     }
 }
 
-/// Whether the server keeps its tables from growing for ever.
+/// Whether autovacuum is enabled on the server, without which tables grow for ever.
 package struct HasAutovacuum: PostgresStatement {
     package static let name = "has_autovacuum"
     package static let sql =
@@ -44,7 +44,7 @@ package struct HasAutovacuum: PostgresStatement {
     }
 }
 
-/// The time zones of today that this server knows by no name; one row.
+/// Reads the current time zones that this server knows by no name; one row.
 package struct UnknownTimeZones: PostgresStatement {
     package static let name = "unknown_time_zones"
     package static let sql = """
@@ -61,7 +61,7 @@ package struct UnknownTimeZones: PostgresStatement {
     }
 }
 
-/// What SQL of authors may use up on the server; no row where no rule or campaign has any.
+/// Reads the server's limits for authors' SQL; no row if no rule or campaign has a query.
 package struct AuthorsLimits: PostgresStatement {
     package static let name = "authors_limits"
     package static let sql = """
@@ -86,8 +86,7 @@ package struct AuthorsLimits: PostgresStatement {
     }
 }
 
-/// How many sessions there may be at once, and are beside this one: on the server, and of the role and in the database that
-/// we come in by.
+/// Reads the limits on sessions and their use without this session: of the server, of the role and of the database.
 package struct SessionLimits: PostgresStatement {
     package static let name = "session_limits"
     package static let sql = """
@@ -111,11 +110,11 @@ package struct SessionLimits: PostgresStatement {
 
     /// One limit.
     package struct Limit {
-        /// The role or the database that it holds for; nil for the server.
+        /// The role or database that the limit applies to; nil for the server.
         package let holder: String?
-        /// How many there may be; nil for any number.
+        /// The allowed number; nil for no limit.
         package let allowed: Int64?
-        /// How many there are without this one.
+        /// The number in use without this session.
         package let used: Int64
     }
 
@@ -124,7 +123,7 @@ package struct SessionLimits: PostgresStatement {
     }
 }
 
-/// The apps in the database, and what they have there.
+/// Reads the apps in the database, with their providers in use.
 package struct AppUse: PostgresStatement {
     package static let name = "app_use"
     package static let sql = """
@@ -143,10 +142,10 @@ package struct AppUse: PostgresStatement {
 
     package init() {}
 
-    /// One app.
+    /// One app's use.
     package struct Use {
         package let name: String
-        /// Providers with at least one device that is enabled.
+        /// The providers with at least one enabled device.
         package let providers: [String]
         package let rules: [String]
     }

@@ -1,7 +1,7 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Fanfare's roles that the cluster does not have.
+/// Reads which of Fanfare's roles the cluster lacks.
 package struct MissingRoles: PostgresStatement {
     package static let name = "missing_roles"
     package static let sql = """
@@ -18,7 +18,7 @@ package struct MissingRoles: PostgresStatement {
     }
 }
 
-/// Whether there is a table of that name.
+/// Whether a table of that name exists.
 package struct HasRelation: PostgresStatement {
     package static let name = "has_relation"
     package static let sql = "SELECT to_regclass($1) IS NOT NULL"
@@ -38,7 +38,7 @@ package struct HasRelation: PostgresStatement {
     }
 }
 
-/// The version of the schema that was loaded.
+/// Reads the version of the loaded schema.
 package struct SchemaVersion: PostgresStatement {
     package static let name = "schema_version"
     package static let sql = "SELECT version FROM fanfare.schema_version"
@@ -50,7 +50,7 @@ package struct SchemaVersion: PostgresStatement {
     }
 }
 
-/// Whom the database belongs to, and whether it is still the one that was adopted.
+/// The owning installation of a database, and the identity by which a copy is recognized.
 public struct DatabaseIdentity: Sendable {
     /// The installation's name; nil if it has none.
     public let name: String?
@@ -66,7 +66,7 @@ public struct DatabaseIdentity: Sendable {
     }
 }
 
-/// Whom the database was adopted by, and which it was then.
+/// Reads the recorded installation, and the database's identity when it was adopted.
 package struct RecordedIdentity: PostgresStatement {
     package static let name = "recorded_identity"
     package static let sql = "SELECT name, system_identifier, database_oid::bigint FROM fanfare.installation"
@@ -82,7 +82,7 @@ package struct RecordedIdentity: PostgresStatement {
     }
 }
 
-/// Which database this is.
+/// Reads the database's present identity.
 package struct ActualIdentity: PostgresStatement {
     package static let name = "actual_identity"
     package static let sql = """

@@ -1,8 +1,8 @@
 package import PostgresClient
 
-/// One attempt to reach one device with one event.
+/// One attempt to push one event to one device.
 public struct DeliveryRow: Sendable {
-    /// Where it stands in a list: a batch holds a device of an event once.
+    /// The place of a delivery in a list: a batch has a device of an event at most once.
     public struct Place: Sendable, Equatable {
         /// The batch's id.
         public var batch: Int64
@@ -11,13 +11,13 @@ public struct DeliveryRow: Sendable {
         /// The device's id.
         public var device: Int64
 
-        /// Names a place.
+        /// Creates a place.
         public init(batch: Int64, event: Int64, device: Int64) {
             (self.batch, self.event, self.device) = (batch, event, device)
         }
     }
 
-    /// Where it stands.
+    /// The delivery's place in a list.
     public let place: Place
     /// The event's type.
     public let eventType: String
@@ -27,23 +27,23 @@ public struct DeliveryRow: Sendable {
     public let rule: String
     /// The rule's version.
     public let ruleVersion: Int32
-    /// A provider's name.
+    /// The provider's name.
     public let provider: String
     /// `production` or `sandbox`.
     public let environment: String
     /// The device's user, if known.
     public let userID: String?
-    /// Which attempt, from 1.
+    /// The number of the attempt, from 1.
     public let attempt: Int16
-    /// What came of it.
+    /// The outcome.
     public let outcome: String
-    /// Why.
+    /// The outcome's reason.
     public let reason: String
     package let at: Timestamp?
-    /// The reason in words, if there is something to say.
+    /// A readable explanation, if there is more to say.
     public let detail: String?
 
-    /// Reads columns in the order of the properties.
+    /// Decodes columns in the order of the properties.
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DeliveryRow {
         DeliveryRow(
             place: Place(batch: try row.int64(0), event: try row.int64(1), device: try row.int64(2)),

@@ -80,7 +80,7 @@ package struct UnregisterDeviceByID: PostgresStatement {
     }
 }
 
-/// Whose the device is that holds a token, which stays so until the transaction ends.
+/// Reads the user of the device that holds a token, and locks the device until the transaction ends.
 package struct DeviceOwner: PostgresStatement {
     package static let name = "device_owner"
     package static let sql = """

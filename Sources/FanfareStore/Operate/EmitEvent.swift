@@ -35,13 +35,14 @@ package struct EmitEvent: PostgresStatement {
     }
 }
 
-/// The SQL for true, having said of which trace the events are part that are emitted next in this transaction.
+/// Returns SQL that sets the trace of the events emitted next in this transaction, and is true.
 ///
-/// By the setting that triggers use too: another parameter of `fanfare.emit` would be another function, beside which the first could
-/// not be called any more.
+/// It uses the setting that triggers use too: another parameter of `fanfare.emit` would create a second function, and
+/// calls of the first would become ambiguous.
 ///
-/// - Parameter traceparent: the SQL for it; null for no such event in this transaction, empty for none beside others.
-/// - Returns: the condition, to stand under CASE before what emits.
+/// - Parameter traceparent: the SQL for the traceparent; null if no event of this transaction has one, empty for an
+///   event without one beside others that have one.
+/// - Returns: the condition, to be used under CASE before the emit.
 func traceSQL(_ traceparent: String) -> String {
     "\(traceparent) IS NULL OR set_config('fanfare.traceparent', \(traceparent), true) IS NOT NULL"
 }

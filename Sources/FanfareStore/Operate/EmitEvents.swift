@@ -36,7 +36,7 @@ package struct EmitEvents: PostgresStatement {
         binds.append(payloads)
         binds.append(keys)
         binds.append(ttlSeconds)
-        // What the event before it said would hold for one without.
+        // Without this, an event without a trace would inherit that of the event before it.
         let none = traces.contains { $0 != nil } ? "" : nil
         binds.append(traces.map { $0?.traceparent ?? none })
     }
@@ -88,7 +88,7 @@ package struct CancelKey: PostgresStatement {
     }
 }
 
-/// Stops many events at once; says how many they are, not of which something waited.
+/// Cancels many events at once; returns how many, not which of them had anything waiting.
 package struct CancelEvents: PostgresStatement {
     package static let name = "cancel_events"
     package static let sql = "SELECT fanfare.cancel_events($1)"

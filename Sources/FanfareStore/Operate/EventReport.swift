@@ -1,25 +1,25 @@
 package import PostgresClient
 
-/// An event and what became of it.
+/// An event with its fate.
 public struct EventReport: Sendable {
-    /// Its id.
+    /// The event's id.
     public let id: Int64
-    /// Its type.
+    /// The event's type.
     public let type: String
-    /// Its idempotency key, if any.
+    /// The event's idempotency key, if any.
     public let key: String?
     package let createdAt: Timestamp
-    /// What became of it, such as `planned`.
+    /// The event's fate, such as `planned`.
     public let fate: String
-    /// Why, in words, if there is something to say.
+    /// A readable explanation, if there is more to say.
     public let detail: String?
-    /// How many deliveries it has.
+    /// The number of its deliveries.
     public let deliveries: Int64
-    /// The id of the trace that it is a part of, if any: 32 hexadecimal digits.
+    /// The id of its trace, if any: 32 hexadecimal digits.
     public let traceID: String?
 }
 
-/// One event.
+/// Reads one event.
 package struct ShowEvent: PostgresStatement {
     package static let name = "show_event"
     package static let sql = """

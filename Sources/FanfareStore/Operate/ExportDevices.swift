@@ -1,26 +1,26 @@
 package import PostgresClient
 
-/// What `fanfare devices export` asks for.
+/// The parameters of one page of `fanfare devices export`.
 package struct DeviceExportPage: Sendable {
-    /// Of which app.
+    /// The app.
     package let app: String
-    /// Of which provider; nil for all.
+    /// The provider; nil for all.
     package let provider: String?
-    /// Whether those are given that get nothing.
+    /// Whether disabled devices are included.
     package let includesDisabled: Bool
-    /// Behind which device.
+    /// The id after which the page begins.
     package let after: Int64
-    /// How many at most.
+    /// The most devices.
     package let limit: Int64
 
-    /// Describes a page.
+    /// Creates a page.
     ///
     /// - Parameters:
-    ///   - app: of which app.
-    ///   - provider: of which provider; nil for all.
-    ///   - includesDisabled: whether those are given that get nothing.
-    ///   - after: the id of the last device of the page before; 0 for the first page.
-    ///   - limit: how many devices at most.
+    ///   - app: the app.
+    ///   - provider: the provider; nil for all.
+    ///   - includesDisabled: whether disabled devices are included.
+    ///   - after: the id of the last device of the previous page; 0 for the first page.
+    ///   - limit: the most devices.
     package init(app: String, provider: String?, includesDisabled: Bool, after: Int64, limit: Int64) {
         self.app = app
         self.provider = provider
@@ -38,7 +38,7 @@ package struct DeviceExportPage: Sendable {
     }
 }
 
-/// One page of devices, by id, without what one could push to them with: which `fanfare_reader` may not read.
+/// Reads one page of devices by id, without their tokens and keys, which `fanfare_reader` may not read.
 package struct ExportDevices: PostgresStatement {
     package static let name = "export_devices"
     package static let sql = text("NULL::text, NULL::text, NULL::text")
@@ -55,7 +55,7 @@ package struct ExportDevices: PostgresStatement {
         try ExportedDevice(row)
     }
 
-    /// A token that another user has now is not theirs any more, and not given.
+    /// A token that was reassigned to another user is not exported with its former device.
     static func text(_ secrets: String) -> String {
         """
         SELECT d.id, d.provider, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), \(secrets), d.user_id, d.locale, d.time_zone,
@@ -75,7 +75,7 @@ package struct ExportDevices: PostgresStatement {
     }
 }
 
-/// The same with tokens and keys.
+/// Reads one page of devices by id, with tokens and keys.
 package struct ExportDevicesWithTokens: PostgresStatement {
     package static let name = "export_devices_with_tokens"
     package static let sql = ExportDevices.text("d.token, d.p256dh, d.auth")
@@ -95,9 +95,9 @@ package struct ExportDevicesWithTokens: PostgresStatement {
 
 /// A device as it is exported.
 package struct ExportedDevice: Sendable {
-    /// Its id.
+    /// The device's id.
     package let id: Int64
-    /// Name and text of each column in order; nil where there is nothing.
+    /// The name and text of each column in order; nil for a missing value.
     package let columns: [(name: String, text: String?)]
     /// The topics it is subscribed to.
     package let topics: [String]
@@ -110,7 +110,7 @@ package struct ExportedDevice: Sendable {
         topics = try row.strings(Self.names.count + 1)
     }
 
-    /// The columns behind the id.
+    /// The names of the columns after the id.
     package static let names = [
         "provider", "environment", "kind", "token_hash", "token", "p256dh", "auth", "user_id", "locale", "time_zone",
         "attributes", "registered_at", "disabled_at", "disabled_reason",

@@ -1,19 +1,21 @@
 package import FanfareCore
 package import PostgresClient
 
-/// How long what one lane of one target could be sending by now has waited.
+/// How long the oldest ready batch of one lane of one target has waited.
 package struct ReadyAge: Sendable {
     package let app: String
     package let provider: String
     package let environment: String
     package let lane: Lane
-    /// Since the first of it was due; 0 where nothing is.
+    /// The time since its first batch was due; 0 if none is.
     package let seconds: Double
 }
 
-/// The ages of what is ready: due, nobody's, and behind no gate that is closed or has a rate; one row for each target and lane.
+/// Reads the ages of ready batches: due, not claimed, and behind no gate that is closed or has a rate.
 ///
-/// Looks up the first batch of each place along the index, and no more: as fast for a million that wait.
+/// There is one row for each target and lane.
+///
+/// It looks up only the first batch of each place along the index, so a million waiting batches take no longer.
 package struct ReadyAges: PostgresStatement {
     package static let name = "ready_ages"
     package static let sql = """
@@ -62,23 +64,23 @@ package struct ReadyAges: PostgresStatement {
     }
 }
 
-/// What an app's campaigns do now.
+/// The number of an app's unfinished campaign runs, by state.
 package struct LiveCampaigns: Sendable {
     package let app: String
-    /// Runs whose query is read, or waits for it.
+    /// The runs whose query is being executed, or waits for it.
     package let querying: Int64
-    /// Of those that send: what nothing holds.
+    /// The sending runs that are not held.
     package let running: Int64
-    /// Of those that send: paused, or waiting for their canary's verdict.
+    /// The sending runs that are paused, or wait for their canary's verdict.
     package let held: Int64
     package let aborting: Int64
-    /// Deliveries of runs that send, which have not ended.
+    /// The deliveries of sending runs that have not ended.
     package let remaining: Int64
 }
 
-/// What all campaigns do now, by app; apps without a campaign are left out.
+/// Counts the unfinished runs of campaigns, by app; apps without a campaign are omitted.
 ///
-/// Of runs that are over nothing is looked at.
+/// Finished runs are not read.
 package struct ListLiveCampaigns: PostgresStatement {
     package static let name = "list_live_campaigns"
     package static let sql = """

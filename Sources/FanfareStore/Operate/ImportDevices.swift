@@ -2,15 +2,15 @@ package import PostgresClient
 
 /// Calls `fanfare.import_devices`.
 package struct ImportDevices: PostgresStatement {
-    /// What became of one row.
+    /// The result for one row.
     package struct Outcome: Sendable {
-        /// Which row, from 1.
+        /// The row's number, from 1.
         package let number: Int64
         /// `new`, `updated`, `unchanged`, `refused`, `older`, `ended` or `alive`.
         package let outcome: String
-        /// What the reason is about.
+        /// The field that the reason is about.
         package let field: String?
-        /// Why it was refused, or what it was registered without.
+        /// Why it was refused, or which value it was registered without.
         package let reason: String?
     }
 
@@ -88,7 +88,7 @@ package struct NoteImport: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// Forgets files of which nothing was imported for a month: whoever tries one again begins anew.
+/// Deletes the progress of files of which nothing was imported for a month; another import of such a file starts over.
 package struct ForgetImports: PostgresStatement {
     package static let name = "forget_imports"
     package static let sql = """
@@ -100,17 +100,17 @@ package struct ForgetImports: PostgresStatement {
     package init() {}
 }
 
-/// How far a file was imported.
+/// Reads how far a file was imported.
 package struct FindImport: PostgresStatement {
-    /// What was noted last.
+    /// The progress stored last.
     package struct Found: Sendable {
-        /// The next byte.
+        /// The offset of the next byte.
         package let place: Int64
-        /// Its line.
+        /// The number of the next line.
         package let line: Int64
-        /// What was counted, as it was noted.
+        /// The counts, as they were stored.
         package let counts: String
-        /// Whether it was imported to its end.
+        /// Whether the file was imported to its end.
         package let isFinished: Bool
         package let startedAt: Timestamp
     }

@@ -1,7 +1,7 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Whether a payload meets a rule's `when`, as planning asks.
+/// Whether a payload meets a rule's `when`, evaluated as in planning.
 package struct JudgeWhen: PostgresStatement {
     package static let name = "judge_when"
     package static let sql = "SELECT coalesce(jsonb_path_match_tz($1::jsonb, $2::jsonpath, '{}', true), false)"

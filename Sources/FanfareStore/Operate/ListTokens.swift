@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// One page of FCM tokens, by device id.
+/// Reads one page of FCM tokens, by device id.
 package struct ListTokens: PostgresStatement {
     package static let name = "list_tokens"
     package static let sql = """

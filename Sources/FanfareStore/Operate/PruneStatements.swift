@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// The apps there are.
+/// Reads the names of all apps.
 package struct AppNames: PostgresStatement {
     package static let name = "app_names"
     package static let sql = "SELECT name FROM fanfare.apps ORDER BY name"
@@ -13,7 +13,7 @@ package struct AppNames: PostgresStatement {
     }
 }
 
-/// The reasons for which pruning disables devices.
+/// Reads the reasons for which pruning disables devices.
 package struct PruneReasons: PostgresStatement {
     package static let name = "prune_reasons"
     package static let sql = "SELECT DISTINCT reason FROM fanfare.outcome_codes WHERE outcome = 'gone' ORDER BY reason"
@@ -25,7 +25,7 @@ package struct PruneReasons: PostgresStatement {
     }
 }
 
-/// Since when the devices of a ``RestoreRequest`` were disabled: so long ago is reckoned once, however many statements follow.
+/// Computes the start of a ``RestoreRequest``'s period once, so that all following statements use the same.
 package struct PrunedSince: PostgresStatement {
     package static let name = "pruned_since"
     package static let sql =
@@ -47,7 +47,7 @@ package struct PrunedSince: PostgresStatement {
     }
 }
 
-/// The devices a ``RestoreRequest`` means.
+/// The SQL for the devices of a ``RestoreRequest``.
 private enum Pruned {
     static let condition = """
         a.name = $1 AND d.disabled_at >= $2::timestamptz AND ($3::timestamptz IS NULL OR d.disabled_at < $3::timestamptz)
@@ -64,10 +64,10 @@ private enum Pruned {
     }
 }
 
-/// Looks at the next 20,000 of all devices for those that would be restored.
+/// Searches the next 20,000 of all devices for those to restore.
 ///
-/// By their ids, whatever is restored meanwhile: with tens of millions no statement is long, and none looks at what another did.
-/// The last row tells up to which device was looked; there is none once all have been.
+/// It goes by id, so that no statement is long even with tens of millions of devices, and concurrent restores do not
+/// change what a statement reads. The last row has the last device that was read; there is none once all were.
 package struct FindPruned: PostgresStatement {
     package static let name = "find_pruned"
     package static let sql = """
@@ -87,20 +87,20 @@ package struct FindPruned: PostgresStatement {
 
     package let request: RestoreRequest
     package let since: Timestamp
-    /// The device behind which it looks; 0 for the beginning.
+    /// The device after which it begins; 0 for the start.
     package let after: Int64
-    /// Whether ids are told too.
+    /// Whether ids are returned too.
     package let withIDs: Bool
 
     package init(request: RestoreRequest, since: Timestamp, after: Int64, withIDs: Bool) {
         (self.request, self.since, self.after, self.withIDs) = (request, since, after, withIDs)
     }
 
-    /// A part of what was found, or how far it is.
+    /// Some devices found, or the progress of the search.
     package enum Row: Sendable, Equatable {
         /// Devices that were disabled for a reason.
         case found(reason: String, devices: Int64, ids: [Int64])
-        /// The last device that was looked at.
+        /// The last device that was read.
         case stopped(at: Int64)
     }
 
@@ -116,7 +116,7 @@ package struct FindPruned: PostgresStatement {
     }
 }
 
-/// Restores some of the devices that ``FindPruned`` found, but for those that are no longer as they were.
+/// Restores some of the devices that ``FindPruned`` found, except those that have changed since.
 package struct RestoreDevices: PostgresStatement {
     package static let name = "restore_devices"
     package static let sql = """

@@ -1,37 +1,37 @@
 package import FanfareCore
 package import PostgresClient
 
-/// A device as the commands show it; its token only as a hash.
+/// A device as commands show it, with only a hash of its token.
 public struct RegisteredDevice: Sendable {
-    /// Its id.
+    /// The device's id.
     public let id: Int64
-    /// The app it belongs to.
+    /// The app that it belongs to.
     public let app: String
-    /// A provider's name, such as `apns`.
+    /// The provider's name, such as `apns`.
     public let provider: String
     /// `production` or `sandbox`.
     public let environment: String
-    /// What the token is for.
+    /// The kind of its token.
     public let kind: String
     /// A short hash of its token, as log lines show it.
     public let tokenHash: String
-    /// Its user, if known.
+    /// The device's user, if known.
     public let userID: String?
-    /// Its locale, if known.
+    /// The device's locale, if known.
     public let locale: String?
-    /// Its time zone, if known.
+    /// The device's time zone, if known.
     public let timeZone: String?
-    /// What the app keeps with it, a JSON object as text, if anything.
+    /// The app's attributes for it, a JSON object as text, if any.
     public let attributes: String?
     package let registeredAt: Timestamp
     package let disabledAt: Timestamp?
-    /// Why it gets nothing; nil if it does.
+    /// Why it is disabled; nil if it is enabled.
     public let disabledReason: String?
-    /// The topics it is subscribed to; nil where they were not asked for.
+    /// The topics that it is subscribed to; nil if they were not requested.
     public let topics: [String]?
 }
 
-/// Devices, the newest first.
+/// Reads devices, the newest first.
 package struct ListDevices: PostgresStatement {
     package static let name = "list_devices"
     package static let columns = """
@@ -89,7 +89,7 @@ package struct ListDevices: PostgresStatement {
     }
 }
 
-/// Devices that are subscribed to a topic, the newest first; as ``ListDevices``, which would look at each device for it.
+/// Reads devices that are subscribed to a topic, the newest first; ``ListDevices`` would check each device for it.
 package struct ListSubscribers: PostgresStatement {
     package static let name = "list_subscribers"
     package static let sql = """
@@ -128,7 +128,7 @@ package struct ListSubscribers: PostgresStatement {
     }
 }
 
-/// One device with its topics.
+/// Reads one device with its topics.
 package struct ShowDevice: PostgresStatement {
     package static let name = "show_device"
     package static let sql = """

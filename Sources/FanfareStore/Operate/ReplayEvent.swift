@@ -7,11 +7,11 @@ package struct ReplayEvent: PostgresStatement {
     package static let sql = "SELECT CASE WHEN \(traceSQL("$4::text")) THEN fanfare.replay($1, $2, $3) END"
 
     package let eventID: Int64
-    /// Nil for all whom the event is for.
+    /// The only user of the replay; nil for all recipients of the event.
     package let user: String?
-    /// Nil for the rules of all apps.
+    /// The only app whose rules apply; nil for all.
     package let app: String?
-    /// That of the first time is not its own.
+    /// The trace of the replay, which is not that of the original event.
     package let trace: TraceContext?
 
     package init(eventID: Int64, user: String?, app: String?, trace: TraceContext? = nil) {

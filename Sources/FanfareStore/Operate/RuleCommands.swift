@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// What `fanfare.put_rule` would refuse rules for, in their order.
+/// Returns the errors that `fanfare.put_rule` would raise for rules, in their order.
 package struct RuleErrors: PostgresStatement {
     package static let name = "rule_errors"
     package static let sql = """
@@ -67,7 +67,7 @@ package struct MarkRulesFromFile: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// Whether rules of these apps wait for a daemon's judgement.
+/// Whether rules of these apps wait to be checked by a daemon.
 package struct AreRulesUnchecked: PostgresStatement {
     package static let name = "are_rules_unchecked"
     package static let sql = """
@@ -112,7 +112,7 @@ package struct DropRule: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// Whether a daemon lives that will check new rule versions.
+/// Whether a live daemon will check new rule versions.
 package struct IsDaemonAlive: PostgresStatement {
     package static let name = "is_daemon_alive"
     package static let sql = "SELECT coalesce(bool_or(ok), false) FROM fanfare.health WHERE name = 'daemons'"

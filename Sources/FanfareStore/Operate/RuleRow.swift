@@ -1,37 +1,37 @@
 public import FanfareCore
 package import PostgresClient
 
-/// A rule as it is stored: its newest version.
+/// A stored rule with its newest version.
 public struct RuleRow: Sendable {
-    /// Its app.
+    /// The rule's app.
     public let app: String
-    /// Its name.
+    /// The rule's name.
     public let name: String
-    /// Its newest version.
+    /// The newest version's number.
     public let version: Int32
     /// `unchecked`, `active` or `refused`.
     public let state: String
     /// Why the newest version is refused.
     public let reason: String?
-    /// The version that events go by; nil if none.
+    /// The version that applies to events; nil if there is none.
     public let versionInForce: Int32?
     /// Whether it came from a file, so that `--prune` may drop it.
     public let isFromFile: Bool
-    /// Its JSON, numbers as they were written; null if what is stored is none.
+    /// The rule's JSON, with numbers as they were written; null if the stored text is not valid.
     public let definition: JSONValue
 
     package var id: RuleID { RuleID(app: app, name: name) }
 
-    /// The event type it applies to; empty if it names none.
+    /// The event type that it applies to; empty if it names none.
     public var event: String { definition["event"]?.stringValue ?? "" }
 
-    /// The definition in the form in which two can be compared: without defaults.
+    /// The definition without defaults, in a form that can be compared.
     package var canonical: JSONValue {
         (try? RuleDefinition(json: definition).json) ?? definition
     }
 }
 
-/// The rules there are, each with its newest version; what gathers events for one is no other.
+/// Reads the rules, each with its newest version, without the gathering rules that belong to them.
 package struct StoredRules: PostgresStatement {
     package static let name = "stored_rules"
     package static let sql = """
@@ -49,7 +49,7 @@ package struct StoredRules: PostgresStatement {
         ORDER BY a.name, r.name
         """
 
-    /// Of these apps; nil for all.
+    /// The apps; nil for all.
     package let apps: [String]?
 
     package init(apps: [String]?) {

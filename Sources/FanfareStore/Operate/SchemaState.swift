@@ -23,7 +23,7 @@ package struct IsLoadedFrom: PostgresStatement {
     }
 }
 
-/// The database's encoding.
+/// Reads the database's encoding.
 package struct ServerEncoding: PostgresStatement {
     package static let name = "server_encoding"
     package static let sql = "SELECT current_setting('server_encoding')"
@@ -35,7 +35,7 @@ package struct ServerEncoding: PostgresStatement {
     }
 }
 
-/// Publications that include tables of the schema `fanfare`.
+/// Reads the publications that include tables of the schema `fanfare`.
 package struct Publications: PostgresStatement {
     package static let name = "publications"
     package static let sql = """
@@ -49,7 +49,7 @@ package struct Publications: PostgresStatement {
     }
 }
 
-/// Queries in force from which row-level security hides rows.
+/// Reads which queries in force have rows hidden from them by row-level security.
 package struct HiddenTables: PostgresStatement {
     package static let name = "hidden_tables"
     package static let sql = """

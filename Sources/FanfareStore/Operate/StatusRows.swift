@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// A daemon that is on the list.
+/// A registered daemon.
 package struct DaemonRow: Sendable {
     package let id: Int32
     package let name: String
@@ -12,11 +12,11 @@ package struct DaemonRow: Sendable {
     package let heartbeatAt: Timestamp
     package let isAlive: Bool
     package let leads: [String]
-    /// What it says of itself with each heartbeat (DaemonState).
+    /// The report that it sends with each heartbeat (DaemonState).
     package let report: JSONValue
 }
 
-/// The daemons on the list, those that lead first.
+/// Reads the registered daemons, leaders first.
 package struct ListDaemons: PostgresStatement {
     package static let name = "list_daemons"
     package static let sql = """
@@ -44,7 +44,7 @@ package struct ListDaemons: PostgresStatement {
     }
 }
 
-/// What one lane of one target still has to send.
+/// The deliveries that one lane of one target still has to send.
 package struct QueueRow: Sendable {
     package let app: String
     package let provider: String
@@ -56,7 +56,7 @@ package struct QueueRow: Sendable {
     package let oldest: Timestamp?
 }
 
-/// The view `queue`, whatever the gates.
+/// Reads the view `queue`, summed over the gates.
 package struct ListQueues: PostgresStatement {
     package static let name = "list_queues"
     package static let sql = """
@@ -82,7 +82,7 @@ package struct ListQueues: PostgresStatement {
     }
 }
 
-/// One thing that an operator may have to look at.
+/// A row of the view `health`.
 package struct HealthRow: Sendable {
     package let name: String
     package let isOK: Bool
@@ -90,7 +90,7 @@ package struct HealthRow: Sendable {
     package let since: Timestamp?
 }
 
-/// The view `health`.
+/// Reads the view `health`.
 package struct ListHealth: PostgresStatement {
     package static let name = "list_health"
     package static let sql = "SELECT name, ok, detail, since FROM fanfare.health ORDER BY ok, name"
@@ -107,7 +107,7 @@ package struct ListHealth: PostgresStatement {
     }
 }
 
-/// The database's time.
+/// Reads the database's time.
 package struct DatabaseNow: PostgresStatement {
     package static let name = "database_now"
     package static let sql = "SELECT clock_timestamp()"

@@ -1,10 +1,10 @@
 package import PostgresClient
 
-/// What became of the deliveries of the batches that were closed in a window, by the index on the time of closing.
+/// Reads the deliveries of the batches that were closed in a window, by the index on the time of closing.
 ///
-/// Whatever a filter leaves of a batch, at least one row tells that it was read.
+/// A batch without matching deliveries still has a row, which shows that it was read.
 package struct TailPushes: PostgresStatement {
-    /// Batches read at a time; each becomes up to a thousand rows.
+    /// The most batches per query; each has up to a thousand rows.
     package static let limit = 50
     package static let name = "tail_pushes"
     package static let sql = """
@@ -55,7 +55,7 @@ package struct TailPushes: PostgresStatement {
         self.window = window
     }
 
-    /// One delivery of a batch; or, without a delivery, a batch of which the filter leaves nothing.
+    /// One delivery of a batch; without a delivery, a batch with no match.
     package struct Row: Sendable {
         package let batchID: Int64
         package let at: Timestamp
@@ -68,14 +68,14 @@ package struct TailPushes: PostgresStatement {
         package let delivery: Delivery?
     }
 
-    /// An event and a device, and what became of them.
+    /// A delivery with its outcome.
     package struct Delivery: Sendable {
         package let eventID: Int64
         package let deviceID: Int64
         package let userID: String?
         package let outcome: String
         package let reason: String
-        /// Why it was refused.
+        /// Why the delivery was refused.
         package let detail: String?
         /// When the event was emitted; nil if its log row is gone.
         package let emittedAt: Timestamp?

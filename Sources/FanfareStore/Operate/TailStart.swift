@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// When a tail begins: now, where it should begin later.
+/// Computes when a tail begins: at the requested time, but not later than now.
 package struct TailStart: PostgresStatement {
     package static let name = "tail_start"
     package static let sql = """
@@ -22,31 +22,31 @@ package struct TailStart: PostgresStatement {
         binds.append(since?.text)
     }
 
-    /// Microseconds since 1970.
+    /// Decodes microseconds since 1970.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
         try row.int64(0)
     }
 }
 
-/// Which rows of the two logs a look of a tail reads.
+/// The window of the two logs that one query of a tail reads, with its filters.
 package struct TailWindow: Sendable {
-    /// Not older.
+    /// The start of the window.
     package let since: Timestamp
-    /// Not later.
+    /// The end of the window.
     package let until: Timestamp
-    /// Rows of that time that were read before: an event's id, a batch's id.
+    /// Ids of rows in the window that were read before, of events or of batches.
     package let seen: [Int64]
-    /// Of this event only; nil for all.
+    /// The only event; nil for all.
     package var eventID: Int64?
-    /// Of events of this type only.
+    /// The only event type.
     package var eventType: String?
-    /// With one of these outcomes or fates.
+    /// The outcomes or fates wanted.
     package var outcomes: [String]?
-    /// Pushes to devices of this user only.
+    /// The only user whose devices' pushes are wanted.
     package var user: String?
-    /// Pushes of this app only.
+    /// The only app whose pushes are wanted.
     package var app: String?
-    /// Pushes of the rules of this name only.
+    /// The only name of rules whose pushes are wanted.
     package var rule: String?
 
     package init(since: Timestamp, until: Timestamp, seen: [Int64]) {
@@ -63,9 +63,10 @@ package struct TailWindow: Sendable {
     }
 }
 
-/// Events that were planned in a window, by the index on the time of planning: the oldest, and so many that a further look may be needed.
+/// Reads the oldest events planned in a window, by the index on the time of planning; if the limit is reached, there
+/// may be more.
 package struct TailEvents: PostgresStatement {
-    /// Rows read at a time.
+    /// The most rows per query.
     package static let limit = 10_000
     package static let name = "tail_events"
     package static let sql = """

@@ -22,7 +22,7 @@ package struct ForgetUser: PostgresStatement {
     }
 }
 
-/// Disables the oldest devices of a user that are more than so many.
+/// Disables a user's oldest devices above a limit.
 package struct LimitDevices: PostgresStatement {
     package static let name = "limit_devices"
     package static let sql = """
@@ -48,7 +48,7 @@ package struct LimitDevices: PostgresStatement {
     }
 }
 
-/// The ids among some that are no devices of an app, or not of one of its users.
+/// Reads which of some ids are no devices of an app, or not of one of its users.
 package struct DevicesOfOthers: PostgresStatement {
     package static let name = "devices_of_others"
     package static let sql = """

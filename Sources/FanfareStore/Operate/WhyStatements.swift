@@ -1,42 +1,42 @@
 package import PostgresClient
 
-/// One thing that happened to an event for one user, as `fanfare.why` tells it.
+/// One row of `fanfare.why`: something that happened to an event for one user.
 public struct WhyRow: Sendable {
     package let at: Timestamp
-    /// The app and the rule, as in `shop/order-shipped`; nil where it is about the event.
+    /// The app and the rule, as in `shop/order-shipped`; nil if the row is about the event.
     public let rule: String?
-    /// The device, 0 for an audience that a provider manages; nil where it is about the event, a rule or the user.
+    /// The device, 0 for an audience that a provider manages; nil if the row is about the event, a rule or the user.
     public let deviceID: Int64?
-    /// Where the device is pushed to.
+    /// The device's provider.
     public let provider: String?
-    /// The number of the attempt; nil where nothing was tried.
+    /// The number of the attempt; nil if nothing was tried.
     public let attempt: Int32?
-    /// The fate, what the rule said, or the outcome.
+    /// The event's fate, the rule's result, or the outcome.
     public let outcome: String
-    /// One word that does not change.
+    /// A stable identifier of the reason.
     public let reason: String?
-    /// Until when it waits; nil where it does not, or nobody knows.
+    /// When the wait ends; nil if it does not wait, or if that is not known.
     package let until: Timestamp?
-    /// What it means and what to do, for people.
+    /// A readable explanation, with what to do.
     public let detail: String?
 }
 
-/// What an event came to for one user, as `fanfare.why_verdict` tells it.
+/// The result of an event for one user, as in `fanfare.why_verdict`.
 public struct WhyVerdict: Sendable {
-    /// The event; nil where the user has none, and the line tells what is known of the user.
+    /// The event; nil if the user has none, and the row describes what is known about the user.
     public let eventID: Int64?
     /// The event's type; nil if there is no such event.
     public let eventType: String?
     package let at: Timestamp
     /// The app and the rule that it is about; nil for none.
     public let rule: String?
-    /// The fate, what the rule said, or the outcome.
+    /// The event's fate, the rule's result, or the outcome.
     public let outcome: String
-    /// One word that does not change.
+    /// A stable identifier of the reason.
     public let reason: String?
-    /// Until when it waits; nil where it does not, or nobody knows.
+    /// When the wait ends; nil if it does not wait, or if that is not known.
     package let until: Timestamp?
-    /// What it means and what to do, for people.
+    /// A readable explanation, with what to do.
     public let detail: String?
 }
 
@@ -50,7 +50,7 @@ package struct WhyRows: PostgresStatement {
 
     package let eventID: Int64
     package let user: String
-    /// Nil for all apps.
+    /// The app; nil for all.
     package let app: String?
 
     package init(eventID: Int64, user: String, app: String?) {
@@ -78,7 +78,7 @@ package struct WhyRows: PostgresStatement {
     }
 }
 
-/// Calls `fanfare.why_verdict` for one event, or `fanfare.why_recent` for the last ones of a user, the newest first.
+/// Calls `fanfare.why_verdict` for one event, or `fanfare.why_recent` for a user's last ones, the newest first.
 package struct WhyVerdicts: PostgresStatement {
     package static let name = "why_verdicts"
     package static let sql = """
@@ -90,10 +90,10 @@ package struct WhyVerdicts: PostgresStatement {
         ORDER BY id DESC
         """
 
-    /// Nil for the last ones.
+    /// The event; nil for the last ones.
     package let eventID: Int64?
     package let user: String
-    /// Nil for all apps.
+    /// The app; nil for all.
     package let app: String?
 
     package init(eventID: Int64?, user: String, app: String?) {

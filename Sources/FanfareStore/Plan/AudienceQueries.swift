@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Notes events whose rule's `users_sql` is to be asked whom they are for.
+/// Stores events whose recipients their rule's `users_sql` must determine.
 package struct OpenQueries: PostgresStatement {
     package static let name = "open_queries"
     package static let sql = """
@@ -23,18 +23,19 @@ package struct OpenQueries: PostgresStatement {
     }
 }
 
-/// Which of the rules with waiting events a session takes.
+/// The rules with waiting events that a session takes.
 package struct QueryChoice: Equatable, Sendable {
-    /// The versions that it takes, or those that it leaves.
+    /// The versions to take, or to leave.
     package var ruleVersions: [Int32]
-    /// Whether it takes these only, or all others.
+    /// Whether it takes only these versions, or all others.
     package var areTaken: Bool
 
     package init(ruleVersions: [Int32], areTaken: Bool) {
         (self.ruleVersions, self.areTaken) = (ruleVersions, areTaken)
     }
 
-    /// The CTE `waiting` of the rule versions with waiting events: as many steps along the index, however many events each has.
+    /// The CTE `waiting` of the rule versions with waiting events: one index step per version, however many events each
+    /// has.
     static let waitingSQL = """
         waiting AS (
             (SELECT q.rule_version FROM fanfare.audience_queries AS q ORDER BY q.rule_version LIMIT 1)
@@ -46,7 +47,7 @@ package struct QueryChoice: Equatable, Sendable {
         )
         """
 
-    /// The CTE `chosen` of those among them that are taken, by ``bind(to:)`` as `$1` and `$2`.
+    /// The CTE `chosen` of the versions that are taken; ``bind(to:)`` binds `$1` and `$2`.
     fileprivate static let sql = """
         RECURSIVE \(waitingSQL),
         chosen AS (
@@ -60,7 +61,7 @@ package struct QueryChoice: Equatable, Sendable {
     }
 }
 
-/// An event whose rule's query is to be run, which this session holds a lock on until its transaction ends.
+/// An event whose rule's query must be run, locked by this session until its transaction ends.
 package struct AudienceQuestion: Equatable, Sendable {
     package let eventID: Int64
     package let ruleVersion: Int32
@@ -68,16 +69,16 @@ package struct AudienceQuestion: Equatable, Sendable {
     package let tries: Int16
     package let payload: String
     package let isCancelled: Bool
-    /// Whether its deadline is still to come.
+    /// Whether its deadline is still in the future.
     package let isLive: Bool
     /// The id of its trace; nil if it has none.
     package var traceID: String? = nil
 }
 
-/// Locks the event whose turn it is: of the rule that comes next after the last one, and then from the start.
+/// Locks the next event in turn: of the rule after the last one, and then from the start.
 ///
-/// A rule has a turn for each of its events, so that one with many, or whose query is slow, keeps no other rule's events waiting
-/// for longer than one query takes.
+/// A rule has one turn for each of its events, so a rule with many events, or with a slow query, delays those of other
+/// rules by at most one query.
 package struct LockQuestion: PostgresStatement {
     package static let name = "lock_question"
     package static let sql = """
@@ -105,7 +106,7 @@ package struct LockQuestion: PostgresStatement {
         """
 
     package let choice: QueryChoice
-    /// Whose turn was last.
+    /// The rule version of the last turn.
     package let last: Int32
 
     package init(_ choice: QueryChoice, after last: Int32) {
@@ -130,7 +131,7 @@ package struct LockQuestion: PostgresStatement {
     }
 }
 
-/// In how many microseconds the first of the events is due, whoever has it now; none if none waits.
+/// Reads the microseconds until the first of the events is due, locked or not; no row if none waits.
 package struct NextQuestion: PostgresStatement {
     package static let name = "next_question"
     package static let sql = """
@@ -158,7 +159,7 @@ package struct NextQuestion: PostgresStatement {
     }
 }
 
-/// Whether an event waits for a rule's query, and is due.
+/// Whether an event that waits for a rule's query is due.
 package struct AreQuestionsDue: PostgresStatement {
     package static let name = "are_questions_due"
     package static let sql = """
@@ -172,7 +173,7 @@ package struct AreQuestionsDue: PostgresStatement {
     }
 }
 
-/// Plans an event for the users that its rule's query gave, and ends what ``OpenQueries`` opened.
+/// Plans an event for the users that its rule's query returned, and deletes the row of ``OpenQueries``.
 package struct PlanUsers: PostgresStatement {
     package static let name = "plan_users"
     package static let sql = """
@@ -206,7 +207,7 @@ package struct PlanUsers: PostgresStatement {
         """
 
     package let question: AudienceQuestion
-    /// The users, each once, as PostgreSQL writes an array: it comes from there and goes there.
+    /// The users, each once, as a PostgreSQL array literal: it is passed from one query to another.
     package let users: String
     package let batchSize: Int
 
@@ -226,7 +227,7 @@ package struct PlanUsers: PostgresStatement {
     }
 }
 
-/// Has an event wait until its rule's query is run again.
+/// Defers an event until its rule's query is run again.
 package struct AskLater: PostgresStatement {
     package static let name = "ask_later"
     package static let sql = """
@@ -250,9 +251,10 @@ package struct AskLater: PostgresStatement {
     }
 }
 
-/// Ends what ``OpenQueries`` opened without a batch, and says so with the event.
+/// Ends the row of ``OpenQueries`` without a batch, and records the problem with the event.
 ///
-/// As ``NotePlanProblem``: the event was planned for other rules before. Of several fates it has the one that is worst.
+/// As in ``NotePlanProblem``, the event was planned for other rules before. If there are several fates, the event keeps
+/// the worst.
 package struct EndQuestion: PostgresStatement {
     package static let name = "end_question"
     package static let sql = """

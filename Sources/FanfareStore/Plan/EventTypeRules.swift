@@ -1,16 +1,16 @@
 package import PostgresClient
 
-/// What a planner has to know of event types before it takes events: which have so many rules that few of their events are
-/// a round's work, and which have a rule in the transactional lane.
+/// What a planner must know about event types before it takes events: the types with so many rules that a round can
+/// take only few of their events, and the types with a rule in the transactional lane.
 ///
-/// Only speed goes by it, so it may be a second old.
+/// Only speed depends on it, so it may be a second old.
 package struct EventTypeRules: Equatable {
-    /// With more rules an event is not planned together with those of other types.
+    /// The number of rules above which an event is not planned together with those of other types.
     package static let many: Int64 = 50
-    /// Types with many rules that are looked for one by one; the rest of them together, since each look has its cost.
+    /// How many types with many rules are read separately; the rest are read together, since each query has a cost.
     private static let single = 8
 
-    /// Types that take turns with all others, and how many rules an event of them has at most.
+    /// Types that take turns with all others, and the most rules that an event of them has.
     package struct Heavy: Equatable {
         package let types: [String]
         package let rules: Int64
@@ -32,11 +32,11 @@ package struct EventTypeRules: Equatable {
 package struct EventTypeRuleCount: Equatable {
     package let type: String
     package let rules: Int64
-    /// Whether one of them is in the transactional lane.
+    /// Whether one of the rules is in the transactional lane.
     package let isUrgent: Bool
 }
 
-/// The event types that are out of the ordinary.
+/// Reads the event types with many rules, or with a rule in the transactional lane.
 package struct EventTypeRuleCounts: PostgresStatement {
     package static let name = "event_type_rule_counts"
     package static let sql = """

@@ -1,26 +1,26 @@
 internal import FanfareCore
 internal import PostgresClient
 
-/// A batch that a round made its planner's own, with all that sending it needs from the database.
+/// A batch that was claimed by the round that planned it, with all the data for sending it.
 package struct LoneBatch {
     package let claimed: ClaimedBatch
     package let event: EventRow
-    /// In the batch's order.
+    /// The devices, in the batch's order.
     package let devices: [DeviceRow]
 }
 
 /// SQL of ``PlanRound`` for a round that takes a single event, whose batches are claimed with planning.
 enum LoneBatchSQL {
-    /// The CTE `queued`, with those batches its sender's from the beginning: owned by `$8` with the lease token `$9`; and
-    /// the CTE `lone` before it, the places of `$7` if the round is such a one, else null.
+    /// Returns the CTE `queued`, whose batches are claimed at once by `$8` with the lease token `$9`, and before it the
+    /// CTE `lone`, with the places of `$7` if the round is such a one, else null.
     ///
-    /// More deliveries than a person's devices are the claimer's, who reads them bit by bit, and outside a transaction; and so is
-    /// what waits behind a gate, open or not.
+    /// More deliveries than one person's devices are left to the claimer, which reads them in parts and outside a
+    /// transaction; so are batches behind a gate, open or not.
     ///
     /// - Parameters:
     ///   - batchSize: the SQL for the most deliveries of one batch.
-    ///   - isPaced: whether rates of apps and providers are looked at.
-    /// - Returns: both texts, without a comma behind them.
+    ///   - isPaced: whether rates of apps and providers apply.
+    /// - Returns: both texts, without a trailing comma.
     static func queued(batchSize: String, isPaced: Bool) -> String {
         let isClaimed = "gate_id = 0 AND target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
         let queued = queueDeliveriesSQL(
@@ -43,9 +43,10 @@ enum LoneBatchSQL {
             """
     }
 
-    /// The batches as rows of a round's answer, with their event and devices.
+    /// The batches as rows of a round's result, with their event and devices.
     ///
-    /// Both are at hand here. Statements of their own would cost another round trip, and run on cold caches as planning does.
+    /// Both have been read here already. Separate statements would cost another round trip, and would run on cold
+    /// caches as planning does.
     static let rows = """
         SELECT 4::smallint, q.id, q.rule_version, json_build_object(
             'target', q.target_id, 'lane', q.lane, 'lease_token', q.lease_token,
@@ -67,12 +68,12 @@ enum LoneBatchSQL {
 }
 
 extension LoneBatch {
-    /// Reads a row of ``LoneBatchSQL/rows``; fails for what has no place here, as a time without end.
+    /// Decodes a row of ``LoneBatchSQL/rows``; nil for values that it cannot hold, such as an infinite time.
     ///
     /// - Parameters:
-    ///   - id: the batch's.
-    ///   - ruleVersion: the batch's.
-    ///   - json: all else.
+    ///   - id: the batch's id.
+    ///   - ruleVersion: the batch's rule version.
+    ///   - json: the other columns.
     package init?(id: Int64, ruleVersion: Int32, json: String) {
         guard let row = try? JSONValue(parsing: json),
             let target = row.integer("target"), let lane = row.integer("lane"),
@@ -94,7 +95,7 @@ extension LoneBatch {
             plannedAt: plannedAt,
             ttlSeconds: row["ttl"]?.stringValue.flatMap { Double($0) },
             payload: payload,
-            // Or it had not been planned.
+            // A cancelled event would not have been planned.
             isCancelled: false,
             replayOf: row.integer("replay_of"),
             trace: row["trace"]?.stringValue.flatMap { TraceContext(hexadecimal: $0) }
@@ -112,7 +113,7 @@ extension LoneBatch {
             eventIDs: [],
             deviceIDs: deviceIDs,
             outcomes: [],
-            // For the claimer's floors, which never see it.
+            // Only the claimer's floors use it, and the claimer never sees this batch.
             notBefore: .minusInfinity,
             dueAt: nil,
             claimedAt: plannedAt
@@ -121,7 +122,7 @@ extension LoneBatch {
 }
 
 extension DeviceRow {
-    /// Reads a device of ``LoneBatchSQL/rows``, which was enabled when it was chosen.
+    /// Decodes a device of ``LoneBatchSQL/rows``, which was enabled when it was selected.
     fileprivate init?(json: JSONValue) {
         guard let token = json["token"]?.stringValue, let target = json.integer("target"),
             let kind = json["kind"]?.stringValue, let registeredAt = json.timestamp("registered_at")
@@ -144,6 +145,6 @@ extension DeviceRow {
 extension JSONValue {
     fileprivate func integer(_ key: String) -> Int64? { self[key]?.numberValue?.integer }
 
-    /// A time in microseconds since 1970.
+    /// Reads a time in microseconds since 1970.
     fileprivate func timestamp(_ key: String) -> Timestamp? { integer(key).map(Timestamp.init(microseconds:)) }
 }

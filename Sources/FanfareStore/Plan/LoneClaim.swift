@@ -1,9 +1,9 @@
 package import FanfareCore
 internal import PostgresClient
 
-/// What a round claims with planning itself, should it take a single event: batches of these places.
+/// What a round claims in the same statement if it takes a single event: batches of these places.
 package struct LoneClaim {
-    /// Where a batch waits: the first attempts of a lane of a target.
+    /// A place where a batch waits: the first attempts of a lane of a target.
     package struct Place {
         package let target: Int16
         package let lane: Lane
@@ -13,14 +13,14 @@ package struct LoneClaim {
             self.lane = lane
         }
 
-        /// As the statement knows it.
+        /// The number by which the statement knows it.
         package var number: Int32 { Int32(target) * 4 + Int32(lane.rawValue) }
     }
 
     package let owner: Int32
     package let leaseToken: Int64
     package let places: [Place]
-    /// Steady time before its round.
+    /// The steady time before its round.
     package let beganAt: Microseconds
 
     package init(owner: Int32, leaseToken: Int64, places: [Place], beganAt: Microseconds) {
@@ -30,6 +30,6 @@ package struct LoneClaim {
         self.beganAt = beganAt
     }
 
-    /// What would have to be given back.
+    /// The claim that would have to be released.
     package var claim: DoubtfulClaim { DoubtfulClaim(owner: owner, leaseToken: leaseToken) }
 }

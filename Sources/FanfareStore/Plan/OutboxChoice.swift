@@ -1,19 +1,20 @@
 package import PostgresClient
 
-/// Which of the outbox's events a round is for.
+/// The outbox's events that a round plans.
 ///
-/// The others stay where they are, for rounds with a floor of their own. An event that no other choice would take is lost
-/// from sight once a floor has passed it by: whatever changes which rounds an event is for, has all floors begin anew.
+/// The others stay, for rounds with a floor of their own. An event that no other choice takes is missed once a floor
+/// has passed it, so a change of the choices must reset all floors.
 package struct OutboxChoice: Equatable {
-    /// Only events of these types; nil for all.
+    /// The only types; nil for all.
     package var only: [String]?
-    /// No events of these types.
+    /// The excluded types.
     package var except: [String] = []
-    /// From which size on payloads of a type are suspected to be bombs, in bytes as stored.
+    /// The stored size in bytes, by type, from which a payload is suspected to be a bomb.
     package var suspects: [String: Int32] = [:]
-    /// Whether it is for the suspects, or for everything but them.
+    /// Whether it takes the suspects, or everything except them.
     package var isForSuspects = false
-    /// How far a round looks, so that passing many others by does not make it long; nil for the end of the outbox.
+    /// The end of the range that a round reads, so that skipping many events does not make it long; nil for the end of
+    /// the outbox.
     package var end: OutboxPlace?
 
     package init(
@@ -30,12 +31,11 @@ package struct OutboxChoice: Equatable {
         self.end = end
     }
 
-    /// The SQL for whether an event, called `o`, is chosen and need not wait.
+    /// Returns the condition for an event `o` that is chosen and need not wait.
     ///
-    /// Events wait, whatever is chosen, that are younger than a rule of their type that nobody has judged: the CTE `unjudged`.
-    /// `IN (SELECT unnest …)` is hashed, where `= ANY` of a parameter goes through the array for each row.
-    ///
-    /// - Parameter first: the number of the first parameter that the choice is bound to.
+    /// Under every choice, events wait that are younger than an unchecked rule of their type: the CTE `unjudged`. `IN
+    /// (SELECT unnest …)` is hashed, while `= ANY` of a parameter scans the array for each row.
+    /// - Parameter first: the number of the first parameter of the choice.
     /// - Returns: the condition.
     package static func condition(parametersFrom first: Int) -> String {
         let (only, except, endXID, endID) = ("$\(first)", "$\(first + 1)", "$\(first + 2)", "$\(first + 3)")
@@ -68,18 +68,19 @@ extension PostgresBinds {
     }
 }
 
-/// How large an event's payload is, in bytes as stored: compressed, if it has more than about 2,000.
+/// The size of an event's payload in stored bytes; payloads above about 2,000 bytes are compressed.
 ///
-/// That is known without reading the payload: as text, a thousand of 61 KB took 200 ms, and many times that on a busy machine.
+/// It is known without reading the payload: as text, a thousand payloads of 61 KB took 200 ms, and many times that on a
+/// busy machine.
 package struct OutboxSize: Equatable {
     package let eventID: Int64
     package let type: String
     package let size: Int32
-    /// The id of its trace, for the log; nil if it has none, or where nobody asks.
+    /// The id of its trace, for the log; nil if it has none, or if it was not requested.
     package var traceID: String? = nil
 }
 
-/// The sizes of the events that a round would take.
+/// Reads the sizes of the events that a round would take.
 package struct OutboxSizes: PostgresStatement {
     package static let name = "outbox_sizes"
     package static let sql = """
@@ -109,9 +110,9 @@ package struct OutboxSizes: PostgresStatement {
     }
 }
 
-/// Moves the events that a round would take to the quarantine, where each is planned alone, without looking at them.
+/// Moves the events that a round would take to the quarantine, where each is planned alone, without reading them.
 ///
-/// A daemon of the version before, and any leader of maintenance, finds them there too.
+/// Daemons of the previous version, and any leader of maintenance, find them there too.
 package struct QuarantineEvents: PostgresStatement {
     package static let name = "quarantine_events"
     package static let sql = """

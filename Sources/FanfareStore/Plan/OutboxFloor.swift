@@ -1,13 +1,13 @@
-/// Where a planning session stands in the outbox: transaction ids, not row ids, are what a pass goes by.
+/// The position of a planning session in the outbox, by transaction id and not by row id.
 ///
-/// A **pass** is rounds until one finds fewer events than its limit. When it ends, what was open or not begun at the
-/// snapshot of its first round is all that the next pass has to look at: exact with commits out of order, and no
-/// slower under somebody's old snapshot. What another session had locked meanwhile is the exception, should that one
-/// never commit: ``PlannerLoop/sweepInterval``.
+/// A **pass** is a series of rounds until one finds fewer events than its limit. The next pass then has to read only
+/// events of transactions that were open or not begun at the snapshot of the pass's first round. This is exact even if
+/// commits are out of order, and an old snapshot in another session does not slow it down. The exception is events that
+/// another session had locked, if that session never commits: ``PlannerLoop/sweepInterval``.
 package struct OutboxFloor: Equatable {
-    /// Transactions that were open at the last pass's snapshot.
+    /// The transactions that were open at the last pass's snapshot.
     package var open: [String] = []
-    /// The first transaction that had not begun then.
+    /// The first transaction that had not begun at that snapshot.
     package var next = "0"
     /// The last event taken in this pass.
     package var afterXID = "0"
@@ -29,12 +29,12 @@ package struct OutboxFloor: Equatable {
         self.snapshot = snapshot
     }
 
-    /// Notes the end of a committed round.
+    /// Advances the floor after a committed round.
     ///
     /// - Parameters:
-    ///   - round: what it took.
-    ///   - limit: how many it would have taken.
-    ///   - end: how far it looked at most; nil for the end of the outbox.
+    ///   - round: the round's result.
+    ///   - limit: the most events that it would have taken.
+    ///   - end: the end of the range that it read; nil for the end of the outbox.
     package mutating func advance(after round: PlanRoundSummary, limit: Int, end: OutboxPlace? = nil) {
         if snapshot == nil { snapshot = round.snapshot }
         let isFull = round.taken >= limit
@@ -47,24 +47,24 @@ package struct OutboxFloor: Equatable {
     }
 }
 
-/// Where an event lies in the outbox or the quarantine.
+/// The place of an event in the outbox or the quarantine.
 package struct OutboxPlace: Hashable {
     package let xid: String
     package let id: Int64
 }
 
-/// A `pg_snapshot`: which transactions were open, and which had not begun.
+/// A `pg_snapshot`: the transactions that were open, and the first that had not begun.
 package struct OutboxSnapshot: Equatable {
-    /// Every transaction before this one had ended.
+    /// The oldest transaction that may be open; all earlier ones had ended.
     package let oldest: String
     /// The first transaction that had not begun.
     package let next: String
-    /// What was open in between.
+    /// The transactions in between that were open.
     package let open: [String]
 
     /// Parses `xmin:xmax:xip,xip`.
     ///
-    /// - Parameter text: what `pg_current_snapshot()::text` gave.
+    /// - Parameter text: the text of `pg_current_snapshot()`.
     package init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }

@@ -1,17 +1,18 @@
 package import PostgresClient
 
-/// SQL that looks at the outbox from a floor on: what was open at the last pass's snapshot first, then what began since.
+/// SQL that reads the outbox from a floor on: first events of transactions that were open at the last pass's snapshot,
+/// then those of transactions that began since.
 ///
-/// One row comparison bounds the second look: of `xid >= …` beside another, the index took the looser one, and a round walked
-/// past every entry that was dead and not yet vacuumed (2.4 ms instead of 0.6 after 64,000 events). The floor and the limit
-/// are `$1` to `$5`.
+/// The second part is bounded by one row comparison. With an additional `xid >= …`, the index scan used the looser
+/// bound, and a round walked past every entry that was dead and not yet vacuumed (2.4 ms instead of 0.6 after 64,000
+/// events). The floor and the limit are `$1` to `$5`.
 struct OutboxQuery {
-    /// The SQL for what is wanted of an event.
+    /// The SQL for the selected columns of an event.
     let columns: String
-    /// The SQL for which events, called `o`; nil for all.
+    /// The condition on an event `o`; nil for all.
     var condition: String?
 
-    /// Transactions that were open.
+    /// The query for transactions that were open.
     var opened: String {
         """
         SELECT \(columns) FROM fanfare.outbox AS o
@@ -20,7 +21,7 @@ struct OutboxQuery {
         """
     }
 
-    /// Transactions that had not begun.
+    /// The query for transactions that had not begun.
     var begun: String {
         """
         SELECT \(columns) FROM fanfare.outbox AS o
@@ -30,7 +31,7 @@ struct OutboxQuery {
         """
     }
 
-    /// Both, as far as the limit goes; a query in parentheses.
+    /// Both queries up to the limit, in parentheses.
     var both: String {
         """
         (
@@ -43,15 +44,16 @@ struct OutboxQuery {
 
     private var more: String { condition.map { "\n                AND \($0)" } ?? "" }
 
-    /// The CTEs that take events.
+    /// Returns the CTEs that take events.
     ///
-    /// They are called `taken`. Before it stands `unjudged`: versions that nobody has judged, of rules that have none in force.
-    /// Who sees an event sees them too, if they were stored before it.
+    /// The last one is `taken`. Before it is `unjudged`: unchecked versions of rules that have no version in force. A
+    /// snapshot that sees an event sees them too, if they were stored before it.
     ///
-    /// By ctid, because a join back by key became a scan; safe here, since rows of the outbox are never updated.
+    /// Rows are joined by ctid, because a join by key became a scan; that is safe here, since rows of the outbox are
+    /// never updated.
     ///
-    /// - Parameter condition: the SQL for which events, called `o`.
-    /// - Returns: the CTEs, without a comma behind them.
+    /// - Parameter condition: the condition on an event `o`.
+    /// - Returns: the CTEs, without a trailing comma.
     static func takeSQL(where condition: String) -> String {
         let query = OutboxQuery(columns: "ctid", condition: condition)
         return """
@@ -79,12 +81,12 @@ struct OutboxQuery {
         )
         """
 
-    /// The row of a round's answer that says which versions events wait for.
+    /// The row of a round's result with the versions that events wait for.
     static let unjudgedRowSQL = """
         SELECT 5::smallint, 0::bigint, 0, md5(string_agg(id::text, ' ' ORDER BY id)) FROM unjudged HAVING count(*) > 0
         """
 
-    /// The row of a round's answer that says which event it took last.
+    /// The row of a round's result with the last event that it took.
     static let lastRowSQL = """
         (SELECT 1::smallint, t.id, 0, t.xid::text FROM taken AS t ORDER BY t.xid DESC, t.id DESC LIMIT 1)
         """
@@ -101,7 +103,7 @@ extension PostgresBinds {
     }
 }
 
-/// The place of the event that lies so far behind a floor, chosen or not; none if there are fewer.
+/// Finds the event at a distance after a floor, chosen or not; no row if there are fewer.
 package struct OutboxAhead: PostgresStatement {
     package static let name = "outbox_ahead"
     package static let sql = """

@@ -1,7 +1,8 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Plans an event for those devices of one user that a rule's topics reach; what a replay for one user does instead of ``OpenPlan``.
+/// Plans an event for one user's devices that a rule's topics reach, for a replay to one user; otherwise ``OpenPlan``
+/// does this.
 package struct PlanForUser: PostgresStatement {
     package static let name = "plan_for_user"
     package static let sql = """

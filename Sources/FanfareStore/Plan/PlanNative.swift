@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Plans events for audiences that a provider manages: one delivery each, with device 0, which is nobody's.
+/// Plans events for audiences that a provider manages: one delivery each, with the reserved device 0.
 package struct PlanNative: PostgresStatement {
     package static let name = "plan_native"
     package static let sql = """

@@ -1,9 +1,10 @@
 package import PostgresClient
 
-/// Plans a set of events in one statement: out of the outbox, past keys and rules, into batches and the log.
+/// Plans a set of events in one statement: takes them from the outbox, checks keys, matches rules, and writes batches
+/// and the log.
 ///
-/// Whatever comes next, but nothing while there are rules that events wait for: what is then to be passed by is up to
-/// ``PlanChosen``, whose look at each event's type a lone event would pay for.
+/// It takes the next events of any type, but none while events wait for unchecked rules. ``PlanChosen`` then selects by
+/// type, a check that would slow down a lone event.
 package struct PlanRound: PostgresStatement {
     package static let name = "plan_round"
     package static let sql = planRoundSQL(
@@ -16,7 +17,7 @@ package struct PlanRound: PostgresStatement {
     package let floor: OutboxFloor
     package let limit: Int
     package let batchSize: Int
-    /// Who owns the batches at once, should it be one event; nil for nobody.
+    /// The claim of its batches if it takes a single event; nil for none.
     package var claim: LoneClaim?
 
     package init(floor: OutboxFloor, limit: Int, batchSize: Int, claim: LoneClaim? = nil) {
@@ -39,9 +40,9 @@ package struct PlanRound: PostgresStatement {
     }
 }
 
-/// Plans a set of events where apps have rates, and cuts batches to them; otherwise as ``PlanRound``.
+/// Plans a set of events if apps have rates, and cuts batches to the rates; otherwise as ``PlanRound``.
 ///
-/// A statement of its own, since a lone event would pay a twentieth more for a look at rates that there are none of.
+/// It is a separate statement, since reading rates would make a lone event a twentieth slower even if there are none.
 package struct PlanPacedRound: PostgresStatement {
     package static let name = "plan_paced_round"
     package static let sql = planRoundSQL(
@@ -95,10 +96,11 @@ package struct PlanChosen: PostgresStatement {
 /// The statement that plans a set of events.
 ///
 /// - Parameters:
-///   - taking: the CTE `taken`, and what it needs before it.
-///   - batchSize: the parameter that holds the largest number of deliveries in a batch.
-///   - isOfOutbox: whether events come from the outbox: the batches of a lone one are claimed at once then, by `$7` to `$9`.
-///   - isPaced: whether rates of apps and providers are looked at.
+///   - taking: the CTE `taken`, with the CTEs that it needs.
+///   - batchSize: the parameter with the most deliveries of a batch.
+///   - isOfOutbox: whether events come from the outbox; the batches of a lone one are then claimed at once, by `$7` to
+///     `$9`.
+///   - isPaced: whether rates of apps and providers apply.
 /// - Returns: the statement, whose rows are ``PlanRoundPart``s.
 func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, isPaced: Bool = true) -> String {
     """
@@ -241,15 +243,15 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     """
 }
 
-/// The SQL for the id of a trace, as people write it; null for null.
+/// Returns SQL for the hexadecimal id of a trace; null for null.
 ///
-/// - Parameter column: the SQL for what `fanfare.trace_context` gave.
+/// - Parameter column: the SQL for a result of `fanfare.trace_context`.
 /// - Returns: the expression.
 func traceIDSQL(of column: String) -> String { "encode(substr(\(column), 1, 16), 'hex')" }
 
-/// Why a rule that takes its recipients from the payload found none in that of `m`; null if it found one.
+/// The SQL for why a rule that takes its recipients from the payload found none in that of `m`; null if it found one.
 ///
-/// The first is looked at before all are: it is one, mostly.
+/// The first recipient is checked before all are, since it is usually valid.
 private let namesNobodySQL = """
     CASE
         WHEN m.recipients IS NULL OR NOT m.is_live

@@ -1,49 +1,49 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// A rule that took an event, and of which more is to do than one statement can: its audience or its collapse id must
-/// be rendered.
+/// A rule that matched an event, but needs more than one statement: its audience or its collapse id must be rendered.
 package struct DeferredMatch: Equatable {
     package let eventID: Int64
     package let ruleVersion: Int32
-    /// The event as JSON text: `type`, `key`, `payload`; of a replay `replay_of` and `only_user`, of a part of a trace `trace_id`.
+    /// The event as JSON text: `type`, `key`, `payload`; for a replay `replay_of` and `only_user`, with a trace
+    /// `trace_id`.
     package let event: String
 
     /// The id of the event's trace; nil if it has none.
     ///
-    /// It reads ``event``: for the log, where something went wrong.
+    /// Parses ``event``, so it is only for log messages about errors.
     package var traceID: String? { (try? JSONValue(parsing: event))?["trace_id"]?.stringValue }
 }
 
 /// An event that ended when it was planned, for the log.
 package struct EndedEvent: Equatable {
-    /// So many of a round are told.
+    /// How many of a round are logged.
     static let limit = 10
 
     package let eventID: Int64
     package let type: String
-    /// The number of its fate.
+    /// The number of the event's fate.
     package let fate: Int32
-    /// Why, in words; nil where the fate says it.
+    /// The reason; nil if the fate says it.
     package let detail: String?
 }
 
-/// What one round did.
+/// The result of one round.
 package struct PlanRoundSummary {
     package var taken = 0
     package var batches = 0
     package var last: OutboxPlace?
     package var snapshot: OutboxSnapshot?
-    /// Events by the number of their fate.
+    /// The number of events by the number of their fate.
     package var fates: [Int32: Int64] = [:]
     package var deferred: [DeferredMatch] = []
-    /// The batches of a lone event, which are claimed already; nil for one that could not be read.
+    /// The batches of a lone event, claimed already; nil for one that could not be decoded.
     package var lone: [LoneBatch?] = []
-    /// Which rule versions events wait for, in a form that only tells whether they are the same; nil if there are none.
+    /// The rule versions that events wait for, as a text that is only compared; nil if there are none.
     package var unjudged: String?
-    /// What was moved to the quarantine.
+    /// The events that were moved to the quarantine.
     package var quarantine: [OutboxSize] = []
-    /// Some of those that were refused, matched no rule, or repeat a key.
+    /// Some of the events that were refused, matched no rule, or repeat a key.
     package var ended: [EndedEvent] = []
 
     package init(_ parts: [PlanRoundPart]) {
@@ -65,7 +65,7 @@ package struct PlanRoundSummary {
     }
 }
 
-/// One row of a round's answer, which has several kinds of them.
+/// One row of a round's result, of one of several kinds.
 package enum PlanRoundPart {
     case totals(taken: Int64, batches: Int32, snapshot: String)
     case last(OutboxPlace)
@@ -99,7 +99,7 @@ package enum PlanRoundPart {
         }
     }
 
-    /// The detail stands in the line behind its type.
+    /// Decodes a row whose text has the type in the first line and the detail after it.
     private static func ended(_ row: borrowing PostgresRow) throws(PostgresError) -> EndedEvent {
         let words = try row.string(3).split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
         return EndedEvent(
@@ -110,7 +110,7 @@ package enum PlanRoundPart {
         )
     }
 
-    /// Before its type, and a space, stands the id of its trace, or nothing.
+    /// Decodes a row whose text has the trace id, or nothing, then a space and the type.
     private static func quarantined(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxSize {
         let words = try row.string(3).split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
         return OutboxSize(

@@ -1,9 +1,9 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// One clause of a condition, topics by id: all of some, none of others.
+/// One clause of a condition, with topics by id: all of some, none of others.
 ///
-/// No topics at all means every device.
+/// A clause without topics means every device.
 package struct PlannedClause: Equatable {
     package var all: [Int32]
     package var none: [Int32]
@@ -13,7 +13,7 @@ package struct PlannedClause: Equatable {
         self.none = none
     }
 
-    /// Clauses as statements take them; each topic once.
+    /// Encodes clauses for statements; each topic appears once.
     static func json(_ clauses: [PlannedClause]) -> String {
         let objects = clauses.map { clause in
             let all = clause.all.enumerated().filter { !clause.all.prefix($0.offset).contains($0.element) }.map(
@@ -25,8 +25,8 @@ package struct PlannedClause: Equatable {
     }
 }
 
-/// Opens the plan of an audience that is walked slice by slice; of a run of a campaign behind its gate, and by recipients'
-/// time where it says one.
+/// Opens the plan of an audience that is expanded in slices; for a campaign's run it waits behind the run's gate, and
+/// uses recipients' time if the run does.
 package struct OpenPlan: PostgresStatement {
     package static let name = "open_plan"
     package static let sql = """
@@ -50,8 +50,8 @@ package struct OpenPlan: PostgresStatement {
 
     /// - Parameters:
     ///   - eventID: the event.
-    ///   - ruleVersion: the rule that took it.
-    ///   - clauses: whom it reaches; none where that stands in `fanfare.audiences`, for which there must be a run.
+    ///   - ruleVersion: the matching rule version.
+    ///   - clauses: the audience; empty if it is stored in `fanfare.audiences`, which requires a run.
     package init(eventID: Int64, ruleVersion: Int32, clauses: [PlannedClause]) {
         self.eventID = eventID
         self.ruleVersion = ruleVersion
@@ -65,7 +65,7 @@ package struct OpenPlan: PostgresStatement {
     }
 }
 
-/// The ids of topics by name; those that nobody ever subscribed to are missing.
+/// Reads the ids of topics by name; topics that never had a subscription are missing.
 package struct TopicIDs: PostgresStatement {
     package static let name = "topic_ids"
     package static let sql = "SELECT name, id FROM fanfare.topics WHERE name = ANY ($1::text[])"
@@ -85,69 +85,70 @@ package struct TopicIDs: PostgresStatement {
     }
 }
 
-/// A plan that this session holds a lock on until its transaction ends.
+/// A plan that is locked by this session until its transaction ends.
 package struct OpenedPlan: Equatable {
     package let eventID: Int64
     package let ruleVersion: Int32
     package let cursor: Int64
     package let lastDevice: Int64
-    /// None where it walks the users of the event in `fanfare.audiences`, by their buckets.
+    /// The audience's clauses; empty if the plan walks the event's users in `fanfare.audiences`, by their buckets.
     package let clauses: [PlannedClause]
     package let isCancelled: Bool
     package let app: Int16
     package let lane: Int16
     /// The gate that its batches wait behind; 0 for none.
     package let gate: Int32
-    /// Who goes first; nil where nobody does.
+    /// The plan's canary; nil for none.
     package var canary: PlannedCanary?
-    /// What clocks show where a device is when its push is due; nil where all are at once.
+    /// The wall time at which a device's push is due; nil if all are due at once.
     package var wall: String?
-    /// The time zone of devices that have none; where there is a ``wall``.
+    /// The time zone of devices without one, if there is a ``wall``.
     package var timeZone: String?
-    /// The quiet hours that its pushes are kept in; nil where there are none.
+    /// The quiet hours until whose end its pushes are held; nil for none.
     package var quiet: PlannedQuiet?
 }
 
-/// The quiet hours that a plan's pushes are kept in.
+/// The quiet hours until whose end a plan's pushes are held.
 ///
-/// The claim asks again, and decides. But batches that mix zones of which some sleep would leave a child for each of these.
+/// The claim checks them again, and decides. But if batches mixed time zones, some of them in quiet hours, the claim
+/// would have to split off a child batch for each of these.
 package struct PlannedQuiet: Equatable {
     /// When they begin, as in `22:00`.
     package let from: String
     package let until: String
-    /// The time zone of devices that have none.
+    /// The time zone of devices without one.
     package let timeZone: String
-    /// How long, in seconds, a delivery can wait from when it is due.
+    /// How many seconds a delivery can wait after it is due.
     package let patience: Double
-    /// When the event was emitted, as text; a delivery that has no time of its own is due then.
+    /// When the event was emitted, as text; a delivery without a time of its own is due then.
     package let emittedAt: String
 }
 
-/// Who of a plan's audience goes first, and behind which gate all others wait.
+/// The canary of a plan: the devices that go first, and the gate that holds all others.
 package struct PlannedCanary: Equatable {
     package let heldGate: Int32
-    /// Those whose bucket is below it go first; nil while the audience is counted to find it.
+    /// The bucket below which devices go first; nil while the audience is counted to compute it.
     package let bound: Int64?
 }
 
-/// How far a slicer is in its rounds: the plan that last had its turn, of each lane.
+/// A slicer's position in its rounds: the last plan in each lane.
 package struct PlanTurns: Equatable {
     package init() {}
 
     fileprivate var events = [Int64](repeating: 0, count: Lane.allCases.count)
     fileprivate var ruleVersions = [Int32](repeating: 0, count: Lane.allCases.count)
 
-    /// Gives the turn to whoever comes after a plan.
+    /// Passes the turn to the plan after this one.
     package mutating func took(_ plan: OpenedPlan) {
         events[Int(plan.lane)] = plan.eventID
         ruleVersions[Int(plan.lane)] = plan.ruleVersion
     }
 }
 
-/// Locks the plan whose turn it is: of the most urgent lane that has one, the next after the last, and then from the start.
+/// Locks the next plan in turn: in the most urgent lane that has one, the plan after the last, and then from the start.
 ///
-/// Picked by the index's order, locked, and only then looked at. By the time of its last slice instead, each update would
-/// need new entries in the indexes, and with 10,000 plans to look at and sort this took 21 ms.
+/// It picks plans in index order, locks one, and only then reads it. If it picked by the time of the last slice, each
+/// update would need new index entries, and with 10,000 plans to read and sort this took 21 ms.
 package struct LockPlan: PostgresStatement {
     package static let name = "lock_plan"
     package static let sql = """
@@ -241,15 +242,16 @@ package struct LockPlan: PostgresStatement {
         )
     }
 
-    /// The numbers of `{1,2,3}`.
+    /// Parses the numbers of `{1,2,3}`.
     private static func topicIDs(_ literal: String) -> [Int32] {
         literal.dropFirst().dropLast().split(separator: ",").compactMap { Int32($0) }
     }
 }
 
-/// Moves a plan's cursor, or ends the plan when it has come to the last device; then a run learns how many deliveries it has.
+/// Moves a plan's cursor, or ends the plan when it has reached the last device; a run's number of deliveries is then
+/// stored.
 ///
-/// One that counts begins anew at its end, and knows then who goes first.
+/// A plan that counts its audience starts again at its end, once the canary is known.
 package struct AdvancePlan: PostgresStatement {
     package static let name = "advance_plan"
     package static let sql = """
@@ -275,9 +277,9 @@ package struct AdvancePlan: PostgresStatement {
 
     package let plan: OpenedPlan
     package let cursor: Int64
-    /// How many deliveries the slice has.
+    /// The number of the slice's deliveries.
     package let deliveries: Int64
-    /// Whether it ends here, whatever is left.
+    /// Whether the plan ends here, even if devices are left.
     package let isCancelled: Bool
 
     package init(plan: OpenedPlan, cursor: Int64, deliveries: Int64, isCancelled: Bool = false) {

@@ -2,8 +2,9 @@ package import PostgresClient
 
 /// Plans the first slice of events for topics, many at once: most topics end in it.
 ///
-/// A topic with more subscriptions than the slice gets a row in `plans` and goes on there. The count and the cursor are
-/// those of the subscriptions scanned, before any filter: one disabled device in the count would lose the rest.
+/// A topic with more subscriptions than the slice gets a row in `plans` and continues there. The count and the cursor
+/// are those of the scanned subscriptions, before any filter: if the filters applied first, one disabled device would
+/// end the scan early, and the rest of the topic would be lost.
 package struct PlanTopics: PostgresStatement {
     package static let name = "plan_topics"
     package static let sql = """
@@ -73,11 +74,11 @@ package struct PlanTopics: PostgresStatement {
     }
 }
 
-/// How much a planning statement left to others.
+/// What a planning statement left to other stages.
 package struct PlannedCounts {
     package var batches = 0
     package var plans = 0
-    /// Events whose rule's query is to be run.
+    /// The events whose rule's query must be run.
     package var queries = 0
 
     package init(batches: Int = 0, plans: Int = 0, queries: Int = 0) {
@@ -87,7 +88,7 @@ package struct PlannedCounts {
     }
 }
 
-/// Plans events for tokens that the payload named and ``RegisterTokens`` made devices of.
+/// Plans events for tokens in the payload, after ``RegisterTokens`` has registered them.
 package struct PlanDevices: PostgresStatement {
     package static let name = "plan_devices"
     package static let sql = """
@@ -109,7 +110,7 @@ package struct PlanDevices: PostgresStatement {
     package let eventIDs: [Int64]
     package let ruleVersions: [Int32]
     package let deviceIDs: [Int64]
-    /// Whose devices only; nil for everybody's.
+    /// The only user whose devices are planned; nil for all.
     package let onlyUser: String?
     package let batchSize: Int
 
@@ -140,10 +141,10 @@ package struct PlanDevices: PostgresStatement {
     }
 }
 
-/// Finds the devices that hold the tokens a rule's path names in a payload, and registers those that are unknown.
+/// Finds the devices that hold the tokens at a rule's path in a payload, and registers unknown ones.
 ///
-/// Nil for each malformed one, and for each of a provider whose devices have secrets (Web Push, webhooks) that nobody registered: they
-/// are the event's mistake and must not stop its other tokens.
+/// The result is nil for a malformed token, and for an unregistered one of a provider whose devices have secrets (Web
+/// Push, webhooks): such tokens are errors of the event, and must not stop its other tokens.
 package struct RegisterTokens: PostgresStatement {
     package static let name = "register_tokens"
     package static let sql = """
@@ -166,7 +167,7 @@ package struct RegisterTokens: PostgresStatement {
         """
 
     package let ruleVersion: Int32
-    /// As ``DeferredMatch/event``.
+    /// The event, in the form of ``DeferredMatch/event``.
     package let event: String
 
     package init(ruleVersion: Int32, event: String) {

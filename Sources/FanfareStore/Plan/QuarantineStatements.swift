@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// The first event of the quarantine, besides some.
+/// Reads the first event of the quarantine, except some.
 package struct NextQuarantinedEvent: PostgresStatement {
     package static let name = "next_quarantined_event"
     package static let sql = """
@@ -22,7 +22,7 @@ package struct NextQuarantinedEvent: PostgresStatement {
     }
 }
 
-/// How many rules an event of the quarantine has.
+/// Reads how many rules an event of the quarantine has.
 package struct QuarantinedEventRules: PostgresStatement {
     package static let name = "quarantined_event_rules"
     package static let sql = """
@@ -47,7 +47,7 @@ package struct QuarantinedEventRules: PostgresStatement {
     }
 }
 
-/// Plans one event of the quarantine, alone, so that an error is its own.
+/// Plans one event of the quarantine alone, so that an error is known to be its own.
 package struct PlanQuarantinedEvent: PostgresStatement {
     package static let name = "plan_quarantined_event"
     package static let sql = planRoundSQL(taking: takeOneSQL, batchSize: "$3::int")
@@ -71,7 +71,7 @@ package struct PlanQuarantinedEvent: PostgresStatement {
     }
 }
 
-/// Ends an event of the quarantine as refused: the error was its own.
+/// Ends an event of the quarantine as refused, after an error of its own.
 package struct RefuseQuarantinedEvent: PostgresStatement {
     package static let name = "refuse_quarantined_event"
     package static let sql = """
@@ -81,7 +81,7 @@ package struct RefuseQuarantinedEvent: PostgresStatement {
         RETURNING id, \(traceIDSQL(of: "trace"))
         """
 
-    /// The one that failed: others may have come before it meanwhile.
+    /// The event that failed, which may no longer be the first one.
     package let event: OutboxPlace
     package let detail: String
 
@@ -108,7 +108,7 @@ package struct RefusedEvent {
     package let traceID: String?
 }
 
-/// The CTE that takes one event out of the quarantine, or none if it is gone.
+/// The CTE that takes one event from the quarantine, or none if it is gone.
 private let takeOneSQL = """
     taken AS (
         DELETE FROM fanfare.quarantine WHERE xid = $1::text::xid8 AND id = $2::bigint

@@ -1,22 +1,23 @@
 internal import FanfareCore
 
-/// The CTE `queued`: cuts the CTE `deliveries` into batches of one rule version, one target, and one gate or none; and before it the CTE
-/// `paced`, if that is asked for.
+/// Returns the CTE `queued`, which cuts the CTE `deliveries` into batches of one rule version, one target, and one gate
+/// or none; if rates apply, the CTE `paced` comes before it.
 ///
-/// All that waits behind a gate does so in the gate's lane, if that has one, whichever lane the version says: who claims looks
-/// nowhere else.
+/// All batches behind a gate with a lane are in that lane, regardless of the rule version's lane, because a claimer
+/// reads no other lane there.
 ///
-/// Batches of several targets alternate in proportion to the targets' numbers of deliveries. A rate takes them in this order, so that a
-/// campaign that is paused or aborted has reached the same share of each provider.
+/// Batches of several targets alternate in proportion to the targets' numbers of deliveries. A rate takes them in this
+/// order, so that a campaign that is paused or aborted has reached the same share of each provider.
 ///
 /// - Parameters:
 ///   - batchSize: the SQL for the most deliveries of one batch.
-///   - isPaced: whether rates of apps and providers are looked at; a lone event would pay for it where there are none.
-///   - isTimed: whether deliveries have a `due_at` and a `not_before`: then those of one batch have the same.
-///   - owner: the SQL for who owns a batch from the beginning; null if it is to be claimed.
+///   - isPaced: whether rates of apps and providers apply; reading them would slow down a lone event even if there are
+///     none.
+///   - isTimed: whether deliveries have a `due_at` and a `not_before`; all deliveries of a batch then have the same.
+///   - owner: the SQL for the owner that claims a batch at once; null if none does.
 ///   - leaseToken: the SQL for the owner's lease token.
-///   - answer: what the CTE returns of a batch.
-/// - Returns: the text of both, without a comma behind it.
+///   - answer: the columns of a batch that the CTE returns.
+/// - Returns: the text of both, without a trailing comma.
 func queueDeliveriesSQL(
     batchSize: String,
     isPaced: Bool = true,
@@ -25,7 +26,7 @@ func queueDeliveriesSQL(
     leaseToken: String = "NULL::bigint",
     returning answer: String = "1"
 ) -> String {
-    // They are said once for each batch, as columns of it.
+    // Both are columns of the batch, so they are stored once per batch.
     let times = isTimed ? ", due_at, not_before" : ""
     let order = "\nORDER BY (chunk + 0.5) / count(*) OVER (PARTITION BY rule_version, target_id, gate_id\(times))"
     return """
@@ -53,7 +54,8 @@ func queueDeliveriesSQL(
         """
 }
 
-/// How many deliveries a batch has at most for each target whose app or provider has a rate: what goes in a tenth of a second.
+/// The most deliveries of a batch for each target whose app or provider has a rate: what the rate allows in a tenth of
+/// a second.
 private let pacedSQL = """
     paced AS MATERIALIZED (
         SELECT t.id AS target_id, greatest(1, floor(\(RateSQL.portion("min(r.per_second)"))))::int AS batch_size
@@ -63,7 +65,8 @@ private let pacedSQL = """
 
     """
 
-/// The most deliveries of a batch of `deliveries`; mostly there is no rate, and no delivery is looked at for it.
+/// Returns SQL for the most deliveries of a batch of `deliveries`; usually there are no rates, and `paced` is not
+/// searched for each delivery.
 private func pacedSizeSQL(_ batchSize: String) -> String {
     """
     CASE WHEN EXISTS (SELECT FROM paced) AND lane > \(Lane.transactional.rawValue)
@@ -72,13 +75,13 @@ private func pacedSizeSQL(_ batchSize: String) -> String {
     """
 }
 
-/// SQL for the gate that an event's batches wait behind, 0 for none: its run's; that of the rule where it has none, which is
-/// so for events of a campaign's type that somebody else emitted.
+/// Returns SQL for the gate that an event's batches wait behind, 0 for none: its run's, or the rule's for events
+/// without a run, which have a campaign's type but were not emitted by it.
 ///
 /// - Parameters:
 ///   - version: the alias of the rule version.
 ///   - event: the SQL for the event's id.
-/// - Returns: an integer.
+/// - Returns: an integer expression.
 func gateSQL(of version: String, event: String) -> String {
     """
     CASE WHEN \(version).gate_id > 0

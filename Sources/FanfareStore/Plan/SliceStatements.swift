@@ -1,29 +1,29 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// The statements that walk one slice.
+/// The statements that expand one slice.
 ///
-/// Their text depends on the shape of the condition only: how many clauses, how many topics in each. The topics are
+/// Their text depends only on the shape of the condition: the number of clauses, and of topics in each. The topics are
 /// parameters.
 package struct SliceStatements {
-    /// How many rows of each clause a slice scans; found or not, so that a slice's time is bounded.
+    /// The rows of each clause that a slice scans, matching or not, so that a slice's time is bounded.
     package static let rows = 20_000
-    /// The same where deliveries go by their time zones: of 30 zones a smaller slice would leave batches of 300.
+    /// The rows if deliveries are due by time zone: with 30 zones, a smaller slice would leave batches of 300.
     package static let timedRows = 100_000
 
     package let plan: OpenedPlan
 
     private var rows: Int { isTimed ? Self.timedRows : Self.rows }
-    /// Whether deliveries wait for a time, by the clock where their devices are.
+    /// Whether deliveries wait for a time in their devices' zones.
     private var isTimed: Bool { plan.wall != nil || plan.quiet != nil }
 
     package init(plan: OpenedPlan) {
         self.plan = plan
     }
 
-    /// Where the slice ends: the least end of its clauses' scans, or the plan's end.
+    /// A query for the end of the slice: the least end of its clauses' scans, or the plan's end.
     ///
-    /// Binds: cursor, last device, the first topic of each clause that has one; of an audience that is stored, the event.
+    /// Binds: cursor, last device, the first topic of each clause that has one; for a stored audience, the event.
     package var boundSQL: String {
         guard !plan.clauses.isEmpty else {
             return """
@@ -51,13 +51,13 @@ package struct SliceStatements {
                 ? [String(plan.eventID)] : plan.clauses.compactMap { $0.all.first.map(String.init) })
     }
 
-    /// Turns the slice into batches, or only counts it where the plan does not know yet who goes first.
+    /// Returns a query that turns the slice into batches, or only counts it while the plan's canary is not known.
     ///
-    /// One index probe per row and topic, fenced by OFFSET 0: joins would be as fast with honest statistics, and take
+    /// One index probe per row and topic, fenced by OFFSET 0: joins would be as fast with accurate statistics, but take
     /// minutes on tables that were just loaded.
     ///
     /// - Parameters:
-    ///   - end: where the slice ends, as ``boundSQL`` says.
+    ///   - end: the end of the slice, from ``boundSQL``.
     ///   - batchSize: the most deliveries of one batch.
     /// - Returns: a query with one row, the number of deliveries and whether one of them is due now; and its values.
     package func slice(upTo end: Int64, batchSize: Int) -> (sql: String, binds: [String]) {
@@ -104,7 +104,7 @@ package struct SliceStatements {
         return (sql, values.all)
     }
 
-    /// Behind which gate a device `d` waits.
+    /// Returns SQL for the gate that a device `d` waits behind.
     private func gateSQL(_ gate: String, event: String, _ values: inout SliceValues) -> String {
         guard let canary = plan.canary, let bound = canary.bound else { return gate }
         return """
@@ -113,7 +113,7 @@ package struct SliceStatements {
             """
     }
 
-    /// The CTE `deliveries`, and when each of them is due and may be sent: asked once for each zone, not for each device.
+    /// Returns the CTE `deliveries`, with the times when each is due and may be sent, computed once for each zone.
     private func timesSQL(_ values: inout SliceValues) -> String {
         guard isTimed else { return "deliveries AS (SELECT * FROM reached)," }
         let due =
@@ -133,9 +133,9 @@ package struct SliceStatements {
             """
     }
 
-    /// When a zone `i` may get its pushes: when it wakes, if it sleeps when they are due.
+    /// Returns SQL for when a zone `i` may get its pushes: at the end of its quiet hours, if they are due within those.
     ///
-    /// What is too late then is claimed now, and said to be so.
+    /// Deliveries that would have expired by then are claimed now, and end as expired.
     private func notBeforeSQL(_ values: inout SliceValues) -> String {
         let start = "greatest(i.due_at, statement_timestamp())"
         guard let quiet = plan.quiet else { return start }
@@ -149,7 +149,9 @@ package struct SliceStatements {
             """
     }
 
-    /// The devices of users whose buckets are below the slice's end; whole buckets, so that nobody is cut off.
+    /// Returns a query for the devices of users whose buckets are below the slice's end.
+    ///
+    /// Buckets are taken as a whole, so that no user is missed.
     private func storedSQL(event: String, version: String, after: String, upTo: String) -> String {
         """
         SELECT d.id AS device_id FROM fanfare.audiences AS a
@@ -188,7 +190,7 @@ package struct SliceStatements {
     }
 }
 
-/// The values of a statement whose text is put together, in the order of their numbers.
+/// The values of a composed statement, in the order of their numbers.
 private struct SliceValues {
     private(set) var all: [String] = []
 
@@ -201,9 +203,9 @@ private struct SliceValues {
 
 /// Whether many of an app's batches are due in a lane behind some gates.
 ///
-/// What waits behind other gates, or for its time, is not what senders are busy with, and planning gives way to them only.
+/// Batches behind other gates, or not yet due, do not keep senders busy, so planning does not yield to them.
 ///
-/// From the newest backwards: what was claimed, and cannot be vacuumed under an old snapshot, is older.
+/// It reads from the newest backwards: claimed entries that cannot be vacuumed under an old snapshot are older.
 package struct AreManyWaiting: PostgresStatement {
     package static let name = "are_many_waiting"
     package static let sql = """
@@ -218,9 +220,9 @@ package struct AreManyWaiting: PostgresStatement {
 
     package let app: Int16
     package let lane: Int16
-    /// 0 for none.
+    /// The gates; 0 for none.
     package let gates: [Int32]
-    /// How many are many.
+    /// The number that counts as many.
     package let limit: Int64
 
     package init(app: Int16, lane: Int16, gates: [Int32] = [0], limit: Int64) {

@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Stores what a rule version's `users_sql` failed with, or that it works.
+/// Stores the error of a rule version's `users_sql`, or that it succeeded.
 package struct StoreAudienceFailure: PostgresStatement {
     package static let name = "store_audience_failure"
     package static let sql = """
@@ -10,7 +10,7 @@ package struct StoreAudienceFailure: PostgresStatement {
         """
 
     package let ruleVersion: Int32
-    /// Nil if it works.
+    /// The error; nil if the query succeeded.
     package let error: String?
 
     package init(ruleVersion: Int32, error: String?) {

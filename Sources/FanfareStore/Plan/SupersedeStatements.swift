@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Notes the newest event of each collapse key, in key order so that two planners do not deadlock.
+/// Stores the newest event of each collapse key, in key order so that two planners do not deadlock.
 package struct NoteNewest: PostgresStatement {
     package static let name = "note_newest"
     package static let sql = """
@@ -24,7 +24,7 @@ package struct NoteNewest: PostgresStatement {
     }
 }
 
-/// The newest event of some collapse keys.
+/// Reads the newest event of some collapse keys.
 package struct NewestEvents: PostgresStatement {
     package static let name = "newest_events"
     package static let sql = """
@@ -46,10 +46,10 @@ package struct NewestEvents: PostgresStatement {
     }
 }
 
-/// Adds to a planned event what went wrong with one of its rules.
+/// Adds a problem with one rule to a planned event.
 ///
-/// The one place where a log row is written twice: a rule that takes an event and cannot be planned for it is rare, and its event
-/// was planned for other rules in the same statement.
+/// This is the only place where a log row is written twice: a rule that matches an event but cannot be planned for it
+/// is rare, and the event was planned for other rules in the same statement.
 package struct NotePlanProblem: PostgresStatement {
     package static let name = "note_plan_problem"
     package static let sql = """

@@ -1,21 +1,21 @@
 package import PostgresClient
 
-/// Users that a query named.
+/// The users that a query returned.
 package struct UsersBySQL: Equatable, Sendable {
-    /// Each once, as PostgreSQL writes an array.
+    /// The users, each once, as a PostgreSQL array literal.
     package let array: String
     package let count: Int64
 }
 
 extension PostgresConnection {
-    /// Runs a rule's `users_sql` as `fanfare.users_by_sql` allows it: read-only and timed.
+    /// Runs a rule's `users_sql` through `fanfare.users_by_sql`, read-only and with a timeout.
     ///
     /// - Parameters:
-    ///   - sql: what the rule's author wrote.
-    ///   - payload: the event's, as JSON text.
-    ///   - milliseconds: what the query may take.
-    /// - Returns: the users, in a transaction that the caller is to roll back.
-    /// - Throws: what the query failed with; the caller is to roll back too.
+    ///   - sql: the author's query.
+    ///   - payload: the event's payload as JSON text.
+    ///   - milliseconds: the query's timeout.
+    /// - Returns: the users, in a transaction that the caller must roll back.
+    /// - Throws: the query's error; the caller must roll back then, too.
     package func usersBySQL(
         _ sql: String,
         payload: String,

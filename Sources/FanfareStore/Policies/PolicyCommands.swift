@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// What `fanfare.put_policy` would refuse policies for, in their order; places are those in a file.
+/// Returns the errors that `fanfare.put_policy` would raise for policies, in their order; places are those in a file.
 package struct PolicyErrors: PostgresStatement {
     package static let name = "policy_errors"
     package static let sql = """
@@ -27,7 +27,7 @@ package struct PolicyErrors: PostgresStatement {
     }
 }
 
-/// Calls `fanfare.put_policy` for each, in the order of the apps' names: so two who put the same do not wait for each other.
+/// Calls `fanfare.put_policy` for each, in the order of the apps' names, so that two concurrent calls cannot deadlock.
 package struct PutPolicies: PostgresStatement {
     package static let name = "put_policies"
     package static let sql = """
@@ -40,11 +40,11 @@ package struct PutPolicies: PostgresStatement {
     package let apps: [String]
     package let policies: [String]
 
-    /// Puts policies.
+    /// Creates the statement.
     ///
     /// - Parameters:
-    ///   - apps: the app of each.
-    ///   - policies: their JSON.
+    ///   - apps: the app of each policy.
+    ///   - policies: the policies' JSON.
     package init(apps: [String], policies: [String]) {
         self.apps = apps
         self.policies = policies

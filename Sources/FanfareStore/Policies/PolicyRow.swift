@@ -1,15 +1,15 @@
 public import FanfareCore
 package import PostgresClient
 
-/// An app's policy as it was put.
+/// A stored policy of an app.
 public struct PolicyRow: Sendable {
-    /// Its app.
+    /// The policy's app.
     public let app: String
-    /// What `fanfare.put_policy` took.
+    /// The JSON that `fanfare.put_policy` accepted.
     public let definition: JSONValue
 }
 
-/// The policies there are, in the order of their apps.
+/// Reads the policies, in the order of their apps.
 package struct StoredPolicies: PostgresStatement {
     package static let name = "stored_policies"
     package static let sql = """
@@ -19,7 +19,7 @@ package struct StoredPolicies: PostgresStatement {
         ORDER BY a.name
         """
 
-    /// Of these apps; nil for all.
+    /// The apps; nil for all.
     package let apps: [String]?
 
     package init(apps: [String]?) {

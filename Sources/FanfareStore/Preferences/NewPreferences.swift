@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// The apps in which users said what they want since the last look, by transactions as in ``NewCancels``.
+/// Reads the apps with changed user preferences since the last query, by transactions as in ``NewCancels``.
 package struct NewPreferences: PostgresStatement {
     package static let name = "new_preferences"
     package static let sql = """
@@ -14,7 +14,7 @@ package struct NewPreferences: PostgresStatement {
         ) AS n ON true
         """
 
-    /// What the last look saw; nil for none, to begin with what comes from now on.
+    /// The snapshot of the last query; nil to begin with changes from now on.
     package let since: String?
 
     package init(since: String?) {

@@ -36,7 +36,7 @@ package struct SnoozeUser: PostgresStatement {
 
     package let app: String
     package let user: String
-    /// A time as PostgreSQL reads it; nil for ``seconds`` from now, or to end it.
+    /// A time in PostgreSQL's syntax; nil for ``seconds`` from now, or to end the snooze.
     package let until: String?
     package let seconds: Int64?
     package let category: String
@@ -60,7 +60,7 @@ package struct SnoozeUser: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// What a user of an app said, by category.
+/// Reads the preferences of an app's user, by category.
 package struct UserPreferences: PostgresStatement {
     package static let name = "user_preferences"
     package static let sql = """

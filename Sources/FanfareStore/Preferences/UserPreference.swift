@@ -1,11 +1,11 @@
 package import PostgresClient
 
-/// What a user said of one category.
+/// A user's preference for one category.
 public struct UserPreference: Sendable {
-    /// Its name; `*` for all that have one.
+    /// The category's name; `*` for all categories.
     public let category: String
-    /// Whether nothing of it is sent.
+    /// Whether the user opted out of it.
     public let isOptedOut: Bool
-    /// Until when nothing of it is sent; nil unless it is snoozed now.
+    /// When the snooze ends; nil unless it is snoozed now.
     package let snoozedUntil: Timestamp?
 }

@@ -1,12 +1,12 @@
-/// What a closed batch of many events is found by in the log.
+/// The columns by which a closed batch of many events is found in the log.
 ///
-/// A batch of one event is found by that, and by the range of its devices.
+/// A batch of one event is found by the event, and by the range of its devices.
 package struct LogIndex: Equatable {
     package let firstEvent: Int64
     package let lastEvent: Int64
     package let marks: DeviceMarks
 
-    /// Describes a batch; nil where it has a single event.
+    /// Creates the columns for a batch; nil if it has a single event.
     package init?(_ batch: ClaimedBatch) {
         guard batch.eventID == nil, let first = batch.eventIDs.min(), let last = batch.eventIDs.max() else {
             return nil
@@ -17,21 +17,21 @@ package struct LogIndex: Equatable {
     }
 }
 
-/// Which devices a batch may hold: a Bloom filter, as `fanfare.may_hold` reads it.
+/// A Bloom filter of the devices in a batch, as `fanfare.may_hold` reads it.
 ///
-/// The devices of events that were planned together lie anywhere between the first and the last, so their range tells
-/// nothing. Two bytes for each tell of 199 in 200 batches that a device is not in them.
+/// The devices of events that were planned together lie anywhere between the first and the last, so their range
+/// excludes little. Two bytes per device exclude 199 of 200 batches without the device.
 package struct DeviceMarks: Equatable {
     private static let bytesPerDevice = 2
 
     package let bytes: [UInt8]
 
-    /// Marks devices.
+    /// Creates the filter of some devices.
     ///
-    /// Three bits for each, in three parts of the bytes: its id modulo the part's length. The lengths have no divisor in
-    /// common, so that two devices rarely share more than one.
+    /// Each has three bits, in three parts of the bytes: its id modulo the part's length. The lengths are pairwise
+    /// coprime, so that two devices rarely share more than one.
     ///
-    /// - Parameter deviceIDs: at least one; none negative.
+    /// - Parameter deviceIDs: the devices, at least one; none negative.
     package init(_ deviceIDs: [Int64]) {
         var bytes = [UInt8](repeating: 0, count: deviceIDs.count * Self.bytesPerDevice)
         let length = Int64(bytes.count * 8 / 3 - 1 | 1)

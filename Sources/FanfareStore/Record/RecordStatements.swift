@@ -1,12 +1,12 @@
 package import FanfareCore
 package import PostgresClient
 
-/// What is written of a batch, and the fence it is written through.
+/// The data written for a batch, and the fence through which it is written.
 package struct BatchRecord {
     package let id: Int64
     package let leaseToken: Int64
     package let outcomes: [UInt8]
-    /// What it is found by once it is closed; nil where that is its event.
+    /// The columns by which it is found once closed; nil if it is found by its event.
     package var index: LogIndex?
     /// Why deliveries were refused, by event, as JSON; nil if none were.
     package var details: String?
@@ -20,9 +20,9 @@ package struct BatchRecord {
     }
 }
 
-/// Saves the outcomes so far of batches in flight, and follows what they say about tokens.
+/// Saves the outcomes so far of batches in flight, and applies their evidence about tokens.
 ///
-/// Batches that are no longer ours are left alone.
+/// Batches that this daemon no longer owns are not changed.
 package struct Checkpoint: PostgresStatement {
     package static let name = "checkpoint"
     package static let sql = """
@@ -62,30 +62,30 @@ package struct Checkpoint: PostgresStatement {
     }
 }
 
-/// Deliveries of a closing batch that are tried again, in a batch of their own.
+/// Deliveries of a closing batch that are retried in a batch of their own.
 package struct RetryBatch: Equatable {
     package let parentID: Int64
     package let target: Int16
-    /// What the next attempt is judged with.
+    /// The history by which the next attempt is decided.
     package let history: RetryHistory
     /// Whether it waits among the retries, for their budget.
     package let isRetry: Bool
-    /// From now, by database time.
+    /// The delay from now, in database time.
     package let delayMicroseconds: Int64
     package let deviceIDs: [Int64]
-    /// Parallel to the devices; nil where the parent has one event for all.
+    /// The event of each device; nil if the parent has one event for all.
     package let eventIDs: [Int64]?
 
-    /// Holds the next attempts of some deliveries.
+    /// Creates a batch for the next attempts of some deliveries.
     ///
     /// - Parameters:
     ///   - parentID: the batch that closes.
-    ///   - target: where they go.
-    ///   - history: what was tried.
-    ///   - isRetry: whether they wait among the retries; nil for what the history says.
-    ///   - delayMicroseconds: how long they wait.
-    ///   - deviceIDs: whom they reach.
-    ///   - eventIDs: of each device; nil where the parent has one event for all.
+    ///   - target: the deliveries' target.
+    ///   - history: the earlier attempts.
+    ///   - isRetry: whether they wait among the retries; nil to derive it from the history.
+    ///   - delayMicroseconds: the delay from now.
+    ///   - deviceIDs: the devices.
+    ///   - eventIDs: the event of each device; nil if the parent has one event for all.
     package init(
         parentID: Int64,
         target: Int16,
@@ -105,7 +105,7 @@ package struct RetryBatch: Equatable {
     }
 }
 
-/// The tally of one outcome in one closing batch.
+/// How often one outcome occurred in one closing batch.
 package struct OutcomeTally: Equatable {
     package let batchID: Int64
     package let outcome: UInt8
@@ -118,10 +118,10 @@ package struct OutcomeTally: Equatable {
     }
 }
 
-/// Closes batches in one statement: out of the queue, into the log, retries into new batches behind the same gates, what was
-/// said about tokens followed, counters counted, and those that feedback hooks want noted.
+/// Closes batches in one statement: moves them from the queue to the log, writes retries into new batches behind the
+/// same gates, applies evidence about tokens, adds to the counters, and stores feedback for hooks.
 ///
-/// Whatever belongs to a batch that is no longer ours does not happen.
+/// Nothing of this happens for a batch that this daemon no longer owns.
 package struct CloseBatches: PostgresStatement {
     package static let name = "close_batches"
     package static let sql = """
@@ -213,16 +213,16 @@ package struct CloseBatches: PostgresStatement {
         try Recorded(row)
     }
 
-    /// PostgreSQL has no arrays of arrays of different lengths: each goes as text, and few batches have retries.
+    /// PostgreSQL has no arrays of arrays of different lengths, so each is passed as text; few batches have retries.
     private static func literal(_ ids: [Int64]) -> String {
         "{\(ids.map(String.init).joined(separator: ","))}"
     }
 }
 
-/// Gives a daemon's batches back: those it had not begun when it was told to stop, could not prepare, or could not send for so
-/// long that what was read for them grew old.
+/// Releases a daemon's batches: those it had not begun when it was stopped, could not prepare, or could not send before
+/// their data became too old.
 ///
-/// What is known of their deliveries is saved with that, and what it says about tokens followed.
+/// The outcomes known so far are saved with that, and their evidence about tokens is applied.
 package struct ReleaseBatches: PostgresStatement {
     package static let name = "release_batches"
     package static let sql = """
@@ -242,7 +242,7 @@ package struct ReleaseBatches: PostgresStatement {
 
     package let owner: Int32
     package let batches: [BatchRecord]
-    /// How long nobody is to claim them.
+    /// The time before which they must not be claimed.
     package var delay: Microseconds = 0
     package var evidence = TokenEvidence()
 

@@ -1,16 +1,17 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Corrects what users were granted against caps, once it is known what was sent and when.
+/// Corrects the grants of users against caps once it is known what was sent and when.
 ///
-/// An event is granted when its batch is prepared. It counts from when it was sent, and not at all where it was not: the user opted out
-/// meanwhile, or it was late.
+/// An event is granted when its batch is prepared. Its grant then counts from the time of sending, and does not count
+/// if it was not sent, because the user opted out meanwhile or it expired.
 ///
-/// What was not sent to one device may have been sent to another of the same user, and then it counts. To look that up takes about 0.1 ms for
-/// each device, so a statement does so for ``lookups`` users; the others stay counted.
+/// If it was not sent to one device, it may have been sent to another of the same user, and then it counts. That
+/// look-up takes about 0.1 ms for each device, so a statement does it for ``lookups`` users; the grants of the others
+/// stay.
 package struct SettleGrants: PostgresStatement {
     package static let name = "settle_grants"
-    /// How many deliveries of users with several devices are looked up.
+    /// The most deliveries, of users with several devices, that are looked up.
     package static let lookups = 1000
     package static let sql = """
         WITH granted AS MATERIALIZED (
@@ -79,7 +80,7 @@ package struct SettleGrants: PostgresStatement {
         FROM locked AS l WHERE g.app_id = l.app_id AND g.user_id = l.user_id
         """
 
-    /// The device's delivery in the log, where it was sent or may have been.
+    /// Returns a query for the device's delivery in the log, if it was sent or may have been.
     private static func logged(_ event: String) -> String {
         """
         SELECT FROM (
@@ -94,7 +95,7 @@ package struct SettleGrants: PostgresStatement {
         """
     }
 
-    /// Whether a recorded outcome says that the push was sent, or may have been.
+    /// Returns the condition for outcomes of pushes that were sent, or may have been.
     private static func counts(_ code: String) -> String {
         let held = "\(Outcome.heldQuiet.rawValue), \(Outcome.heldSnoozed.rawValue)"
         return
@@ -103,15 +104,15 @@ package struct SettleGrants: PostgresStatement {
 
     /// The events of deliveries that may have been granted.
     package let events: [Int64]
-    /// The device of each.
+    /// The device of each delivery.
     package let devices: [Int64]
-    /// When each was sent, in milliseconds since 1970; nil where it was not.
+    /// When each was sent, in milliseconds since 1970; nil if it was not.
     package let sentAt: [Int64?]
 
     /// - Parameters:
-    ///   - events: of deliveries that may have been granted.
-    ///   - devices: the device of each.
-    ///   - sentAt: when each was sent, in milliseconds since 1970; nil where it was not.
+    ///   - events: the events of deliveries that may have been granted.
+    ///   - devices: the device of each delivery.
+    ///   - sentAt: when each was sent, in milliseconds since 1970; nil if it was not.
     package init(events: [Int64], devices: [Int64], sentAt: [Int64?]) {
         (self.events, self.devices, self.sentAt) = (events, devices, sentAt)
     }

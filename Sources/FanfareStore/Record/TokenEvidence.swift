@@ -1,7 +1,7 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Evidence that a token is dead.
+/// Evidence that a token is unregistered.
 ///
 /// The device is disabled only if it still holds that token, registered no later.
 package struct Prune: Equatable {
@@ -37,12 +37,13 @@ package struct EnvironmentCorrection: Equatable {
     }
 }
 
-/// That a provider called a token bad for a push which may have been at fault itself; or that it took another one since.
+/// A provider's response that a token is bad, for a push which may have been at fault itself; or a later accepted push,
+/// which clears the doubt.
 package struct Doubt: Equatable {
     package let batchID: Int64
     package let deviceID: Int64
     package let token: String
-    /// The rule of that push; nil once another one was taken.
+    /// The rule of that push; nil after an accepted push.
     package let rule: Int64?
 
     package init(batchID: Int64, deviceID: Int64, token: String, rule: Int64?) {
@@ -50,8 +51,9 @@ package struct Doubt: Equatable {
     }
 }
 
-/// What answers say about tokens: followed in the statement that records those answers, so that no end of a daemon
-/// comes between them.
+/// The evidence of responses about tokens.
+///
+/// It is applied in the statement that records the responses, so that a crash cannot separate the two.
 package struct TokenEvidence: Equatable {
     package var prunes: [Prune] = []
     package var corrections: [EnvironmentCorrection] = []
@@ -63,15 +65,15 @@ package struct TokenEvidence: Equatable {
         self.doubts = doubts
     }
 
-    /// The parts `pruned`, which returns the devices it disabled, `corrected` and `doubted` of a statement.
+    /// Returns the CTEs `pruned`, which returns the devices it disabled, `corrected` and `doubted`.
     ///
     /// - Parameters:
-    ///   - batches: the part of the statement that returns the ids of the batches that are ours.
+    ///   - batches: the CTE that returns the ids of the batches that this daemon owns.
     ///   - first: the number of the first of the fourteen parameters, one for each column.
-    /// - Returns: three common table expressions, without a comma after them.
+    /// - Returns: three common table expressions, without a trailing comma.
     package static func sql(of batches: String, from first: Int) -> String {
         func parameter(_ offset: Int) -> String { "$\(first + offset)" }
-        // Never in a user's way: a device somebody has locked keeps its token until the provider says it again.
+        // Never waits for a user's transaction: a locked device keeps its token until the provider reports it again.
         func unlocked(_ ids: String) -> String {
             """
             d.id = ANY (ARRAY(
@@ -137,14 +139,14 @@ package struct TokenEvidence: Equatable {
     }
 }
 
-/// What one row of a recording statement says was done.
+/// One row of a recording statement's result.
 package enum Recorded: Equatable {
-    /// A batch was ours, and its outcomes are written.
+    /// A batch was owned by this daemon, and its outcomes are written.
     case written(batch: Int64)
     /// A device was disabled.
     case pruned(device: Int64)
 
-    /// Reads the columns `batch id` and `device id`, of which one is null.
+    /// Decodes the columns `batch id` and `device id`, one of which is null.
     package init(_ row: borrowing PostgresRow) throws(PostgresError) {
         if let batch = try row.int64(orNil: 0) {
             self = .written(batch: batch)
@@ -155,7 +157,7 @@ package enum Recorded: Equatable {
 }
 
 extension [Recorded] {
-    /// The batches that were ours.
+    /// The batches that this daemon owned.
     package var batches: Set<Int64> {
         Set(compactMap { if case .written(let id) = $0 { id } else { nil } })
     }

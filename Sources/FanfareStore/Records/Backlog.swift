@@ -1,27 +1,27 @@
 package import PostgresClient
 
-/// What waits to be claimed of one kind, about.
+/// An estimate of what waits to be claimed for one target, lane and gate.
 package struct BacklogRow: Sendable {
     package let app: String
     package let provider: String
     package let environment: String
     package let lane: Int16
-    /// 0 for none.
+    /// The gate; 0 for none.
     package let gateID: Int32
     package let isRetry: Bool
     package let batches: Int64
-    /// Whether there are more batches than these.
+    /// Whether there are more batches than were counted.
     package let isMore: Bool
-    /// Reckoned from the first fifty batches.
+    /// The deliveries, extrapolated from the first fifty batches.
     package let deliveries: Int64
-    /// Of the batches those whose time has come.
+    /// The number of these batches that are due.
     package let dueBatches: Int64
     package let nextAt: Timestamp
     /// When the oldest of the first fifty was planned.
     package let oldest: Timestamp
 }
 
-/// The backlog by target, lane and gate, without counting all of it.
+/// Reads the backlog by target, lane and gate, without counting all of it.
 package struct ListBacklog: PostgresStatement {
     package static let name = "list_backlog"
     package static let sql = """
@@ -49,7 +49,7 @@ package struct ListBacklog: PostgresStatement {
     }
 }
 
-/// What a cancellation of some events would still stop.
+/// Reads what a cancellation of some events would still stop.
 package struct ListUnsent: PostgresStatement {
     package static let name = "list_unsent"
     package static let sql = """
@@ -62,18 +62,18 @@ package struct ListUnsent: PostgresStatement {
         self.events = events
     }
 
-    /// What is unsent of one event.
+    /// The unsent part of one event.
     package struct Row: Sendable {
         package let event: Int64
-        /// Whether it was not planned yet.
+        /// Whether the event is not planned yet.
         package let isWaiting: Bool
-        /// Whether its audience is still being walked.
+        /// Whether its audience is still being expanded.
         package let isPlanning: Bool
         package let batches: Int64
-        /// Whether there is more than this.
+        /// Whether there may be more than this.
         package let isMore: Bool
         package let deliveries: Int64
-        /// Those of the deliveries that a daemon has.
+        /// The deliveries that a daemon has claimed.
         package let inFlight: Int64
     }
 

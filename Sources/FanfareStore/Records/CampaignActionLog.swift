@@ -1,9 +1,9 @@
 package import PostgresClient
 
-/// What was done to a campaign by HTTP or in the console, the newest first.
+/// Reads the actions on a campaign by HTTP or in the console, the newest first.
 package struct CampaignActionLog: PostgresStatement {
     package static let name = "campaign_action_log"
-    // A start names its run behind the campaign: "shop/sale: 7".
+    // The action `campaign.start` appends its run to the target: "shop/sale: 7".
     package static let sql = """
         SELECT at, actor, action, reason FROM fanfare.actions
         WHERE action LIKE 'campaign.%'
@@ -11,7 +11,7 @@ package struct CampaignActionLog: PostgresStatement {
         ORDER BY id DESC LIMIT $2
         """
 
-    /// App and name: `shop/sale`.
+    /// The app and name: `shop/sale`.
     package let target: String
     package let limit: Int64
 
@@ -19,14 +19,14 @@ package struct CampaignActionLog: PostgresStatement {
         (self.target, self.limit) = (target, limit)
     }
 
-    /// One of them.
+    /// One action.
     package struct Row: Sendable {
         package let at: Timestamp
         /// The token's name.
         package let actor: String
-        /// As `campaign.pause`.
+        /// The action, such as `campaign.pause`.
         package let action: String
-        /// In the words of who did it.
+        /// The reason that the actor gave.
         package let reason: String?
     }
 

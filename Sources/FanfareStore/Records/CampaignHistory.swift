@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Runs of a campaign, the newest first, each with what its gates counted.
+/// Reads a campaign's runs, the newest first, each with the counts of its gates.
 package struct CampaignHistory: PostgresStatement {
     package static let name = "campaign_history"
     package static let sql = """
@@ -32,7 +32,7 @@ package struct CampaignHistory: PostgresStatement {
         """
 
     package let id: RuleID
-    /// Older than this only; nil for all.
+    /// The time before which runs are read; nil for all.
     package let before: Timestamp?
     package let limit: Int64
 
@@ -40,7 +40,7 @@ package struct CampaignHistory: PostgresStatement {
         (self.id, self.before, self.limit) = (id, before, limit)
     }
 
-    /// One time that it fired, or was due.
+    /// One run, fired or skipped.
     package struct Row: Sendable {
         package let id: Int64
         package let scheduledAt: Timestamp
@@ -50,7 +50,7 @@ package struct CampaignHistory: PostgresStatement {
         package let detail: String?
         package let firedAt: Timestamp?
         package let endedAt: Timestamp?
-        /// Deliveries that are planned, but for what plans that go on have made.
+        /// The planned deliveries, without those of plans that are still open.
         package let planned: Int64
         package let ended: Int64
         package let accepted: Int64
@@ -81,7 +81,7 @@ package struct CampaignHistory: PostgresStatement {
     }
 }
 
-/// How the few stand that a run went to first; no row where all go at once.
+/// Reads the state of a run's canary; no row if the run has none.
 package struct CanaryStanding: PostgresStatement {
     package static let name = "canary_standing"
     package static let sql = """
@@ -109,19 +109,19 @@ package struct CanaryStanding: PostgresStatement {
         self.run = run
     }
 
-    /// What its two gates say.
+    /// The state of its two gates.
     package struct Row: Sendable {
-        /// Which part of the audience goes first; nil where ``devices`` says how many.
+        /// The share of the audience that goes first; nil if ``devices`` is the number.
         package let share: Double?
         package let devices: Int32?
-        /// Which share of the answers may be failures.
+        /// The share of responses that may be failures.
         package let maxFailed: Double
         /// `passed` or `failed`; nil before it is judged.
         package let verdict: String?
-        /// Of the gate that all others wait behind: `held`, `open`, `aborting` or `done`, or `paused`.
+        /// The state of the gate that holds all others: `held`, `open`, `aborting` or `done`, or `paused`.
         package let state: String
         package let reason: String?
-        /// When it is judged; nil before the first answer.
+        /// When it is judged; nil before the first response.
         package let judgedAt: Timestamp?
         package let answered: Int64
         package let failed: Int64
@@ -146,7 +146,8 @@ package struct CanaryStanding: PostgresStatement {
     }
 }
 
-/// What waits of a run by recipients' time, by the minute that it is due at; none of one whose recipients all have one time.
+/// Reads a run's waiting deliveries by recipients' time, by the minute when they are due; no rows if the run does not
+/// use recipients' time.
 package struct CampaignWaves: PostgresStatement {
     package static let name = "campaign_waves"
     package static let sql = """
@@ -163,14 +164,14 @@ package struct CampaignWaves: PostgresStatement {
         self.run = run
     }
 
-    /// The same moment.
+    /// The deliveries that are due in one minute.
     package struct Row: Sendable {
         package let dueAt: Timestamp
-        /// How far clocks are ahead of UTC that show the campaign's time then.
+        /// The offset from UTC of clocks that show the campaign's wall time then.
         package let offsetMinutes: Int32
-        /// Deliveries of event and device.
+        /// The number of deliveries.
         package let deliveries: Int64
-        /// Whether they were counted, and not reckoned from some of them.
+        /// Whether they were counted, and not extrapolated.
         package let isExact: Bool
     }
 

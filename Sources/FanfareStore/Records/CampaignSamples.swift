@@ -1,6 +1,7 @@
 package import PostgresClient
 
-/// Rows of campaigns' queries, which are run as when they fire and ended after their first row; in a read-only session only.
+/// Sample rows of campaigns' queries, which run as in a query run and are stopped after the first row; in a read-only
+/// session only.
 package enum CampaignSamples {
     private static let recipientSQL = """
         SELECT a.user_id, a.variables::text
@@ -13,14 +14,14 @@ package enum CampaignSamples {
         SELECT p::text FROM fanfare.payloads(format(E'SELECT * FROM (%s\\n) AS s LIMIT 1', rtrim($1::text, E'; \\t\\r\\n'))) AS p LIMIT 1
         """
 
-    /// A row of an `audience_sql`.
+    /// Returns a row of an `audience_sql`.
     ///
     /// - Parameters:
-    ///   - query: the campaign's.
-    ///   - user: whose row; nil for any.
-    ///   - connection: a read-only session on which the caller has limited how long a statement may take.
-    /// - Returns: the user, and a JSON object with what the query says of that user; nil where it names nobody.
-    /// - Throws: what the database says.
+    ///   - query: the campaign's query.
+    ///   - user: the user whose row is wanted; nil for any.
+    ///   - connection: a read-only session whose statement timeout the caller has set.
+    /// - Returns: the user, and a JSON object with the user's variables; nil if the query returns no user.
+    /// - Throws: the database's error.
     package static func recipient(
         of query: String,
         user: String?,
@@ -29,13 +30,13 @@ package enum CampaignSamples {
         try connection.query(recipientSQL, binds: [query, user]).rows.first.map { ($0[0], $0[1]) }
     }
 
-    /// A row of a `payload_sql`.
+    /// Returns a row of a `payload_sql`.
     ///
     /// - Parameters:
-    ///   - query: the campaign's.
-    ///   - connection: a read-only session on which the caller has limited how long a statement may take.
-    /// - Returns: a JSON object; nil where the query gives no row.
-    /// - Throws: what the database says.
+    ///   - query: the campaign's query.
+    ///   - connection: a read-only session whose statement timeout the caller has set.
+    /// - Returns: a JSON object; nil if the query returns no row.
+    /// - Throws: the database's error.
     package static func payload(
         of query: String,
         on connection: PostgresConnection

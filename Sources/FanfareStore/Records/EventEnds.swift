@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// How often each outcome came of each of some events, as far as a list tells.
+/// Counts each outcome for each of some events, as far as a list needs.
 package struct EventEnds: PostgresStatement {
     package static let name = "event_ends"
     package static let sql = "SELECT event_id, outcome, reason, deliveries, is_part FROM fanfare.event_ends($1)"
@@ -11,10 +11,10 @@ package struct EventEnds: PostgresStatement {
         self.events = events
     }
 
-    /// How often one outcome came of one event.
+    /// The count of one outcome of one event.
     package struct Row: Sendable {
         package let event: Int64
-        /// As `fanfare.outcome_codes` has it, or `gathered`.
+        /// The outcome, from `fanfare.outcome_codes`, or `gathered`.
         package let outcome: String
         package let reason: String
         package let deliveries: Int64
@@ -37,17 +37,17 @@ package struct EventEnds: PostgresStatement {
     }
 }
 
-/// How many events no daemon has planned yet.
+/// Counts the events that no daemon has planned yet.
 package struct UnplannedEvents: PostgresStatement {
     package static let name = "unplanned_events"
     package static let sql = "SELECT events, oldest, is_more FROM fanfare.unplanned()"
 
     package init() {}
 
-    /// One row.
+    /// The counts.
     package struct Row: Sendable {
         package let events: Int64
-        /// When the oldest was emitted; nil where there is none.
+        /// When the oldest was emitted; nil if there is none.
         package let oldest: Timestamp?
         /// Whether there are more than were counted.
         package let isMore: Bool

@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// How often each outcome came of an event, by rule and target, in so many batches behind one.
+/// Counts each outcome of an event, by rule and target, in a limited number of batches.
 package struct EventOutcomes: PostgresStatement {
     package static let name = "event_outcomes"
     package static let sql = """
@@ -17,7 +17,7 @@ package struct EventOutcomes: PostgresStatement {
         (self.event, self.after, self.budget) = (event, after, budget)
     }
 
-    /// One outcome.
+    /// The count of one outcome.
     package struct Row: Sendable {
         package let app: String
         package let rule: String
@@ -28,12 +28,13 @@ package struct EventOutcomes: PostgresStatement {
         package let outcome: String
         package let reason: String
         package let deliveries: Int64
-        /// When the first of these batches was planned, and the last one closed; nil while none is.
+        /// When the first of these batches was planned, and when the last one was closed; nil while none is.
         package let firstAt: Timestamp
         package let lastAt: Timestamp?
-        /// The last batch that was looked at, the same in all rows: behind it the counting goes on, until there are no rows.
+        /// The last batch that was read, the same in all rows: the next query continues after it, until there are no
+        /// rows.
         package let lastBatch: Int64
-        /// What it means, and what to do about it.
+        /// What the outcome means, and what to do about it.
         package let advice: String?
     }
 
@@ -61,7 +62,7 @@ package struct EventOutcomes: PostgresStatement {
     }
 }
 
-/// How often each outcome came of each variant of an event, in so many batches behind one.
+/// Counts each outcome of each variant of an event, in a limited number of batches.
 package struct EventVariants: PostgresStatement {
     package static let name = "event_variants"
     package static let sql = """
@@ -77,16 +78,16 @@ package struct EventVariants: PostgresStatement {
         (self.event, self.after, self.budget) = (event, after, budget)
     }
 
-    /// How often an outcome came of a variant.
+    /// The count of one outcome of one variant.
     package struct Row: Sendable {
-        /// Nil in a last row, which there is while there are batches.
+        /// The rule; nil in the last row, which exists while there are batches.
         package let rule: String?
-        /// `holdout` for those who got nothing; nil for devices that were forgotten, and where the rule has none.
+        /// The variant, `holdout` for recipients that got nothing; nil for deleted devices, and if the rule has none.
         package let variant: String?
         package let outcome: String
         package let reason: String
         package let count: Int64
-        /// The last batch that was looked at.
+        /// The last batch that was read.
         package let lastBatch: Int64
     }
 

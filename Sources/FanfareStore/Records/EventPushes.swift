@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// What became of an event, by batch and device; of one with millions of deliveries too.
+/// Reads the outcomes of an event, by batch and device; also for events with millions of deliveries.
 package struct EventPushes: PostgresStatement {
     package static let name = "event_pushes"
     package static let sql = """
@@ -12,12 +12,12 @@ package struct EventPushes: PostgresStatement {
         """
 
     package let event: Int64
-    /// Behind which the list goes on; nil for its beginning.
+    /// The place after which the list continues; nil for its start.
     package let after: DeliveryRow.Place?
     package let outcome: String?
     package let reason: String?
     package let limit: Int32
-    /// Batches that are looked at.
+    /// The most batches read.
     package let budget: Int32
 
     package init(
@@ -44,14 +44,14 @@ package struct EventPushes: PostgresStatement {
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SearchRow<DeliveryRow> {
         guard try row.int64(orNil: 2) != nil else {
-            // Behind all devices of the batch.
+            // After all devices of the batch.
             return .stopped(.init(place: try row.int64(0), at: nil))
         }
         return .found(try DeliveryRow.decode(row))
     }
 }
 
-/// What was sent to a user's devices, the newest batches first, what waits before all.
+/// Reads the pushes to a user's devices, the newest batches first, waiting ones before all.
 package struct UserPushes: PostgresStatement {
     package static let name = "user_pushes"
     package static let sql = """
@@ -61,12 +61,12 @@ package struct UserPushes: PostgresStatement {
         """
 
     package let user: String
-    /// Nil for all.
+    /// The app; nil for all.
     package let app: String?
-    /// Of batches with smaller ids only; nil for all.
+    /// The id below which batches are read; nil for all.
     package let before: Int64?
     package let limit: Int32
-    /// Rows of the log that are looked at.
+    /// The most rows of the log read.
     package let budget: Int32
 
     package init(

@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// The campaign run that an event is of; no row for other events.
+/// Finds the campaign run of an event; no row for other events.
 package struct EventRun: PostgresStatement {
     package static let name = "event_run"
     package static let sql = """
@@ -27,10 +27,10 @@ package struct EventRun: PostgresStatement {
         package let campaign: String
         /// `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
         package let state: String
-        /// The name of the token that aborted it; nil where it was not aborted, or by SQL.
+        /// The name of the token that aborted it; nil if it was not aborted, or aborted through SQL.
         package let abortedBy: String?
 
-        /// Whether what was not sent is not sent any more.
+        /// Whether its unsent deliveries are cancelled.
         package var isAborted: Bool { state == "aborting" || state == "aborted" }
     }
 

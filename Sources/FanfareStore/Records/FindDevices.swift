@@ -1,8 +1,8 @@
 package import PostgresClient
 
-/// Devices, the newest first, in so many that are looked at.
+/// Finds devices, the newest first, among a limited number that are read.
 ///
-/// Unlike ``ListDevices`` it never walks through all of them for a filter that few pass.
+/// Unlike ``ListDevices``, it never reads all devices for a filter that few pass.
 package struct FindDevices: PostgresStatement {
     package static let name = "find_devices"
     package static let sql = """
@@ -31,15 +31,15 @@ package struct FindDevices: PostgresStatement {
 
     package let app: String?
     package let provider: String?
-    /// Nil for enabled and disabled ones.
+    /// Whether they are disabled; nil for both.
     package let isDisabled: Bool?
     package let reason: String?
-    /// Nil for all.
+    /// The time since which they are disabled; nil for any.
     package let disabledSince: Timestamp?
-    /// Of smaller ids only; nil for all.
+    /// The id below which devices are read; nil for all.
     package let before: Int64?
     package let limit: Int64
-    /// Devices that are looked at.
+    /// The most devices read.
     package let budget: Int64
 
     package init(
@@ -73,7 +73,7 @@ package struct FindDevices: PostgresStatement {
     }
 }
 
-/// The devices of a user, at most 200, the newest first.
+/// Reads the devices of a user, at most 200, the newest first.
 package struct UserDevices: PostgresStatement {
     package static let name = "user_devices"
     package static let sql = """
@@ -89,7 +89,7 @@ package struct UserDevices: PostgresStatement {
         """
 
     package let user: String
-    /// Nil for all.
+    /// The app; nil for all.
     package let app: String?
 
     package init(user: String, app: String?) {
@@ -106,7 +106,7 @@ package struct UserDevices: PostgresStatement {
     }
 }
 
-/// How many devices there are of each kind, about: counted in five hundred pages of the table, all of it where it has no more.
+/// Estimates how many devices there are of each kind, from five hundred pages of the table; exact if it has no more.
 package struct SampleDevices: PostgresStatement {
     package static let name = "sample_devices"
     package static let sql = """
@@ -125,22 +125,22 @@ package struct SampleDevices: PostgresStatement {
         ORDER BY 1, 2, 3, 5 DESC
         """
 
-    /// Nil for all.
+    /// The app; nil for all.
     package let app: String?
 
     package init(app: String?) {
         self.app = app
     }
 
-    /// One kind.
+    /// The devices of one kind.
     package struct Row: Sendable {
         package let app: String
         package let provider: String
         package let environment: String
-        /// Why they are disabled; nil for those that are not.
+        /// Why they are disabled; nil if they are enabled.
         package let disabledReason: String?
         package let devices: Int64
-        /// Whether all were counted.
+        /// Whether all devices were counted.
         package let isExact: Bool
     }
 

@@ -12,7 +12,7 @@ package struct FoundEvent: Sendable {
 }
 
 extension FoundEvent {
-    /// Reads columns in the order of the properties.
+    /// Decodes columns in the order of the properties.
     fileprivate init(_ row: borrowing PostgresRow, type: String) throws(PostgresError) {
         self.init(
             id: try row.int64(0),
@@ -26,11 +26,11 @@ extension FoundEvent {
     }
 }
 
-/// Where a list of events goes on.
+/// The place where a list of events continues.
 package struct EventPlace: Sendable, Equatable {
-    /// By which those that wait are in order; nil in the log.
+    /// The transaction by which waiting events are ordered; nil in the log.
     package let transaction: Int64?
-    /// Of the last event before it.
+    /// The id of the last event before it.
     package let id: Int64
 
     package init(transaction: Int64? = nil, id: Int64) {
@@ -38,7 +38,7 @@ package struct EventPlace: Sendable, Equatable {
     }
 }
 
-/// Events that are logged, the newest first; what waits is not among them.
+/// Finds logged events, the newest first; waiting ones are not included.
 package struct FindEvents: PostgresStatement {
     package static let name = "find_events"
     package static let sql = """
@@ -46,17 +46,17 @@ package struct FindEvents: PostgresStatement {
         FROM fanfare.find_events($1, fanfare.event_id_at($2), $3, $4, $5, $6, $7, $8)
         """
 
-    /// Of smaller ids only; nil for all.
+    /// The id below which events are read; nil for all.
     package let before: Int64?
-    /// Not older; nil for all.
+    /// The time from which events are read; nil for all.
     package let since: Timestamp?
     package let type: String?
     package let key: String?
     package let fate: String?
-    /// Of types that this app has rules for.
+    /// The app whose rules' types are wanted.
     package let app: String?
     package let limit: Int32
-    /// Rows that are looked at.
+    /// The most rows read.
     package let budget: Int32
 
     package init(
@@ -93,7 +93,7 @@ package struct FindEvents: PostgresStatement {
     }
 }
 
-/// The first id that an event of a time has, or a later one.
+/// Finds the first event id of a time or later.
 package struct EventIDAt: PostgresStatement {
     package static let name = "event_id_at"
     package static let sql = "SELECT fanfare.event_id_at($1)"
@@ -113,13 +113,13 @@ package struct EventIDAt: PostgresStatement {
     }
 }
 
-/// The events that hold a key now, the newest first.
+/// Reads the events that hold a key now, the newest first.
 package struct EventsOfKey: PostgresStatement {
     package static let name = "events_of_key"
     package static let sql = "SELECT id, type, created_at FROM fanfare.events_of_key($1, $2)"
 
     package let key: String
-    /// Nil for the first 2,000 types.
+    /// The type; nil for the first 2,000 types.
     package let type: String?
 
     package init(key: String, type: String?) {
@@ -143,7 +143,7 @@ package struct EventsOfKey: PostgresStatement {
     }
 }
 
-/// Events that wait to be planned, the newest transaction first.
+/// Finds events that wait to be planned, the newest transaction first.
 package struct FindWaiting: PostgresStatement {
     package static let name = "find_waiting"
     package static let sql = """
@@ -153,16 +153,16 @@ package struct FindWaiting: PostgresStatement {
 
     package let type: String?
     package let key: String?
-    /// Of types that this app has rules for.
+    /// The app whose rules' types are wanted.
     package let app: String?
-    /// Not older; nil for all.
+    /// The time from which events are read; nil for all.
     package let since: Timestamp?
-    /// Older; nil for all.
+    /// The time before which events are read; nil for all.
     package let until: Timestamp?
-    /// Behind this one; nil for the beginning.
+    /// The place after which events are read; nil for the start.
     package let before: EventPlace?
     package let limit: Int32
-    /// Rows that are looked at.
+    /// The most rows read.
     package let budget: Int32
 
     package init(
@@ -182,11 +182,11 @@ package struct FindWaiting: PostgresStatement {
 
     /// An event, or where the search stopped.
     package struct Row: Sendable {
-        /// Nil for the last row of a search that stopped.
+        /// The event; nil in the last row of a search that reached its limit.
         package let event: FoundEvent?
-        /// Behind which the search goes on.
+        /// The place after which the search continues.
         package let place: EventPlace
-        /// When it was emitted.
+        /// When the event was emitted.
         package let at: Timestamp
     }
 
@@ -211,7 +211,7 @@ package struct FindWaiting: PostgresStatement {
     }
 }
 
-/// One event without its deliveries, which are counted for seconds where there are many.
+/// Reads one event without its deliveries, because counting many takes seconds.
 package struct EventHead: PostgresStatement {
     package static let name = "event_head"
     package static let sql = """
@@ -229,11 +229,11 @@ package struct EventHead: PostgresStatement {
     /// One event.
     package struct Row: Sendable {
         package let event: FoundEvent
-        /// Indented; nil where it is not kept.
+        /// The indented payload; nil if it is not kept.
         package let payload: String?
-        /// What it takes as text that is not indented.
+        /// The payload's size in bytes as text without indentation.
         package let payloadBytes: Int64
-        /// Of the trace that its emitter was in, in hexadecimal; nil for none.
+        /// The id of the emitter's trace, in hexadecimal; nil for none.
         package let traceID: String?
     }
 

@@ -1,9 +1,9 @@
 package import PostgresClient
 
-/// Rules and campaigns whose name has a text in it, in any app and however it is capitalized; those of the whole name first.
+/// Finds rules and campaigns whose name contains a text, in any app and ignoring case; exact matches come first.
 package struct FindNamed: PostgresStatement {
     package static let name = "find_named"
-    // Rules that campaigns become have a "/" in their names.
+    // The rules of campaigns have a "/" in their names.
     package static let sql = """
         SELECT false, a.name, r.name, lower(r.name) = lower($1) FROM fanfare.rules AS r JOIN fanfare.apps AS a ON a.id = r.app_id
         WHERE position(lower($1) IN lower(r.name)) > 0 AND r.dropped_at IS NULL AND position('/' IN r.name) = 0
@@ -20,7 +20,7 @@ package struct FindNamed: PostgresStatement {
         self.text = text
     }
 
-    /// One of them.
+    /// A rule or a campaign.
     package struct Row: Sendable {
         package let isCampaign: Bool
         package let app: String

@@ -1,11 +1,11 @@
 package import PostgresClient
 
-/// What was sent last: of what the id of a delivery is reckoned, which is stored nowhere.
+/// Reads the last deliveries sent, with the columns from which a delivery's id is computed, since it is not stored.
 package struct LastDeliveries: PostgresStatement {
     package static let name = "last_deliveries"
     package static let sql = "SELECT event_id, created_at, rule_id, device_id FROM fanfare.last_deliveries($1)"
 
-    /// Deliveries that are read.
+    /// The most deliveries read.
     package let budget: Int32
 
     package init(budget: Int32 = SearchBudget.deliveries) {

@@ -1,13 +1,13 @@
 package import PostgresClient
 
-/// What outcomes and their reasons mean.
+/// Reads the meanings of outcomes and their reasons.
 package struct OutcomeMeanings: PostgresStatement {
     package static let name = "outcome_meanings"
     package static let sql = "SELECT outcome, reason, min(meaning) FROM fanfare.outcome_codes GROUP BY outcome, reason"
 
     package init() {}
 
-    /// One reason; of those that several providers have, one's words.
+    /// The meaning of one reason; if several providers have it, one provider's text.
     package struct Row: Sendable {
         package let outcome: String
         package let reason: String

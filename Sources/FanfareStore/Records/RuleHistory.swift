@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// The versions of a rule, the newest first.
+/// Reads the versions of a rule, the newest first.
 package struct RuleVersions: PostgresStatement {
     package static let name = "rule_versions"
     package static let sql = """
@@ -16,7 +16,7 @@ package struct RuleVersions: PostgresStatement {
         """
 
     package let id: RuleID
-    /// Older than this one only; nil for all.
+    /// The version below which versions are read; nil for all.
     package let before: Int32?
     package let limit: Int64
 
@@ -59,11 +59,12 @@ package struct RuleVersions: PostgresStatement {
     }
 }
 
-/// The versions of a rule that what it sent is counted of, the same wherever it is.
+/// The versions of a rule whose outcomes are counted, the same for all statements.
 ///
-/// Old ones too: what they planned may be sent long after another took their place. How many there are bounds what is looked at.
+/// Old versions count too: their planned deliveries may be sent long after they were replaced. The number of versions
+/// is limited, which bounds the rows read.
 enum CountedVersions {
-    /// The versions as a query.
+    /// Returns a query for the versions.
     ///
     /// - Parameter rule: the rule's id, as SQL.
     /// - Returns: a query of `id` and `version`, the newest 500.
@@ -72,7 +73,7 @@ enum CountedVersions {
     }
 }
 
-/// What came of what a rule sent, by day in UTC and version.
+/// Counts the outcomes of a rule, by day in UTC and version.
 package struct RuleOutcomes: PostgresStatement {
     package static let name = "rule_outcomes"
     package static let sql = """
@@ -105,9 +106,9 @@ package struct RuleOutcomes: PostgresStatement {
         (self.id, self.days) = (id, days)
     }
 
-    /// One outcome of a version on a day.
+    /// The count of one outcome of a version on a day.
     package struct Row: Sendable {
-        /// As `2026-11-26`.
+        /// The day, such as `2026-11-26`.
         package let day: String
         package let version: Int32
         package let outcome: String

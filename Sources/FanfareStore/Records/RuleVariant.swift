@@ -1,6 +1,6 @@
 package import PostgresClient
 
-/// Which variant of a rule's message a user gets, on whatever device.
+/// Computes which variant of a rule's message a user gets, on any device.
 package struct RuleVariant: PostgresStatement {
     package static let name = "rule_variant"
     package static let sql = "SELECT fanfare.variant_of($1::jsonb, $2, NULL)"
@@ -18,7 +18,7 @@ package struct RuleVariant: PostgresStatement {
         binds.append(user)
     }
 
-    /// Nil where the rule has neither variants nor holdout; `holdout` for who gets nothing.
+    /// Decodes the variant: nil if the rule has neither variants nor a holdout, `holdout` if the user gets nothing.
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String? {
         try row.string(orNil: 0)
     }

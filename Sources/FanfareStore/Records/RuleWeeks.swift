@@ -1,7 +1,8 @@
 package import FanfareCore
 package import PostgresClient
 
-/// When rules were put last, and how many of their pushes providers took on each of the last days; a row for each rule that there is.
+/// Reads when rules were last stored, and how many of their pushes providers accepted on each of the last days; one row
+/// for each existing rule.
 package struct RuleWeeks: PostgresStatement {
     package static let name = "rule_weeks"
     package static let sql = """
@@ -43,10 +44,10 @@ package struct RuleWeeks: PostgresStatement {
 
     /// One rule.
     package struct Row: Sendable {
-        /// Which of those that were asked about, from 1.
+        /// The rule's position among those requested, from 1.
         package let position: Int64
         package let changedAt: Timestamp
-        /// By day in UTC, today last; of the versions that its page counts too.
+        /// The accepted pushes by day in UTC, today last, of the versions that the rule's page counts.
         package let accepted: [Int64]
     }
 

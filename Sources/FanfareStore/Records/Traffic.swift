@@ -1,19 +1,19 @@
 package import PostgresClient
 
-/// What `fanfare.traffic` counts.
+/// The kinds of counts in `fanfare.traffic`.
 package enum TrafficKind: String, Sendable, CaseIterable {
-    /// Codes are those of outcomes.
+    /// The codes are those of outcomes.
     case outcome
-    /// Codes are the numbers of fates.
+    /// The codes are the numbers of fates.
     case fate
-    /// Codes are the numbers of steps.
+    /// The codes are the numbers of latency steps.
     case latency
 }
 
-/// How many deliveries ended in which way and why, over time.
+/// Counts deliveries by outcome and reason over time.
 ///
-/// What is not folded yet is counted too. Steps that are shorter than what is kept of that time leave gaps: a minute goes back six
-/// hours, ten minutes two days.
+/// Counters that are not merged yet are included. Steps shorter than the stored resolution leave gaps: minutes are kept
+/// for six hours, ten minutes for two days.
 package struct OutcomesOverTime: PostgresStatement {
     package static let name = "outcomes_over_time"
     package static let sql = """
@@ -35,14 +35,14 @@ package struct OutcomesOverTime: PostgresStatement {
 
     package let since: Timestamp
     package let stepSeconds: Int32
-    /// Nil for all.
+    /// The app; nil for all.
     package let app: String?
 
     package init(since: Timestamp, stepSeconds: Int32, app: String?) {
         (self.since, self.stepSeconds, self.app) = (since, stepSeconds, app)
     }
 
-    /// One outcome for one reason in one step.
+    /// The count of one outcome and reason in one step.
     package struct Row: Sendable {
         /// When the step begins.
         package let at: Timestamp
@@ -67,7 +67,7 @@ package struct OutcomesOverTime: PostgresStatement {
     }
 }
 
-/// How many of what there were over time, by lane and code.
+/// Reads the counts of one kind over time, by lane and code.
 package struct CountsOverTime: PostgresStatement {
     package static let name = "counts_over_time"
     package static let sql = """
@@ -81,14 +81,14 @@ package struct CountsOverTime: PostgresStatement {
     package let kind: TrafficKind
     package let since: Timestamp
     package let stepSeconds: Int32
-    /// Nil for all; fates are of no app.
+    /// The app; nil for all; fates belong to no app.
     package let app: String?
 
     package init(_ kind: TrafficKind, since: Timestamp, stepSeconds: Int32, app: String? = nil) {
         (self.kind, self.since, self.stepSeconds, self.app) = (kind, since, stepSeconds, app)
     }
 
-    /// One code in one step.
+    /// The count of one code in one step.
     package struct Row: Sendable {
         /// When the step begins.
         package let at: Timestamp
@@ -109,7 +109,7 @@ package struct CountsOverTime: PostgresStatement {
     }
 }
 
-/// What providers answered since a time, and what else deliveries came to, by target and reason.
+/// Counts the responses of providers since a time, and the other outcomes of deliveries, by target and reason.
 package struct AnswersByReason: PostgresStatement {
     package static let name = "answers_by_reason"
     package static let sql = """
@@ -134,14 +134,14 @@ package struct AnswersByReason: PostgresStatement {
         """
 
     package let since: Timestamp
-    /// Nil for all.
+    /// The app; nil for all.
     package let app: String?
 
     package init(since: Timestamp, app: String?) {
         (self.since, self.app) = (since, app)
     }
 
-    /// One reason.
+    /// The count of one reason.
     package struct Row: Sendable {
         package let app: String
         package let provider: String
@@ -149,7 +149,7 @@ package struct AnswersByReason: PostgresStatement {
         package let outcome: String
         package let reason: String
         package let deliveries: Int64
-        /// In the step that begins then, or a moment of the last minutes.
+        /// The start of the last step with it, or a time within the last minutes.
         package let lastAt: Timestamp
     }
 
@@ -171,7 +171,7 @@ package struct AnswersByReason: PostgresStatement {
     }
 }
 
-/// Of which app a row `t` is.
+/// The app of a row `t`.
 private enum TrafficApp {
     static func filter(_ number: Int) -> String {
         """

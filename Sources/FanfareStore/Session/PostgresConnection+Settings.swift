@@ -1,17 +1,17 @@
 package import PostgresClient
 
 extension PostgresConnection {
-    /// Sets until the session's end; for settings of our own, whose values need no quoting.
+    /// Applies settings until the session ends; only for Fanfare's own settings, whose values need no quoting.
     package func set(_ settings: SessionSettings) throws(PostgresError) {
         try execute(settings.sql("SET"))
     }
 
-    /// Sets until the transaction's end.
+    /// Applies settings until the transaction ends.
     package func setLocally(_ settings: SessionSettings) throws(PostgresError) {
         try execute(settings.sql("SET LOCAL"))
     }
 
-    /// Asks whether the server is there.
+    /// Checks that the server responds.
     package func ping() throws(PostgresError) {
         try execute("SELECT")
     }

@@ -1,16 +1,17 @@
 package import PostgresClient
 
 extension PostgresError {
-    /// Whether the statement's data made it fail, so that the same data would fail again: what alone may cost an event.
+    /// Whether the statement failed because of its data, so that the same data would fail again; only such an error may
+    /// cost an event.
     ///
-    /// Classes 22 (data), 23 (constraints) and 54 (limits). A table that is missing or has changed, a broken disk: whatever
-    /// else the server says hits every event, and none any more once it is mended. Of a time-out (57014), which may be a
-    /// jsonpath that is a bomb or a machine that is slow, the caller decides: ``PostgresError/isCancelled``.
+    /// These are the classes 22 (data), 23 (constraints) and 54 (limits). Other errors, such as a missing or altered
+    /// table or a broken disk, affect every event, and none once they are fixed. For a timeout (57014), which may come
+    /// from a jsonpath bomb or from a slow machine, the caller decides: ``PostgresError/isCancelled``.
     package var isDataError: Bool {
         code == .server && ["22", "23", "54"].contains(sqlState?.prefix(2))
     }
 
-    /// Whether the server ended the session because a transaction was left idle for too long: what was done between its statements
-    /// took that time.
+    /// Whether the server ended the session because a transaction was idle for too long: the client took that time
+    /// between two statements.
     package var isIdleInTransaction: Bool { sqlState == "25P03" }
 }
