@@ -374,11 +374,11 @@ INSERT INTO fanfare.providers AS p (name, label, both_environments, folds_case, 
     has_p256dh, auth_shape, auth_error, auth_hint, oldest_daemon)
 VALUES
     ('apns', 'APNs', true, true, '^(?:[0-9a-fA-F]{2})+$',
-        'this is no APNs token: it must be an even number of hexadecimal digits',
+        'this is not an APNs token: it must be an even number of hexadecimal digits',
         'Send its bytes as hexadecimal text, without spaces or brackets; for an Android token use provider fcm.',
         false, NULL, NULL, NULL, 1),
     ('fcm', 'FCM', false, false, '^[A-Za-z0-9:_.~%=-]+$',
-        'this is no FCM registration token', 'Pass the token exactly as the Firebase SDK gives it.',
+        'this is not an FCM registration token', 'Pass the token exactly as the Firebase SDK gives it.',
         false, NULL, NULL, NULL, 1),
     -- Checks the keys as far as possible without arithmetic: not whether the point lies on the curve. 16 bytes are 22
     -- characters in base64; padding and both alphabets are accepted, as in the daemon.
@@ -386,14 +386,14 @@ VALUES
         'a Web Push token is the subscription''s endpoint, an https URL',
         'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.',
         true, '^[A-Za-z0-9+/_-]{22}(==)?$',
-        'auth is no authentication secret: it must be 16 bytes in base64url',
+        'auth is not an authentication secret: it must be 16 bytes in base64url',
         'Pass keys.auth exactly as subscription.toJSON() gives it.', 1),
     -- A secret is 24 to 64 bytes in standard base64, as in Standard Webhooks.
     ('webhook', 'a webhook', false, false, '^https://[^[:space:]]+$',
         'a webhook''s token is the https URL that is posted to', 'Pass the URL as token, and the signing secret as auth.',
         false, '^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?'
             '|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/][AQgw]==)?)$',
-        'auth is no signing secret: it must be whsec_ and 24 to 64 bytes in base64',
+        'auth is not a signing secret: it must be whsec_ and 24 to 64 bytes in base64',
         'Pass the secret as Standard Webhooks writes it, whsec_ and standard base64 with its padding.', 1)
 ON CONFLICT (name) DO UPDATE
     SET label = excluded.label, both_environments = excluded.both_environments, folds_case = excluded.folds_case,
@@ -476,8 +476,8 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (98, 'rejected', 'status_other', 'apns', 'A status outside 200 to 599.'),
     (100, 'rejected', 'BadCollapseId', 'apns', 'The collapse id is over 64 bytes.'),
     (101, 'rejected', 'BadDeviceToken', 'apns', 'The token is not valid here; the device is kept for lack of evidence, or by the pruning breaker.'),
-    (102, 'rejected', 'BadExpirationDate', 'apns', 'apns-expiration is no number.'),
-    (103, 'rejected', 'BadMessageId', 'apns', 'apns-id is no UUID.'),
+    (102, 'rejected', 'BadExpirationDate', 'apns', 'apns-expiration is not a number.'),
+    (103, 'rejected', 'BadMessageId', 'apns', 'apns-id is not a UUID.'),
     (104, 'rejected', 'BadPriority', 'apns', 'The priority is unknown, or not allowed for this push type.'),
     (105, 'rejected', 'BadTopic', 'apns', 'apns-topic is invalid: look at the app''s topic.'),
     (106, 'rejected', 'DeviceTokenNotForTopic', 'apns', 'The token belongs to another app than the topic.'),
@@ -2199,7 +2199,7 @@ BEGIN
         reason := format('%s needs %sauth', shape.label, CASE WHEN shape.has_p256dh THEN 'p256dh and ' END);
         hint := shape.token_hint;
     ELSIF p256dh IS NOT NULL AND NOT fanfare.is_public_key(p256dh) THEN
-        reason := 'p256dh is no public key: it must be 65 bytes in base64url, of which the first is 4';
+        reason := 'p256dh is not a public key: it must be 65 bytes in base64url, of which the first is 4';
         hint := 'Pass keys.p256dh exactly as subscription.toJSON() gives it.';
     ELSIF auth !~ shape.auth_shape THEN
         reason := shape.auth_error;
@@ -2330,7 +2330,7 @@ COMMENT ON FUNCTION fanfare.time_zone IS
 
 CREATE OR REPLACE FUNCTION fanfare.time_zone_error(name text) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT format('%L is no time zone that this server knows', left(name, 80)) || coalesce('; write ' || fanfare.time_zone(name), '');
+    SELECT format('%L is not a time zone that this server knows', left(name, 80)) || coalesce('; write ' || fanfare.time_zone(name), '');
 END;
 COMMENT ON FUNCTION fanfare.time_zone_error IS 'Why rules, campaigns and policies cannot use a zone that is_time_zone rejects.';
 
@@ -2952,11 +2952,11 @@ BEGIN
     FROM regexp_matches(path, E'\\.\\s*datetime\\s*\\(\\s*("(?:[^"\\\\]|\\\\.)*")\\s*\\)', 'g') AS template;
 EXCEPTION
     WHEN SQLSTATE '22038' THEN
-        reason := 'is no predicate';
+        reason := 'is not a predicate';
         hint := 'compare something, as in $.total > 10';
     WHEN data_exception OR syntax_error_or_access_rule_violation OR feature_not_supported OR program_limit_exceeded THEN
         GET STACKED DIAGNOSTICS reason = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-        reason := 'is no jsonpath: ' || reason;
+        reason := 'is not a jsonpath: ' || reason;
         hint := coalesce(nullif(hint, ''), CASE WHEN path ~ E'^\\s*((lax|strict)\\s+)?[(\\s]*\\$' THEN 'write it as PostgreSQL reads it, as in $.customer_id'
             ELSE 'begin with "$", as in $.customer_id' END);
 END
@@ -2973,7 +2973,7 @@ DECLARE
 BEGIN
     IF jsonb_typeof(audience) IS DISTINCT FROM 'object' THEN
         place := 'to';
-        reason := CASE WHEN audience IS NULL THEN 'is missing' ELSE 'is no object' END;
+        reason := CASE WHEN audience IS NULL THEN 'is missing' ELSE 'is not an object' END;
         hint := 'say which devices the rule reaches, as in {"users": "$.customer_id"}';
         RETURN;
     END IF;
@@ -2992,7 +2992,7 @@ BEGIN
         reason := 'is not true';
         hint := 'write "everyone": true';
     ELSE
-        SELECT 'to.' || k, 'is no string', 'a string is needed' INTO place, reason, hint
+        SELECT 'to.' || k, 'is not a string', 'a string is needed' INTO place, reason, hint
         FROM jsonb_object_keys(audience) AS k WHERE k <> 'everyone' AND jsonb_typeof(audience -> k) <> 'string' LIMIT 1;
     END IF;
 END
@@ -3009,7 +3009,7 @@ BEGIN
         RETURN;
     ELSIF jsonb_typeof(quiet) <> 'object' THEN
         place := 'quiet_hours';
-        reason := CASE WHEN may_be_off AND jsonb_typeof(quiet) = 'string' THEN 'is neither off nor an object' ELSE 'is no object' END;
+        reason := CASE WHEN may_be_off AND jsonb_typeof(quiet) = 'string' THEN 'is neither off nor an object' ELSE 'is not an object' END;
         hint := 'write {"from": "22:00", "until": "08:00", "mode": "hold"}' || CASE WHEN may_be_off THEN ', or off for none' ELSE '' END;
         RETURN;
     END IF;
@@ -3017,7 +3017,7 @@ BEGIN
         SELECT 'quiet_hours.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
         FROM jsonb_object_keys(quiet) AS k WHERE k <> ALL (keys)
         UNION ALL
-        SELECT 'quiet_hours.' || k, CASE WHEN quiet ? k THEN 'is no time of day' ELSE 'is missing' END,
+        SELECT 'quiet_hours.' || k, CASE WHEN quiet ? k THEN 'is not a time of day' ELSE 'is missing' END,
             'write what clocks show, from 00:00 to 23:59, as in "22:00"'
         FROM unnest('{from,until}'::text[]) AS k
         WHERE jsonb_typeof(quiet -> k) IS DISTINCT FROM 'string' OR quiet ->> k !~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'
@@ -3043,7 +3043,7 @@ BEGIN
         RETURN;
     ELSIF jsonb_typeof(caps) <> 'array' OR jsonb_path_exists(caps, 'strict $[*] ? (@.type() != "string")') THEN
         place := 'caps';
-        reason := 'is no list of names';
+        reason := 'is not a list of names';
         hint := 'name caps of the app''s policy, as in ["daily"]';
         RETURN;
     END IF;
@@ -3071,7 +3071,7 @@ BEGIN
         RETURN;
     END IF;
     SELECT f.* INTO place, reason, hint FROM (
-        SELECT 'category', CASE WHEN jsonb_typeof(rule -> 'category') <> 'string' THEN 'is no string' ELSE 'cannot be a category' END,
+        SELECT 'category', CASE WHEN jsonb_typeof(rule -> 'category') <> 'string' THEN 'is not a string' ELSE 'cannot be a category' END,
             'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'
         WHERE rule ? 'category' AND (jsonb_typeof(rule -> 'category') <> 'string' OR NOT fanfare.is_label(rule ->> 'category'))
         UNION ALL
@@ -3098,7 +3098,7 @@ BEGIN
         RETURN;
     END IF;
     SELECT f.* INTO place, reason, hint FROM (
-        SELECT 'variants', CASE WHEN jsonb_typeof(rule -> 'variants') = 'array' THEN 'has no variant' ELSE 'is no list' END,
+        SELECT 'variants', CASE WHEN jsonb_typeof(rule -> 'variants') = 'array' THEN 'has no variant' ELSE 'is not a list' END,
             'write [{"name": "short", "weight": 20, "message": {…}}, {"name": "plain", "weight": 80}]'
         WHERE rule ? 'variants' AND variants = '[]'
         UNION ALL
@@ -3108,7 +3108,7 @@ BEGIN
         FROM jsonb_array_elements(variants) WITH ORDINALITY AS v (variant, position)
         CROSS JOIN LATERAL (SELECT 'variants[' || v.position - 1 || ']' AS at) AS p
         CROSS JOIN LATERAL (
-            SELECT p.at, 'is no object', 'write {"name": "short", "weight": 20, "message": {…}}'
+            SELECT p.at, 'is not an object', 'write {"name": "short", "weight": 20, "message": {…}}'
             WHERE jsonb_typeof(v.variant) <> 'object'
             UNION ALL
             SELECT p.at || '.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
@@ -3124,17 +3124,17 @@ BEGIN
                 SELECT FROM jsonb_array_elements(variants) WITH ORDINALITY AS o (variant, position)
                 WHERE o.position < v.position AND o.variant -> 'name' = v.variant -> 'name')
             UNION ALL
-            SELECT p.at || '.weight', 'is no whole number from 0 to 1000000', 'write which share of all weights together it gets, such as 20'
+            SELECT p.at || '.weight', 'is not a whole number from 0 to 1000000', 'write which share of all weights together it gets, such as 20'
             WHERE v.variant ? 'weight' AND (jsonb_typeof(v.variant -> 'weight') <> 'number' OR v.variant ->> 'weight' !~ '^(0|[1-9][0-9]{0,5}|1000000)$')
             UNION ALL
-            SELECT p.at || '.' || k, 'is no object', 'write what is different in it'
+            SELECT p.at || '.' || k, 'is not an object', 'write what is different in it'
             FROM unnest('{message,locales}'::text[]) AS k WHERE v.variant ? k AND jsonb_typeof(v.variant -> k) <> 'object'
         ) AS f (place, reason, hint)
         UNION ALL
         SELECT 'variants', 'have weights that sum to 0', 'give at least one a weight'
         WHERE jsonb_array_length(variants) > 0 AND NOT jsonb_path_exists(variants, '$[*] ? (!exists (@.weight) || @.weight != 0)')
         UNION ALL
-        SELECT 'holdout', 'is no share from 0% to 50%', 'write a share such as 5% or 0.5%'
+        SELECT 'holdout', 'is not a share from 0% to 50%', 'write a share such as 5% or 0.5%'
         WHERE rule ? 'holdout' AND (jsonb_typeof(rule -> 'holdout') <> 'string' OR coalesce(fanfare.share(rule ->> 'holdout'), 1) > 0.5)
         UNION ALL
         SELECT k, 'differs by user, but ' || provider || ' gets one request for all', 'remove it'
@@ -3162,14 +3162,14 @@ BEGIN
         RETURN;
     ELSIF jsonb_typeof(given) <> 'object' THEN
         place := what;
-        reason := 'is no object';
+        reason := 'is not an object';
         hint := 'write {' || CASE what WHEN 'digest' THEN '"every": "10m"' ELSE '"wait": "30s"' END || ', "by": "{{user_id}}"}';
         RETURN;
     END IF;
     SELECT what || '.' || f.place, f.reason, f.hint INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(given) AS k WHERE k <> ALL (keys)
         UNION ALL
-        SELECT k, CASE WHEN given ? k THEN 'is no duration from 1s to 24h' ELSE 'is missing' END,
+        SELECT k, CASE WHEN given ? k THEN 'is not a duration from 1s to 24h' ELSE 'is missing' END,
             'write a whole number with s, m or h, such as 30s, 10m or 24h'
         FROM unnest(spans) AS k
         WHERE (given ? k OR k <> 'longest') AND (jsonb_typeof(given -> k) IS DISTINCT FROM 'string'
@@ -3178,7 +3178,7 @@ BEGIN
         SELECT 'longest', 'is shorter than wait', 'it is counted from the first event, wait from the last'
         WHERE fanfare.span_seconds(given ->> 'longest') < fanfare.span_seconds(given ->> 'wait')
         UNION ALL
-        SELECT 'by', CASE WHEN NOT given ? 'by' THEN 'is missing' WHEN jsonb_typeof(given -> 'by') <> 'string' THEN 'is no string' ELSE 'is empty' END,
+        SELECT 'by', CASE WHEN NOT given ? 'by' THEN 'is missing' WHEN jsonb_typeof(given -> 'by') <> 'string' THEN 'is not a string' ELSE 'is empty' END,
             'say which events belong together, as in "{{user_id}}"'
         WHERE coalesce(given -> 'by', '""') = '""' OR jsonb_typeof(given -> 'by') <> 'string'
     ) AS f (place, reason, hint) LIMIT 1;
@@ -3201,7 +3201,7 @@ BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rule) AS k WHERE k <> ALL (keys)
         UNION ALL
-        SELECT n.key, CASE WHEN rule -> n.key IS NULL THEN 'is missing' WHEN n.is_name THEN 'is no string' ELSE 'cannot be a name' END, n.hint
+        SELECT n.key, CASE WHEN rule -> n.key IS NULL THEN 'is missing' WHEN n.is_name THEN 'is not a string' ELSE 'cannot be a name' END, n.hint
         FROM (VALUES
             ('app', fanfare.is_app_name(rule ->> 'app'), 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
             ('name', fanfare.is_rule_name(rule ->> 'name'), 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit'),
@@ -3213,7 +3213,7 @@ BEGIN
                 SELECT coalesce(nullif(array_to_string(a.events, ', '), ''), 'none') FROM fanfare.apps AS a WHERE a.name = rule ->> 'app'))
         WHERE NOT fanfare.may_take(rule ->> 'app', rule ->> 'event')
         UNION ALL
-        SELECT n.key, 'is no string', 'a string is needed' FROM (VALUES ('when'), ('badge_sql')) AS n (key)
+        SELECT n.key, 'is not a string', 'a string is needed' FROM (VALUES ('when'), ('badge_sql')) AS n (key)
         WHERE jsonb_typeof(rule -> n.key) <> 'string'
         UNION ALL
         SELECT a.place, a.reason, a.hint FROM fanfare.audience_error(rule -> 'to') AS a WHERE a.reason IS NOT NULL
@@ -3442,8 +3442,8 @@ BEGIN
     END IF;
     place := at;
     reason := CASE WHEN speed IS NULL THEN 'is missing'
-        WHEN jsonb_typeof(speed) <> 'string' THEN 'is no rate'
-        WHEN parts IS NULL THEN format('%L is no rate', left(speed #>> '{}', 80))
+        WHEN jsonb_typeof(speed) <> 'string' THEN 'is not a rate'
+        WHEN parts IS NULL THEN format('%L is not a rate', left(speed #>> '{}', 80))
         ELSE format('%s is %s/s', speed #>> '{}', trim_scale(round(per_second, 4))) END;
     hint := CASE WHEN per_second < 1 THEN 'at least 1/s; for less use a cap or smaller audiences'
         WHEN per_second > 1000000 THEN 'at most 1000000/s; without a rate it goes as fast as it can'
@@ -3523,7 +3523,7 @@ BEGIN
     IF class.oid IS NULL THEN
         RAISE EXCEPTION 'watch_table: there is no such table' USING ERRCODE = 'undefined_table', HINT = 'Name an existing table as rel.';
     ELSIF class.relkind NOT IN ('r', 'p') THEN
-        RAISE EXCEPTION 'watch_table: % is no table', rel
+        RAISE EXCEPTION 'watch_table: % is not a table', rel
             USING ERRCODE = 'wrong_object_type', HINT = 'Views and foreign tables have no transition tables: watch the tables below.';
     ELSIF class.relpersistence = 't' THEN
         RAISE EXCEPTION 'watch_table: % is a temporary table', rel
@@ -3542,7 +3542,7 @@ BEGIN
             USING ERRCODE = 'insufficient_privilege',
             HINT = format('GRANT CREATE ON SCHEMA %s TO %s;', class.relnamespace::regnamespace, class.relowner::regrole);
     ELSIF fanfare.is_event_type(event_type) IS NOT TRUE THEN
-        RAISE EXCEPTION 'watch_table: % is no event type', coalesce(quote_literal(left(event_type, 80)), 'NULL')
+        RAISE EXCEPTION 'watch_table: % is not an event type', coalesce(quote_literal(left(event_type, 80)), 'NULL')
             USING ERRCODE = 'invalid_parameter_value', HINT = 'An event type has 1 to 255 bytes on one line, for example order.shipped.';
     ELSIF fanfare.is_reserved(event_type) THEN
         RAISE EXCEPTION 'watch_table: events of type % are emitted by Fanfare only', quote_literal(left(event_type, 80))
@@ -4861,7 +4861,7 @@ BEGIN
         RETURN;
     ELSIF jsonb_typeof(schedule) <> 'object' THEN
         place := 'schedule';
-        reason := 'is no object';
+        reason := 'is not an object';
         hint := 'write {"cron": "0 9 * * mon", "time_zone": "Europe/Madrid"}';
         RETURN;
     END IF;
@@ -4869,14 +4869,14 @@ BEGIN
         SELECT 'schedule.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
         FROM jsonb_object_keys(schedule) AS k WHERE k <> ALL (keys)
         UNION ALL
-        SELECT 'schedule.' || k, 'is no string', 'a string is needed' FROM unnest(keys) AS k
+        SELECT 'schedule.' || k, 'is not a string', 'a string is needed' FROM unnest(keys) AS k
         WHERE jsonb_typeof(schedule -> k) <> 'string'
         UNION ALL
         SELECT 'schedule', CASE WHEN schedule ? 'at' THEN 'has at and cron' ELSE 'has neither at nor cron' END,
             'give one of at and cron, or leave the schedule out to start it manually'
         WHERE (schedule ? 'at') = (schedule ? 'cron')
         UNION ALL
-        SELECT 'schedule.at', 'is no time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'
+        SELECT 'schedule.at', 'is not a time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'
         WHERE schedule ? 'at' AND fanfare.wall_time(schedule ->> 'at') IS NULL
         UNION ALL
         SELECT 'schedule.time_zone', fanfare.time_zone_error(schedule ->> 'time_zone'),
@@ -4927,7 +4927,7 @@ BEGIN
         UNION ALL
         SELECT s.place, s.reason, s.hint FROM fanfare.speed_error(rate -> 'per', 'rate.per') AS s WHERE s.reason IS NOT NULL
         UNION ALL
-        SELECT 'rate.ramp', 'is no object', 'write {"from": "50/s", "over": "30m"}' WHERE jsonb_typeof(ramp) <> 'object'
+        SELECT 'rate.ramp', 'is not an object', 'write {"from": "50/s", "over": "30m"}' WHERE jsonb_typeof(ramp) <> 'object'
         UNION ALL
         SELECT 'rate.ramp.' || k, 'unknown key', 'known are ' || array_to_string(ramp_keys, ', ')
         FROM jsonb_object_keys(CASE WHEN jsonb_typeof(ramp) = 'object' THEN ramp ELSE '{}' END) AS k WHERE k <> ALL (ramp_keys)
@@ -4935,7 +4935,7 @@ BEGIN
         SELECT s.place, s.reason, s.hint FROM fanfare.speed_error(ramp -> 'from', 'rate.ramp.from') AS s
         WHERE ramp IS NOT NULL AND s.reason IS NOT NULL
         UNION ALL
-        SELECT 'rate.ramp.over', CASE WHEN ramp ? 'over' THEN 'is no duration' ELSE 'is missing' END,
+        SELECT 'rate.ramp.over', CASE WHEN ramp ? 'over' THEN 'is not a duration' ELSE 'is missing' END,
             'write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d'
         WHERE ramp IS NOT NULL AND (jsonb_typeof(ramp -> 'over') IS DISTINCT FROM 'string' OR fanfare.span_seconds(ramp ->> 'over') IS NULL)
     ) AS f (place, reason, hint) LIMIT 1;
@@ -4961,7 +4961,7 @@ BEGIN
         RETURN;
     ELSIF jsonb_typeof(canary) <> 'object' THEN
         place := 'canary';
-        reason := 'is no object';
+        reason := 'is not an object';
         hint := 'write {"share": "1%", "wait": "10m", "max_failed": "2%"}';
         RETURN;
     END IF;
@@ -4972,17 +4972,17 @@ BEGIN
         SELECT 'canary', CASE WHEN canary ? 'share' THEN 'has share and devices' ELSE 'has neither share nor devices' END, 'give one of share and devices'
         WHERE (canary ? 'share') = (canary ? 'devices')
         UNION ALL
-        SELECT 'canary.share', 'is no share from above 0% to 50%', 'write a share such as 1% or 0.5%'
+        SELECT 'canary.share', 'is not a share from above 0% to 50%', 'write a share such as 1% or 0.5%'
         WHERE canary ? 'share' AND (jsonb_typeof(canary -> 'share') <> 'string'
             OR coalesce(fanfare.share(canary ->> 'share'), 0) NOT BETWEEN 0.000001 AND 0.5)
         UNION ALL
-        SELECT 'canary.devices', 'is no whole number from 1 to 1000000', 'write about how many devices go first, such as 500'
+        SELECT 'canary.devices', 'is not a whole number from 1 to 1000000', 'write about how many devices go first, such as 500'
         WHERE canary ? 'devices' AND (jsonb_typeof(canary -> 'devices') <> 'number' OR canary ->> 'devices' !~ '^[1-9][0-9]{0,5}$|^1000000$')
         UNION ALL
-        SELECT 'canary.wait', 'is no duration up to 7d', 'write a whole number with s, m, h or d, such as 10m'
+        SELECT 'canary.wait', 'is not a duration up to 7d', 'write a whole number with s, m, h or d, such as 10m'
         WHERE canary ? 'wait' AND (jsonb_typeof(canary -> 'wait') <> 'string' OR coalesce(fanfare.span_seconds(canary ->> 'wait'), 999999) > 604800)
         UNION ALL
-        SELECT 'canary.max_failed', 'is no share from 0% to 100%', 'write a share such as 2% or 0.5%'
+        SELECT 'canary.max_failed', 'is not a share from 0% to 100%', 'write a share such as 2% or 0.5%'
         WHERE canary ? 'max_failed' AND (jsonb_typeof(canary -> 'max_failed') <> 'string'
             OR coalesce(fanfare.share(canary ->> 'max_failed'), 2) > 1)
     ) AS f (place, reason, hint) LIMIT 1;
@@ -5003,7 +5003,7 @@ BEGIN
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
         FROM jsonb_object_keys(campaign) AS k WHERE k <> ALL (keys)
         UNION ALL
-        SELECT n.key, CASE WHEN campaign -> n.key IS NULL THEN 'is missing' WHEN n.is_name THEN 'is no string' ELSE 'cannot be a name' END, n.hint
+        SELECT n.key, CASE WHEN campaign -> n.key IS NULL THEN 'is missing' WHEN n.is_name THEN 'is not a string' ELSE 'cannot be a name' END, n.hint
         FROM (VALUES
             ('app', fanfare.is_app_name(campaign ->> 'app'), 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
             ('name', fanfare.is_rule_name(campaign ->> 'name'), 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit')) AS n (key, is_name, hint)
@@ -5011,7 +5011,7 @@ BEGIN
         UNION ALL
         SELECT s.place, s.reason, s.hint FROM fanfare.schedule_error(campaign -> 'schedule') AS s WHERE s.reason IS NOT NULL
         UNION ALL
-        SELECT 'payload', 'is no object', 'write {"sale": "winter"}' WHERE jsonb_typeof(campaign -> 'payload') <> 'object'
+        SELECT 'payload', 'is not an object', 'write {"sale": "winter"}' WHERE jsonb_typeof(campaign -> 'payload') <> 'object'
         UNION ALL
         SELECT r.place, r.reason, r.hint FROM fanfare.rate_error(campaign -> 'rate') AS r WHERE r.reason IS NOT NULL
         UNION ALL
@@ -5020,7 +5020,7 @@ BEGIN
         SELECT 'to.' || k, 'is not for campaigns', 'use users, topic, condition or everyone'
         FROM unnest('{users_sql,tokens}'::text[]) AS k WHERE campaign -> 'to' ? k
         UNION ALL
-        SELECT k, 'is no string', 'write a query' FROM unnest('{audience_sql,payload_sql}'::text[]) AS k WHERE jsonb_typeof(campaign -> k) <> 'string'
+        SELECT k, 'is not a string', 'write a query' FROM unnest('{audience_sql,payload_sql}'::text[]) AS k WHERE jsonb_typeof(campaign -> k) <> 'string'
         UNION ALL
         SELECT 'payload_sql', 'is beside audience_sql', 'give one of the two' WHERE campaign ?& '{audience_sql,payload_sql}'
         UNION ALL
@@ -5505,7 +5505,7 @@ DECLARE
     running fanfare.runs;
 BEGIN
     IF jsonb_typeof(payload) IS DISTINCT FROM 'object' THEN
-        RAISE EXCEPTION 'payload: is no object' USING ERRCODE = '22023', HINT = 'Pass {"sale": "winter"}, or nothing.';
+        RAISE EXCEPTION 'payload: is not an object' USING ERRCODE = '22023', HINT = 'Pass {"sale": "winter"}, or nothing.';
     ELSIF c.definition IS NULL THEN
         RAISE EXCEPTION 'campaign % %', c.name, coalesce('is refused: ' || c.reason, 'is not checked yet')
             USING ERRCODE = '55000', HINT = CASE WHEN c.reason IS NULL THEN 'A running daemon does so within a second.' ELSE 'Apply a fixed version.' END;
@@ -5774,14 +5774,14 @@ DECLARE
 BEGIN
     IF jsonb_typeof(policy) IS DISTINCT FROM 'object' THEN
         place := 'policy';
-        reason := CASE WHEN policy IS NULL THEN 'is missing' ELSE 'is no object' END;
+        reason := CASE WHEN policy IS NULL THEN 'is missing' ELSE 'is not an object' END;
         hint := 'write {"rate": "1000/s"}, or {} for none';
         RETURN;
     END IF;
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(policy) AS k WHERE k <> ALL (keys)
         UNION ALL
-        SELECT 'time_zone', CASE WHEN jsonb_typeof(policy -> 'time_zone') <> 'string' THEN 'is no string'
+        SELECT 'time_zone', CASE WHEN jsonb_typeof(policy -> 'time_zone') <> 'string' THEN 'is not a string'
                 ELSE fanfare.time_zone_error(policy ->> 'time_zone') END,
             'use a name such as Europe/Madrid; without one, it is UTC'
         WHERE policy ? 'time_zone'
@@ -5789,26 +5789,26 @@ BEGIN
         UNION ALL
         SELECT q.place, q.reason, q.hint FROM fanfare.quiet_error(policy -> 'quiet_hours', false) AS q WHERE q.reason IS NOT NULL
         UNION ALL
-        SELECT 'caps', 'is no object', 'write {"daily": {"max": 3, "per": "1d"}}' WHERE jsonb_typeof(policy -> 'caps') <> 'object'
+        SELECT 'caps', 'is not an object', 'write {"daily": {"max": 3, "per": "1d"}}' WHERE jsonb_typeof(policy -> 'caps') <> 'object'
         UNION ALL
         SELECT 'caps', format('are %s', c.count), 'an app has 16 at most' FROM (SELECT count(*) FROM jsonb_object_keys(caps)) AS c WHERE c.count > 16
         UNION ALL
         SELECT 'caps.' || k, 'cannot be a name', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'
         FROM jsonb_object_keys(caps) AS k WHERE NOT fanfare.is_label(k)
         UNION ALL
-        SELECT 'caps.' || c.key, 'is no object', 'write {"max": 3, "per": "1d"}' FROM jsonb_each(caps) AS c WHERE jsonb_typeof(c.value) <> 'object'
+        SELECT 'caps.' || c.key, 'is not an object', 'write {"max": 3, "per": "1d"}' FROM jsonb_each(caps) AS c WHERE jsonb_typeof(c.value) <> 'object'
         UNION ALL
         SELECT 'caps.' || c.key || '.' || k, 'unknown key', 'known are ' || array_to_string(cap_keys, ', ')
         FROM jsonb_each(caps) AS c
         CROSS JOIN LATERAL jsonb_object_keys(CASE WHEN jsonb_typeof(c.value) = 'object' THEN c.value ELSE '{}' END) AS k
         WHERE k <> ALL (cap_keys)
         UNION ALL
-        SELECT 'caps.' || c.key || '.max', CASE WHEN c.value ? 'max' THEN 'is no whole number from 1 to 100' ELSE 'is missing' END,
+        SELECT 'caps.' || c.key || '.max', CASE WHEN c.value ? 'max' THEN 'is not a whole number from 1 to 100' ELSE 'is missing' END,
             'write how many a user gets at most, such as 3; a user who wants none opts out'
         FROM jsonb_each(caps) AS c
         WHERE jsonb_typeof(c.value -> 'max') IS DISTINCT FROM 'number' OR c.value ->> 'max' !~ '^([1-9][0-9]?|100)$'
         UNION ALL
-        SELECT 'caps.' || c.key || '.per', CASE WHEN c.value ? 'per' THEN 'is no duration from 1m to 31d' ELSE 'is missing' END,
+        SELECT 'caps.' || c.key || '.per', CASE WHEN c.value ? 'per' THEN 'is not a duration from 1m to 31d' ELSE 'is missing' END,
             'write a whole number with s, m, h or d, such as 1d'
         FROM jsonb_each(caps) AS c
         WHERE jsonb_typeof(c.value -> 'per') IS DISTINCT FROM 'string'
@@ -5817,12 +5817,12 @@ BEGIN
         SELECT s.place, s.reason, s.hint FROM fanfare.speed_error(policy -> 'rate', 'rate') AS s
         WHERE policy ? 'rate' AND s.reason IS NOT NULL
         UNION ALL
-        SELECT 'providers', 'is no object', 'write {"fcm": {"rate": "500/s"}}' WHERE jsonb_typeof(policy -> 'providers') <> 'object'
+        SELECT 'providers', 'is not an object', 'write {"fcm": {"rate": "500/s"}}' WHERE jsonb_typeof(policy -> 'providers') <> 'object'
         UNION ALL
         SELECT 'providers.' || k, 'unknown key', 'known are ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.providers AS p)
         FROM jsonb_object_keys(providers) AS k WHERE NOT EXISTS (SELECT FROM fanfare.providers AS p WHERE p.name = k)
         UNION ALL
-        SELECT 'providers.' || p.key, 'is no object', 'write {"rate": "500/s"}' FROM jsonb_each(providers) AS p
+        SELECT 'providers.' || p.key, 'is not an object', 'write {"rate": "500/s"}' FROM jsonb_each(providers) AS p
         WHERE jsonb_typeof(p.value) <> 'object'
         UNION ALL
         SELECT 'providers.' || p.key || '.' || k, 'unknown key', 'known are ' || array_to_string(provider_keys, ', ')

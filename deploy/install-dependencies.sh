@@ -113,7 +113,7 @@ as_root() {
 
 install_packages() {
     command -v apt-get > /dev/null \
-        || fail "missing: $*. This is no Debian or Ubuntu: install what these packages hold by your system's own means."
+        || fail "missing: $*. This is neither Debian nor Ubuntu: install what these packages hold by your system's own means."
     if ((EUID != 0)) && ! command -v sudo > /dev/null; then
         fail "missing: $*. Run as root: apt-get install $*"
     fi

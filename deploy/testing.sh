@@ -48,7 +48,7 @@ export DATABASE_URL=$url
 "$program" migrate > "$made/migrated"
 psql --quiet --file=schema.sql "$url"
 sql "CREATE ROLE application LOGIN IN ROLE fanfare_emitter, fanfare_reader; GRANT SELECT, INSERT, UPDATE ON orders TO application"
-expect "trigger.sql" $'ok  a packed order is no event\nok  a shipped order is one event' \
+expect "trigger.sql" $'ok  a packed order is not an event\nok  a shipped order is one event' \
     "$(psql --quiet --no-align --tuples-only --file=trigger.sql "${url/user=postgres/user=application}" 2>&1)"
 expect "rows and events that trigger.sql left" "0 0" "$(sql "SELECT (SELECT count(*) FROM orders) || ' ' || (SELECT count(*) FROM fanfare.events)")"
 sed --in-place 's/"ann"/"bob"/' trigger.sql

@@ -31,7 +31,7 @@ package struct CampaignCanary: Equatable, Sendable {
             guard let share = share.stringValue.flatMap(Percentage.init), share.part > 0, share.part <= 0.5 else {
                 throw RuleProblem(
                     path: reader.path("share"),
-                    reason: "is no share from above 0% to 50%",
+                    reason: "is not a share from above 0% to 50%",
                     hint: "write a share such as 1% or 0.5%"
                 )
             }
@@ -40,7 +40,7 @@ package struct CampaignCanary: Equatable, Sendable {
             guard let count = devices.numberValue?.integer, Self.counts.contains(Int(clamping: count)) else {
                 throw RuleProblem(
                     path: reader.path("devices"),
-                    reason: "is no whole number from 1 to 1000000",
+                    reason: "is not a whole number from 1 to 1000000",
                     hint: "write about how many devices go first, such as 500"
                 )
             }
@@ -56,7 +56,7 @@ package struct CampaignCanary: Equatable, Sendable {
         if let wait, TimeSpan(wait).map({ $0.seconds > Self.longestWait.seconds }) ?? true {
             throw RuleProblem(
                 path: reader.path("wait"),
-                reason: "is no duration up to 7d",
+                reason: "is not a duration up to 7d",
                 hint: "write a whole number with s, m, h or d, such as 10m"
             )
         }
@@ -64,7 +64,7 @@ package struct CampaignCanary: Equatable, Sendable {
             guard let share = value.stringValue.flatMap(Percentage.init) else {
                 throw RuleProblem(
                     path: reader.path("max_failed"),
-                    reason: "is no share from 0% to 100%",
+                    reason: "is not a share from 0% to 100%",
                     hint: "write a share such as 2% or 0.5%"
                 )
             }

@@ -34,7 +34,7 @@ struct CampaignChecker {
         } catch let error as RuleProblem {
             problem = error.description
         } catch let error as JSONSyntaxError {
-            problem = "is no JSON: \(error)"
+            problem = "is not JSON: \(error)"
         } catch let error as PostgresError {
             guard error.isDataError else { throw error }
             problem = error.message

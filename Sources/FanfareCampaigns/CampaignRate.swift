@@ -62,14 +62,14 @@ package struct CampaignRate: Equatable, Sendable {
 extension CampaignRate.Ramp {
     fileprivate init(_ json: JSONValue, path: String, below end: Int) throws(RuleProblem) {
         guard json.objectValue != nil else {
-            throw RuleProblem(path: path, reason: "is no object", hint: #"write {"from": "50/s", "over": "30m"}"#)
+            throw RuleProblem(path: path, reason: "is not an object", hint: #"write {"from": "50/s", "over": "30m"}"#)
         }
         let reader = try RuleObject(json, path: path)
         try reader.checkKeys(Self.keys)
         from = try CampaignSpeed.read(reader.object["from"], path: reader.path("from"))
         let span = reader.object["over"]
         guard let over = span?.stringValue.flatMap({ TimeSpan($0) }) else {
-            let reason = span == nil ? "is missing" : "is no duration"
+            let reason = span == nil ? "is missing" : "is not a duration"
             throw RuleProblem(path: reader.path("over"), reason: reason, hint: TimeSpan.hint)
         }
         self.over = over

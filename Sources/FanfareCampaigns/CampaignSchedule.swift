@@ -100,7 +100,7 @@ package struct CampaignSchedule: Equatable, Sendable {
         guard text.wholeMatch(of: shape) != nil else {
             throw RuleProblem(
                 path: path,
-                reason: "is no time of day",
+                reason: "is not a time of day",
                 hint: "write what clocks in time_zone show, as in 2026-12-01T09:00"
             )
         }

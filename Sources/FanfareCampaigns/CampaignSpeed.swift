@@ -15,14 +15,14 @@ enum CampaignSpeed {
     /// - Throws: `RuleProblem` for anything else; for a rate per minute or hour it states the rate per second.
     static func read(_ json: JSONValue?, path: String) throws(RuleProblem) -> Int {
         guard let text = json?.stringValue else {
-            throw RuleProblem(path: path, reason: json == nil ? "is missing" : "is no rate", hint: hint)
+            throw RuleProblem(path: path, reason: json == nil ? "is missing" : "is not a rate", hint: hint)
         }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let isNumber = parts[0].utf8.allSatisfy { (48...57).contains($0) } && (1...9).contains(parts[0].utf8.count)
         guard parts.count == 2, isNumber, let count = Int(parts[0]), parts[0] == "\(count)",
             let seconds = ["s": 1, "m": 60, "h": 3600][parts[1]]
         else {
-            throw RuleProblem(path: path, reason: "'\(text.prefix(80))' is no rate", hint: hint)
+            throw RuleProblem(path: path, reason: "'\(text.prefix(80))' is not a rate", hint: hint)
         }
         guard seconds == 1, range.contains(count) else {
             throw RuleProblem(

@@ -210,7 +210,7 @@ extension ToolDatabase {
         let near = NearestName.suggestion(for: provider, among: known).map { "Did you mean \($0)? " } ?? ""
         throw ToolError(
             .usage,
-            "“\(TextTable.printable(provider))” is no provider",
+            "“\(TextTable.printable(provider))” is not a provider",
             hint: "\(near)Use one of \(known.joined(separator: ", "))."
         )
     }

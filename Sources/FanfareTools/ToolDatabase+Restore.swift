@@ -117,7 +117,7 @@ extension ToolDatabase {
         if let environment, !environments.contains(environment) {
             throw ToolError(
                 .usage,
-                "“\(environment)” is no environment",
+                "“\(environment)” is not an environment",
                 hint: "Use one of \(environments.joined(separator: ", "))."
             )
         }

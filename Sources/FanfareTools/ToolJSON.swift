@@ -18,7 +18,7 @@ package enum ToolJSON {
         do {
             value = try JSONValue(parsing: text)
         } catch {
-            throw ToolError(.usage, "\(name) is no JSON: \(error)", hint: "Quote it for the shell: '{\"id\": 7}'.")
+            throw ToolError(.usage, "\(name) is not JSON: \(error)", hint: "Quote it for the shell: '{\"id\": 7}'.")
         }
         guard let object = value.objectValue else {
             throw ToolError(.usage, "\(name) is \(value.kindName), not an object", hint: "Write {\"id\": 7}.")

@@ -38,7 +38,7 @@ public struct PostgresRow: ~Copyable {
         if unsafe length == 0 && PQgetisnull(result, index, position) == 1 { return nil }
         let bytes = unsafe UnsafeRawBufferPointer(start: PQgetvalue(result, index, position), count: length)
         guard let value = unsafe read(bytes, type) else {
-            throw mismatch(column, "its bytes are no \(expected())")
+            throw mismatch(column, "its bytes are not a \(expected())")
         }
         return value
     }

@@ -55,7 +55,7 @@ extension KeyError.Reason {
     private var accountProblem: (String, String)? {
         let mend = "use the service account's key file as Google's console gives it"
         return switch self {
-        case .notJSON: ("is no JSON object", mend)
+        case .notJSON: ("is not a JSON object", mend)
         case .missingField(let name): ("has no \(name)", mend)
         case .invalidField(let name, let why): ("\(name) \(why)", mend)
         case .notAServiceAccount(let type):

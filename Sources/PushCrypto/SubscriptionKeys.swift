@@ -71,8 +71,8 @@ public struct SubscriptionKeyError: Error, Equatable, CustomStringConvertible {
         switch reason {
         case .notBase64: "is not base64url"
         case .length(let count): "has \(count) bytes instead of \(field == .auth ? 16 : 65)"
-        case .compressed: "is no uncompressed point"
-        case .notOnCurve: "is no point on P-256"
+        case .compressed: "is not an uncompressed point"
+        case .notOnCurve: "is not a point on P-256"
         }
     }
 }

@@ -60,9 +60,9 @@ public enum DestinationPolicyError: Error, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .host(let text):
-            "\"\(text)\" is no host; give a name such as push.example.com, or *.example.com, with or without a port"
+            "\"\(text)\" is not a host; give a name such as push.example.com, or *.example.com, with or without a port"
         case .network(let text):
-            "\"\(text)\" is no network; give a block such as 10.1.0.0/16 or fd00::/8, without bits after the prefix"
+            "\"\(text)\" is not a network; give a block such as 10.1.0.0/16 or fd00::/8, without bits after the prefix"
         }
     }
 }

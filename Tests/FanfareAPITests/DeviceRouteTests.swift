@@ -230,8 +230,8 @@ enum BrowserKeys {
     static let valid = "\(onCurve), \(auth)"
     /// Endpoints and keys that no push can reach, each with the reason.
     static let refused = [
-        ("https://push.example.com/1", "\(offCurve), \(auth)", "p256dh is no point of P-256"),
-        ("https://push.example.com/1", #"\#(onCurve), "auth": "c2hvcnQ""#, "auth is no authentication secret"),
+        ("https://push.example.com/1", "\(offCurve), \(auth)", "p256dh is not a point of P-256"),
+        ("https://push.example.com/1", #"\#(onCurve), "auth": "c2hvcnQ""#, "auth is not an authentication secret"),
         (
             "https://permanently-removed.invalid/fcm/send/x", valid,
             "token names a host below .invalid, which never exists"

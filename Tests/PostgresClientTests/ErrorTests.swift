@@ -82,8 +82,8 @@ struct ErrorTests {
             messages == [
                 "column 0 (one): type 20 came where text was expected",
                 "column 1 (nothing): it is NULL",
-                "column 2 (int8): its bytes are no bigint[] without NULLs",
-                "column 3 (int8): its bytes are no bigint[] without NULLs",
+                "column 2 (int8): its bytes are not a bigint[] without NULLs",
+                "column 3 (int8): its bytes are not a bigint[] without NULLs",
                 "column 4 (no such column): the statement returns 4 columns",
                 "column 0 (one): type 20 came where bigint[] without NULLs was expected",
             ]

@@ -22,7 +22,7 @@ import Threading
         }
         #expect(second != first)
         #expect(runs.withLock { $0 } == 1)
-        #expect(notices.withLock { $0 } == [], "what ended the idle session is no notice of the work")
+        #expect(notices.withLock { $0 } == [], "the notice that ended the idle session does not belong to the work")
         await test.pool.close()
     }
 

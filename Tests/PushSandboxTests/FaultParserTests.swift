@@ -12,7 +12,7 @@ struct FaultParserTests {
         (#"[{"do": 1}]"#, "faults[0].do: must be a string"),
         (#"[{"do": "refuse", "matsch": {}}]"#, "faults[0].matsch: is unknown"),
         (#"[{"do": "refuse", "match": "x"}]"#, "faults[0].match: must be an object"),
-        (#"[{"do": "refuse", "match": {"token": "("}}]"#, "faults[0].match.token: is no regular expression"),
+        (#"[{"do": "refuse", "match": {"token": "("}}]"#, "faults[0].match.token: is not a regular expression"),
         (#"[{"do": "refuse", "match": {"share": 1.5}}]"#, "faults[0].match.share: must be a number from 0 to 1"),
         (#"[{"do": "refuse", "match": {"share": true}}]"#, "faults[0].match.share: must be a number"),
         (#"[{"do": "refuse", "match": {"salt": "x"}}]"#, "faults[0].match.salt: needs share"),

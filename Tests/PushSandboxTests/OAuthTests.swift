@@ -23,9 +23,9 @@ struct OAuthTests {
             #expect(lines.map(\.provider) == ["oauth", "fcm"])
             let shown = try #require(lines.first?.body)
             #expect(shown.contains(#""scope":"https://www.googleapis.com/auth/firebase.messaging""#))
-            #expect(!shown.contains(assertion.split(separator: ".")[2]), "the ledger is no way to get a token")
+            #expect(!shown.contains(assertion.split(separator: ".")[2]), "the ledger is not a way to get a token")
             #expect(lines.first?.target == google.account["client_email"]?.text)
-            #expect(fixture.sandbox.counts.distinctTokens == 1, "a token request is no push")
+            #expect(fixture.sandbox.counts.distinctTokens == 1, "a token request is not a push")
             await client.close()
         }
     }

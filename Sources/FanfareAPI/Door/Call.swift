@@ -49,7 +49,9 @@ struct Call: Sendable {
     /// - Returns: the id.
     /// - Throws: a ``Problem`` with status 404 if the text is not a positive number, because every id is one.
     func id(_ name: String) throws -> Int64 {
-        guard let id = Int64(self.name(name)), id > 0 else { throw Problem(.absent, "{\(name)} in the path is no id") }
+        guard let id = Int64(self.name(name)), id > 0 else {
+            throw Problem(.absent, "{\(name)} in the path is not an id")
+        }
         return id
     }
 

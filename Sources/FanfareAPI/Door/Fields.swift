@@ -76,7 +76,7 @@ struct Fields {
     mutating func ids(_ key: String) throws -> [Int64] {
         try list(key).enumerated().map { index, value in
             guard let id = Int64(value.stringValue ?? value.text), id > 0 else {
-                throw Self.refusal("is no id", at: "\(place(key))/\(index)")
+                throw Self.refusal("is not an id", at: "\(place(key))/\(index)")
             }
             return id
         }
@@ -86,7 +86,7 @@ struct Fields {
     mutating func span(orNil key: String) throws -> TimeSpan? {
         guard let text = try text(orNil: key) else { return nil }
         guard let span = TimeSpan(text) else {
-            throw Self.refusal("is no duration", at: place(key), hint: "Write 90s, 15m, 4h or 7d.")
+            throw Self.refusal("is not a duration", at: place(key), hint: "Write 90s, 15m, 4h or 7d.")
         }
         return span
     }

@@ -51,7 +51,7 @@ extension PhoneKeySet {
         try checkIsPublic(members)
         let (x, y) = (try bytes("x", members), try bytes("y", members))
         guard x.count == 32, y.count == 32, let key = PhoneKey(id: id, x: x, y: y) else {
-            throw PhoneKeyError("is no point on P-256", mend: "Export the public key again.")
+            throw PhoneKeyError("is not a point on P-256", mend: "Export the public key again.")
         }
         return key
     }
@@ -64,7 +64,10 @@ extension PhoneKeySet {
         try checkIsPublic(members)
         let x = try bytes("x", members)
         guard x.count == 32, let key = PhoneKey(id: id, ed25519: x) else {
-            throw PhoneKeyError("is no public key of Ed25519, or one by which anybody can sign", mend: "Make another.")
+            throw PhoneKeyError(
+                "is not a public key of Ed25519, or is one that lets anyone sign",
+                mend: "Make another."
+            )
         }
         return key
     }

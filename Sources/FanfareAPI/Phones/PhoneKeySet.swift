@@ -68,10 +68,10 @@ struct PhoneKeySet: Sendable {
     private static func entries(_ bytes: [UInt8]) throws(PhoneKeyError) -> [JSONValue] {
         // The parser's error may quote key material.
         guard let document = try? JSONValue(parsing: bytes) else {
-            throw PhoneKeyError("is no JSON", mend: form)
+            throw PhoneKeyError("is not JSON", mend: form)
         }
         guard let entries = document["keys"]?.arrayValue else {
-            throw PhoneKeyError("is no JSON Web Key Set: it has no list `keys`", mend: form)
+            throw PhoneKeyError("is not a JSON Web Key Set: it has no list `keys`", mend: form)
         }
         return entries
     }

@@ -67,7 +67,7 @@ struct PhoneToken: Sendable {
         }
         var id: String?
         if let value = header["kid"] {
-            guard let text = value.stringValue else { throw Fault("has a kid that is no string") }
+            guard let text = value.stringValue else { throw Fault("has a kid that is not a string") }
             id = text
         }
         guard let key = keys.key(id) else {
@@ -102,7 +102,7 @@ struct PhoneToken: Sendable {
         guard let value = claims[name] else { return nil }
         // 1e13 s are beyond every calendar, and far from where a double loses seconds.
         guard let time = value.numberValue.flatMap({ Double($0.literal) }), (0...1e13).contains(time) else {
-            throw Fault("has a \(name) that is no time")
+            throw Fault("has a \(name) that is not a time")
         }
         return time
     }
@@ -110,7 +110,7 @@ struct PhoneToken: Sendable {
     private static func object(_ part: String, _ name: String) throws(Fault) -> JSONObject {
         let bytes = try bytes(part, name)
         guard let object = (try? JSONValue(parsing: bytes))?.objectValue else {
-            throw Fault("has a \(name) that is no JSON object")
+            throw Fault("has a \(name) that is not a JSON object")
         }
         return object
     }
@@ -118,7 +118,7 @@ struct PhoneToken: Sendable {
     /// Decodes base64url in its only canonical form: without padding, in one alphabet, and with no bits left over.
     private static func bytes(_ part: String, _ name: String) throws(Fault) -> [UInt8] {
         guard let bytes = Base64URL.decode(part), Base64URL.encode(bytes) == part else {
-            throw Fault("has a \(name) that is no base64url")
+            throw Fault("has a \(name) that is not base64url")
         }
         return bytes
     }

@@ -12,7 +12,7 @@ extension Routes {
                 throw Problem(.malformed, "there is no filter “\(unknown)”", hint: "There are \(known).")
             }
             filter.eventID = try call.query["event_id"].map { text in
-                guard let id = Int64(text) else { throw Problem(.malformed, "event_id is no id") }
+                guard let id = Int64(text) else { throw Problem(.malformed, "event_id is not an id") }
                 return id
             }
             (filter.eventType, filter.user) = (call.query["type"], call.query["user_id"])

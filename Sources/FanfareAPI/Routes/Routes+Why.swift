@@ -17,7 +17,7 @@ extension Routes {
                 return Answer(["data": .array(events.map(\.json))])
             }
             guard let event = Int64(text), event > 0 else {
-                throw Problem(.malformed, "event is no id", hint: "Leave it out for the user's last events.")
+                throw Problem(.malformed, "event is not an id", hint: "Leave it out for the user's last events.")
             }
             let report = try await call.database.why(eventID: event, user: user, app: app)
             guard report.verdict.reason != "no_event" else {

@@ -151,7 +151,7 @@ extension ConfigurationValueKind<[OutcomeKind]> {
                         let near =
                             NearestName.suggestion(for: text, among: words).map { "; did you mean “\($0)”?" } ?? ""
                         throw ConfigurationValueError(
-                            "“\(text.prefix(40))” is no outcome that can be told\(near)",
+                            "“\(text.prefix(40))” is not an outcome that can be told\(near)",
                             element: index
                         )
                     }

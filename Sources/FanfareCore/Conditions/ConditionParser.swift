@@ -117,7 +117,7 @@ struct ConditionParser {
         }
         guard TopicName.isPossible(template) else {
             throw problem(
-                "'\(name.prefix(80))' is no topic name",
+                "'\(name.prefix(80))' is not a topic name",
                 "use 1 to \(TopicName.lengthLimit) of a-z A-Z 0-9 - _ . ~ %",
                 at: start
             )

@@ -99,7 +99,7 @@ public enum AudiencePlan: Sendable {
         guard TopicName.isPossible(template) else {
             throw RuleProblem(
                 path: path,
-                reason: "is no topic name",
+                reason: "is not a topic name",
                 hint: name.hasPrefix("/topics/")
                     ? "write it without /topics/" : "use 1 to \(TopicName.lengthLimit) of a-z A-Z 0-9 - _ . ~ %"
             )

@@ -65,7 +65,7 @@ public struct DigestDefinition: Equatable, Sendable {
         let isDigest = key == "digest"
         guard json.objectValue != nil else {
             let time = isDigest ? #""every": "10m""# : #""wait": "30s""#
-            throw RuleProblem(path: path, reason: "is no object", hint: "write {\(time), \"by\": \"{{user_id}}\"}")
+            throw RuleProblem(path: path, reason: "is not an object", hint: "write {\(time), \"by\": \"{{user_id}}\"}")
         }
         let reader = try RuleObject(json, path: path)
         try reader.checkKeys(isDigest ? Self.digestKeys : Self.debounceKeys)
@@ -87,7 +87,7 @@ public struct DigestDefinition: Equatable, Sendable {
         guard let text = by?.stringValue, !text.isEmpty else {
             throw RuleProblem(
                 path: reader.path("by"),
-                reason: by == nil ? "is missing" : by?.stringValue == nil ? "is no string" : "is empty",
+                reason: by == nil ? "is missing" : by?.stringValue == nil ? "is not a string" : "is empty",
                 hint: "say which events belong together, as in \"{{user_id}}\""
             )
         }
@@ -99,7 +99,7 @@ public struct DigestDefinition: Equatable, Sendable {
         guard let span = value?.stringValue.flatMap(TimeSpan.init), span.seconds <= limit.seconds else {
             throw RuleProblem(
                 path: reader.path(key),
-                reason: value == nil ? "is missing" : "is no duration from 1s to 24h",
+                reason: value == nil ? "is missing" : "is not a duration from 1s to 24h",
                 hint: "write a whole number with s, m or h, such as 30s, 10m or 24h"
             )
         }

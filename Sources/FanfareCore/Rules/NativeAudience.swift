@@ -55,7 +55,7 @@ public enum NativeAudience: Sendable {
         case .channel(let template):
             let id = try template.text(in: scope)
             guard Self.isChannelID(id) else {
-                throw .header(name: Self.channelHeader, reason: "is no base64 text")
+                throw .header(name: Self.channelHeader, reason: "is not base64 text")
             }
             return .channel(id)
         }
@@ -69,7 +69,7 @@ public enum NativeAudience: Sendable {
         guard template.literal.map(isChannelID) ?? template.fixedText.utf8.allSatisfy(isBase64) else {
             throw RuleProblem(
                 path: path,
-                reason: "is no channel id",
+                reason: "is not a channel id",
                 hint: "write the apns-channel-id that APNs gave when the channel was made"
             )
         }

@@ -57,7 +57,7 @@ public struct QuietHours: Equatable, Sendable {
         guard let text = value?.stringValue, isTime(text) else {
             throw RuleProblem(
                 path: reader.path(key),
-                reason: value == nil ? "is missing" : "is no time of day",
+                reason: value == nil ? "is missing" : "is not a time of day",
                 hint: "write what clocks show, from 00:00 to 23:59, as in \"22:00\""
             )
         }

@@ -35,7 +35,7 @@ public struct RuleGroups: Equatable, Sendable {
         guard let json else { return nil }
         guard let share = json.stringValue.flatMap(Percentage.init), share.perMillion <= mostHeldOut else {
             let hint = "write a share such as 5% or 0.5%"
-            throw RuleProblem(path: path, reason: "is no share from 0% to 50%", hint: hint)
+            throw RuleProblem(path: path, reason: "is not a share from 0% to 50%", hint: hint)
         }
         return share
     }
@@ -45,7 +45,7 @@ public struct RuleGroups: Equatable, Sendable {
         guard let elements = json.arrayValue, !elements.isEmpty else {
             throw RuleProblem(
                 path: path,
-                reason: json.arrayValue == nil ? "is no list" : "has no variant",
+                reason: json.arrayValue == nil ? "is not a list" : "has no variant",
                 hint: #"write [{"name": "short", "weight": 20, "message": {…}}, {"name": "plain", "weight": 80}]"#
             )
         }
@@ -57,7 +57,7 @@ public struct RuleGroups: Equatable, Sendable {
             let path = "\(path)[\(index)]"
             guard element.objectValue != nil else {
                 let hint = #"write {"name": "short", "weight": 20, "message": {…}}"#
-                throw RuleProblem(path: path, reason: "is no object", hint: hint)
+                throw RuleProblem(path: path, reason: "is not an object", hint: hint)
             }
             let variant = try Variant(RuleObject(element, path: path))
             guard !variants.contains(where: { $0.name == variant.name }) else {
@@ -107,7 +107,7 @@ extension RuleGroups.Variant {
         guard RuleGroups.weights.contains(weight) else {
             throw RuleProblem(
                 path: reader.path("weight"),
-                reason: "is no whole number from 0 to \(RuleGroups.weights.upperBound)",
+                reason: "is not a whole number from 0 to \(RuleGroups.weights.upperBound)",
                 hint: "write which share of all weights together it gets, such as 20"
             )
         }
@@ -121,7 +121,7 @@ extension RuleGroups.Variant {
         guard let object = value.objectValue else {
             throw RuleProblem(
                 path: reader.path(key),
-                reason: "is no object",
+                reason: "is not an object",
                 hint: "write what is different in it"
             )
         }

@@ -66,7 +66,7 @@ package struct RuleObject {
     package func duration(_ key: String) throws(RuleProblem) -> TimeSpan? {
         guard let text = try string(key) else { return nil }
         guard let span = TimeSpan(text) else {
-            throw RuleProblem(path: path(key), reason: "is no duration", hint: TimeSpan.hint)
+            throw RuleProblem(path: path(key), reason: "is not a duration", hint: TimeSpan.hint)
         }
         return span
     }

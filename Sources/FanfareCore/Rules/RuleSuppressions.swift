@@ -39,7 +39,7 @@ public struct RuleSuppressions: Equatable, Sendable {
         guard let names, !names.contains(nil) else {
             throw RuleProblem(
                 path: path,
-                reason: "is no list of names",
+                reason: "is not a list of names",
                 hint: #"name caps of the app's policy, as in ["daily"]"#
             )
         }
@@ -52,7 +52,7 @@ public struct RuleSuppressions: Equatable, Sendable {
         guard json.objectValue != nil else {
             throw RuleProblem(
                 path: path,
-                reason: json.stringValue == nil ? "is no object" : "is neither off nor an object",
+                reason: json.stringValue == nil ? "is not an object" : "is neither off nor an object",
                 hint: #"write {"from": "22:00", "until": "08:00", "mode": "hold"}, or off for none"#
             )
         }

@@ -81,14 +81,14 @@ extension CronExpression {
         if name.lowercased() == "@reboot" {
             return CronProblem(
                 field: nil,
-                reason: "'@reboot' is no time",
+                reason: "'@reboot' is not a time",
                 hint: "daemons come and go; write when, such as 0 9 * * mon or @daily"
             )
         }
         let names = named.map(\.key)
         return CronProblem(
             field: nil,
-            reason: "'\(name)' is no schedule",
+            reason: "'\(name)' is not a schedule",
             hint: "use \(names.dropLast().joined(separator: ", ")) or \(names[names.count - 1]), or five fields"
         )
     }

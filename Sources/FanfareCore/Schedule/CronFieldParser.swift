@@ -42,7 +42,10 @@ struct CronFieldParser {
 
     private func parseValue(_ text: Substring, of range: Substring) throws(CronProblem) -> Int {
         guard let value = field.value(text) else {
-            throw problem("\(quoted(text.isEmpty ? range : text)) is no \(field.rawValue)", "use \(field.choice)")
+            throw problem(
+                "\(quoted(text.isEmpty ? range : text)) is not a valid \(field.rawValue)",
+                "use \(field.choice)"
+            )
         }
         return value
     }
@@ -51,7 +54,7 @@ struct CronFieldParser {
     private func parseStep(_ text: Substring) throws(CronProblem) -> Int {
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let step = Int(text), (1...field.count).contains(step)
         else {
-            throw problem("\(quoted(text)) is no step", "use 1 to \(field.count)")
+            throw problem("\(quoted(text)) is not a step", "use 1 to \(field.count)")
         }
         return step
     }

@@ -80,9 +80,9 @@ struct APNsHeaders: Sendable {
         switch name {
         case pushType where APNsPushType(rawValue: literal) == nil:
             let hint = NearestName.hint(for: literal, among: APNsPushType.allCases.map(\.rawValue))
-            throw RuleProblem(path: value.path, reason: "is no push type", hint: hint)
+            throw RuleProblem(path: value.path, reason: "is not a push type", hint: hint)
         case priority where !["10", "5", "1"].contains(literal):
-            throw RuleProblem(path: value.path, reason: "is no priority", hint: "write \"10\", \"5\" or \"1\"")
+            throw RuleProblem(path: value.path, reason: "is not a priority", hint: "write \"10\", \"5\" or \"1\"")
         default:
             if let reason = fault(in: literal, of: name) {
                 let hint = name == expiration ? MessageForm.time.hint : "shorten or change the value"

@@ -129,8 +129,8 @@ extension OutcomeBlock {
                 "BadDeviceToken",
                 "The token is not valid here; the device is kept for lack of evidence, or by the pruning breaker."
             ),
-            OutcomeRow(.apnsBadExpirationDate, "BadExpirationDate", "apns-expiration is no number."),
-            OutcomeRow(.apnsBadMessageId, "BadMessageId", "apns-id is no UUID."),
+            OutcomeRow(.apnsBadExpirationDate, "BadExpirationDate", "apns-expiration is not a number."),
+            OutcomeRow(.apnsBadMessageId, "BadMessageId", "apns-id is not a UUID."),
             OutcomeRow(.apnsBadPriority, "BadPriority", "The priority is unknown, or not allowed for this push type."),
             OutcomeRow(.apnsBadTopic, "BadTopic", "apns-topic is invalid: look at the app's topic."),
             OutcomeRow(

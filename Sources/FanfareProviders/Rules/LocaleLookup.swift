@@ -20,7 +20,7 @@ struct LocaleLookup: Sendable {
             let form = Self.normalize(tag)
             let tagPath = "\(path).\(tag)"
             guard Self.isTag(form) else {
-                throw RuleProblem(path: tagPath, reason: "is no language tag", hint: "write es, es-MX, zh-Hant")
+                throw RuleProblem(path: tagPath, reason: "is not a language tag", hint: "write es, es-MX, zh-Hant")
             }
             guard !normalized.contains(form) else {
                 throw RuleProblem(path: tagPath, reason: "is there twice", hint: "case does not matter in tags")

@@ -185,7 +185,7 @@ enum MessageForm: Sendable {
     /// Returns why a text is not whole seconds since 1970; nil if it is.
     static func timeError(in text: String) -> String? {
         guard (1...18).contains(text.utf8.count), text.utf8.allSatisfy({ (48...57).contains($0) }) else {
-            return "is no time in whole seconds since 1970"
+            return "is not a time in whole seconds since 1970"
         }
         let isTooLarge = Double(text).map { $0 >= ContentCheck.milliseconds } ?? true
         return MessageChecks.areOn && isTooLarge ? "is in milliseconds" : nil

@@ -49,7 +49,7 @@ extension Recipient {
             guard try HTTPSURL(token).origin.isNowhere else { return nil }
             return RecipientError(.token, "names a host below .invalid, which never exists", hint: hint)
         } catch {
-            return RecipientError(.token, "is no URL that can be sent to", hint: "\(error)")
+            return RecipientError(.token, "is not a URL that can be sent to", hint: "\(error)")
         }
     }
 }

@@ -50,7 +50,7 @@ struct WebPushHeaders: Sendable {
                 throw RuleProblem(path: path, reason: "is set by Fanfare", hint: "remove it")
             }
             guard Self.isName(name) else {
-                throw RuleProblem(path: path, reason: "is no header name", hint: "use letters, digits and -")
+                throw RuleProblem(path: path, reason: "is not a header name", hint: "use letters, digits and -")
             }
             guard seen.insert(name).inserted else {
                 throw RuleProblem(path: path, reason: "is given twice", hint: "case does not matter in header names")
@@ -89,9 +89,9 @@ struct WebPushHeaders: Sendable {
         if let reason = HeaderText.fault(in: value) { return reason }
         switch name {
         case timeToLive where value.utf8.count > 18 || !value.utf8.allSatisfy({ (48...57).contains($0) }):
-            return "is no time in whole seconds"
-        case urgency where !urgencies.contains(value): return "is no urgency"
-        case topic where MessageChecks.areOn && !WebPushTopic.isValid(value): return "is no topic"
+            return "is not a time in whole seconds"
+        case urgency where !urgencies.contains(value): return "is not an urgency"
+        case topic where MessageChecks.areOn && !WebPushTopic.isValid(value): return "is not a topic"
         default: return nil
         }
     }

@@ -46,7 +46,7 @@ package struct WebPushProvider: Provider {
             // The database looks at all the rest.
             guard error.reason == .notOnCurve else { return nil }
             let hint = "Pass keys.p256dh exactly as subscription.toJSON() gives it."
-            return RecipientError(.p256dh, "is no point of P-256", hint: hint)
+            return RecipientError(.p256dh, "is not a point of P-256", hint: hint)
         }
     }
 

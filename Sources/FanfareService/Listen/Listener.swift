@@ -99,7 +99,7 @@ final class Listener: Stage {
             }
             try connection.run(StoreMalformedEvent(channel: notification.channel, payload: notification.payload))
             context.logger.warning(
-                "a notification is no JSON object; it was stored as refused",
+                "a notification is not a JSON object; it was stored as refused",
                 metadata: .init([.channel: "\(notification.channel)"])
             )
         }

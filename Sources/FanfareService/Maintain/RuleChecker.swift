@@ -117,7 +117,7 @@ package struct RuleChecker {
         } catch let problem as RuleProblem {
             return .failure(problem)
         } catch {
-            return .failure(RuleProblem(path: "", reason: "is no JSON: \(error)"))
+            return .failure(RuleProblem(path: "", reason: "is not JSON: \(error)"))
         }
     }
 

@@ -27,7 +27,7 @@ package struct StoreMalformedEvent: PostgresStatement {
     package static let sql = """
         INSERT INTO fanfare.event_log (day, id, created_at, type, payload, detail, fate)
         SELECT fanfare.ring_day(id), id, clock_timestamp(), $1, jsonb_build_object('malformed', $2::text),
-            'the notification is no JSON object', 6
+            'the notification is not a JSON object', 6
         FROM fanfare.new_event_id() AS id
         """
 

@@ -118,7 +118,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                 WHEN octet_length(t.key) > 2048 THEN 'the key has more than 2048 bytes'
                 -- A watch stores a row that it cannot emit as an array with the reason.
                 WHEN jsonb_typeof(t.payload) <> 'object' THEN
-                    coalesce(CASE WHEN t.payload ->> 0 = 'fanfare.watch_table' THEN left(t.payload ->> 1, 2000) END, 'the payload is no JSON object')
+                    coalesce(CASE WHEN t.payload ->> 0 = 'fanfare.watch_table' THEN left(t.payload ->> 1, 2000) END, 'the payload is not a JSON object')
                 -- As text, which is what is read for sending: twelve stored bytes can be a number of 131,072 digits.
                 -- What is made of gathered events has three members more than one of them.
                 WHEN octet_length(t.payload::text) > 65536 AND (t.type NOT LIKE 'digest.%' OR octet_length(t.payload::text) > 65792) THEN 'the payload has more than 65536 bytes'

@@ -97,7 +97,7 @@ public struct DeviceImport {
             guard let time = ImportTime.normalized(asOf) else {
                 throw ToolError(
                     .usage,
-                    "--as-of: “\(TextTable.printable(asOf))” is no time",
+                    "--as-of: “\(TextTable.printable(asOf))” is not a time",
                     hint: "Write a time such as 2026-11-21T13:00:00Z."
                 )
             }
@@ -106,7 +106,7 @@ public struct DeviceImport {
         if let environment = request.environment, !["production", "sandbox"].contains(environment) {
             throw ToolError(
                 .usage,
-                "“\(TextTable.printable(environment))” is no environment",
+                "“\(TextTable.printable(environment))” is not an environment",
                 hint: "Use production or sandbox."
             )
         }
@@ -124,7 +124,7 @@ public struct DeviceImport {
         where !Set(["identifier", "devicetype"]).isSubset(of: header.map(ImportField.key)):
             throw ToolError(
                 .usage,
-                "\(source.name) is no export of OneSignal: it lacks the column identifier or device_type",
+                "\(source.name) is not an export of OneSignal: it lacks the column identifier or device_type",
                 hint: "Leave --format out, and name columns with --map."
             )
         case (.csv, .jsonl):

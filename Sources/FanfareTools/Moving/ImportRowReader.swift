@@ -100,7 +100,7 @@ struct ImportRowReader: Sendable {
         if let text = values[.deviceType], let number = Int(text) {
             let verdict = ImportProvider.oneSignal(number, hasEndpoint: token.hasPrefix("https://"))
             guard verdict != .unknown else {
-                throw values.refusal(.deviceType, "is no type of device that is known: \(number)")
+                throw values.refusal(.deviceType, "is not a type of device that is known: \(number)")
             }
             return verdict
         }
@@ -108,7 +108,7 @@ struct ImportRowReader: Sendable {
             let text = values[field]
         else { return (defaults.provider ?? implied(values)).map { .provider($0) } ?? .unknown }
         let verdict = ImportProvider.named(text, isFirebase: isFirebase(values))
-        guard verdict != .unknown else { throw values.refusal(field, "is no provider: \(shown(text))") }
+        guard verdict != .unknown else { throw values.refusal(field, "is not a provider: \(shown(text))") }
         return verdict
     }
 
@@ -136,7 +136,7 @@ struct ImportRowReader: Sendable {
     private func withSubscription(_ values: Values) throws(ImportRowError) -> Values {
         guard let text = values[.subscription], values[.token] == nil else { return values }
         guard let object = try? JSONValue(parsing: text), let endpoint = object["endpoint"]?.stringValue else {
-            throw values.refusal(.subscription, "is no JSON object with an endpoint")
+            throw values.refusal(.subscription, "is not a JSON object with an endpoint")
         }
         var whole = values
         let column = values.column(of: .subscription)
@@ -160,7 +160,7 @@ struct ImportRowReader: Sendable {
 
     private func kind(_ values: Values) throws(ImportRowError) -> String? {
         guard let text = values[.kind] else { return nil }
-        guard text.utf8.count <= 40 else { throw values.refusal(.kind, "is no kind of token: \(shown(text))") }
+        guard text.utf8.count <= 40 else { throw values.refusal(.kind, "is not a kind of token: \(shown(text))") }
         return text.lowercased().replacing("-", with: "_")
     }
 
@@ -176,7 +176,7 @@ struct ImportRowReader: Sendable {
     private func time(_ field: ImportField, _ values: Values) throws(ImportRowError) -> String? {
         guard let text = values[field] else { return nil }
         guard let time = ImportTime.normalized(text) else {
-            throw values.refusal(field, "is no time: \(shown(text))")
+            throw values.refusal(field, "is not a time: \(shown(text))")
         }
         return time
     }
@@ -204,7 +204,7 @@ struct ImportRowReader: Sendable {
         var object = JSONObject()
         if let text = values[.attributes] {
             guard let value = try? JSONValue(parsing: text), let members = value.objectValue else {
-                throw values.refusal(.attributes, "is no JSON object")
+                throw values.refusal(.attributes, "is not a JSON object")
             }
             object = members
         }
@@ -219,7 +219,7 @@ struct ImportRowReader: Sendable {
         guard let text = values[.topics] else { return nil }
         if text.hasPrefix("[") {
             guard let list = (try? JSONValue(parsing: text))?.arrayValue else {
-                throw values.refusal(.topics, "is no JSON array")
+                throw values.refusal(.topics, "is not a JSON array")
             }
             return .array(list)
         }

@@ -121,7 +121,7 @@ struct ImportRows {
         for (index, use) in columns.enumerated() {
             if case .none = use { continue }
             guard let text = record.text(of: record.fields[index]) else {
-                throw ImportRowError(column: header[index], reason: "is no UTF-8")
+                throw ImportRowError(column: header[index], reason: "is not UTF-8")
             }
             switch use {
             case .field(let field, let rank): values.set(field, text, rank: rank, column: header[index])
@@ -137,7 +137,7 @@ struct ImportRows {
         do {
             value = try JSONValue(parsing: record.bytes)
         } catch {
-            throw ImportRowError(column: nil, reason: "the line is no JSON: \(error)")
+            throw ImportRowError(column: nil, reason: "the line is not JSON: \(error)")
         }
         guard let object = value.objectValue else {
             throw ImportRowError(column: nil, reason: "the line is \(value.kindName), not an object")

@@ -46,7 +46,7 @@ enum FaultParser {
         var fields = try JSONFields(value, place: place)
         if let pattern = try fields.string("token") {
             guard let expression = try? NSRegularExpression(pattern: pattern) else {
-                throw fields.failure("token", "is no regular expression")
+                throw fields.failure("token", "is not a regular expression")
             }
             fault.token = expression
         }

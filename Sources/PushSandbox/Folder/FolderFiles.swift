@@ -85,7 +85,7 @@ struct FolderFiles {
             guard let key = parse(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
                 throw SandboxError(
                     .folder,
-                    "\(path)/\(name) is no \(kind); remove it to have a new one made"
+                    "\(path)/\(name) is not a \(kind); remove it to have a new one made"
                 )
             }
             return key

@@ -58,7 +58,7 @@ struct SandboxFolder {
     /// The CA, which signs client certificates too.
     func authorityCertificate() throws -> Certificate {
         guard let certificate = Certificate.read(pem: authority.certificate) else {
-            throw SandboxError(.folder, "\(caFile) is no certificate; remove it to have a new one made")
+            throw SandboxError(.folder, "\(caFile) is not a certificate; remove it to have a new one made")
         }
         return certificate
     }

@@ -77,7 +77,7 @@ private struct ContentKeys {
 
 /// Why a browser cannot read a message.
 enum DecryptionFailure: String, Error {
-    case keyIsNoPoint = "its key id is no point on P-256"
+    case keyIsNoPoint = "its key id is not a point on P-256"
     case tooShort = "it has no record of 17 bytes or more"
     case severalRecords = "it has more than one record, and RFC 8291 allows one"
     case notAuthentic = "its tag is wrong: encrypted for other keys, or damaged"

@@ -64,7 +64,7 @@ final class WebhookSession: ProviderSession {
 
     /// What the body lacks of the standard's form, if anything.
     private static func formFault(_ body: [UInt8]) -> String? {
-        guard let members = JSONParser.parse(body)?.members else { return "the body is no JSON object" }
+        guard let members = JSONParser.parse(body)?.members else { return "the body is not a JSON object" }
         guard members["type"]?.text?.isEmpty == false else { return "the body has no type" }
         guard let time = members["timestamp"]?.text, (try? Date(time, strategy: .iso8601)) != nil else {
             return "the body has no timestamp, as ISO 8601 writes it"

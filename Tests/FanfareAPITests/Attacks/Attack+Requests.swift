@@ -74,7 +74,7 @@ extension Attack {
                 ),
             ]
         },
-        Attack("JSON that is 100,000 levels deep, has a key twice, or is no JSON", "400") { ground in
+        Attack("JSON that is 100,000 levels deep, has a key twice, or is not JSON", "400") { ground in
             [
                 String(repeating: "[", count: 100_000), String(repeating: #"{"a":"#, count: 100_000),
                 #"{"provider": "fcm", "provider": "apns"}"#, "{",

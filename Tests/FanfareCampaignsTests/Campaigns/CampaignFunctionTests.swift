@@ -12,27 +12,27 @@ import Testing
 struct CampaignFunctionTests {
     @Test(arguments: [
         (#""schedule": {"at": "2020-12-01T09:00"}"#, "schedule.at: 2020-12-01T09:00 has passed"),
-        (#""schedule": {"at": "2099-02-31T09:00"}"#, "schedule.at: is no time of day"),
-        (#""schedule": {"at": "tomorrow"}"#, "schedule.at: is no time of day"),
+        (#""schedule": {"at": "2099-02-31T09:00"}"#, "schedule.at: is not a time of day"),
+        (#""schedule": {"at": "tomorrow"}"#, "schedule.at: is not a time of day"),
         (#""schedule": {"cron": "* * * * *", "at": "2099-12-01T09:00"}"#, "schedule: has at and cron"),
         (#""schedule": {"time_zone": "Europe/Madrid"}"#, "schedule: has neither at nor cron"),
-        (#""schedule": {"cron": 5}"#, "schedule.cron: is no string"),
-        (#""schedule": "0 9 * * *""#, "schedule: is no object"),
+        (#""schedule": {"cron": 5}"#, "schedule.cron: is not a string"),
+        (#""schedule": "0 9 * * *""#, "schedule: is not an object"),
         (
             #""schedule": {"cron": "* * * * *", "time_zone": "UTC+3"}"#,
-            "schedule.time_zone: 'UTC+3' is no time zone that this server knows"
+            "schedule.time_zone: 'UTC+3' is not a time zone that this server knows"
         ),
         (
             #""schedule": {"cron": "* * * * *", "time_zone": "Mars/Base"}"#,
-            "schedule.time_zone: 'Mars/Base' is no time zone that this server knows"
+            "schedule.time_zone: 'Mars/Base' is not a time zone that this server knows"
         ),
         (#""schedule": {"cron": "* * * * *", "catch_up": "some"}"#, "schedule.catch_up: 'some' is unknown"),
         (#""schedule": {"cron": "* * * * *", "every": "1h"}"#, "schedule.every: unknown key"),
-        (#""payload": [1]"#, "payload: is no object"),
+        (#""payload": [1]"#, "payload: is not an object"),
         (#""to": {"users_sql": "SELECT 1"}"#, "to.users_sql: is not for campaigns"),
         (#""to": {"tokens": "$.token"}"#, "to.tokens: is not for campaigns"),
         (#""audience_sql": "SELECT 1""#, "to.everyone: is beside audience_sql, which says who"),
-        (#""to": {}, "audience_sql": 1"#, "audience_sql: is no string"),
+        (#""to": {}, "audience_sql": 1"#, "audience_sql: is not a string"),
         (#""payload_sql": "SELECT '{}'", "audience_sql": "SELECT 1""#, "payload_sql: is beside audience_sql"),
         (#""payload_sql": "SELECT '{}'", "to": {"fcm_topic": "t"}"#, "payload_sql: cannot be with to.fcm_topic"),
         (
@@ -95,7 +95,7 @@ struct CampaignFunctionTests {
         let list = #expect(throws: PostgresError.self) {
             _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'hello', '[]')")
         }
-        #expect(list?.message == "payload: is no object")
+        #expect(list?.message == "payload: is not an object")
         let unknown = #expect(throws: PostgresError.self) { try world.start("helo") }
         #expect(unknown?.message == "app shop has no campaign helo")
     }

@@ -242,15 +242,15 @@ struct CanaryTests {
     }
 
     @Test(arguments: [
-        (#"{"share": "0%"}"#, "canary.share: is no share"), (#"{"share": "51%"}"#, "canary.share: is no share"),
-        (#"{"share": 1}"#, "canary.share: is no share"), (#"{"share": "1"}"#, "canary.share: is no share"),
-        (#"{"devices": 0}"#, "canary.devices: is no whole number"),
-        (#"{"devices": 1.5}"#, "canary.devices: is no whole number"),
+        (#"{"share": "0%"}"#, "canary.share: is not a share"), (#"{"share": "51%"}"#, "canary.share: is not a share"),
+        (#"{"share": 1}"#, "canary.share: is not a share"), (#"{"share": "1"}"#, "canary.share: is not a share"),
+        (#"{"devices": 0}"#, "canary.devices: is not a whole number"),
+        (#"{"devices": 1.5}"#, "canary.devices: is not a whole number"),
         (#"{"share": "1%", "devices": 5}"#, "canary: has share and devices"),
         (#"{"wait": "1m"}"#, "canary: has neither share nor devices"),
-        (#"{"share": "1%", "wait": "8d"}"#, "canary.wait: is no duration"),
-        (#"{"share": "1%", "wait": "0s"}"#, "canary.wait: is no duration"),
-        (#"{"share": "1%", "max_failed": "101%"}"#, "canary.max_failed: is no share"),
+        (#"{"share": "1%", "wait": "8d"}"#, "canary.wait: is not a duration"),
+        (#"{"share": "1%", "wait": "0s"}"#, "canary.wait: is not a duration"),
+        (#"{"share": "1%", "max_failed": "101%"}"#, "canary.max_failed: is not a share"),
         (#"{"share": "1%", "patience": "1m"}"#, "canary.patience: unknown key"),
     ])
     func whatCannotBeIsRefusedAlikeBySQLAndSwift(canary: String, problem: String) throws {

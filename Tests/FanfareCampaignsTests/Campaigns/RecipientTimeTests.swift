@@ -162,7 +162,7 @@ struct RecipientTimeTests {
         ),
         (
             #""ttl": "1h""#, #"{"cron": "0 9 * * *", "time_zone": "recipient", "default_time_zone": "Nippon"}"#,
-            "schedule.default_time_zone: 'Nippon' is no time zone"
+            "schedule.default_time_zone: 'Nippon' is not a time zone"
         ),
     ])
     func whatItCannotBeIsRefused(more: String, schedule: String, message: String) throws {

@@ -11,19 +11,19 @@ import Testing
 @Suite(.database)
 struct DigestKeyTests {
     private static let faults: [(members: String, place: String, reason: String)] = [
-        (#""digest": "10m""#, "digest", "is no object"),
-        (#""debounce": []"#, "debounce", "is no object"),
+        (#""digest": "10m""#, "digest", "is not an object"),
+        (#""debounce": []"#, "debounce", "is not an object"),
         (#""digest": {"by": "{{u}}"}"#, "digest.every", "is missing"),
-        (#""digest": {"every": 600, "by": "{{u}}"}"#, "digest.every", "is no duration from 1s to 24h"),
-        (#""digest": {"every": "0s", "by": "{{u}}"}"#, "digest.every", "is no duration from 1s to 24h"),
-        (#""digest": {"every": "25h", "by": "{{u}}"}"#, "digest.every", "is no duration from 1s to 24h"),
+        (#""digest": {"every": 600, "by": "{{u}}"}"#, "digest.every", "is not a duration from 1s to 24h"),
+        (#""digest": {"every": "0s", "by": "{{u}}"}"#, "digest.every", "is not a duration from 1s to 24h"),
+        (#""digest": {"every": "25h", "by": "{{u}}"}"#, "digest.every", "is not a duration from 1s to 24h"),
         (#""digest": {"every": "10m"}"#, "digest.by", "is missing"),
         (#""digest": {"every": "10m", "by": ""}"#, "digest.by", "is empty"),
-        (#""digest": {"every": "10m", "by": 7}"#, "digest.by", "is no string"),
+        (#""digest": {"every": "10m", "by": 7}"#, "digest.by", "is not a string"),
         (#""debounce": {"by": "{{u}}"}"#, "debounce.wait", "is missing"),
         (
             #""debounce": {"wait": "1m", "longest": "2d", "by": "{{u}}"}"#, "debounce.longest",
-            "is no duration from 1s to 24h"
+            "is not a duration from 1s to 24h"
         ),
         (#""debounce": {"wait": "2m", "longest": "1m", "by": "{{u}}"}"#, "debounce.longest", "is shorter than wait"),
         (

@@ -21,10 +21,10 @@ struct CampaignRateTests {
         (#""0/s""#, "0/s is 0/s", less), (#""30/m""#, "30/m is 0.5/s", less), (#""20/m""#, "20/m is 0.3333/s", less),
         (#""1/h""#, "1/h is 0.0003/s", less), (#""90/m""#, "90/m is 1.5/s", how),
         (#""7200/h""#, "7200/h is 2/s", how), (#""1000001/s""#, "1000001/s is 1000001/s", most),
-        (#""500""#, "'500' is no rate", how), (#""/s""#, "'/s' is no rate", how),
-        (#""007/s""#, "'007/s' is no rate", how), (#""1.5/s""#, "'1.5/s' is no rate", how),
-        (#""9999999999/s""#, "'9999999999/s' is no rate", how), (#""5/d""#, "'5/d' is no rate", how),
-        (#""-5/s""#, "'-5/s' is no rate", how),
+        (#""500""#, "'500' is not a rate", how), (#""/s""#, "'/s' is not a rate", how),
+        (#""007/s""#, "'007/s' is not a rate", how), (#""1.5/s""#, "'1.5/s' is not a rate", how),
+        (#""9999999999/s""#, "'9999999999/s' is not a rate", how), (#""5/d""#, "'5/d' is not a rate", how),
+        (#""-5/s""#, "'-5/s' is not a rate", how),
     ])
     func whatCannotBeIsRefusedAlikeByBoth(rate: String, reason: String, hint: String) throws {
         let world = try World()
@@ -39,19 +39,22 @@ struct CampaignRateTests {
     }
 
     @Test(arguments: [
-        ("500", "", "is no rate", how), ("null", "", "is no rate", how), ("[]", "", "is no rate", how),
-        ("{}", ".per", "is missing", how), (#"{"per": 5}"#, ".per", "is no rate", how),
+        ("500", "", "is not a rate", how), ("null", "", "is not a rate", how), ("[]", "", "is not a rate", how),
+        ("{}", ".per", "is missing", how), (#"{"per": 5}"#, ".per", "is not a rate", how),
         (#"{"per": "30/m"}"#, ".per", "30/m is 0.5/s", less),
         (#"{"per": "5/s", "rampart": {}}"#, ".rampart", "unknown key", nil),
-        (#"{"per": "5/s", "ramp": "1/s"}"#, ".ramp", "is no object", #"write {"from": "50/s", "over": "30m"}"#),
-        (#"{"per": "5/s", "ramp": null}"#, ".ramp", "is no object", #"write {"from": "50/s", "over": "30m"}"#),
+        (#"{"per": "5/s", "ramp": "1/s"}"#, ".ramp", "is not an object", #"write {"from": "50/s", "over": "30m"}"#),
+        (#"{"per": "5/s", "ramp": null}"#, ".ramp", "is not an object", #"write {"from": "50/s", "over": "30m"}"#),
         (#"{"per": "5/s", "ramp": {"until": "1h"}}"#, ".ramp.until", "unknown key", nil),
         (#"{"per": "5/s", "ramp": {}}"#, ".ramp.from", "is missing", how),
         (#"{"per": "5/s", "ramp": {"from": "0/s", "over": "1m"}}"#, ".ramp.from", "0/s is 0/s", less),
         (#"{"per": "5/s", "ramp": {"from": "1/s"}}"#, ".ramp.over", "is missing", TimeSpan.hint),
-        (#"{"per": "5/s", "ramp": {"from": "1/s", "over": 60}}"#, ".ramp.over", "is no duration", TimeSpan.hint),
-        (#"{"per": "5/s", "ramp": {"from": "1/s", "over": "0s"}}"#, ".ramp.over", "is no duration", TimeSpan.hint),
-        (#"{"per": "5/s", "ramp": {"from": "1/s", "over": "3651d"}}"#, ".ramp.over", "is no duration", TimeSpan.hint),
+        (#"{"per": "5/s", "ramp": {"from": "1/s", "over": 60}}"#, ".ramp.over", "is not a duration", TimeSpan.hint),
+        (#"{"per": "5/s", "ramp": {"from": "1/s", "over": "0s"}}"#, ".ramp.over", "is not a duration", TimeSpan.hint),
+        (
+            #"{"per": "5/s", "ramp": {"from": "1/s", "over": "3651d"}}"#, ".ramp.over", "is not a duration",
+            TimeSpan.hint
+        ),
         (
             #"{"per": "5/s", "ramp": {"from": "5/s", "over": "1m"}}"#, ".ramp.from", "5/s is not below 5/s",
             "a ramp grows from it to per: write less, or leave the ramp out"

@@ -12,28 +12,34 @@ import Testing
 @Suite(.database)
 struct VariantKeyTests {
     private static let faults: [(members: String, place: String, reason: String)] = [
-        (#""variants": {}"#, "variants", "is no list"),
+        (#""variants": {}"#, "variants", "is not a list"),
         (#""variants": []"#, "variants", "has no variant"),
-        (#""variants": [7]"#, "variants[0]", "is no object"),
+        (#""variants": [7]"#, "variants[0]", "is not an object"),
         (#""variants": [{}]"#, "variants[0].name", "is missing"),
         (#""variants": [{"name": "a b"}]"#, "variants[0].name", "cannot be a name"),
         (#""variants": [{"name": "holdout"}]"#, "variants[0].name", "cannot be a name"),
         (#""variants": [{"name": "a"}, {"name": "a"}]"#, "variants[1].name", "is the name of another variant, too"),
         (#""variants": [{"name": "a", "weight": 0}]"#, "variants", "have weights that sum to 0"),
-        (#""variants": [{"name": "a", "weight": -1}]"#, "variants[0].weight", "is no whole number from 0 to 1000000"),
-        (#""variants": [{"name": "a", "weight": 0.5}]"#, "variants[0].weight", "is no whole number from 0 to 1000000"),
+        (
+            #""variants": [{"name": "a", "weight": -1}]"#, "variants[0].weight",
+            "is not a whole number from 0 to 1000000"
+        ),
+        (
+            #""variants": [{"name": "a", "weight": 0.5}]"#, "variants[0].weight",
+            "is not a whole number from 0 to 1000000"
+        ),
         (
             #""variants": [{"name": "a", "weight": 1000001}]"#, "variants[0].weight",
-            "is no whole number from 0 to 1000000"
+            "is not a whole number from 0 to 1000000"
         ),
-        (#""variants": [{"name": "a", "message": "b"}]"#, "variants[0].message", "is no object"),
-        (#""variants": [{"name": "a", "locales": []}]"#, "variants[0].locales", "is no object"),
+        (#""variants": [{"name": "a", "message": "b"}]"#, "variants[0].message", "is not an object"),
+        (#""variants": [{"name": "a", "locales": []}]"#, "variants[0].locales", "is not an object"),
         (
             #""variants": [\#((0...16).map { #"{"name": "v\#($0)"}"# }.joined(separator: ", "))]"#, "variants", "has 17"
         ),
-        (#""holdout": 0.05"#, "holdout", "is no share from 0% to 50%"),
-        (#""holdout": "5""#, "holdout", "is no share from 0% to 50%"),
-        (#""holdout": "50.0001%""#, "holdout", "is no share from 0% to 50%"),
+        (#""holdout": 0.05"#, "holdout", "is not a share from 0% to 50%"),
+        (#""holdout": "5""#, "holdout", "is not a share from 0% to 50%"),
+        (#""holdout": "50.0001%""#, "holdout", "is not a share from 0% to 50%"),
     ]
 
     private static func json(_ kind: String, _ members: String) -> String {

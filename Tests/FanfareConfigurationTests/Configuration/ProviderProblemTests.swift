@@ -84,12 +84,12 @@ import Testing
 
     @Test(
         arguments: [
-            ("allowed_hosts: [push.example.com, 'https://a.b']", 92, "\"https://a.b\" is no host; give a name"),
-            ("allowed_hosts: [push.example.com, '*x.b']", 92, "\"*x.b\" is no host; give a name"),
+            ("allowed_hosts: [push.example.com, 'https://a.b']", 92, "\"https://a.b\" is not a host; give a name"),
+            ("allowed_hosts: [push.example.com, '*x.b']", 92, "\"*x.b\" is not a host; give a name"),
             ("allowed_hosts: [a.example, a.example]", 85, "“a.example” is listed twice"),
             ("allowed_hosts: []", 73, "expected at least 1, found none"),
-            ("allowed_networks: [10.1.0.0/8]", 77, "\"10.1.0.0/8\" is no network; give a block"),
-            ("allowed_networks: [localhost]", 77, "\"localhost\" is no network; give a block"),
+            ("allowed_networks: [10.1.0.0/8]", 77, "\"10.1.0.0/8\" is not a network; give a block"),
+            ("allowed_networks: [localhost]", 77, "\"localhost\" is not a network; give a block"),
             ("allowed_networks: 127.0.0.1/8", 76, "expected a list of strings, found a string"),
         ]
     ) func hostsAndNetworksAreChecked(keys: String, column: Int, reason: String) {

@@ -56,27 +56,32 @@ struct CronExpressionTests {
 
     @Test(
         arguments: [
-            ("60 * * * *", "minute: '60' is no minute; use 0 to 59"),
-            ("-1 * * * *", "minute: '-1' is no minute; use 0 to 59"),
-            ("1- * * * *", "minute: '1-' is no minute; use 0 to 59"),
-            ("1-2-3 * * * *", "minute: '2-3' is no minute; use 0 to 59"),
-            ("*-5 * * * *", "minute: '*' is no minute; use 0 to 59"),
-            ("٣ * * * *", "minute: '٣' is no minute; use 0 to 59"),
-            ("99999999999999999999 * * * *", "minute: '99999999999999999999' is no minute; use 0 to 59"),
-            ("* 24 * * *", "hour: '24' is no hour; use 0 to 23"),
-            ("* noon * * *", "hour: 'noon' is no hour; use 0 to 23"),
-            ("* * 0 * *", "day: '0' is no day; use 1 to 31"), ("* * 1-32 * *", "day: '32' is no day; use 1 to 31"),
-            ("* * L * *", "day: 'L' is no day; use 1 to 31"), ("* * ? * *", "day: '?' is no day; use 1 to 31"),
-            ("* * * 0 *", "month: '0' is no month; use 1 to 12, or jan to dec"),
-            ("* * * mon *", "month: 'mon' is no month; use 1 to 12, or jan to dec"),
-            ("* * * * 8", "weekday: '8' is no weekday; use 0 to 7 (0 and 7 are Sunday), or sun to sat"),
-            ("* * * * monday", "weekday: 'monday' is no weekday; use 0 to 7 (0 and 7 are Sunday), or sun to sat"),
-            ("*/0 * * * *", "minute: '0' is no step; use 1 to 60"),
-            ("*/90 * * * *", "minute: '90' is no step; use 1 to 60"),
-            ("* */-2 * * *", "hour: '-2' is no step; use 1 to 24"),
-            ("* 0-9/ * * *", "hour: '' is no step; use 1 to 24"),
-            ("* * * * */8", "weekday: '8' is no step; use 1 to 7"),
-            ("*/2/2 * * * *", "minute: '2/2' is no step; use 1 to 60"),
+            ("60 * * * *", "minute: '60' is not a valid minute; use 0 to 59"),
+            ("-1 * * * *", "minute: '-1' is not a valid minute; use 0 to 59"),
+            ("1- * * * *", "minute: '1-' is not a valid minute; use 0 to 59"),
+            ("1-2-3 * * * *", "minute: '2-3' is not a valid minute; use 0 to 59"),
+            ("*-5 * * * *", "minute: '*' is not a valid minute; use 0 to 59"),
+            ("٣ * * * *", "minute: '٣' is not a valid minute; use 0 to 59"),
+            ("99999999999999999999 * * * *", "minute: '99999999999999999999' is not a valid minute; use 0 to 59"),
+            ("* 24 * * *", "hour: '24' is not a valid hour; use 0 to 23"),
+            ("* noon * * *", "hour: 'noon' is not a valid hour; use 0 to 23"),
+            ("* * 0 * *", "day: '0' is not a valid day; use 1 to 31"),
+            ("* * 1-32 * *", "day: '32' is not a valid day; use 1 to 31"),
+            ("* * L * *", "day: 'L' is not a valid day; use 1 to 31"),
+            ("* * ? * *", "day: '?' is not a valid day; use 1 to 31"),
+            ("* * * 0 *", "month: '0' is not a valid month; use 1 to 12, or jan to dec"),
+            ("* * * mon *", "month: 'mon' is not a valid month; use 1 to 12, or jan to dec"),
+            ("* * * * 8", "weekday: '8' is not a valid weekday; use 0 to 7 (0 and 7 are Sunday), or sun to sat"),
+            (
+                "* * * * monday",
+                "weekday: 'monday' is not a valid weekday; use 0 to 7 (0 and 7 are Sunday), or sun to sat"
+            ),
+            ("*/0 * * * *", "minute: '0' is not a step; use 1 to 60"),
+            ("*/90 * * * *", "minute: '90' is not a step; use 1 to 60"),
+            ("* */-2 * * *", "hour: '-2' is not a step; use 1 to 24"),
+            ("* 0-9/ * * *", "hour: '' is not a step; use 1 to 24"),
+            ("* * * * */8", "weekday: '8' is not a step; use 1 to 7"),
+            ("*/2/2 * * * *", "minute: '2/2' is not a step; use 1 to 60"),
             ("5/10 * * * *", "minute: '5/10' has a step without a range; write 5-59/10"),
             ("* 22-2 * * *", "hour: '22-2' runs backwards; write 22-23,0-2"),
             ("* 23-1 * * *", "hour: '23-1' runs backwards; write 23,0-1"),
@@ -102,15 +107,15 @@ struct CronExpressionTests {
                 "0 0 9 * * *",
                 "6 fields; write five: minute, hour, day of the month, month and weekday; there is none for seconds or years"
             ),
-            ("@reboot", "'@reboot' is no time; daemons come and go; write when, such as 0 9 * * mon or @daily"),
+            ("@reboot", "'@reboot' is not a time; daemons come and go; write when, such as 0 9 * * mon or @daily"),
             (
                 "@fortnightly",
-                "'@fortnightly' is no schedule; use @hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually, "
+                "'@fortnightly' is not a schedule; use @hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually, "
                     + "or five fields"
             ),
             (
                 "@daily 9",
-                "'@daily 9' is no schedule; use @hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually, "
+                "'@daily 9' is not a schedule; use @hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually, "
                     + "or five fields"
             ),
         ]

@@ -214,14 +214,14 @@ struct FCMSchemaTests {
         arguments: [
             (["android": ["collapseKey": "x"]], "android.collapseKey", "unknown key"),
             (["android": ["priority": "URGENT"]], "android.priority", "is not one of its values"),
-            (["android": ["ttl": "1h"]], "android.ttl", "is no duration"),
+            (["android": ["ttl": "1h"]], "android.ttl", "is not a duration"),
             (["android": ["ttl": 3600]], "android.ttl", "is a number"),
-            (["android": ["ttl": "2419201s"]], "android.ttl", "is no duration"),
-            (["android": ["ttl": "2419200.5s"]], "android.ttl", "is no duration"),
+            (["android": ["ttl": "2419201s"]], "android.ttl", "is not a duration"),
+            (["android": ["ttl": "2419200.5s"]], "android.ttl", "is not a duration"),
             (["android": ["direct_boot_ok": "yes"]], "android.direct_boot_ok", "is a string"),
             (["android": ["notification": ["sound": 1]]], "android.notification.sound", "is a number"),
             (["android": ["notification": ["sticky": 1]]], "android.notification.sticky", "is a number"),
-            (["android": ["notification": ["color": "red"]]], "android.notification.color", "is no color"),
+            (["android": ["notification": ["color": "red"]]], "android.notification.color", "is not a color"),
             (
                 ["android": ["notification": ["notification_count": "3"]]], "android.notification.notification_count",
                 "is a string"
@@ -232,7 +232,7 @@ struct FCMSchemaTests {
             ),
             (
                 ["android": ["notification": ["vibrate_timings": ["1s", "fast"]]]],
-                "android.notification.vibrate_timings[1]", "is no duration"
+                "android.notification.vibrate_timings[1]", "is not a duration"
             ),
             (
                 ["android": ["notification": ["body_loc_args": "x"]]], "android.notification.body_loc_args",
@@ -254,9 +254,9 @@ struct FCMSchemaTests {
             (["webpush": ["data": ["from": "x"]]], "webpush.data.from", "is a key FCM keeps for itself"),
             (["webpush": ["notification": ["title": 1]]], "webpush.notification.title", "is a number"),
             (["webpush": ["notification": ["dir": "up"]]], "webpush.notification.dir", "is not one of its values"),
-            (["webpush": ["fcm_options": ["link": "http://x"]]], "webpush.fcm_options.link", "is no https URL"),
+            (["webpush": ["fcm_options": ["link": "http://x"]]], "webpush.fcm_options.link", "is not an https URL"),
             (["webpush": ["options": [:]]], "webpush.options", "unknown key"),
-            (["fcm_options": ["analytics_label": "a b"]], "fcm_options.analytics_label", "is no label"),
+            (["fcm_options": ["analytics_label": "a b"]], "fcm_options.analytics_label", "is not a label"),
             (["apns": ["live_activity_token": 1]], "apns.live_activity_token", "is a number"),
             (["android": nil], "android", "is null"), (["android": "x"], "android", "is a string"),
         ] as [(JSONValue, String, String)]

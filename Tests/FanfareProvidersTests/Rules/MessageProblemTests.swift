@@ -62,11 +62,12 @@ struct MessageProblemTests {
     @Test(
         arguments: [
             ("apns-id", "x", "is set by Fanfare"), ("Authorization", "bearer x", "is set by Fanfare"),
-            ("apns-prioritty", "5", "unknown header"), ("apns-push-type", "alret", "is no push type"),
+            ("apns-prioritty", "5", "unknown header"), ("apns-push-type", "alret", "is not a push type"),
             ("apns-push-type", "{{type}}", "is a template"), ("apns-priority", "{{p}}", "is a template"),
-            ("apns-priority", "7", "is no priority"), ("apns-priority", 5, "is a number"),
-            ("apns-expiration", "soon", "is no time in whole seconds since 1970"),
-            ("apns-expiration", "-1", "is no time in whole seconds since 1970"), ("apns-collapse-id", "", "is empty"),
+            ("apns-priority", "7", "is not a priority"), ("apns-priority", 5, "is a number"),
+            ("apns-expiration", "soon", "is not a time in whole seconds since 1970"),
+            ("apns-expiration", "-1", "is not a time in whole seconds since 1970"),
+            ("apns-collapse-id", "", "is empty"),
             ("apns-collapse-id", "a\r\nauthorization: x", "has other than printable ASCII characters"),
             ("apns-collapse-id", "ñ", "has other than printable ASCII characters"),
             ("apns-topic", " x", "begins or ends with a space"),

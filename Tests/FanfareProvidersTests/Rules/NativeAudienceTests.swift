@@ -44,9 +44,9 @@ struct NativeAudienceTests {
 
     @Test(
         arguments: [
-            (["fcm_topic": "/topics/news"], "to.fcm_topic", "is no topic name", "write it without /topics/"),
-            (["fcm_topic": "a b"], "to.fcm_topic", "is no topic name", nil),
-            (["fcm_topic": ""], "to.fcm_topic", "is no topic name", nil),
+            (["fcm_topic": "/topics/news"], "to.fcm_topic", "is not a topic name", "write it without /topics/"),
+            (["fcm_topic": "a b"], "to.fcm_topic", "is not a topic name", nil),
+            (["fcm_topic": ""], "to.fcm_topic", "is not a topic name", nil),
             (["fcm_topic": "{{user.id}}"], "to.fcm_topic", "depends on a device", nil),
             (["fcm_condition": "'a' in topics &&"], "to.fcm_condition", "column 17: the condition ends too early", nil),
             (
@@ -66,8 +66,8 @@ struct NativeAudienceTests {
             (["channel": "x", "provider": "fcm"], "to.provider", "fcm does not keep this audience", nil),
             (["fcm_topic": "x", "topic": "y"], "to", "has fcm_topic and topic", nil),
             (["fcm_topic": 1], "to.fcm_topic", "is a number", nil),
-            (["channel": "not base64!"], "to.channel", "is no channel id", nil),
-            (["channel": ""], "to.channel", "is no channel id", nil),
+            (["channel": "not base64!"], "to.channel", "is not a channel id", nil),
+            (["channel": ""], "to.channel", "is not a channel id", nil),
             (["channel": "{{device.id}}"], "to.channel", "depends on a device", nil),
         ] as [(JSONValue, String, String, String?)]
     )
@@ -143,7 +143,7 @@ struct ChannelTests {
         let compiled = try CompiledRule(json: source(to: ["channel": "{{c}}"], message: liveMessage))
         guard case .native(let audience) = compiled.audience else { return #expect(Bool(false)) }
         for value in ["", "a b", "ñ", .string(String(repeating: "a", count: 513))] as [JSONValue] {
-            #expect(throws: RenderProblem.header(name: "apns-channel-id", reason: "is no base64 text")) {
+            #expect(throws: RenderProblem.header(name: "apns-channel-id", reason: "is not base64 text")) {
                 try audience.target(event(["c": value]))
             }
         }

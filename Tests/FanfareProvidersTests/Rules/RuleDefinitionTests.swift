@@ -73,7 +73,7 @@ struct RuleDefinitionTests {
             (["message": nil], "message", "is missing or empty", "say what to send"),
             (["message": ["notification": nil]], "message", "is missing or empty", "say what to send"),
             (
-                ["ttl": "4 hours"], "ttl", "is no duration",
+                ["ttl": "4 hours"], "ttl", "is not a duration",
                 "write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d"
             ),
             (["ttl": 90], "ttl", "is a number", "a string is needed"),
@@ -117,7 +117,7 @@ struct RuleDefinitionTests {
             ),
             (["users": "$.a", "provider": "ios"], "to.provider", "'ios' is not one of its values"),
             (["users": "$.a", "kind": "phone"], "to.kind", "'phone' is not one of its values"),
-            (["topic": "a b"], "to.topic", "is no topic name"),
+            (["topic": "a b"], "to.topic", "is not a topic name"),
             (["topic": "{{user.id}}"], "to.topic", "depends on a device"),
             (["topic": "{{>x}}"], "to.topic", "{{>x}} is a partial"),
             (["condition": "'a' in topics && "], "to.condition", "column 18: the condition ends too early"),

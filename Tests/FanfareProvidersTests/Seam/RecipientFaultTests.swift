@@ -37,7 +37,7 @@ struct RecipientFaultTests {
         let provider = WebPushProvider()
         let offCurve = "BAEB" + String(repeating: "AQEB", count: 20) + "AQE"
         let fault = provider.fault(of: recipient("https://x.example/1", of: provider, key: offCurve))
-        #expect(fault?.field == .p256dh && fault?.reason == "is no point of P-256")
+        #expect(fault?.field == .p256dh && fault?.reason == "is not a point of P-256")
         // Left out by a renewal; and what the database refuses in its own words.
         for key in [nil, "", "marked*", String(Self.key.dropLast(4))] {
             #expect(provider.fault(of: recipient("https://x.example/1", of: provider, key: key)) == nil)

@@ -106,7 +106,7 @@ struct WebPushContentTests {
         }
         let lone = rule(message: note.setting("webpush", to: ["headers": ["topic": "collie-update"]]))
         let refused = problem(lone)
-        #expect(refused?.path == "message.webpush.headers.topic" && refused?.reason == "is no topic")
+        #expect(refused?.path == "message.webpush.headers.topic" && refused?.reason == "is not a topic")
         #expect(refused?.hint == "Apple takes none of 13 characters; use 12 or 14, or collapse, which is hashed")
     }
 
@@ -125,12 +125,12 @@ struct WebPushContentTests {
 
     @Test(
         arguments: [
-            ("TTL", "soon", "is no time in whole seconds"), ("TTL", "-1", "is no time in whole seconds"),
-            ("TTL", "", "is empty"), ("Urgency", "urgent", "is no urgency"), ("Topic", "a b", "is no topic"),
-            ("Topic", .string(String(repeating: "x", count: 33)), "is no topic"),
+            ("TTL", "soon", "is not a time in whole seconds"), ("TTL", "-1", "is not a time in whole seconds"),
+            ("TTL", "", "is empty"), ("Urgency", "urgent", "is not an urgency"), ("Topic", "a b", "is not a topic"),
+            ("Topic", .string(String(repeating: "x", count: 33)), "is not a topic"),
             ("Crypto-Key", "x", "is set by Fanfare"), ("content-length", "1", "is set by Fanfare"),
             ("Content-Type", "x", "is set by Fanfare"), ("Encryption", "salt=x", "is set by Fanfare"),
-            ("X Y", "x", "is no header name"), ("X-Y", "ñ", "has other than printable ASCII characters"),
+            ("X Y", "x", "is not a header name"), ("X-Y", "ñ", "has other than printable ASCII characters"),
             ("X-Y", " x", "begins or ends with a space"),
             ("X-Y", "ñ{{x}}", "has other than printable ASCII characters"),
         ] as [(String, JSONValue, String)]

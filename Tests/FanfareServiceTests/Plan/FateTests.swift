@@ -102,7 +102,7 @@ struct FateTests {
     }
 
     static let malformed = [
-        ("[1]", "is no JSON object"), (#""text""#, "is no JSON object"), ("null", "is no JSON object"),
+        ("[1]", "is not a JSON object"), (#""text""#, "is not a JSON object"), ("null", "is not a JSON object"),
         (#"{"x": "\#(String(repeating: "y", count: 65_536))"}"#, "65536 bytes"),
         (#"{"stored": "as a dozen bytes", "x": 1e70000}"#, "65536 bytes"),
         (#"{"x": \#(String(repeating: "[", count: 40))1\#(String(repeating: "]", count: 40))}"#, "32 levels"),

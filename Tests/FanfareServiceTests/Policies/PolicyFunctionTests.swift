@@ -42,59 +42,62 @@ struct PolicyFunctionTests {
     }
 
     @Test(arguments: [
-        ("7", "policy: is no object", "write {\"rate\": \"1000/s\"}, or {} for none"),
-        ("null", "policy: is no object", "write {\"rate\": \"1000/s\"}, or {} for none"),
+        ("7", "policy: is not an object", "write {\"rate\": \"1000/s\"}, or {} for none"),
+        ("null", "policy: is not an object", "write {\"rate\": \"1000/s\"}, or {} for none"),
         (#"{"colour": 1}"#, "colour: unknown key", "known are time_zone, quiet_hours, caps, rate, providers"),
-        (#"{"time_zone": 1}"#, "time_zone: is no string", "use a name such as Europe/Madrid; without one, it is UTC"),
         (
-            #"{"time_zone": "UTC+3"}"#, "time_zone: 'UTC+3' is no time zone that this server knows; write Etc/GMT-3",
+            #"{"time_zone": 1}"#, "time_zone: is not a string",
             "use a name such as Europe/Madrid; without one, it is UTC"
         ),
         (
-            #"{"quiet_hours": "off"}"#, "quiet_hours: is no object",
+            #"{"time_zone": "UTC+3"}"#, "time_zone: 'UTC+3' is not a time zone that this server knows; write Etc/GMT-3",
+            "use a name such as Europe/Madrid; without one, it is UTC"
+        ),
+        (
+            #"{"quiet_hours": "off"}"#, "quiet_hours: is not an object",
             #"write {"from": "22:00", "until": "08:00", "mode": "hold"}"#
         ),
         (
-            #"{"quiet_hours": {"from": "22:00", "until": "24:00"}}"#, "quiet_hours.until: is no time of day",
+            #"{"quiet_hours": {"from": "22:00", "until": "24:00"}}"#, "quiet_hours.until: is not a time of day",
             #"write what clocks show, from 00:00 to 23:59, as in "22:00""#
         ),
-        (#"{"caps": []}"#, "caps: is no object", #"write {"daily": {"max": 3, "per": "1d"}}"#),
+        (#"{"caps": []}"#, "caps: is not an object", #"write {"daily": {"max": 3, "per": "1d"}}"#),
         (
             #"{"caps": {"a b": {"max": 1, "per": "1d"}}}"#, "caps.a b: cannot be a name",
             #"use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit"#
         ),
-        (#"{"caps": {"a": 3}}"#, "caps.a: is no object", #"write {"max": 3, "per": "1d"}"#),
+        (#"{"caps": {"a": 3}}"#, "caps.a: is not an object", #"write {"max": 3, "per": "1d"}"#),
         (#"{"caps": {"a": {"max": 3, "per": "1d", "x": 1}}}"#, "caps.a.x: unknown key", "known are max, per"),
         (
             #"{"caps": {"a": {"per": "1d"}}}"#, "caps.a.max: is missing",
             "write how many a user gets at most, such as 3; a user who wants none opts out"
         ),
         (
-            #"{"caps": {"a": {"max": 0, "per": "1d"}}}"#, "caps.a.max: is no whole number from 1 to 100",
+            #"{"caps": {"a": {"max": 0, "per": "1d"}}}"#, "caps.a.max: is not a whole number from 1 to 100",
             "write how many a user gets at most, such as 3; a user who wants none opts out"
         ),
         (
-            #"{"caps": {"a": {"max": 101, "per": "1d"}}}"#, "caps.a.max: is no whole number from 1 to 100",
+            #"{"caps": {"a": {"max": 101, "per": "1d"}}}"#, "caps.a.max: is not a whole number from 1 to 100",
             "write how many a user gets at most, such as 3; a user who wants none opts out"
         ),
         (
-            #"{"caps": {"a": {"max": 3, "per": "32d"}}}"#, "caps.a.per: is no duration from 1m to 31d",
+            #"{"caps": {"a": {"max": 3, "per": "32d"}}}"#, "caps.a.per: is not a duration from 1m to 31d",
             "write a whole number with s, m, h or d, such as 1d"
         ),
         (
-            #"{"caps": {"a": {"max": 3, "per": "59s"}}}"#, "caps.a.per: is no duration from 1m to 31d",
+            #"{"caps": {"a": {"max": 3, "per": "59s"}}}"#, "caps.a.per: is not a duration from 1m to 31d",
             "write a whole number with s, m, h or d, such as 1d"
         ),
         (
             "{\"caps\": {\((1...17).map { #""c\#($0)": {"max": 1, "per": "1d"}"# }.joined(separator: ", "))}}",
             "caps: are 17", "an app has 16 at most"
         ),
-        (#"{"rate": 5}"#, "rate: is no rate", "write how many pushes a second, as in 500/s"),
+        (#"{"rate": 5}"#, "rate: is not a rate", "write how many pushes a second, as in 500/s"),
         (#"{"rate": "30/m"}"#, "rate: 30/m is 0.5/s", "at least 1/s; for less use a cap or smaller audiences"),
-        (#"{"rate": {"per": "5/s"}}"#, "rate: is no rate", "write how many pushes a second, as in 500/s"),
-        (#"{"providers": "fcm"}"#, "providers: is no object", #"write {"fcm": {"rate": "500/s"}}"#),
+        (#"{"rate": {"per": "5/s"}}"#, "rate: is not a rate", "write how many pushes a second, as in 500/s"),
+        (#"{"providers": "fcm"}"#, "providers: is not an object", #"write {"fcm": {"rate": "500/s"}}"#),
         (#"{"providers": {"gcm": {}}}"#, "providers.gcm: unknown key", "known are apns, fcm, webhook, webpush"),
-        (#"{"providers": {"fcm": "5/s"}}"#, "providers.fcm: is no object", #"write {"rate": "500/s"}"#),
+        (#"{"providers": {"fcm": "5/s"}}"#, "providers.fcm: is not an object", #"write {"rate": "500/s"}"#),
         (#"{"providers": {"fcm": {"speed": 1}}}"#, "providers.fcm.speed: unknown key", "known are rate"),
         (
             #"{"providers": {"fcm": {}}}"#, "providers.fcm.rate: is missing",

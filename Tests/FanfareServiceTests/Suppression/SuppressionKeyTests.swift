@@ -15,19 +15,19 @@ struct SuppressionKeyTests {
         (#""category": "*""#, "category", "cannot be a category"),
         (#""category": """#, "category", "cannot be a category"),
         (#""quiet_hours": "on""#, "quiet_hours", "is neither off nor an object"),
-        (#""quiet_hours": false"#, "quiet_hours", "is no object"),
+        (#""quiet_hours": false"#, "quiet_hours", "is not an object"),
         (#""quiet_hours": {"from": "22:00"}"#, "quiet_hours.until", "is missing"),
-        (#""quiet_hours": {"from": "22:00", "until": "8:00"}"#, "quiet_hours.until", "is no time of day"),
-        (#""quiet_hours": {"from": "24:00", "until": "08:00"}"#, "quiet_hours.from", "is no time of day"),
-        (#""quiet_hours": {"from": "22:60", "until": "08:00"}"#, "quiet_hours.from", "is no time of day"),
-        (#""quiet_hours": {"from": 22, "until": "08:00"}"#, "quiet_hours.from", "is no time of day"),
+        (#""quiet_hours": {"from": "22:00", "until": "8:00"}"#, "quiet_hours.until", "is not a time of day"),
+        (#""quiet_hours": {"from": "24:00", "until": "08:00"}"#, "quiet_hours.from", "is not a time of day"),
+        (#""quiet_hours": {"from": "22:60", "until": "08:00"}"#, "quiet_hours.from", "is not a time of day"),
+        (#""quiet_hours": {"from": 22, "until": "08:00"}"#, "quiet_hours.from", "is not a time of day"),
         (#""quiet_hours": {"from": "08:00", "until": "08:00"}"#, "quiet_hours.until", "is the same as from"),
         (
             #""quiet_hours": {"from": "22:00", "until": "08:00", "mode": "collapse"}"#, "quiet_hours.mode",
             "is neither hold nor drop"
         ),
-        (#""caps": "daily""#, "caps", "is no list of names"),
-        (#""caps": ["daily", 7]"#, "caps", "is no list of names"),
+        (#""caps": "daily""#, "caps", "is not a list of names"),
+        (#""caps": ["daily", 7]"#, "caps", "is not a list of names"),
     ]
 
     private static func json(_ kind: String, _ members: String) -> String {

@@ -48,7 +48,7 @@ extension HostileTable {
             [refused("insert", ["m": "SQLSTATE P0004"])]
         ),
         HostileTable(
-            "a cast to what is no json",
+            "a cast to what is not json",
             mood("RETURN ''{''"),
             "INSERT INTO t VALUES (1, 'bad')",
             [refused("insert", ["m": halfAPair])]

@@ -34,8 +34,8 @@ struct ProviderTests {
     private static let pager = """
         INSERT INTO fanfare.providers (name, label, both_environments, folds_case, token_shape, token_error, token_hint,
             has_p256dh, auth_shape, auth_error, auth_hint)
-        VALUES ('pager', 'a pager', true, true, '^[a-z]+$', 'this is no pager', 'Pass its name.',
-            false, '^[0-9]{4}$', 'auth is no PIN', 'Pass four digits.')
+        VALUES ('pager', 'a pager', true, true, '^[a-z]+$', 'this is not a pager', 'Pass its name.',
+            false, '^[0-9]{4}$', 'auth is not a PIN', 'Pass four digits.')
         """
 
     /// An older daemon would not know what to do with its devices.
@@ -132,8 +132,8 @@ struct ProviderTests {
         #expect(try connection.number("SELECT fanfare.device_id('shop', 'pager', 'BEE')") == id)
         #expect(try register("'pager', 'bEE', locale => 'es'") == id, "its key is there")
         for (arguments, message) in [
-            ("'pager', '1'", "this is no pager"), ("'pager', 'wasp'", "a pager needs auth"),
-            ("'pager', 'wasp', auth => '12345'", "auth is no PIN"),
+            ("'pager', '1'", "this is not a pager"), ("'pager', 'wasp'", "a pager needs auth"),
+            ("'pager', 'wasp', auth => '12345'", "auth is not a PIN"),
             ("'pager', 'wasp', auth => '1234', p256dh => 'B'", "a pager has no p256dh"),
             ("'pager', 'wasp', p256dh => 'B'", "a pager has no p256dh"),
             ("'pager', 'wasp', 'ann', replaces => 'BEE'", "a pager needs auth"),

@@ -51,6 +51,6 @@ struct TimeZoneNameTests {
         let row = try connection.query(
             #"SELECT reason FROM fanfare.schedule_error('{"cron": "0 9 * * *", "time_zone": "CET"}')"#
         ).rows[0]
-        #expect(row[0] == "'CET' is no time zone that this server knows; write Europe/Brussels")
+        #expect(row[0] == "'CET' is not a time zone that this server knows; write Europe/Brussels")
     }
 }

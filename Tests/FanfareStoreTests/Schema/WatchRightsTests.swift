@@ -20,7 +20,7 @@ struct WatchRightsTests {
         for (arguments, state, text) in [
             ("'shop.keyless', 'x'", "42P16", "no primary key"),
             ("'shop.late', 'x'", "42P16", "unique at once"),
-            ("'shop.view', 'x'", "42809", "is no table"),
+            ("'shop.view', 'x'", "42809", "is not a table"),
             ("'pg_temp.brief', 'x'", "42809", "temporary"),
             (#"'shop.orders', 'x', ARRAY['status', 'Status', 'no"pe']"#, "42703", #"no column "Status", "no""pe""#),
             ("'shop.orders', 'x', '{ctid}'", "42703", "ctid"),

@@ -114,12 +114,15 @@ struct DeviceImportTests {
 
     private static let secret = "secret:token-of-somebody"
     private static let badRows: [(row: String, refusal: String)] = [
-        ("apns,\(secret),,,,", "device_token: this is no APNs token: it must be an even number of hexadecimal digits"),
-        ("pigeon,\(secret),,,,", "provider: is no provider: “pigeon”"),
-        ("\(secret),apns,,,,", "provider: is no provider: a text of 24 characters"),
-        ("fcm,\(secret),,[1],,", "tags: is no JSON object"),
+        (
+            "apns,\(secret),,,,",
+            "device_token: this is not an APNs token: it must be an even number of hexadecimal digits"
+        ),
+        ("pigeon,\(secret),,,,", "provider: is not a provider: “pigeon”"),
+        ("\(secret),apns,,,,", "provider: is not a provider: a text of 24 characters"),
+        ("fcm,\(secret),,[1],,", "tags: is not a JSON object"),
         ("fcm,\(secret),,\"{\"\"a\"\": \"\"\\u0000\"\"}\",,", "tags: a has the character U+0000"),
-        ("fcm,\(secret),,,10/11/2024,", "last_seen: is no time: “10/11/2024”"),
+        ("fcm,\(secret),,,10/11/2024,", "last_seen: is not a time: “10/11/2024”"),
         ("fcm,\(secret),,,,no%20topic!", "topics: there can be no such topic"),
         ("webpush,https://x.example/\(secret),,,,", "p256dh: Web Push needs p256dh and auth"),
         ("fcm,NULL,,,,", "device_token: the token is 'NULL', which programs write where they have none"),
@@ -151,7 +154,7 @@ struct DeviceImportTests {
             #expect(mode?.intValue == 0o600)
             let rejected = try String(contentsOfFile: path, encoding: .utf8)
             #expect(rejected.split(separator: "\n").count == Self.badRows.count + 1)
-            #expect(rejected.contains(#""12","last_seen","is no time"#))
+            #expect(rejected.contains(#""12","last_seen","is not a time"#))
             // Mended, it is imported in its turn.
             importer.rejects = nil
             let mended = try await importer.run(

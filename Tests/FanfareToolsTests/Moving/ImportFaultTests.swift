@@ -29,7 +29,7 @@ struct ImportFaultTests {
             )
             #expect(
                 importer.refused == [
-                    "1 keys.p256dh: is no point of P-256",
+                    "1 keys.p256dh: is not a point of P-256",
                     "2 endpoint: names a host below .invalid, which never exists",
                 ]
             )
@@ -43,7 +43,7 @@ struct ImportFaultTests {
         try await withNewFolder { folder in
             var importer = TestImporter(folder)
             _ = try await importer.run(#"{"subscription": \#(line("https://x.example/1", Self.offCurve))}"#)
-            #expect(importer.refused == ["1 subscription: is no point of P-256"])
+            #expect(importer.refused == ["1 subscription: is not a point of P-256"])
         }
     }
 }

@@ -53,7 +53,7 @@ struct ImportProcessTests {
             input: "token\naa11\nnot hexadecimal\n"
         )
         #expect(run.status == 1)
-        #expect(run.errors.contains { $0.hasPrefix("fanfare: line 3, token: this is no APNs token") })
+        #expect(run.errors.contains { $0.hasPrefix("fanfare: line 3, token: this is not an APNs token") })
         #expect(!run.errors.joined().contains("not hexadecimal"))
         #expect(run.output.contains { $0.wholeMatch(of: /new +1/) != nil })
         #expect(try sql("SELECT count(*) FROM fanfare.imports") == ["0"])

@@ -159,8 +159,8 @@ import Testing
         }
         let lines = error.reason.split(separator: "\n")
         #expect(lines.count == 3)
-        #expect(lines[0].hasPrefix("campaigns.yaml:3: schedule.time_zone: 'Mars/Base' is no time zone"))
-        #expect(lines[1].hasPrefix("campaigns.yaml:9: to.users: is no jsonpath"))
+        #expect(lines[0].hasPrefix("campaigns.yaml:3: schedule.time_zone: 'Mars/Base' is not a time zone"))
+        #expect(lines[1].hasPrefix("campaigns.yaml:9: to.users: is not a jsonpath"))
         #expect(lines[2].hasPrefix("campaigns.yaml:13: schedule.at: 2020-12-01T09:00 has passed; write a time to come"))
         #expect(try await toolDatabase().campaigns(app: nil).isEmpty)
     }

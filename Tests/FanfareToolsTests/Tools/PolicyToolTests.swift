@@ -77,8 +77,8 @@ import Testing
         }
         #expect(
             error.reason == """
-                policies.yaml:7: policy.providers.fcm.rate: '500/d' is no rate; write how many pushes a second, as in 500/s
-                policies.yaml:10: policy: is no object; write {"rate": "1000/s"}, or {} for none
+                policies.yaml:7: policy.providers.fcm.rate: '500/d' is not a rate; write how many pushes a second, as in 500/s
+                policies.yaml:10: policy: is not an object; write {"rate": "1000/s"}, or {} for none
                 """
         )
         #expect(try await toolDatabase().policies(app: nil).isEmpty)

@@ -90,7 +90,7 @@ import Testing
             }
         )
         #expect(error.kind == .failed)
-        #expect(error.reason.hasPrefix("rules.yaml:11: when: is no predicate"))
+        #expect(error.reason.hasPrefix("rules.yaml:11: when: is not a predicate"))
         #expect(try await toolDatabase().rules(app: nil).isEmpty)
     }
 
@@ -116,7 +116,7 @@ import Testing
         }
         let lines = error.reason.split(separator: "\n")
         #expect(lines.count == 2)
-        #expect(lines[0].hasPrefix("rules.yaml:5: to.users: is no jsonpath"))
+        #expect(lines[0].hasPrefix("rules.yaml:5: to.users: is not a jsonpath"))
         #expect(lines[0].hasSuffix(#"begin with "$", as in $.customer_id"#))
         #expect(lines[1].hasPrefix("rules.yaml:15: badge_sql: writes"))
     }

@@ -119,7 +119,7 @@ struct WhyToolTests {
         try world.plan()
         #expect(
             try line(bare)
-                == "refused | not_valid | The event itself was refused: the payload is no JSON object. Fix the emitter"
+                == "refused | not_valid | The event itself was refused: the payload is not a JSON object. Fix the emitter"
         )
     }
 

@@ -82,8 +82,8 @@ struct FeedbackToolTests {
             ("{ url: 'https://a.example/b', channel: c }", "feedback.crm.channel: is one thing and `url` another"),
             ("{ channel: c, ca_file: /c }", "feedback.crm.ca_file: is for a `url`"),
             ("{ channel: 'a b' }", "feedback.crm.channel: expected a NOTIFY channel"),
-            ("{ channel: c, outcomes: [gon] }", "is no outcome that can be told; did you mean “gone”?"),
-            ("{ channel: c, outcomes: [retrying] }", "“retrying” is no outcome that can be told"),
+            ("{ channel: c, outcomes: [gon] }", "is not an outcome that can be told; did you mean “gone”?"),
+            ("{ channel: c, outcomes: [retrying] }", "“retrying” is not an outcome that can be told"),
             ("{ channel: c, outcomes: [] }", "expected at least one outcome"),
             ("{ chanel: c }", "did you mean `channel`?"),
         ] as [(String, String?)]

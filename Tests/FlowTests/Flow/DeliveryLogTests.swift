@@ -67,7 +67,7 @@ struct DeliveryLogTests {
         }
         #expect(fates.sorted() == ["info flash.ofer unmatched", "info known duplicate", "warning known refused"])
         #expect(told.allSatisfy { $0["event.id"]?.numberValue != nil })
-        #expect(told.contains { $0["detail"] == "the payload is no JSON object" })
+        #expect(told.contains { $0["detail"] == "the payload is not a JSON object" })
         #expect(try lines.map { try JSONValue(parsing: $0) }.contains { $0["outcome"] != nil } == false)
     }
 

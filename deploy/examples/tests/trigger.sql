@@ -10,7 +10,7 @@ END $$;
 
 INSERT INTO orders (customer_id) VALUES ('ann');
 UPDATE orders SET status = 'packed' WHERE customer_id = 'ann';
-SELECT pg_temp.expect('a packed order is no event', 0::bigint, count(*))
+SELECT pg_temp.expect('a packed order is not an event', 0::bigint, count(*))
 FROM fanfare.events WHERE fate = 'waiting' AND type = 'order.shipped' AND payload ->> 'customer_id' = 'ann';
 
 UPDATE orders SET status = 'shipped' WHERE customer_id = 'ann';

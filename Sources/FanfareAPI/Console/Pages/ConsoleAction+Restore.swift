@@ -52,7 +52,7 @@ private struct Restoring: Sendable {
         else {
             throw Problem(
                 .malformed,
-                "app, since or until are missing, or one of these is no time",
+                "app, since or until are missing, or one of these is not a time",
                 hint: "Choose an app and “Disabled since” on the Devices page, and continue from there."
             )
         }

@@ -38,7 +38,7 @@ extension HTTPField.Name {
     static let forwardedProtocol = known("X-Forwarded-Proto")
 
     private static func known(_ name: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no name of a field") }
+        guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is not a field name") }
         return name
     }
 }

@@ -190,7 +190,7 @@ import Testing
                 small.text.contains("would not match") && !small.elements.contains { $0.name == "figure" }
             )
             let wrong = HTMLScan(try await browser.send(path, form.merging(["payload": "{"]) { $1 }).body)
-            #expect(wrong.text.contains("the payload is no JSON") && wrong.text.contains("{"))
+            #expect(wrong.text.contains("the payload is not JSON") && wrong.text.contains("{"))
             // Forms from another site, another session or another rule's page are rejected.
             try await put(api, "s")
             #expect(try await browser.send(path, form, ["Sec-Fetch-Site": "cross-site"]).status == 403)
