@@ -1,26 +1,26 @@
-/// What must be known of an attempt to judge its answer.
+/// The circumstances of an attempt that decide how its answer is judged.
 public struct AttemptContext: Equatable, Sendable {
-    /// What was tried before for this delivery.
+    /// The earlier attempts for this delivery.
     public let history: RetryHistory
-    /// `registered_at` of the device, as read together with the token that was sent (wall clock).
+    /// The device's `registered_at`, read together with the token that was sent (wall clock).
     public let registeredAt: Microseconds
     /// When the answer came (wall clock).
     public let answeredAt: Microseconds
-    /// When the delivery was planned, so before its first attempt (wall clock); nil if that is not known.
+    /// When the delivery was planned, which is before its first attempt (wall clock); nil if unknown.
     ///
-    /// A device registered later may hold another token now than earlier attempts were made with.
+    /// A device that registered later may hold another token than the one used in earlier attempts.
     public let plannedAt: Microseconds?
-    /// Whether the push named a topic other than its app's: then an answer about the token may be about the topic.
+    /// Whether the push names a topic other than its app's: then an answer about the token may be about the topic.
     public let hasOwnTopic: Bool
 
-    /// The circumstances of an attempt.
+    /// Makes the circumstances of an attempt.
     ///
     /// - Parameters:
-    ///   - history: what was tried before for this delivery.
+    ///   - history: the earlier attempts for this delivery.
     ///   - registeredAt: the device's `registered_at`, wall clock.
     ///   - answeredAt: when the answer came, wall clock.
     ///   - plannedAt: when the delivery was planned, wall clock.
-    ///   - hasOwnTopic: whether the push named a topic other than its app's.
+    ///   - hasOwnTopic: whether the push names a topic other than its app's.
     public init(
         history: RetryHistory = .none,
         registeredAt: Microseconds,

@@ -1,6 +1,6 @@
-/// How far an answer reaches: whom else it tells to wait.
+/// The scope of an answer: the pushes that have to wait because of it.
 public enum AnswerScope: Equatable, Sendable {
-    /// This device only; nothing else waits.
+    /// This device only.
     case device
     /// Everything for the same provider-side topic.
     case topic
@@ -8,35 +8,35 @@ public enum AnswerScope: Equatable, Sendable {
     case credential
 }
 
-/// When and at whose cost a push is tried again.
+/// When a push is retried, and whether the attempt counts.
 public struct Retry: Equatable, Sendable {
-    /// What decides the time of the next attempt.
+    /// The rule for the time of the next attempt.
     public enum Pace: Equatable, Sendable {
-        /// The next wait of the back-off.
+        /// After the next wait of the backoff.
         case backoff
-        /// At once the first time, then the back-off.
+        /// At once the first time, then with backoff.
         case onceAtOnce
-        /// At once for the first ``RetrySchedule/freeRepeats`` times, then the back-off.
+        /// At once for the first ``RetrySchedule/freeRepeats`` times, then with backoff.
         case repeatedly
     }
 
-    /// What decides the time of the next attempt.
+    /// The rule for the time of the next attempt.
     public let pace: Pace
-    /// The least wait from now: the greater of the policy's own minimum and `Retry-After`, 0 where there is neither.
+    /// The minimum wait from now: the greater of the policy's minimum and `Retry-After`; 0 if there is neither.
     public let floor: Microseconds
-    /// Who else waits for ``floor``.
+    /// The scope that waits for ``floor``.
     public let scope: AnswerScope
-    /// Whether the attempt is left out of the count against `retry.attempts`.
+    /// Whether the attempt does not count against `retry.attempts`.
     ///
-    /// What counts are requests that were answered or may have arrived; the others end by time alone.
+    /// Requests count that were answered or may have arrived; deliveries whose other requests fail end by time alone.
     public let isFree: Bool
 
-    /// A retry.
+    /// Makes a retry.
     ///
     /// - Parameters:
-    ///   - pace: what decides the time.
-    ///   - floor: the least wait.
-    ///   - scope: who else waits for `floor`.
+    ///   - pace: the rule for the time.
+    ///   - floor: the minimum wait.
+    ///   - scope: the scope that waits for `floor`.
     ///   - isFree: whether it never counts as an attempt.
     public init(
         pace: Pace = .backoff,
@@ -51,28 +51,30 @@ public struct Retry: Equatable, Sendable {
     }
 }
 
-/// Proof that a token is dead, and for which registrations it holds.
+/// Evidence that a token is dead, and the registrations that it applies to.
 public struct PruneEvidence: Equatable, Sendable {
-    /// How sure it is; the prune fuse blows at different shares.
+    /// The strength of the evidence; the prune fuse blows at different shares.
     public enum Strength: Equatable, Sendable {
-        /// The provider spoke of the token's life: 410, UNREGISTERED, 404.
+        /// The provider's answer is about the token: 410, UNREGISTERED, 404.
         case strong
-        /// Inferred: `BadDeviceToken` in both APNs environments, a token or endpoint that FCM or Web Push calls malformed.
+        /// Inferred: `BadDeviceToken` in both APNs environments, or a token or endpoint that FCM or Web Push reports as
+        /// malformed.
         case weak
     }
 
-    /// How sure it is.
+    /// The strength of the evidence.
     public let strength: Strength
-    /// Disable the device only where `registered_at` is at most this (wall clock): a later registration revived the token.
+    /// The latest `registered_at` of a device to disable (wall clock): a later registration revived the token.
     public let registeredUpTo: Microseconds
-    /// Whether the message may be at fault: then nothing is disabled until one of another rule to the device fails as well.
+    /// Whether the message may be at fault: then nothing is disabled until a push of another rule to the device fails
+    /// as well.
     public let mayBlameMessage: Bool
 
-    /// An evidence.
+    /// Makes evidence.
     ///
     /// - Parameters:
-    ///   - strength: how sure it is.
-    ///   - registeredUpTo: the latest `registered_at` it speaks of, wall clock.
+    ///   - strength: the strength of the evidence.
+    ///   - registeredUpTo: the latest `registered_at` that it applies to, wall clock.
     ///   - mayBlameMessage: whether the message may be at fault.
     public init(strength: Strength, registeredUpTo: Microseconds, mayBlameMessage: Bool = false) {
         self.strength = strength
@@ -81,31 +83,33 @@ public struct PruneEvidence: Equatable, Sendable {
     }
 }
 
-/// What follows from an answer, or from the lack of one.
+/// The consequence of an answer, or of a missing one.
 public enum Disposition: Equatable, Sendable {
-    /// Nothing; the outcome stands.
+    /// None; the outcome is final.
     case final
-    /// The same push again, when ``RetrySchedule`` says.
+    /// Retry the same push at the time that ``RetrySchedule`` gives.
     case retry(Retry)
     /// Disable the device by compare-and-set, unless the prune fuse is blown.
     case prune(PruneEvidence)
-    /// The same push at once to the device's other environment; only an acceptance there moves the device. Where this daemon
-    /// knows no other, the delivery ends with the outcome given.
+    /// Send the same push at once to the device's other environment; only an acceptance there moves the device. If this
+    /// daemon has no credentials for the other environment, the delivery ends with the given outcome.
     case tryOtherEnvironment(otherwise: Outcome)
-    /// Renew the credential, once for all pushes refused with it; the push waits for that.
+    /// Renew the credential, once for all pushes refused with it; the push waits for the renewal.
     case renewCredential
-    /// A configuration error: only probes are sent in this scope from now on, and an operator is called.
+    /// A configuration error: from now on only probes are sent in this scope, and an operator is alerted.
     ///
     /// The provider refused the sender and not the push, which waits with the others.
     case pause(AnswerScope)
-    /// A configuration error that others sent with the same credential do not share: call an operator, and go on sending.
+    /// A configuration error that does not affect other pushes with the same credential: alert an operator, and
+    /// continue sending.
     ///
-    /// The push itself is final.
+    /// The push's outcome is final.
     case callOperator
 }
 
 extension Disposition {
-    /// Whether the push waits in its batch until its sender is taken again: nothing became of it, and no attempt is counted.
+    /// Whether the push waits in its batch until the provider accepts the sender again; it has no outcome, and no
+    /// attempt is counted.
     package var refusesSender: Bool {
         switch self {
         case .renewCredential, .pause: true

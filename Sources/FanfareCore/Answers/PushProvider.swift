@@ -1,13 +1,13 @@
-/// A service that takes pushes for devices, by its name in configuration, SQL and logs.
+/// A push service, by its name in configuration, SQL and logs.
 ///
-/// Which there are, and all in which they differ, is not known here: each has a descriptor of its own.
+/// The providers' differences are not known to this module: each has a descriptor of its own.
 public struct PushProvider: RawRepresentable, Hashable, Sendable {
     /// Its name, such as `apns`.
     public let rawValue: String
 
-    /// Names a provider.
+    /// Makes a name.
     ///
-    /// - Parameter rawValue: its name; whether there is one of that name is not looked at.
+    /// - Parameter rawValue: the name, which is not checked.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }

@@ -1,20 +1,20 @@
 /// The HTTP field `Retry-After` (RFC 9110 section 10.2.3).
 public enum RetryAfter {
-    /// The least and the most that is waited, whatever a provider asks.
+    /// The minimum and maximum wait, for any value of the field.
     public static let bounds: ClosedRange<Microseconds> = Micros.second...Micros.hour
 
-    /// Reads the field's value.
+    /// Parses the field's value.
     ///
-    /// Takes seconds and IMF-fixdate; the two obsolete date forms, which no provider sends, count as junk.
+    /// Accepts seconds and IMF-fixdate; the two obsolete date forms, which no provider sends, count as invalid.
     ///
     /// - Parameters:
-    ///   - text: the value; nil where the field was missing.
-    ///   - now: the time of the answer (wall clock), to which a date is relative.
-    /// - Returns: the wait within ``bounds``; nil where the field is missing or neither form.
+    ///   - text: the value; nil if the field is missing.
+    ///   - now: the time of the answer (wall clock), from which the wait until a date is computed.
+    /// - Returns: the wait within ``bounds``; nil if the field is missing or invalid.
     public static func wait(_ text: String?, now: Microseconds) -> Microseconds? {
         guard let value = text?.utf8.trimmed, !value.isEmpty else { return nil }
         if value.allSatisfy(\.isDigit) {
-            // More digits than an hour has are beyond the upper bound, however many there are.
+            // A longer number exceeds the upper bound in any case.
             let seconds = value.count > 9 ? Int64.max : Int64(value.decimal)
             return clamped(seconds.multipliedClamping(by: Micros.second))
         }
@@ -32,10 +32,10 @@ enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     private static let daysInMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-    /// Reads a date; the name of the weekday is not compared with it.
+    /// Parses a date; the weekday's name is not compared with it.
     ///
     /// - Parameter text: exactly the date.
-    /// - Returns: microseconds since the Unix epoch; nil where it is no such date.
+    /// - Returns: microseconds since the Unix epoch; nil if it is not such a date.
     static func parse(_ text: Substring.UTF8View) -> Microseconds? {
         let bytes = Array(text)
         guard bytes.count == 29, bytes[3] == UInt8(ascii: ","), text.suffix(4).elementsEqual(" GMT".utf8),
@@ -47,7 +47,7 @@ enum HTTPDate {
         else { return nil }
         let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
         let lastDay = month == 1 && isLeap ? 29 : daysInMonth[month]
-        // 60 is a leap second.
+        // A leap second is written as 60.
         guard year >= 1, (1...lastDay).contains(day), hour < 24, minute < 60, second <= 60 else { return nil }
         let days = daysSinceEpoch(year: year, month: month + 1, day: day)
         return Int64((days * 24 + hour) * 3600 + minute * 60 + second) * Micros.second
@@ -57,7 +57,8 @@ enum HTTPDate {
         digits.allSatisfy(\.isDigit) ? digits.decimal : nil
     }
 
-    /// Days of the Gregorian calendar, counted in years that begin in March so that the leap day is the last.
+    /// Returns the days since the epoch in the Gregorian calendar; years are counted from March, so that the leap day
+    /// is the last day.
     private static func daysSinceEpoch(year: Int, month: Int, day: Int) -> Int {
         let shifted = month <= 2 ? year - 1 : year
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
@@ -66,12 +67,12 @@ enum HTTPDate {
 }
 
 extension Collection<UInt8> {
-    /// The digits as a number; at most nine digits, which the caller has checked.
+    /// The digits as a number; at most nine, which the caller has checked.
     fileprivate var decimal: Int { reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } }
 }
 
 extension String.UTF8View {
-    /// Without the spaces and tabs that RFC 9110 allows around a value.
+    /// The value without the spaces and tabs that RFC 9110 allows around it.
     fileprivate var trimmed: Substring.UTF8View {
         let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
         var rest = drop(while: isBlank)

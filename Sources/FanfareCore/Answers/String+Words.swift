@@ -1,17 +1,17 @@
 extension String {
-    /// The text as it may stand in a log: cut, and without control and format characters.
+    /// Returns the text in a form that can be logged: truncated, and without control and format characters.
     ///
-    /// - Parameter length: how many Unicode scalars are looked at.
-    /// - Returns: nil where nothing is left.
+    /// - Parameter length: the maximum length in Unicode scalars.
+    /// - Returns: nil if no characters remain.
     package func loggable(upTo length: Int) -> String? {
-        // Nearly always a plain word.
+        // The fast path for plain words.
         if utf8.count <= length && utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return isEmpty ? nil : self }
         let kept = unicodeScalars.prefix(length)
             .filter { $0.properties.generalCategory != .control && $0.properties.generalCategory != .format }
         return kept.isEmpty ? nil : String(String.UnicodeScalarView(kept))
     }
 
-    /// Whether a phrase occurs in the text, whatever the case of ASCII letters.
+    /// Returns whether a phrase occurs in the text, ignoring the case of ASCII letters.
     ///
     /// - Parameter phrase: ASCII without capitals.
     /// - Returns: whether it occurs.

@@ -2,11 +2,12 @@
 public enum UnansweredFate: CaseIterable, Sendable {
     /// It never reached the socket.
     case notSent
-    /// The provider said that it did not process it: GOAWAY below its stream, REFUSED_STREAM (RFC 9113 section 8.7).
+    /// The provider reported that it did not process it: GOAWAY below its stream, REFUSED_STREAM (RFC 9113 section
+    /// 8.7).
     case notProcessed
-    /// Handed to the socket, then lost, reset or past its deadline: it may have been delivered.
+    /// Written to the socket, then lost, reset or timed out: it may have been delivered.
     case ambiguous
-    /// Its endpoint is, or resolves to, what must not be connected to: nothing was sent, and never will be.
+    /// Its endpoint is, or resolves to, a forbidden address: nothing was or will be sent.
     case forbidden
 }
 
@@ -14,8 +15,8 @@ extension Verdict {
     /// Judges a request without an answer.
     ///
     /// - Parameters:
-    ///   - fate: what the transport knows.
-    ///   - atMostOnce: whether the rule asked for `delivery: at_most_once`; then an ambiguous request is never repeated.
+    ///   - fate: the transport's report.
+    ///   - atMostOnce: whether the rule has `delivery: at_most_once`; then an ambiguous request is never repeated.
     public init(fate: UnansweredFate, atMostOnce: Bool) {
         switch fate {
         case .notSent:

@@ -1,36 +1,36 @@
-/// What one attempt says about the provider itself: what a ``Breaker`` counts.
+/// What one attempt shows about the provider's health, as counted by a ``Breaker``.
 public enum ProviderHealth: Equatable, Sendable {
     /// A push was accepted.
     case accepted
-    /// The provider failed: 5xx, no answer, or an answer that is not its own.
+    /// The provider failed: 5xx, no answer, or an answer that is not the provider's.
     case failed
-    /// The provider judged this push or this sender, and so works; or nothing was learned.
+    /// The provider judged this push or this sender, and so works; or the attempt shows nothing.
     case neutral
-    /// The provider asks one device to wait. It works; but a service that says so to many means the sender
-    /// (``Breaker/failed(device:at:)``).
+    /// The provider asks one device to wait, and so works; but a service that throttles many devices is throttling the
+    /// sender (``Breaker/failed(device:at:)``).
     case throttled
 }
 
-/// The judgement on one attempt: the byte to record and what follows.
+/// The judgement on one attempt: the outcome to record and the consequence.
 ///
-/// Where ``disposition`` asks for another attempt, ``outcome`` is a retrying one; ``RetrySchedule`` may still turn it into
+/// If ``disposition`` demands another attempt, ``outcome`` is a retrying one; ``RetrySchedule`` may still replace it by
 /// `exhausted` or `expired`.
 public struct Verdict: Equatable, Sendable {
-    /// The byte to record.
+    /// The outcome to record.
     public let outcome: Outcome
-    /// What follows.
+    /// The consequence.
     public let disposition: Disposition
-    /// Whether the answer was not in the provider's table and was judged by its status class: to be logged.
+    /// Whether the answer is not in the provider's table and was judged by its status class; such answers are logged.
     public let isUnrecognized: Bool
     /// Whether the connection that carried the attempt must take no further requests.
     public let replacesConnection: Bool
 
-    /// A judgement.
+    /// Makes a verdict.
     ///
     /// - Parameters:
-    ///   - outcome: the byte to record.
-    ///   - disposition: what follows.
-    ///   - isUnrecognized: whether the answer was unknown to the table.
+    ///   - outcome: the outcome to record.
+    ///   - disposition: the consequence.
+    ///   - isUnrecognized: whether the answer is not in the provider's table.
     ///   - replacesConnection: whether the connection must take no further requests.
     public init(
         _ outcome: Outcome,
@@ -44,13 +44,14 @@ public struct Verdict: Equatable, Sendable {
         self.replacesConnection = replacesConnection
     }
 
-    /// Taken by the provider.
+    /// The verdict of a push that the provider accepted.
     public static let accepted = Verdict(.accepted, .final)
 
-    /// The same, with the status in its outcome where that says no more than that it is one of those above 499.
+    /// Returns the verdict with an outcome for its exact 5xx status, if the outcome is the general one for a 5xx
+    /// status.
     ///
-    /// - Parameter status: of the answer.
-    /// - Returns: it as it is where the outcome says more, or no outcome is set aside for the status.
+    /// - Parameter status: the status of the answer.
+    /// - Returns: the verdict unchanged if its outcome is a more specific one, or the status has no outcome of its own.
     public func naming(status: Int) -> Verdict {
         guard outcome == .retryingStatus5xx else { return self }
         let named: Outcome
@@ -64,9 +65,10 @@ public struct Verdict: Equatable, Sendable {
         return Verdict(named, disposition, isUnrecognized: isUnrecognized, replacesConnection: replacesConnection)
     }
 
-    /// What the attempt says about the provider itself.
+    /// What the attempt shows about the provider's health.
     ///
-    /// A server that announces its end, or a request that was never processed, says nothing: others take over.
+    /// A server that announces its shutdown, or a request that was not processed, shows nothing: other servers take
+    /// over.
     public var health: ProviderHealth {
         switch outcome {
         case .accepted: .accepted

@@ -1,11 +1,11 @@
-/// Reads FCM's condition grammar: `'a' in topics && !('b' in topics || 'c' in topics)`.
+/// Parses FCM's condition grammar: `'a' in topics && !('b' in topics || 'c' in topics)`.
 ///
-/// FCM gives `&&` and `||` equal precedence, nearly everybody expects `&&` first; so a mix without parentheses is
-/// refused with both readings, or the one if they agree.
+/// FCM gives `&&` and `||` equal precedence, while most authors expect `&&` to bind more tightly. A mix without
+/// parentheses is therefore refused; the error shows both readings, or one if they agree.
 struct ConditionParser {
-    /// The most parentheses inside one another.
+    /// The limit of nested parentheses.
     static let nestingLimit = 32
-    /// The longest condition, in characters.
+    /// The maximum length of a condition, in characters.
     static let lengthLimit = 65_536
 
     private let characters: [Character]
@@ -159,7 +159,7 @@ struct ConditionParser {
     }
 
     private func mixed(_ operands: [String], _ connectives: [Connective], at offset: Int) -> ConditionProblem {
-        // && first: runs of && become one operand of ||.
+        // With && first, runs of && become one operand of ||.
         var groups = [[operands[0]]]
         for (connective, operand) in zip(connectives, operands.dropFirst()) {
             if connective == .and { groups[groups.count - 1].append(operand) } else { groups.append([operand]) }
@@ -173,7 +173,7 @@ struct ConditionParser {
             at: offset
         )
     }
-    /// FCM's reading: where the connective changes, what came before is a group.
+    /// Returns FCM's reading: at each change of the operator, the operands before it form a group.
     private static func leftToRight(_ operands: [String], _ connectives: [Connective]) -> String {
         var text = operands[0]
         for (index, connective) in connectives.enumerated() {

@@ -1,12 +1,12 @@
 /// Why a topic condition is refused.
 public struct ConditionProblem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Where in the condition, in characters from 1.
+    /// The position in the condition, in characters from 1.
     public let column: Int
-    /// What is wrong there.
+    /// The error at that position.
     public let reason: String
     /// How to fix it.
     public let hint: String
 
-    /// A text for people: place, reason and remedy.
+    /// Position, reason and hint, as text for people.
     public var description: String { "column \(column): \(reason); \(hint)" }
 }

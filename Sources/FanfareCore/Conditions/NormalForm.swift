@@ -3,10 +3,10 @@ struct ClauseMask: Hashable, Sendable {
     var positive: UInt64 = 0
     var negative: UInt64 = 0
 
-    /// Whether a topic is both wanted and not.
+    /// Whether a topic is both required and excluded.
     var isContradiction: Bool { positive & negative != 0 }
 
-    /// Whether whatever satisfies the other clause satisfies this one.
+    /// Returns whether every device that satisfies the other clause satisfies this one.
     func subsumes(_ other: ClauseMask) -> Bool {
         positive & ~other.positive == 0 && negative & ~other.negative == 0
     }
@@ -16,12 +16,12 @@ struct ClauseMask: Hashable, Sendable {
     }
 }
 
-/// Disjunctive normal form, small enough to become one scan per clause.
+/// Converts conditions to disjunctive normal form with a limit, because each clause becomes a scan.
 enum NormalForm {
-    /// More clauses than ``TopicClause/clauseLimit``.
+    /// The error for more clauses than ``TopicClause/clauseLimit``.
     struct TooManyClauses: Error {}
 
-    /// Expands a condition; contradictions and clauses that others subsume are dropped on the way.
+    /// Expands a condition; drops contradictions and subsumed clauses in each step.
     ///
     /// - Parameter expression: the condition.
     /// - Returns: the clauses; none if the condition cannot hold.
@@ -58,7 +58,7 @@ enum NormalForm {
         return kept
     }
 
-    /// Drops contradictions, repetitions and subsumed clauses; keeps the order of the others.
+    /// Drops contradictions, duplicates and subsumed clauses; keeps the order of the others.
     static func absorbed(_ clauses: [ClauseMask]) -> [ClauseMask] {
         var kept: [ClauseMask] = []
         for clause in clauses where !clause.isContradiction {

@@ -1,40 +1,40 @@
 /// One alternative of a condition: a device with all the positive and none of the negative topics.
 public struct TopicClause: Hashable, Sendable {
-    /// The most distinct topics of a condition.
+    /// The limit of distinct topics in a condition.
     public static let topicLimit = 64
-    /// The most clauses of a condition in normal form.
+    /// The limit of clauses of a condition in normal form.
     public static let clauseLimit = 64
 
-    /// Topics the device must have, in order of appearance; empty if the clause only excludes.
+    /// Topics that the device must have, in order of appearance; empty if the clause only excludes.
     public let positive: [String]
-    /// Topics it must not have, in order of appearance.
+    /// Topics that the device must not have, in order of appearance.
     public let negative: [String]
 
     /// Makes a clause.
     ///
     /// - Parameters:
-    ///   - positive: topics the device must have.
-    ///   - negative: topics it must not have.
+    ///   - positive: topics that the device must have.
+    ///   - negative: topics that it must not have.
     public init(positive: [String], negative: [String]) {
         self.positive = positive
         self.negative = negative
     }
 
-    /// Decides for one device.
+    /// Returns whether a device belongs to the clause.
     ///
-    /// - Parameter topics: what the device is subscribed to.
-    /// - Returns: whether the device belongs to the clause.
+    /// - Parameter topics: the device's topics.
+    /// - Returns: whether it has all positive and no negative topics.
     public func matches(_ topics: Set<String>) -> Bool {
         positive.allSatisfy(topics.contains) && !negative.contains(where: topics.contains)
     }
 }
 
-/// A topic condition, parsed and brought into disjunctive normal form.
+/// A topic condition, parsed and in disjunctive normal form.
 ///
-/// Topic names may be templates. The condition is parsed first; values are put into the tree afterwards, as whole
-/// names, and checked, so that no data can widen an audience.
+/// Topic names may be templates. The condition is parsed first. The values are inserted into the tree afterwards, as
+/// whole names, and checked, so that no data can widen an audience.
 public struct TopicCondition: Sendable {
-    /// The condition as it was written.
+    /// The condition as written.
     public let source: String
     /// The distinct topic names, in order of appearance.
     public let names: [TextTemplate]
@@ -44,8 +44,8 @@ public struct TopicCondition: Sendable {
     /// Parses a condition.
     ///
     /// - Parameter source: the condition, in FCM's grammar.
-    /// - Throws: `ConditionProblem` with the column: grammar, names, mixed operators, more than 64 topics or clauses, a
-    ///   condition that no device can meet.
+    /// - Throws: `ConditionProblem` with the column: for errors in grammar or names, mixed operators, more than 64
+    ///   topics or clauses, and conditions that no device can meet.
     public init(_ source: String) throws(ConditionProblem) {
         var parser = ConditionParser(source)
         expression = try parser.parse()
@@ -65,11 +65,11 @@ public struct TopicCondition: Sendable {
         }
     }
 
-    /// The condition as FCM reads it, with the names an event gives.
+    /// Renders the condition in FCM's grammar, with the names of an event.
     ///
     /// - Parameter context: the event; unused if the condition ``isLiteral``.
-    /// - Returns: as it was written where nothing is a template; else the same with parentheses around every group.
-    /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
+    /// - Returns: the condition as written if it has no templates; else with parentheses around every group.
+    /// - Throws: `RenderProblem` if a value is missing or is not a topic name.
     public func text(_ context: RenderContext) throws(RenderProblem) -> String {
         guard !isLiteral else { return source }
         let scope = TemplateScope(context: context, device: nil)
@@ -81,11 +81,11 @@ public struct TopicCondition: Sendable {
     /// Whether no topic name is a template.
     public var isLiteral: Bool { names.allSatisfy { $0.literal != nil } }
 
-    /// The normal form with the names an event gives.
+    /// Returns the normal form with the names of an event.
     ///
     /// - Parameter context: the event; unused if the condition ``isLiteral``.
-    /// - Returns: the clauses, at most 64; none if the names make the condition impossible.
-    /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
+    /// - Returns: the clauses, at most 64; none if the names make the condition unsatisfiable.
+    /// - Throws: `RenderProblem` if a value is missing or is not a topic name.
     public func clauses(_ context: RenderContext) throws(RenderProblem) -> [TopicClause] {
         let scope = TemplateScope(context: context, device: nil)
         var rendered: [String] = []
@@ -93,7 +93,7 @@ public struct TopicCondition: Sendable {
         return clauses(named: rendered)
     }
 
-    /// The condition's text with the names an event gives, in a form that is equal for equal names.
+    /// Returns the condition with the names of an event, in a form that is equal for equal names.
     ///
     /// - Parameter context: the event.
     /// - Returns: the clauses as text.
@@ -106,7 +106,7 @@ public struct TopicCondition: Sendable {
         return parts.joined(separator: " || ")
     }
 
-    /// Puts names in place of indices; names that coincide can make clauses contradictory or superfluous.
+    /// Replaces indices by names; equal names can make clauses contradictory or redundant.
     private func clauses(named rendered: [String]) -> [TopicClause] {
         var distinct: [String] = []
         let bits = rendered.map { name in

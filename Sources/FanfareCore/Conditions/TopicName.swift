@@ -1,9 +1,9 @@
-/// The names topics can have: FCM's `[a-zA-Z0-9-_.~%]{1,900}`.
+/// The form of topic names: FCM's `[a-zA-Z0-9-_.~%]{1,900}`.
 public enum TopicName {
-    /// The longest name, in bytes.
+    /// The maximum length of a name in bytes.
     public static let lengthLimit = 900
 
-    /// Whether a name is one.
+    /// Returns whether a text is a topic name.
     ///
     /// - Parameter name: the name, without `/topics/`.
     /// - Returns: whether it has 1 to 900 of the allowed characters and no others.
@@ -12,7 +12,7 @@ public enum TopicName {
         return !bytes.isEmpty && bytes.count <= lengthLimit && bytes.allSatisfy(isAllowed)
     }
 
-    /// Whether a template can give a name at all, judged by what is fixed in it.
+    /// Returns whether a template can result in a topic name, judged by its literal parts.
     static func isPossible(_ template: TextTemplate) -> Bool {
         if let literal = template.literal { return isValid(literal) }
         let fixed = template.fixedText.utf8
@@ -29,13 +29,13 @@ public enum TopicName {
         }
     }
 
-    /// Renders a topic name and checks it, so that no value can be anything but part of one name.
+    /// Renders a topic name and checks it, so that a value can only be part of one name.
     ///
     /// - Parameters:
     ///   - template: the name's template.
-    ///   - scope: what it is rendered from.
+    ///   - scope: the values.
     /// - Returns: the name.
-    /// - Throws: `RenderProblem` if a value is missing or the result is no topic name.
+    /// - Throws: `RenderProblem` if a value is missing or the result is not a topic name.
     static func render(_ template: TextTemplate, in scope: TemplateScope) throws(RenderProblem) -> String {
         let name = try template.text(in: scope)
         guard isValid(name) else { throw .topicName(template: template.source) }

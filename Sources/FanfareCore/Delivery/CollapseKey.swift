@@ -17,7 +17,7 @@ public struct CollapseKey: RawRepresentable, Hashable, Sendable {
     ///   - collapse: the rendered `collapse`.
     public init(ruleID: Int64, audience: String, collapse: String) {
         var bytes: [UInt8] = []
-        // The length keeps ("ab", "c") and ("a", "bc") apart.
+        // The length prefix distinguishes ("ab", "c") from ("a", "bc").
         bytes.append(contentsOf: "\(audience.utf8.count):".utf8)
         bytes.append(contentsOf: audience.utf8)
         bytes.append(contentsOf: collapse.utf8)

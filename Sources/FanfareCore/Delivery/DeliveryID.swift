@@ -1,11 +1,11 @@
-/// The identity of one delivery, derived from event, rule and device: 128 bits, equal on every retry and in every
+/// The identity of one delivery, derived from event, rule and device: 128 bits, the same for every retry and in every
 /// daemon.
 ///
-/// It becomes `apns-id`, Web Push's `Topic` and `webhook-id`. Ids differ for different deliveries as random ones would; they are not
-/// secret. An event's id alone would not do: after a failover to a standby that lacked the last transactions its sequence
-/// gives ids again that the old primary's events had. The moment of the event differs all the same.
+/// It becomes `apns-id`, Web Push's `Topic` and `webhook-id`. Ids of different deliveries differ like random ones; they
+/// are not secret. The event's id alone would not suffice: after a failover to a standby that lacks the last
+/// transactions, the sequence repeats ids that events of the old primary had. The events' creation times still differ.
 public struct DeliveryID: Hashable, Sendable {
-    /// How many bytes the text of a UUID has.
+    /// The length of a UUID's text in bytes.
     public static let textLength = 36
 
     /// The first 64 bits.
@@ -34,7 +34,7 @@ public struct DeliveryID: Hashable, Sendable {
 
     /// Appends the id as a UUID (RFC 9562, version 8): 36 bytes, lower case.
     ///
-    /// - Parameter output: takes the text.
+    /// - Parameter output: the buffer to append to.
     public func appendText(to output: inout [UInt8]) {
         let start = output.count
         output.append(contentsOf: repeatElement(UInt8(ascii: "-"), count: Self.textLength))
@@ -42,18 +42,18 @@ public struct DeliveryID: Hashable, Sendable {
         writeText(into: &span, at: start)
     }
 
-    /// Writes the id as a UUID (RFC 9562, version 8) into 36 bytes of the caller's.
+    /// Writes the id as a UUID (RFC 9562, version 8) into 36 bytes of the caller's buffer.
     ///
     /// - Parameters:
-    ///   - output: takes the text; traps if it has fewer than 36 bytes after `offset`.
-    ///   - offset: where the text begins.
+    ///   - output: the buffer; traps if it has fewer than 36 bytes after `offset`.
+    ///   - offset: where the text starts.
     public func writeText(into output: inout MutableSpan<UInt8>, at offset: Int = 0) {
         let words: [4 of UInt64] = [
             Self.hexadecimal(UInt32(truncatingIfNeeded: high >> 32)),
             Self.hexadecimal(UInt32(truncatingIfNeeded: high)),
             Self.hexadecimal(UInt32(truncatingIfNeeded: low >> 32)), Self.hexadecimal(UInt32(truncatingIfNeeded: low)),
         ]
-        // 8-4-4-4-12: the dashes stand in the middle of the second and third word, and around each.
+        // The form is 8-4-4-4-12: dashes are in the middle of the second and third word, and around each.
         for index in 0..<8 {
             let shift = UInt64(56 - 8 * index)
             let late = index < 4 ? 0 : 1
@@ -82,7 +82,7 @@ public struct DeliveryID: Hashable, Sendable {
         digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
         digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
         digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
-        // Adding 6 carries into the high half of a byte from 10 on; letters lie 0x27 beyond where ten would be.
+        // Adding 6 carries into the upper half of a byte for values from 10; letters are 0x27 above the place of ten.
         let letters = (digits + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
         return digits + 0x3030_3030_3030_3030 + letters * 0x27
     }

@@ -1,6 +1,6 @@
 /// The id of an event: its UTC day and a sequence number in one 64-bit integer.
 public struct EventID: RawRepresentable, Hashable, Comparable, Sendable {
-    /// How many days the ring of log partitions has.
+    /// The number of days in the ring of log partitions.
     public static let ringDays = 32
     /// 2020-01-01T00:00:00Z, in seconds since 1970.
     static let epoch: Int64 = 1_577_836_800
@@ -14,23 +14,23 @@ public struct EventID: RawRepresentable, Hashable, Comparable, Sendable {
     /// - Parameter rawValue: the id.
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Puts an id together.
+    /// Assembles an id.
     ///
     /// - Parameters:
     ///   - day: days since 2020-01-01, 0 or more.
-    ///   - sequence: the number within the sequence.
+    ///   - sequence: the sequence number.
     public init(day: Int32, sequence: UInt32) { rawValue = Int64(day) << 32 | Int64(sequence) }
 
     /// Days since 2020-01-01, UTC.
     public var day: Int32 { Int32(truncatingIfNeeded: rawValue >> 32) }
 
-    /// The number within the sequence.
+    /// The sequence number.
     public var sequence: UInt32 { UInt32(truncatingIfNeeded: rawValue) }
 
-    /// Which partition of the ring its log row is in, 0 to 31; equals `fanfare.ring_day(id)`.
+    /// The partition of the ring that holds the event's log row, 0 to 31; equals `fanfare.ring_day(id)`.
     public var ringDay: Int { Int(day) % Self.ringDays }
 
-    /// The day a moment falls on.
+    /// Returns the day of a time.
     ///
     /// - Parameter unixSeconds: seconds since 1970.
     /// - Returns: days since 2020-01-01, UTC; negative before that.
@@ -42,8 +42,8 @@ public struct EventID: RawRepresentable, Hashable, Comparable, Sendable {
 
     /// Compares the event's number with another number of the same sequence.
     ///
-    /// Clocks play no part. Equals `fanfare.is_emitted_after(id, number)`. The sequence restarts after 4,294,967,295, so the result
-    /// is right only for numbers that are less than 2,147,483,648 apart.
+    /// Clocks are not used. Equals `fanfare.is_emitted_after(id, number)`. The sequence restarts after 4,294,967,295,
+    /// so the result is correct only for numbers less than 2,147,483,648 apart.
     ///
     /// - Parameter number: 0 to 4,294,967,295.
     /// - Returns: whether the event has this number or a later one.

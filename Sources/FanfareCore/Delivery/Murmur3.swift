@@ -1,9 +1,9 @@
-/// MurmurHash3 (x64, 128 bits; Austin Appleby, public domain): fast, well mixed, not for security.
+/// MurmurHash3 (x64, 128 bits; Austin Appleby, public domain): fast and well mixed, not cryptographic.
 enum Murmur3 {
     private static let c1: UInt64 = 0x87C3_7B91_1142_53D5
     private static let c2: UInt64 = 0x4CF5_AD43_2745_937F
 
-    /// Hashes 64-bit words, as the reference does their little-endian bytes.
+    /// Hashes 64-bit words, with the result of the reference for their little-endian bytes.
     ///
     /// - Parameters:
     ///   - first: bytes 0 to 7.
@@ -21,7 +21,7 @@ enum Murmur3 {
     /// Hashes bytes.
     ///
     /// - Parameters:
-    ///   - bytes: what is hashed.
+    ///   - bytes: the bytes.
     ///   - seed: the seed.
     /// - Returns: the two halves.
     static func hash(_ bytes: [UInt8], seed: UInt64 = 0) -> (UInt64, UInt64) {
@@ -66,7 +66,7 @@ enum Murmur3 {
 
     private static func rotate(_ value: UInt64, _ bits: UInt64) -> UInt64 { value << bits | value >> (64 - bits) }
 
-    /// Up to eight bytes from `start`, little-endian; what lies beyond the end is zero.
+    /// Returns up to eight bytes from `start`, little-endian; bytes beyond the end are zero.
     private static func word(_ bytes: [UInt8], _ start: Int) -> UInt64 {
         var result: UInt64 = 0
         for index in start..<min(start + 8, bytes.count) {

@@ -1,6 +1,6 @@
-/// SHA-256 (FIPS 180-4), for what must not be read back from its hash; this module links no cryptography library.
+/// SHA-256 (FIPS 180-4), for hashes that must not be reversible; this module links no cryptography library.
 ///
-/// Meant for short texts, a few per event.
+/// For short texts, a few per event.
 enum SHA256 {
     private static let initial: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -18,7 +18,7 @@ enum SHA256 {
 
     /// Hashes bytes.
     ///
-    /// - Parameter message: what is hashed.
+    /// - Parameter message: the bytes.
     /// - Returns: 32 bytes.
     static func hash(_ message: [UInt8]) -> [UInt8] {
         var padded = message

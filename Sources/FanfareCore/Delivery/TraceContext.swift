@@ -1,14 +1,15 @@
-/// Of which trace an event is a part: what a `traceparent` says (W3C Trace Context, level 1).
+/// The trace that an event belongs to: the content of a `traceparent` (W3C Trace Context, level 1).
 ///
-/// `fanfare.trace_context` of the schema reads the same texts, and packs them as ``init(stored:)`` reads them. `tracestate` is left out.
+/// `fanfare.trace_context` in the schema parses the same texts, and packs them in the form that ``init(stored:)``
+/// reads. `tracestate` is not kept.
 public struct TraceContext: Hashable, Sendable {
     /// The first 64 bits of the trace's id.
     private let high: UInt64
     /// The last 64 bits of the trace's id.
     private let low: UInt64
-    /// The span that emitted the event, as whoever sent it calls it; never 0.
+    /// The id of the span that emitted the event; never 0.
     public let parentID: UInt64
-    /// Whether it is sampled, and whatever else later levels say.
+    /// The flags: the sampled flag, and any flags of later levels.
     public let flags: UInt8
 
     private init?(high: UInt64, low: UInt64, parentID: UInt64, flags: UInt8) {
@@ -16,11 +17,11 @@ public struct TraceContext: Hashable, Sendable {
         (self.high, self.low, self.parentID, self.flags) = (high, low, parentID, flags)
     }
 
-    /// Reads a `traceparent`; nil for whatever the specification wants to be ignored.
+    /// Parses a `traceparent`; nil for a value that the specification requires to be ignored.
     ///
-    /// Of a later version what this one knows is read.
+    /// From a later version, the fields known to this one are read.
     ///
-    /// - Parameter text: such as `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
+    /// - Parameter text: a value such as `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`.
     public init?(traceparent text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
@@ -32,7 +33,7 @@ public struct TraceContext: Hashable, Sendable {
         self.init(high: high, low: low, parentID: parentID, flags: UInt8(truncatingIfNeeded: flags))
     }
 
-    /// Reads what the database has; nil for anything else.
+    /// Reads the stored form; nil for any other form.
     ///
     /// - Parameter stored: 16 bytes of trace id, 8 of parent id, one of flags.
     public init?(stored: [UInt8]) {
@@ -41,7 +42,7 @@ public struct TraceContext: Hashable, Sendable {
         self.init(high: number(0..<8), low: number(8..<16), parentID: number(16..<24), flags: stored[24])
     }
 
-    /// Reads what the database has, written as hexadecimal digits; nil for anything else.
+    /// Reads the stored form as hexadecimal digits; nil for any other form.
     ///
     /// - Parameter hexadecimal: 50 digits in lower case.
     public init?(hexadecimal: String) {
@@ -55,15 +56,15 @@ public struct TraceContext: Hashable, Sendable {
     /// The trace's id: 32 hexadecimal digits in lower case.
     public var traceID: String { Self.digits(high, 16) + Self.digits(low, 16) }
 
-    /// What is to be read as this again.
+    /// The text that parses as this value again.
     public var traceparent: String { text(parentID, flags) }
 
-    /// The `traceparent` of a request that this event causes.
+    /// Returns the `traceparent` of a request that this event causes.
     ///
-    /// - Parameter spanID: the span that the request is; not 0.
-    /// - Returns: of version 00, with the flags that it knows.
+    /// - Parameter spanID: the id of the request's span; not 0.
+    /// - Returns: a value of version 00, with the flags that version knows.
     public func traceparent(from spanID: UInt64) -> String {
-        // Sampled, and of level 2 random; of all others it wants zeros.
+        // The sampled flag, and level 2's random flag; all other bits must be zero.
         text(spanID, flags & 0b11)
     }
 
@@ -76,7 +77,7 @@ public struct TraceContext: Hashable, Sendable {
         return String(repeating: "0", count: count - digits.utf8.count) + digits
     }
 
-    /// Reads hexadecimal digits; nil if one is none, or is in upper case.
+    /// Parses lower-case hexadecimal digits; nil for any other character.
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for digit in digits {

@@ -1,28 +1,28 @@
-/// Values for the Web Push field `Topic`: 32 characters of the URL-safe base64 alphabet (RFC 8030 section 5.4).
+/// Values for the Web Push field `Topic`: up to 32 characters of the URL-safe base64 alphabet (RFC 8030 section 5.4).
 ///
-/// The field is not encrypted, so a collapse id goes into it as a hash; that hides it from reading, not from guessing.
+/// The field is not encrypted, so a collapse id is sent as a hash, which prevents reading but not guessing.
 package enum WebPushTopic {
-    /// The most characters of a topic.
+    /// The maximum length of a topic.
     package static let lengthLimit = 32
 
-    /// Whether a value can be sent as a topic to every service.
+    /// Returns whether a value can be sent as a topic to every service.
     package static func isValid(_ value: String) -> Bool {
         let bytes = value.utf8
         return (1...lengthLimit).contains(bytes.count) && bytes.allSatisfy { alphabet.contains($0) }
             && hasWholeBytes(bytes.count)
     }
 
-    /// Whether base64url can have that many characters: Apple decodes topics, and refuses others.
+    /// Returns whether base64url can have that many characters: Apple decodes topics, and refuses other lengths.
     package static func hasWholeBytes(_ count: Int) -> Bool { count % 4 != 1 }
 
-    /// The topic of a collapse id: the first 24 bytes of a SHA-256 over app and id, in base64url.
+    /// Returns the topic of a collapse id: the first 24 bytes of a SHA-256 hash over app and id, in base64url.
     ///
     /// - Parameters:
     ///   - collapse: the rendered collapse id.
-    ///   - app: the app, so that the same id in two apps gives nothing away.
-    /// - Returns: 32 characters, always the same for the same id.
+    ///   - app: the app, so that the same id in two apps has different hashes.
+    /// - Returns: 32 characters, the same for the same id.
     package static func hash(collapse: String, app: String) -> String {
-        // The length keeps ("ab", "c") and ("a", "bc") apart.
+        // The length prefix distinguishes ("ab", "c") from ("a", "bc").
         let digest = SHA256.hash(Array("\(app.utf8.count):\(app)\(collapse)".utf8))
         var text: [UInt8] = []
         for start in stride(from: 0, to: 24, by: 3) {

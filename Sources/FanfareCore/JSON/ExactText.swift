@@ -1,11 +1,11 @@
-/// A text that others wrote, as a key: compared byte by byte, as PostgreSQL compares it.
+/// A text from outside, as a key: compared byte by byte, like in PostgreSQL.
 ///
-/// Swift's `==` takes two texts for one that differ in their normal form only, such as `é` written as one character and as two.
+/// Swift's `==` treats texts with different Unicode normalization as equal, such as `é` as one character and as two.
 package struct ExactText: Hashable, Comparable, Sendable {
     /// The text.
     package let text: String
 
-    /// Takes a text.
+    /// Makes a key.
     package init(_ text: String) {
         self.text = text
     }
@@ -16,7 +16,8 @@ package struct ExactText: Hashable, Comparable, Sendable {
         left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
     }
 
-    /// Texts of the same bytes have the same hash; so do those that differ in their normal form, which ``==(_:_:)`` tells apart.
+    /// Hashes the text; texts that differ only in their normalization share a hash, and ``==(_:_:)`` distinguishes
+    /// them.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(text)
     }
@@ -29,9 +30,9 @@ extension ExactText: ExpressibleByStringLiteral {
 }
 
 extension String {
-    /// Whether another text has the same bytes.
+    /// Returns whether another text has the same bytes.
     package func isExactly(_ other: String) -> Bool {
-        // The first is soon known for most that differ.
+        // `==` is tested first, because it is fast for most texts that differ.
         self == other && utf8.elementsEqual(other.utf8)
     }
 }

@@ -1,9 +1,9 @@
-/// A JSON number with the text it was written as, so that it can be passed on unchanged.
+/// A JSON number with its text as written, so that it can be passed on unchanged.
 public struct JSONNumber: Sendable {
     /// The text, as RFC 8259 section 6 allows it: `1.0`, `-3`, `6.02e23`.
     public let literal: String
 
-    /// Wraps text that a parser has found to be a number.
+    /// Wraps a text that a parser has checked.
     ///
     /// - Parameter literal: the checked text.
     init(uncheckedLiteral literal: String) { self.literal = literal }
@@ -13,7 +13,7 @@ public struct JSONNumber: Sendable {
     /// - Parameter value: any integer.
     public init(_ value: some BinaryInteger) { literal = String(value) }
 
-    /// The value as a 64-bit integer, if it is one exactly: `3`, `3.0` and `30e-1` are, `3.5` and 2^63 are not.
+    /// The value as a 64-bit integer, if it is exactly one: `3`, `3.0` and `30e-1` are, `3.5` and 2^63 are not.
     public var integer: Int64? {
         if let plain = Int64(literal) { return plain }
         let decimal = Decimal(literal)
@@ -26,26 +26,27 @@ public struct JSONNumber: Sendable {
 }
 
 extension JSONNumber: Hashable {
-    /// Compares by value, exactly, whatever the size: `1.0 == 1`, `9007199254740993 != 9007199254740992`.
+    /// Compares by value, exactly, for any size: `1.0 == 1`, `9007199254740993 != 9007199254740992`.
     ///
     /// - Parameters:
     ///   - left: a number.
     ///   - right: another.
-    /// - Returns: whether both are the same number.
+    /// - Returns: whether both are equal.
     public static func == (left: JSONNumber, right: JSONNumber) -> Bool {
         left.literal == right.literal || Decimal(left.literal) == Decimal(right.literal)
     }
 
     /// Hashes by value.
     ///
-    /// - Parameter hasher: takes the hash.
+    /// - Parameter hasher: the hasher.
     public func hash(into hasher: inout Hasher) { hasher.combine(Decimal(literal)) }
 }
 
 extension JSONNumber {
-    /// A number in a form in which equal numbers are equal.
+    /// A number in a normal form, in which equal numbers have equal parts.
     ///
-    /// Sign, significant digits without leading or trailing zeros, power of ten. Exponents beyond ±10^17 are taken as that.
+    /// Sign, significant digits without leading or trailing zeros, and power of ten. Exponents beyond ±10^17 are
+    /// clamped.
     private struct Decimal: Hashable {
         var isNegative = false
         var digits: [UInt8] = []

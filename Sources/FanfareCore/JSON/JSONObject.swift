@@ -1,7 +1,7 @@
-/// The members of a JSON object in the order they were written; every key once.
+/// The members of a JSON object in the order in which they were written; keys are unique.
 ///
-/// A lookup walks the members: objects in payloads and rules are small, and a walk over a few short strings is
-/// cheaper than hashing one.
+/// A lookup scans the members: objects in payloads and rules are small, and a scan of a few short strings is cheaper
+/// than hashing one.
 public struct JSONObject: Sendable {
     /// A key with its value.
     public struct Member: Sendable {
@@ -27,7 +27,7 @@ public struct JSONObject: Sendable {
     /// Makes an object without members.
     public init() {}
 
-    /// Makes an object of members whose keys the caller knows to differ.
+    /// Makes an object from members with distinct keys, which is not checked.
     ///
     /// - Parameter members: the members, in order.
     init(uncheckedMembers members: [Member]) { self.members = members }
@@ -62,7 +62,7 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: Hashable {
-    /// Compares as JSON objects: the order of the keys does not matter.
+    /// Compares as JSON objects: the order of the keys is ignored.
     ///
     /// - Parameters:
     ///   - left: an object.
@@ -76,9 +76,9 @@ extension JSONObject: Hashable {
         return left.members.allSatisfy { others[ExactText($0.key)] == $0.value }
     }
 
-    /// Hashes without regard to the order of the keys.
+    /// Hashes independently of the order of the keys.
     ///
-    /// - Parameter hasher: takes the hash.
+    /// - Parameter hasher: the hasher.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(count)
         var sum = 0

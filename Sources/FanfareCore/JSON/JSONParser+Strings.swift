@@ -1,5 +1,5 @@
 extension JSONParser {
-    /// Reads a string from its opening quote to its closing one.
+    /// Parses a string from its opening to its closing quote.
     mutating func parseString() throws(JSONSyntaxError) -> String {
         position += 1
         let start = position
@@ -20,7 +20,7 @@ extension JSONParser {
         throw error(.unexpectedEnd)
     }
 
-    /// The slow way, for a string with an escape in it: the text is collected byte by byte.
+    /// Parses a string with an escape, byte by byte.
     private mutating func parseEscapedString(from start: Int) throws(JSONSyntaxError) -> String {
         var text = Array(bytes[start..<position])
         while position < bytes.count {
@@ -58,7 +58,7 @@ extension JSONParser {
         }
     }
 
-    /// Reads the digits of `\uXXXX`, and of the second half if the first begins a surrogate pair.
+    /// Parses the digits of `\uXXXX`, and of the second half of a surrogate pair.
     private mutating func parseUnicodeEscape() throws(JSONSyntaxError) -> Unicode.Scalar {
         let start = position - 2
         let first = try parseFourHexDigits(from: start)

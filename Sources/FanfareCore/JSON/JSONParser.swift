@@ -1,9 +1,9 @@
 extension JSONValue {
-    /// Parses a JSON text, strictly as RFC 8259 has it; an object with the same key twice is refused too.
+    /// Parses a JSON text strictly by RFC 8259; an object with a repeated key is refused too.
     ///
     /// - Parameters:
-    ///   - bytes: the text in UTF-8; a byte order mark before it is passed over (RFC 8259 section 8.1).
-    ///   - limits: how large and how deep it may be.
+    ///   - bytes: the text in UTF-8; a leading byte order mark is skipped (RFC 8259 section 8.1).
+    ///   - limits: the limits of size and nesting.
     /// - Throws: `JSONSyntaxError` with line and column.
     public init(parsing bytes: [UInt8], limits: JSONLimits = .document) throws(JSONSyntaxError) {
         var parser = JSONParser(bytes: bytes, limits: limits)
@@ -14,7 +14,7 @@ extension JSONValue {
     ///
     /// - Parameters:
     ///   - text: the text.
-    ///   - limits: how large and how deep it may be.
+    ///   - limits: the limits of size and nesting.
     /// - Throws: `JSONSyntaxError` with line and column.
     public init(parsing text: String, limits: JSONLimits = .document) throws(JSONSyntaxError) {
         try self.init(parsing: Array(text.utf8), limits: limits)
@@ -94,7 +94,7 @@ struct JSONParser {
         }
     }
 
-    /// Reads what follows an element: a comma with the space after it, or the closing bracket.
+    /// Parses the end of an element: a comma and the following space, or the closing bracket.
     private mutating func isLast(closing: UInt8) throws(JSONSyntaxError) -> Bool {
         skipWhitespace()
         let byte = try peek()
@@ -164,8 +164,8 @@ extension JSONParser {
     }
 }
 
-/// The keys an object has so far: a walk while there are few, a set when there are many, so that a payload of
-/// thousands of keys costs no quadratic time.
+/// The keys of an object so far: a list for a few, a set for many, so that a payload with thousands of keys does not
+/// take quadratic time.
 private struct KeySet {
     private static let walkLimit = 16
     private var seen: Set<ExactText> = []

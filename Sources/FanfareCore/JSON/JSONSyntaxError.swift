@@ -1,18 +1,18 @@
-/// Why a text is not the JSON that was asked for, and where.
+/// Why a text is not valid JSON, with the position.
 ///
-/// Neither `description` nor any property holds text of the document.
+/// Neither `description` nor any property contains text of the document.
 public struct JSONSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What was wrong.
+    /// The kind of error.
     public enum Reason: Equatable, Sendable {
         /// The text ended inside a value.
         case unexpectedEnd
-        /// A byte that cannot stand there.
+        /// A byte that is not allowed at this position.
         case unexpectedByte
         /// Something follows the value.
         case trailingText
         /// A number that RFC 8259 does not allow, such as `01` or `.5`.
         case malformedNumber
-        /// A backslash followed by something it cannot be followed by.
+        /// A backslash followed by an invalid character.
         case malformedEscape
         /// Half of a UTF-16 surrogate pair.
         case loneSurrogate
@@ -28,14 +28,14 @@ public struct JSONSyntaxError: Error, Equatable, Sendable, CustomStringConvertib
         case tooLarge(limit: Int)
     }
 
-    /// What was wrong.
+    /// The kind of error.
     public let reason: Reason
     /// The line, from 1.
     public let line: Int
     /// The column in bytes, from 1.
     public let column: Int
 
-    /// A text for logs: what, and where.
+    /// The error and its position, for logs.
     public var description: String { "\(reasonText) at line \(line), column \(column)" }
 
     private var reasonText: String {
@@ -55,23 +55,23 @@ public struct JSONSyntaxError: Error, Equatable, Sendable, CustomStringConvertib
     }
 }
 
-/// How large a JSON text may be.
+/// The limits of a JSON text.
 public struct JSONLimits: Sendable {
-    /// The most bytes.
+    /// The maximum size in bytes.
     public let bytes: Int
-    /// The most levels of arrays and objects.
+    /// The maximum nesting of arrays and objects.
     public let levels: Int
 
     /// Sets the limits.
     ///
     /// - Parameters:
-    ///   - bytes: the most bytes.
-    ///   - levels: the most levels of arrays and objects.
+    ///   - bytes: the maximum size in bytes.
+    ///   - levels: the maximum nesting of arrays and objects.
     public init(bytes: Int, levels: Int) {
         self.bytes = bytes
         self.levels = levels
     }
 
-    /// What a rule, or any text of our own, may have: 1 MiB, 64 levels.
+    /// The limits for rules, and for texts of Fanfare itself: 1 MiB, 64 levels.
     public static let document = JSONLimits(bytes: 1 << 20, levels: 64)
 }

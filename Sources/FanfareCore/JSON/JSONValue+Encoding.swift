@@ -9,9 +9,9 @@ extension JSONValue {
         return output
     }
 
-    /// Appends the compact JSON text, in UTF-8: keys in order, numbers as they were written.
+    /// Appends the compact JSON text, in UTF-8: keys in order, numbers as written.
     ///
-    /// - Parameter output: takes the text.
+    /// - Parameter output: the buffer to append to.
     public func encode(into output: inout [UInt8]) {
         switch self {
         case .null: output.append(contentsOf: "null".utf8)
@@ -37,24 +37,24 @@ extension JSONValue {
         }
     }
 
-    /// Appends a string as JSON, in quotes; escapes only what RFC 8259 section 7 asks for.
+    /// Appends a string as JSON, in quotes; escapes only what RFC 8259 section 7 requires.
     ///
     /// - Parameters:
     ///   - text: the string.
-    ///   - output: takes the text.
+    ///   - output: the buffer to append to.
     package static func encode(_ text: String, into output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
         encodeContent(of: text, into: &output)
         output.append(UInt8(ascii: "\""))
     }
 
-    /// Appends what stands between the quotes of a JSON string.
+    /// Appends a JSON string without its quotes.
     ///
     /// - Parameters:
     ///   - text: the string.
-    ///   - output: takes the text.
+    ///   - output: the buffer to append to.
     package static func encodeContent(of text: String, into output: inout [UInt8]) {
-        // Nearly every string is clean; then its bytes are copied in one go.
+        // Nearly every string needs no escapes, and is copied at once.
         if !text.utf8.contains(where: needsEscape) {
             output.append(contentsOf: text.utf8)
             return

@@ -1,13 +1,12 @@
-/// A JSON value (RFC 8259) that loses nothing: numbers keep their text, objects the order of their keys.
+/// A lossless JSON value (RFC 8259): numbers keep their text, objects the order of their keys.
 ///
-/// Equality is that of JSON values: `1.0 == 1`, integers of any size compare exactly, and the order of keys does not
-/// matter.
+/// Equality is that of JSON values: `1.0 == 1`, integers of any size compare exactly, and the order of keys is ignored.
 public enum JSONValue: Sendable, Hashable {
     /// The literal `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A number, with the text it was written as.
+    /// A number, with its text as written.
     case number(JSONNumber)
     /// A string, unescaped.
     case string(String)
@@ -48,12 +47,12 @@ extension JSONValue {
         if case .null = self { true } else { false }
     }
 
-    /// The member of an object; nil if this is no object or has no such key.
+    /// The member of an object; nil if the value is not an object or has no such key.
     ///
     /// - Parameter key: the key, compared as Unicode text.
     public subscript(key: String) -> JSONValue? { objectValue?[key] }
 
-    /// What kind of value this is, for messages: "a string", "an object".
+    /// The kind of value, for messages: "a string", "an object".
     public var kindName: String {
         switch self {
         case .null: "null"
@@ -65,7 +64,7 @@ extension JSONValue {
         }
     }
 
-    /// How many levels of arrays and objects it has: 0 for a scalar, 1 for `[]`.
+    /// The nesting of arrays and objects: 0 for a scalar, 1 for `[]`.
     public var depth: Int {
         switch self {
         case .null, .bool, .number, .string: 0
@@ -103,7 +102,7 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
     /// - Parameter elements: its elements.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// Makes an object; of a key written twice the last value counts.
+    /// Makes an object; the last value of a repeated key wins.
     ///
     /// - Parameter elements: its members, in order.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {

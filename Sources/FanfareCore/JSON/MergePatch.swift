@@ -1,17 +1,17 @@
-/// A tree that can be patched as RFC 7396 has it: JSON itself, and JSON whose strings are templates.
+/// A tree that can be patched by RFC 7396: JSON itself, and JSON whose strings are templates.
 package protocol MergePatchable {
     /// The members in order, if this is an object.
     var mergeMembers: [(key: String, value: Self)]? { get }
-    /// Whether this is `null`, which as a patch removes.
+    /// Whether the value is `null`, which removes a member as a patch.
     var removesMember: Bool { get }
     /// Makes an object.
     static func merged(_ members: [(key: String, value: Self)]) -> Self
 }
 
 extension MergePatchable {
-    /// Applies a JSON merge patch (RFC 7396): objects are merged, null removes, anything else replaces.
+    /// Applies a JSON merge patch (RFC 7396): objects are merged, null removes, other values replace.
     ///
-    /// Keys that stay keep their place; new ones are appended in the patch's order.
+    /// Existing keys keep their place; new ones are appended in the order of the patch.
     ///
     /// - Parameter patch: the patch.
     /// - Returns: the patched value.
@@ -25,7 +25,7 @@ extension MergePatchable {
             } else if let index {
                 members[index].value = members[index].value.mergePatched(with: change.value)
             } else {
-                // A patch onto nothing still loses its nulls.
+                // A patch applied to nothing still loses its nulls.
                 members.append((change.key, Self.merged([]).mergePatched(with: change.value)))
             }
         }
@@ -42,9 +42,9 @@ extension JSONValue: MergePatchable {
         .object(JSONObject(uncheckedMembers: members.map { JSONObject.Member(key: $0.key, value: $0.value) }))
     }
 
-    /// Applies a JSON merge patch (RFC 7396): objects are merged, null removes, anything else replaces.
+    /// Applies a JSON merge patch (RFC 7396): objects are merged, null removes, other values replace.
     ///
     /// - Parameter patch: the patch.
-    /// - Returns: the patched value; keys that stay keep their place.
+    /// - Returns: the patched value; existing keys keep their place.
     public func applying(mergePatch patch: JSONValue) -> JSONValue { mergePatched(with: patch) }
 }

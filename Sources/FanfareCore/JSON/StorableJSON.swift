@@ -1,14 +1,14 @@
-/// What PostgreSQL's `jsonb` cannot hold, though it is JSON: the character U+0000, and numbers beyond its `numeric`.
+/// Finds JSON that PostgreSQL's `jsonb` cannot hold: the character U+0000, and numbers beyond its `numeric`.
 public enum StorableJSON {
-    /// Digits before the decimal point and after it, and the largest exponent that is read at all.
+    /// The limits of digits before and after the decimal point, and of the exponent that is parsed at all.
     private static let (digitLimit, scaleLimit, exponentLimit) = (131_072, 16_383, 1_073_741_823)
 
-    /// Looks for the first thing that cannot be stored.
+    /// Finds the first value that cannot be stored.
     ///
     /// - Parameters:
     ///   - value: any JSON.
-    ///   - path: where it stands.
-    /// - Returns: what it is, with its place below `path`; nil if all can be stored.
+    ///   - path: the path of the value.
+    /// - Returns: the problem, with its path below `path`; nil if everything can be stored.
     public static func problem(in value: JSONValue, path: String = "") -> RuleProblem? {
         switch value {
         case .null, .bool: nil
@@ -36,9 +36,9 @@ public enum StorableJSON {
         )
     }
 
-    /// Whether `numeric` reads the text: it counts the digits that are written, zeros at the end included.
+    /// Returns whether `numeric` can hold the number; PostgreSQL counts all written digits, including trailing zeros.
     private static func fits(_ number: JSONNumber) -> Bool {
-        // Nearly all are short.
+        // Nearly all numbers are short.
         guard number.literal.utf8.count > 5 else { return true }
         let parts = number.literal.lowercased().split(separator: "e")
         let exponent = parts.count > 1 ? Int(parts[1]) ?? (exponentLimit + 1) : 0

@@ -1,34 +1,34 @@
-/// Which devices to list.
+/// Selects the devices to list.
 public struct DeviceFilter: Sendable {
-    /// Of this app only.
+    /// Only devices of this app.
     public var app: String?
-    /// Of this user only.
+    /// Only devices of this user.
     public var user: String?
-    /// Of this provider only.
+    /// Only devices of this provider.
     public var provider: String?
-    /// Subscribed to this topic only.
+    /// Only devices subscribed to this topic.
     public var topic: String?
-    /// Disabled ones only, or enabled ones only; nil for both.
+    /// Only disabled or only enabled devices; nil for both.
     public var isDisabled: Bool?
-    /// Older than this one only.
+    /// Only devices with a smaller id.
     public var before: Int64?
-    /// The newest so many.
+    /// The maximum number of devices; the newest come first.
     public var limit: Int64 = 100
 
-    /// Makes a filter that lets everything pass.
+    /// Makes a filter that selects all devices.
     public init() {}
 }
 
-/// Which of an app's devices at FCM are meant.
+/// Selects devices of an app at FCM.
 public struct FCMDeviceFilter: Sendable {
     /// The app.
     public var app: String
-    /// Subscribers of this topic of Fanfare's; nil for all.
+    /// Only subscribers of this topic of Fanfare; nil for all devices.
     public var topic: String?
-    /// Devices of these users; nil for all.
+    /// Only devices of these users; nil for all.
     public var users: [String]?
 
-    /// All of an app's devices.
+    /// Makes a filter for all devices of an app.
     ///
     /// - Parameter app: the app.
     public init(app: String) {

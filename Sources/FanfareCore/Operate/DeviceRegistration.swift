@@ -1,14 +1,14 @@
-/// What `register_device` takes.
+/// The arguments of `register_device`.
 public struct DeviceRegistration: Sendable {
-    /// The app; created if it is new.
+    /// The app; created if it does not exist.
     public var app: String
-    /// A provider's name, such as `apns`.
+    /// The provider's name, such as `apns`.
     public var provider: String
-    /// The token, as the app got it.
+    /// The token, as the phone or browser got it.
     public var token: String
-    /// Its user.
+    /// The user, if any.
     public var userID: String?
-    /// What the token is for.
+    /// The kind of token.
     public var kind = "device"
     /// `production` or `sandbox`.
     public var environment = "production"
@@ -22,14 +22,14 @@ public struct DeviceRegistration: Sendable {
     public var p256dh: String?
     /// Web Push: the subscription's secret; a webhook's signing secret.
     public var auth: String?
-    /// The token that this one takes the place of.
+    /// The old token that this one replaces.
     public var replaces: String?
 
-    /// Describes a registration.
+    /// Makes a registration with defaults.
     ///
     /// - Parameters:
     ///   - app: the app.
-    ///   - provider: a provider's name, such as `apns`.
+    ///   - provider: the provider's name, such as `apns`.
     ///   - token: the token.
     public init(app: String, provider: String, token: String) {
         self.app = app

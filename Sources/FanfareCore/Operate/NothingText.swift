@@ -1,11 +1,11 @@
-/// What programs write where they have no value; the same as `fanfare.is_nothing` in SQL.
+/// The words that programs write for a missing value; the same as `fanfare.is_nothing` in SQL.
 package enum NothingText {
     private static let words: Set<String> = [
         "", "null", "NULL", "Null", "(null)", "(NULL)", "<null>", "None", "undefined", "nil", "<nil>", "NaN", "\\N",
         "[object Object]",
     ]
 
-    /// Whether a text is blank, or a word for nothing.
+    /// Returns whether a text is blank, or a word for a missing value.
     package static func matches(_ text: String) -> Bool {
         let bytes = text.utf8.drop { blanks.contains($0) }
         guard bytes.count <= 64 else { return false }

@@ -1,23 +1,23 @@
-/// Which pruned devices to enable again.
+/// Selects the pruned devices to re-enable.
 public struct RestoreRequest: Sendable {
-    /// Of this app only.
+    /// The app.
     public let app: String
-    /// Pruned since then.
+    /// Only devices pruned since this time.
     public let since: Since
-    /// Pruned before then only, a time as PostgreSQL reads it; nil for no end.
+    /// Only devices pruned before this time, as PostgreSQL reads it; nil for no limit.
     public let until: String?
-    /// Pruned for this reason only, such as `BadDeviceToken`; nil for all.
+    /// Only devices pruned for this reason, such as `BadDeviceToken`; nil for all.
     public let reason: String?
-    /// Of this environment only; nil for both.
+    /// Only devices of this environment; nil for both.
     public let environment: String?
 
-    /// Describes a request.
+    /// Makes a request.
     ///
     /// - Parameters:
     ///   - app: the app.
-    ///   - since: from when on.
-    ///   - until: before when; nil for no end.
-    ///   - reason: the provider's word; nil for all.
+    ///   - since: the start of the time range.
+    ///   - until: the end of the time range; nil for none.
+    ///   - reason: the provider's reason; nil for all.
     ///   - environment: `production` or `sandbox`; nil for both.
     public init(app: String, since: Since, until: String? = nil, reason: String?, environment: String?) {
         self.app = app

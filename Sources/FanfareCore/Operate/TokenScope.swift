@@ -1,14 +1,14 @@
-/// What a token of the HTTP API allows: what the database role of that name may do.
+/// A scope of API tokens: the rights of the database role with that name.
 public enum TokenScope: String, CaseIterable, Sendable {
-    /// To emit events, and to cancel them.
+    /// Emit events, and cancel them.
     case emitter
-    /// To register devices, subscriptions and preferences, and to forget users.
+    /// Register devices, subscriptions and preferences, and forget users.
     case registrar
-    /// To put rules and campaigns.
+    /// Put rules and campaigns.
     case author
-    /// To start, pause, resume and abort campaigns, and to restore devices.
+    /// Start, pause, resume and abort campaigns, and restore devices.
     case `operator`
-    /// To see events, deliveries, devices, rules, campaigns and what the daemons do.
+    /// Read events, deliveries, devices, rules, campaigns and the state of the daemons.
     case reader
 
     /// The database role.

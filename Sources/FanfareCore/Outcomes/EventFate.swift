@@ -1,4 +1,4 @@
-/// What planning decided about an event; the raw value is stored in `event_log`.
+/// The result of planning an event; the raw value is stored in `event_log`.
 public enum EventFate: Int16, CaseIterable, Sendable {
     /// In `outbox`, not planned yet.
     case waiting = 0
@@ -6,13 +6,13 @@ public enum EventFate: Int16, CaseIterable, Sendable {
     case planned = 1
     /// An earlier event had the same type and key.
     case duplicate = 2
-    /// No rule took it.
+    /// No rule matched it.
     case unmatched = 3
     /// Cancelled before it was planned.
     case cancelled = 4
     /// Past its `ttl` before it was planned.
     case expired = 5
-    /// Cannot be planned; the event's detail says why.
+    /// It cannot be planned; the event's detail has the reason.
     case refused = 6
 
     /// The text in column `fate` of view `events`.

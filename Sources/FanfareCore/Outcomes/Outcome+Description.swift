@@ -2,7 +2,7 @@ extension Outcome {
     /// The meaning of the code's range.
     public var range: OutcomeRange { OutcomeRange(code: rawValue) }
 
-    /// What became of the delivery, without the reason.
+    /// The kind of outcome, without the reason.
     public var kind: OutcomeKind {
         switch self {
         case .pending: .pending
@@ -29,7 +29,7 @@ extension Outcome {
         }
     }
 
-    /// Whether nothing was tried and the delivery waits for its time: the next attempt repeats nothing.
+    /// Whether the delivery waits for its time without an attempt, so that the next attempt repeats nothing.
     public var isHeld: Bool { self == .heldQuiet || self == .heldSnoozed }
 
     /// The text in column `outcome` of `outcome_codes`.

@@ -1,12 +1,12 @@
 /// The recorded result of one attempt for one delivery: one byte, kept for as long as the logs.
 ///
-/// Codes are read by SQL and by several versions at once, so a code is never changed or used again for something else.
-/// The range gives the meaning (``OutcomeRange``); inside the ranges these blocks are set quarantine:
+/// SQL and several program versions read codes at the same time, so a code is never changed or reused. The range gives
+/// the meaning (``OutcomeRange``); inside the ranges these blocks are reserved:
 ///
 /// | codes | for |
 /// |---|---|
-/// | 19–31 | further finals of Fanfare's own |
-/// | 54–63 | further reasons to try again; they are shared by all providers |
+/// | 19–31 | further final outcomes of Fanfare's own |
+/// | 54–63 | further reasons to retry, shared by all providers |
 /// | 64–95 | gone, 96–255: rejected; each provider has blocks of its own in both, which its folder names |
 public struct Outcome: RawRepresentable, Hashable, Sendable {
     /// The code.

@@ -1,38 +1,38 @@
-/// What became of a delivery, without the reason: the text in column `outcome` of `outcome_codes`.
+/// The outcome of a delivery, without the reason: the text in column `outcome` of `outcome_codes`.
 public enum OutcomeKind: String, CaseIterable, Sendable {
     /// No attempt was recorded yet.
     case pending
     /// The provider accepted the push; this does not prove that the device showed it.
     case accepted
-    /// At most once: about to be handed to the provider. Becomes ``unknown`` after a crash.
+    /// At most once: about to be sent to the provider. Becomes ``unknown`` after a crash.
     case attempted
-    /// At most once: handed to the provider, and no answer was recorded.
+    /// At most once: sent to the provider, and no answer was recorded.
     case unknown
     /// Past its `ttl`.
     case expired
-    /// `cancel` reached it before it was sent.
+    /// Cancelled before it was sent.
     case cancelled
-    /// A newer event with the same collapse key took its place.
+    /// Replaced by a newer event with the same collapse key.
     case superseded
     /// The device was disabled between planning and sending.
     case disabled
-    /// The user opted out, for good or for now.
+    /// The user opted out or snoozed the category.
     case optedOut = "opted_out"
-    /// Its message could not be rendered.
+    /// The message could not be rendered.
     case refused
-    /// Dropped after an outage, as the rule's `backlog` asks.
+    /// Dropped after an outage, by the rule's `backlog`.
     case backlogDropped = "backlog_dropped"
-    /// All attempts, or the time Fanfare allows itself, are used up.
+    /// The attempts, or the time limit of Fanfare, are used up.
     case exhausted
-    /// The user had had enough, by the rule's caps.
+    /// The user has reached one of the rule's caps.
     case capped
-    /// The user is one of those who are left out on purpose.
+    /// The user is in the holdout.
     case heldOut = "held_out"
-    /// It was night where the device is.
+    /// The device is in its quiet hours.
     case quiet
     /// Another attempt follows in a new batch.
     case retrying
-    /// The provider proved the token dead; the device is disabled.
+    /// The provider reported the token dead; the device is disabled.
     case gone
     /// The provider refused this push; the device is kept.
     case rejected
@@ -44,9 +44,9 @@ public enum OutcomeKind: String, CaseIterable, Sendable {
 public enum OutcomeRange: Sendable {
     /// 0: still to be sent.
     case pending
-    /// 1: taken by the provider, final.
+    /// 1: accepted by the provider, final.
     case accepted
-    /// 2: written ahead of an at-most-once window.
+    /// 2: recorded before an at-most-once attempt.
     case attempted
     /// 3–31: decided by Fanfare, final.
     case own
@@ -72,7 +72,7 @@ public enum OutcomeRange: Sendable {
         }
     }
 
-    /// Whether nothing more will happen to the delivery in this batch's row; a retry is a new row.
+    /// Whether the delivery's outcome in this batch is final; a retry is in a new batch.
     public var isFinal: Bool {
         switch self {
         case .pending, .attempted, .retrying: false

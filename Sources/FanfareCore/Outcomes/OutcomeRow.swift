@@ -1,28 +1,29 @@
-/// What table `outcome_codes` says of one outcome beside its range.
+/// The row of table `outcome_codes` for one outcome.
 public struct OutcomeRow: Sendable {
-    /// Which.
+    /// The outcome.
     public let outcome: Outcome
-    /// Why: the provider's own reason where it gave one, otherwise words in snake_case.
+    /// The reason: the provider's own if it gave one, otherwise words in snake_case.
     public let reason: String
-    /// For ``OutcomeKind/gone``: what is recorded instead while the device must be kept, as when the prune fuse is blown.
+    /// For ``OutcomeKind/gone``: the outcome recorded instead while the device must be kept, as when the prune fuse is
+    /// blown.
     public let keptAs: Outcome?
-    /// What it means, in one line for people.
+    /// The meaning, in one line for people.
     public let meaning: String
 
-    /// Describes an outcome.
+    /// Makes a row.
     ///
     /// - Parameters:
-    ///   - outcome: which.
-    ///   - reason: the provider's own word, or words in snake_case.
-    ///   - keptAs: for a ``OutcomeKind/gone``, what is recorded while the device must be kept.
-    ///   - meaning: one line for people.
+    ///   - outcome: the outcome.
+    ///   - reason: the provider's own reason, or words in snake_case.
+    ///   - keptAs: for ``OutcomeKind/gone``, the outcome recorded while the device must be kept.
+    ///   - meaning: the meaning, in one line for people.
     public init(_ outcome: Outcome, _ reason: String, keptAs: Outcome? = nil, _ meaning: String) {
         (self.outcome, self.reason, self.keptAs, self.meaning) = (outcome, reason, keptAs, meaning)
     }
 }
 
 extension OutcomeRow {
-    /// Fanfare's own outcomes, and the reasons to try again that all providers share.
+    /// Fanfare's own outcomes, and the reasons to retry that all providers share.
     public static let shared: [OutcomeRow] = [
         OutcomeRow(.pending, "not_attempted", "Not attempted yet."),
         OutcomeRow(

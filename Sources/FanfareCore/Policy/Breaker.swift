@@ -1,7 +1,7 @@
-/// Stops sending to a provider that fails or asks for a pause, and finds out when it works again.
+/// Stops sending to a provider that fails or asks for a pause, and probes until it works again.
 ///
-/// One for each (app, provider). Opens at 50 % failures among 20 or more answers in 10 s, or when the provider refuses the
-/// sender, or asks for a pause. Then one request at a time is the probe:
+/// There is one for each app and provider. It opens at 50 % failures among at least 20 answers in 10 s, and when the
+/// provider refuses the sender or asks for a pause. Then it admits one request at a time as a probe:
 ///
 /// | opened by | first probe | next probes | closes after |
 /// |---|---|---|---|
@@ -9,51 +9,52 @@
 /// | a refused sender | 5 s | every 5 s | 1 accepted |
 /// | a pause | when it is over | waits double up to 60 s | 3 accepted |
 ///
-/// After 5 failed connects in a row one request at a time is let through, to connect for: connecting is the probe, which the
-/// transport paces, and costs the provider nothing. The first connection that stands closes it.
+/// After 5 failed connects in a row, one request at a time is admitted in order to connect: connecting is the probe,
+/// which the transport paces, and it costs the provider nothing. The first established connection closes the breaker.
 ///
-/// Times are microseconds of any steady clock.
+/// Times are microseconds of any monotonic clock.
 public struct Breaker: Equatable, Sendable {
-    /// Answers needed before a share of failures means anything.
+    /// The number of answers below which the share of failures is not evaluated.
     public static let leastAnswers = 20
-    /// The share of failures, in percent, that opens it.
+    /// The share of failures, in percent, that opens the breaker.
     public static let failurePercent = 50
-    /// Failed connects in a row after which only one request at a time is let through.
+    /// The number of failed connects in a row after which only one request at a time is admitted.
     public static let failedConnects = 5
-    /// Accepted probes that close it.
+    /// The number of accepted probes that close it.
     public static let acceptedProbes = 3
     /// The first wait before a probe, and the longest.
     public static let waits: ClosedRange<Microseconds> = 5 * Micros.second...60 * Micros.second
-    /// A probe without any result counts as failed after this; longer than the request deadline of 15 s.
+    /// The time after which a probe without a result counts as failed; longer than the request timeout of 15 s.
     public static let probePatience: Microseconds = 20 * Micros.second
 
-    /// How far back answers count.
+    /// The period over which answers count.
     private static let windowWidth = 10 * Micros.second
-    /// From so many devices on, those that failed longer ago are forgotten.
+    /// The number of devices above which those that failed longer ago are dropped from the list.
     private static let failedLimit = 1000
 
-    /// What the breaker lets through.
+    /// The state of the breaker.
     public enum State: Equatable, Sendable {
-        /// Everything is let through. Can transition to: ``open(until:wait:)``, ``unreachable(since:)``.
+        /// Everything is admitted. Can transition to: ``open(until:wait:)``, ``unreachable(since:)``.
         case closed
-        /// No connection can be had. One request at a time is let through; `since` is when the one under way was, nil while
-        /// none is.
+        /// No connection can be established. One request at a time is admitted; `since` is the time of the present one,
+        /// nil if there is none.
         ///
-        /// Can transition to: ``closed``, when a connection stands; ``open(until:wait:)``.
+        /// Can transition to: ``closed``, when a connection is established; ``open(until:wait:)``.
         case unreachable(since: Microseconds?)
-        /// Nothing is let through. Can transition to: ``probing(since:accepted:wait:)``, when `until` has come.
+        /// Nothing is admitted. Can transition to: ``probing(since:accepted:wait:)``, at `until`.
         case open(until: Microseconds, wait: Microseconds)
-        /// One request at a time is let through; `since` is when the one in flight was, nil while none is.
+        /// One request at a time is admitted; `since` is the time of the one in flight, nil if there is none.
         ///
-        /// Can transition to: ``closed``, after three accepted, or one where the sender was refused; ``open(until:wait:)`` with a doubled wait, after a failure.
+        /// Can transition to: ``closed``, after three acceptances, or one if the sender was refused;
+        /// ``open(until:wait:)`` with a doubled wait, after a failure.
         case probing(since: Microseconds?, accepted: Int, wait: Microseconds)
     }
 
-    /// What keeps requests back.
+    /// The reason why requests are held back.
     public enum Cause: Equatable, Sendable {
-        /// So many of the answers of 10 s were failures.
+        /// This many of the answers in 10 s were failures.
         case failures(Int, of: Int)
-        /// So many connects failed in a row.
+        /// This many connects failed in a row.
         case unreachable(connects: Int)
         /// The provider refused the sender, or the topic.
         case refused
@@ -61,15 +62,15 @@ public struct Breaker: Equatable, Sendable {
         case asked(Microseconds)
     }
 
-    /// How much may be sent now.
+    /// The amount that may be sent now.
     public enum Admission: Equatable, Sendable {
-        /// As much as there is.
+        /// Everything.
         case all
-        /// One request; what became of it must be reported by ``Breaker/probeEnded(_:at:)``.
+        /// One request; its result must be reported with ``Breaker/probeEnded(_:at:)``.
         case probe
         /// Nothing before this time.
         case nothing(until: Microseconds)
-        /// Nothing while a probe is awaited.
+        /// Nothing until the present probe ends.
         case awaitsProbe
     }
 
@@ -83,22 +84,22 @@ public struct Breaker: Equatable, Sendable {
         }
     }
 
-    /// What the breaker lets through.
+    /// The state of the breaker.
     public private(set) var state = State.closed
-    /// Why it was opened first; nil while it is closed.
+    /// The reason why it opened first; nil while it is closed.
     public private(set) var cause: Cause?
     private var window = SlidingWindow<Tally>(width: Self.windowWidth, buckets: 10)
     private var connectsFailed = 0
-    /// The devices that failed or were asked to wait, and when that was last counted.
+    /// The devices that failed or were throttled, with the time at which each was last counted.
     private var failed: [Int64: Microseconds] = [:]
 
-    /// A closed breaker.
+    /// Makes a closed breaker.
     public init() {}
 
-    /// Asks to send; ``Admission/probe`` is given to one caller at a time.
+    /// Asks for permission to send; ``Admission/probe`` is given to one caller at a time.
     ///
     /// - Parameter now: the time.
-    /// - Returns: how much may be sent.
+    /// - Returns: the amount that may be sent.
     public mutating func admit(at now: Microseconds) -> Admission {
         switch state {
         case .closed:
@@ -121,13 +122,13 @@ public struct Breaker: Equatable, Sendable {
         }
     }
 
-    /// Counts what ordinary attempts said about the provider.
+    /// Counts the health that ordinary attempts show.
     ///
-    /// Ignored unless closed: late answers to what was sent before it opened prove nothing, only probes do.
+    /// Ignored unless closed: late answers to requests from before it opened are no evidence, only probes are.
     ///
     /// - Parameters:
-    ///   - health: what they said.
-    ///   - count: how many attempts said it.
+    ///   - health: the health.
+    ///   - count: the number of attempts.
     ///   - now: the time.
     public mutating func record(_ health: ProviderHealth, count: Int = 1, at now: Microseconds) {
         guard count > 0, state == .closed else { return }
@@ -138,13 +139,13 @@ public struct Breaker: Equatable, Sendable {
         }
     }
 
-    /// Counts a device whose push failed, or that a service asks to wait, as a failure: once in 10 s for each device.
+    /// Counts a device whose push failed, or that the provider throttles, as a failure: once in 10 s for each device.
     ///
-    /// One device that fails or gets too much says nothing of the others; when half of what is answered is about devices that
-    /// fail, it is the service.
+    /// One device that fails or is throttled says nothing about the others. If half of the answers are about such
+    /// devices, the provider is at fault.
     ///
     /// - Parameters:
-    ///   - device: which.
+    ///   - device: the device's id.
     ///   - now: the time.
     public mutating func failed(device: Int64, at now: Microseconds) {
         guard state == .closed else { return }
@@ -155,16 +156,16 @@ public struct Breaker: Equatable, Sendable {
         record(.failed, at: now)
     }
 
-    /// Reports what became of the one request let through as ``Admission/probe``; ignored unless one is awaited.
+    /// Reports the result of the request admitted as ``Admission/probe``; ignored if there is none.
     ///
     /// - Parameters:
-    ///   - health: what it said; ``ProviderHealth/neutral`` also where nothing was sent after all.
+    ///   - health: the health that it shows; ``ProviderHealth/neutral`` also if nothing was sent.
     ///   - now: the time.
     public mutating func probeEnded(_ health: ProviderHealth, at now: Microseconds) {
         if case .unreachable(_?) = state {
             state = .unreachable(since: nil)
             guard health == .accepted || health == .failed else { return }
-            // It was sent, so a connection stood.
+            // The probe was sent, so there is a connection.
             connected()
             record(health, at: now)
         }
@@ -181,10 +182,10 @@ public struct Breaker: Equatable, Sendable {
         }
     }
 
-    /// Keeps everything back for as long as the provider asked all of the sender's requests to wait.
+    /// Holds everything back for the time that the provider asked the sender to wait.
     ///
     /// - Parameters:
-    ///   - wait: how long; a wait that ends before the one under way changes nothing.
+    ///   - wait: the wait; one that ends before the present one is ignored.
     ///   - now: the time.
     public mutating func hold(for wait: Microseconds, at now: Microseconds) {
         let until = now.addingClamping(wait)
@@ -201,7 +202,8 @@ public struct Breaker: Equatable, Sendable {
 
     /// Reports a connection that could not be opened.
     ///
-    /// A probe that met it was not sent, and says nothing of answers: it is followed by the next as soon as that may connect.
+    /// A probe that could not connect was not sent and is no evidence; the next one follows when the transport allows
+    /// another connect.
     public mutating func connectFailed() {
         connectsFailed += 1
         guard state == .closed && connectsFailed >= Self.failedConnects else { return }
@@ -209,9 +211,9 @@ public struct Breaker: Equatable, Sendable {
         cause = .unreachable(connects: connectsFailed)
     }
 
-    /// Reports that the provider refused the sender itself: the next push would be refused too.
+    /// Reports that the provider refused the sender itself, so that the next push would be refused too.
     ///
-    /// Opens at once.
+    /// Opens the breaker at once.
     ///
     /// - Parameter now: the time.
     public mutating func refused(at now: Microseconds) {

@@ -1,23 +1,23 @@
-/// When outcomes are written to the database: 100 ms after the oldest answer not yet recorded, or when a quarter of the share
-/// of W is answered, whichever is first.
+/// Decides when outcomes are written to the database: 100 ms after the oldest unrecorded answer, or when a quarter of
+/// the share of the in-flight budget is answered, whichever is first.
 ///
-/// Bounds how many requests are repeated after a crash, and how long slots stay taken. Times are microseconds of any steady
-/// clock.
+/// Limits the number of requests repeated after a crash, and how long slots stay taken. Times are microseconds of any
+/// monotonic clock.
 public struct CheckpointPolicy: Equatable, Sendable {
-    /// The longest an answer stays unrecorded.
+    /// The longest time that an answer stays unrecorded.
     public static let longestWait: Microseconds = 100 * Micros.millisecond
 
-    /// Answers since the last checkpoint was begun.
+    /// The answers since the start of the last checkpoint.
     public private(set) var answered = 0
     private var oldest: Microseconds?
 
-    /// Nothing to record.
+    /// Makes a policy without answers.
     public init() {}
 
-    /// Counts answers that are not recorded yet.
+    /// Counts unrecorded answers.
     ///
     /// - Parameters:
-    ///   - count: how many.
+    ///   - count: the number of answers.
     ///   - now: the time.
     public mutating func answered(_ count: Int, at now: Microseconds) {
         guard count > 0 else { return }
@@ -25,21 +25,21 @@ public struct CheckpointPolicy: Equatable, Sendable {
         oldest = oldest ?? now
     }
 
-    /// Whether a checkpoint should begin.
+    /// Returns whether a checkpoint should start.
     ///
     /// - Parameters:
-    ///   - share: how many slots of W the sender holds or may hold.
+    ///   - share: the number of slots of the in-flight budget that the sender holds or may hold.
     ///   - now: the time.
-    /// - Returns: false where nothing was answered.
+    /// - Returns: false if there are no answers.
     public func isDue(share: Int, at now: Microseconds) -> Bool {
         guard answered > 0 else { return false }
         return answered >= max(share / 4, 1) || now >= dueAt ?? now
     }
 
-    /// When a checkpoint is due at the latest; nil where nothing was answered.
+    /// The latest time of the next checkpoint; nil if there are no answers.
     public var dueAt: Microseconds? { oldest?.addingClamping(Self.longestWait) }
 
-    /// A checkpoint begins that holds everything answered so far; later answers belong to the next.
+    /// Starts a checkpoint with all answers so far; later answers belong to the next one.
     public mutating func begun() {
         self = CheckpointPolicy()
     }

@@ -1,44 +1,44 @@
-/// The database's clock, as far as it is known from its answers.
+/// The database's clock, estimated from its answers.
 ///
-/// What an answer says was true at some moment between question and answer, which lie far apart where the process was
-/// stopped in between: each answer bounds the difference of the clocks, and is believed no further. It is reckoned from
-/// a clock that nobody sets: if this machine's wall clock is off, or is put right, deadlines stay where they were.
+/// The time in an answer was read at some moment between question and answer, which may lie far apart if the process
+/// was stopped in between. Each answer therefore only bounds the difference of the clocks. The estimate is relative to
+/// a monotonic clock: if this machine's wall clock is wrong or is corrected, deadlines do not move.
 public struct DatabaseClock: Equatable, Sendable {
-    /// The clock was set.
+    /// A step of the database's clock.
     public struct Step: Equatable, Sendable {
-        /// By how much; negative where it was set back.
+        /// The distance; negative if the clock was set back.
         public let distance: Microseconds
-        /// When that was noticed, by our steady clock.
+        /// When the step was noticed, by the monotonic clock.
         public let noticedAt: Microseconds
     }
 
-    /// Clocks that are disciplined drift by less between two answers.
+    /// The minimum step; disciplined clocks drift by less between two answers.
     static let leastStep = Micros.second
 
-    /// The last time that it was set by a second or more.
+    /// The last step of a second or more.
     public private(set) var lastStep: Step?
-    /// The database's clock less our steady one; nil before the first answer.
+    /// The database's clock minus the monotonic clock; nil before the first answer.
     private var offset: Microseconds?
     private let assumedOffset: Microseconds
 
-    /// A clock of which nothing is known yet: it goes as ours.
+    /// Makes a clock without answers, which follows this machine's wall clock.
     ///
     /// - Parameters:
-    ///   - wall: our wall clock, in microseconds since 1970.
-    ///   - steady: our steady clock at the same moment.
+    ///   - wall: the wall clock, in microseconds since 1970.
+    ///   - steady: the monotonic clock at the same moment.
     public init(wall: Microseconds, steady: Microseconds) {
         assumedOffset = wall.subtractingClamping(steady)
     }
 
-    /// The database told its time.
+    /// Uses the time in an answer of the database.
     ///
     /// - Parameters:
-    ///   - time: what it said, in microseconds since 1970.
-    ///   - asked: our steady clock right before it was asked.
-    ///   - answered: our steady clock after the answer.
+    ///   - time: the database's time, in microseconds since 1970.
+    ///   - asked: the monotonic clock right before the question.
+    ///   - answered: the monotonic clock after the answer.
     public mutating func read(_ time: Microseconds, asked: Microseconds, answered: Microseconds) {
         let least = time.subtractingClamping(answered)
-        // Rather early than late: what is past its deadline by the database must not be sent.
+        // Of two possible times the later one is assumed, so that nothing is sent after its deadline in database time.
         let most = max(time.subtractingClamping(asked), least)
         let believed = offset ?? most
         let bounded = min(max(believed, least), most)
@@ -47,9 +47,9 @@ public struct DatabaseClock: Equatable, Sendable {
         offset = bounded
     }
 
-    /// The time by the database.
+    /// Returns the database's time.
     ///
-    /// - Parameter steady: our steady clock.
+    /// - Parameter steady: the monotonic clock.
     /// - Returns: microseconds since 1970.
     public func now(steady: Microseconds) -> Microseconds {
         steady.addingClamping(offset ?? assumedOffset)

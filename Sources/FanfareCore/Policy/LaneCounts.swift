@@ -1,12 +1,12 @@
-/// Slots by lane.
+/// The number of slots by lane.
 struct LaneCounts: Equatable, Sendable {
     var transactional = 0
     var normal = 0
     var bulk = 0
 
-    /// All lanes together.
+    /// The slots of all lanes.
     var total: Int { transactional + pooled }
-    /// The lanes that leave a quarter to the transactional one.
+    /// The slots of the lanes that leave a quarter to the transactional lane.
     var pooled: Int { normal + bulk }
 
     subscript(lane: Lane) -> Int {
@@ -26,12 +26,12 @@ struct LaneCounts: Equatable, Sendable {
         }
     }
 
-    /// How many more slots a lane may take of `limit`.
+    /// Returns how many more slots of `limit` a lane may take.
     ///
     /// - Parameters:
-    ///   - lane: who asks.
-    ///   - limit: all that may be held together.
-    ///   - kept: what must stay free for bulk work, of which the asker has no part.
+    ///   - lane: the lane.
+    ///   - limit: the limit of slots for all lanes together.
+    ///   - kept: the slots reserved for other bulk work.
     /// - Returns: 0 or more.
     func room(for lane: Lane, limit: Int, keptForBulk kept: Int) -> Int {
         let free = limit - total - kept

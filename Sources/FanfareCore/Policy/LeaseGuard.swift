@@ -1,45 +1,45 @@
-/// Tells until when this daemon may submit requests for the batches it owns.
+/// Determines until when this daemon may submit requests for the batches that it owns.
 ///
-/// All times are CLOCK_BOOTTIME in microseconds: it goes on while the machine sleeps, so that a process that slept sends
-/// nothing stale. The lease itself is granted in database time; counting its length from before the renewal was sent makes
-/// the end known here never later than the end the database knows.
+/// All times are CLOCK_BOOTTIME in microseconds, which continues while the machine sleeps, so that a process that slept
+/// sends nothing stale. The lease is granted in database time. Its length is counted from before the renewal was sent,
+/// so the end assumed here is never later than the end in the database.
 public struct LeaseGuard: Equatable, Sendable {
     /// The length of the lease.
     public static let length: Microseconds = 15 * Micros.second
     /// The time between renewals.
     public static let renewalInterval: Microseconds = 5 * Micros.second
-    /// Nothing is submitted this long before the lease's end.
+    /// The margin before the lease's end in which nothing is submitted.
     public static let margin: Microseconds = Micros.second
-    /// Nothing is submitted from this long after the control connection was lost.
+    /// The time after the loss of the control connection from which nothing is submitted.
     public static let controlGrace: Microseconds = Micros.second
 
-    /// Nothing is submitted this long after the last look at the cancellations began: nothing starts later than 1 s after
-    /// a cancellation's commit.
+    /// The time after the start of the last read of the cancellations from which nothing is submitted, so that no
+    /// request starts later than 1 s after a cancellation's commit.
     public static let cancelPatience: Microseconds = Micros.second
 
-    /// Whether the lease can still be renewed.
+    /// The state of the lease.
     private enum State: Equatable, Sendable {
         /// No lease was granted yet. Can transition to: ``held(end:)``, ``ended(at:)``.
         case none
         /// Granted until `end`. Can transition to: itself with a later end; ``ended(at:)``.
         case held(end: Microseconds)
-        /// The control connection was lost, nothing is submitted from `at` on. No exit: whoever connects again does so
-        /// under a new owner number, with a new guard.
+        /// The control connection was lost; nothing is submitted from `at` on. No exit: a new connection gets a new
+        /// owner number and a new guard.
         case ended(at: Microseconds)
     }
 
-    /// Whether the lease can still be renewed.
+    /// The state of the lease.
     private var state = State.none
     private var cancelsReadAt: Microseconds?
 
-    /// A guard without a lease: nothing may be submitted.
+    /// Makes a guard without a lease: nothing may be submitted.
     public init() {}
 
-    /// The database granted a renewal.
+    /// Handles a renewal that the database granted.
     ///
-    /// Answers may come in any order; none shortens the lease.
+    /// Answers may arrive in any order; none shortens the lease.
     ///
-    /// - Parameter start: the time, read before the database was asked for it.
+    /// - Parameter start: the time read before the renewal was sent.
     public mutating func renewSucceeded(startedAt start: Microseconds) {
         let end = start.addingClamping(Self.length)
         switch state {
@@ -49,9 +49,9 @@ public struct LeaseGuard: Equatable, Sendable {
         }
     }
 
-    /// The control connection was lost; also the session lock, and with it soon the batches.
+    /// Handles the loss of the control connection: the session lock is lost, and soon the batches are too.
     ///
-    /// - Parameter now: when that was noticed.
+    /// - Parameter now: when the loss was noticed.
     public mutating func controlLost(at now: Microseconds) {
         let grace = now.addingClamping(Self.controlGrace)
         switch state {
@@ -61,23 +61,24 @@ public struct LeaseGuard: Equatable, Sendable {
         }
     }
 
-    /// All cancellations that were committed before a time are known.
+    /// Handles a read of the cancellations: all that were committed before its start are known.
     ///
-    /// - Parameter start: when the look at them began.
+    /// - Parameter start: when the read began.
     public mutating func cancelsRead(startedAt start: Microseconds) {
         cancelsReadAt = max(cancelsReadAt ?? start, start)
     }
 
-    /// The first time at which nothing may be submitted until the cancellations have been looked at again; nil before they
-    /// were, and without a lease.
+    /// The time from which nothing may be submitted until the cancellations are read again; nil before the first read,
+    /// and without a lease.
     ///
-    /// A process that was stopped for less than its lease still owns its batches, and may not go on with them unasked.
+    /// A process that was stopped for less than its lease still owns its batches, but must read the cancellations
+    /// before it continues.
     public var startsUntil: Microseconds? {
         guard let submitsUntil, let cancelsReadAt else { return nil }
         return min(submitsUntil, cancelsReadAt.addingClamping(Self.cancelPatience))
     }
 
-    /// The first time at which nothing may be submitted, as far as known now; nil without a lease.
+    /// The time from which nothing may be submitted, as known now; nil without a lease.
     public var submitsUntil: Microseconds? {
         switch state {
         case .none: nil

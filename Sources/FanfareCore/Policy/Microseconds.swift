@@ -1,7 +1,7 @@
 /// A time or a span of time in microseconds.
 ///
-/// As a time it counts from the Unix epoch (wall clock, as PostgreSQL's timestamps do) or from boot (CLOCK_BOOTTIME);
-/// each parameter says which, or that any steady clock will do. Nothing in this module reads a clock.
+/// A time counts from the Unix epoch (wall clock, like PostgreSQL's timestamps) or from boot (CLOCK_BOOTTIME); each
+/// parameter names its clock, or allows any monotonic one. Nothing in this module reads a clock.
 public typealias Microseconds = Int64
 
 /// Common spans in ``Microseconds``.

@@ -1,21 +1,21 @@
-/// Answers, and evidence against tokens among them.
+/// The number of answers, and of evidence against tokens among them.
 public struct PruneCounts: Equatable, Sendable, WindowTally {
-    /// All answers of the provider.
+    /// All answers of the providers.
     public var answers: Int
-    /// Devices found gone on weak evidence.
+    /// Devices reported gone on weak evidence.
     public var weak: Int
-    /// Devices found gone on strong evidence.
+    /// Devices reported gone on strong evidence.
     public var strong: Int
 
-    /// Nothing counted.
+    /// Makes empty counts.
     public init() { self.init(answers: 0) }
 
-    /// Counts.
+    /// Makes counts.
     ///
     /// - Parameters:
-    ///   - answers: all answers.
-    ///   - weak: gone on weak evidence.
-    ///   - strong: gone on strong evidence.
+    ///   - answers: the number of answers.
+    ///   - weak: devices gone on weak evidence.
+    ///   - strong: devices gone on strong evidence.
     public init(answers: Int, weak: Int = 0, strong: Int = 0) {
         self.answers = answers
         self.weak = weak
@@ -26,7 +26,7 @@ public struct PruneCounts: Equatable, Sendable, WindowTally {
     ///
     /// - Parameters:
     ///   - counts: the sum.
-    ///   - other: what is added.
+    ///   - other: the counts to add.
     public static func += (counts: inout PruneCounts, other: PruneCounts) {
         counts.answers += other.answers
         counts.weak += other.weak
@@ -34,27 +34,27 @@ public struct PruneCounts: Equatable, Sendable, WindowTally {
     }
 }
 
-/// How many devices may be disabled, by the kind of evidence.
+/// The number of devices that may be disabled, by the strength of the evidence.
 public struct PruneAllowance: Equatable, Sendable {
-    /// On weak evidence.
+    /// The devices on weak evidence.
     public private(set) var weak: Int
-    /// On strong evidence.
+    /// The devices on strong evidence.
     public private(set) var strong: Int
 
-    /// An allowance.
+    /// Makes an allowance.
     ///
     /// - Parameters:
-    ///   - weak: on weak evidence.
-    ///   - strong: on strong evidence.
+    ///   - weak: the devices on weak evidence.
+    ///   - strong: the devices on strong evidence.
     public init(weak: Int, strong: Int) {
         self.weak = weak
         self.strong = strong
     }
 
-    /// Whether one more may be disabled.
+    /// Returns whether one more device may be disabled.
     ///
-    /// - Parameter strength: on which evidence.
-    /// - Returns: false when all that were allowed are taken.
+    /// - Parameter strength: the strength of the evidence.
+    /// - Returns: false if the allowance is used up.
     public func allows(_ strength: PruneEvidence.Strength) -> Bool {
         switch strength {
         case .weak: weak > 0
@@ -62,9 +62,9 @@ public struct PruneAllowance: Equatable, Sendable {
         }
     }
 
-    /// Counts one that is disabled.
+    /// Counts a device that is disabled.
     ///
-    /// - Parameter strength: on which evidence.
+    /// - Parameter strength: the strength of the evidence.
     public mutating func take(_ strength: PruneEvidence.Strength) {
         switch strength {
         case .weak: weak -= 1
@@ -73,62 +73,63 @@ public struct PruneAllowance: Equatable, Sendable {
     }
 }
 
-/// Stops pruning when so many tokens seem dead that the evidence must be wrong.
+/// Stops pruning if so many tokens are reported dead that the evidence must be wrong.
 ///
-/// One for each (app, environment). A wrong host or a restored database makes every token look dead; without a fuse that empties the table of devices.
-/// What is disabled while it is intact is bounded too (``allowance(in:for:)``).
-/// Blows at more than 2 % on weak or 25 % on strong evidence over at least 1,000 answers in 10 minutes. Times are
-/// microseconds of any steady clock.
+/// There is one for each app and environment. A wrong host or a restored database makes every token look dead; without
+/// a fuse, pruning would then disable all devices. The number of devices disabled while the fuse is intact is bounded
+/// too (``allowance(in:for:)``). It blows at more than 2 % on weak or 25 % on strong evidence, among at least 1,000
+/// answers in 10 minutes. Times are microseconds of any monotonic clock.
 public struct PruneFuse: Equatable, Sendable {
-    /// The time over which is counted.
+    /// The period over which answers count.
     public static let window: Microseconds = 10 * Micros.minute
-    /// Answers needed before a share means anything.
+    /// The number of answers below which the shares are not evaluated.
     public static let leastAnswers = 1000
-    /// The share of weak evidence, in percent, that is still believed.
+    /// The highest share of weak evidence, in percent, that does not blow the fuse.
     public static let weakPercent = 2
-    /// The share of strong evidence, in percent, that is still believed.
+    /// The highest share of strong evidence, in percent, that does not blow the fuse.
     public static let strongPercent = 25
-    /// Devices that are disabled on evidence of either kind as long as there are too few answers for a share: as many as a
-    /// small installation may have of dead tokens.
+    /// The number of devices that may be disabled, for each strength of evidence, before there are enough answers for a
+    /// share: the dead tokens that a small installation may have.
     public static let alwaysFollowed = 100
 
-    /// Whether pruning goes on.
+    /// The state of the fuse.
     public enum State: Equatable, Sendable {
-        /// Evidence is followed. Can transition to: ``blown(by:at:)``.
+        /// Devices are disabled on evidence. Can transition to: ``blown(by:at:)``.
         case intact
-        /// Devices are kept, an alarm stands. Can transition to: ``intact``, by ``PruneFuse/reset()`` alone.
+        /// Devices are kept, and an alarm is active. Can transition to: ``intact``, only by ``PruneFuse/reset()``.
         case blown(by: PruneEvidence.Strength, at: Microseconds)
     }
 
-    /// Whether pruning goes on.
+    /// The state of the fuse.
     public private(set) var state = State.intact
     private var counted = SlidingWindow<PruneCounts>(width: window, buckets: 60)
 
-    /// An intact fuse.
+    /// Makes an intact fuse.
     public init() {}
 
-    /// Whether a device may be disabled now.
+    /// Whether devices may be disabled now.
     public var allowsPruning: Bool { state == .intact }
 
-    /// Judges the counts of 10 minutes.
+    /// Evaluates the counts of 10 minutes.
     ///
-    /// - Parameter counts: the sums of all daemons.
-    /// - Returns: the kind of evidence there is too much of; nil where all is well or too little is known.
+    /// - Parameter counts: the sums over all daemons.
+    /// - Returns: the strength of evidence that is too frequent; nil if neither is, or there are too few answers.
     public static func judge(_ counts: PruneCounts) -> PruneEvidence.Strength? {
         guard counts.answers >= leastAnswers else { return nil }
         if exceeds(counts.weak, percent: weakPercent, of: counts.answers) { return .weak }
         return exceeds(counts.strong, percent: strongPercent, of: counts.answers) ? .strong : nil
     }
 
-    /// How much of the newest evidence may be followed.
+    /// Returns how much of the newest evidence may be acted on.
     ///
-    /// All of it where there is not too much. Before there are ``leastAnswers``, as much altogether as among so many would not
-    /// blow the fuse, and at least ``alwaysFollowed``: however fast answers come, no more is disabled until they are enough.
+    /// All of it if there is not too much. With fewer than ``leastAnswers`` answers, the total is limited to what would
+    /// not blow the fuse among that many, but at least ``alwaysFollowed``: however fast answers arrive, no more devices
+    /// are disabled before there are enough answers.
     ///
     /// - Parameters:
-    ///   - counts: the sums of all daemons, the newest included.
+    ///   - counts: the sums over all daemons, including the newest answers.
     ///   - fresh: the newest evidence.
-    /// - Returns: how many of `fresh` may be disabled.
+    /// - Returns: how many devices of `fresh` may be disabled.
     public static func allowance(in counts: PruneCounts, for fresh: PruneCounts) -> PruneAllowance {
         guard judge(counts) == nil else { return PruneAllowance(weak: 0, strong: 0) }
         guard counts.answers < leastAnswers else { return PruneAllowance(weak: fresh.weak, strong: fresh.strong) }
@@ -142,26 +143,26 @@ public struct PruneFuse: Equatable, Sendable {
         )
     }
 
-    /// Counts what this daemon was answered, and blows if that is too much by itself.
+    /// Counts this daemon's answers, and blows the fuse if their evidence alone is too much.
     ///
-    /// Count before disabling, so that the evidence that blows the fuse is not followed any more.
+    /// Count before disabling, so that the evidence that blows the fuse is not acted on.
     ///
     /// - Parameters:
-    ///   - counts: since the last call.
+    ///   - counts: the answers since the last call.
     ///   - now: the time.
-    /// - Returns: ``state`` after it.
+    /// - Returns: the new ``state``.
     @discardableResult
     public mutating func record(_ counts: PruneCounts, at now: Microseconds) -> State {
         counted.add(counts, at: now)
         return observe(counted.total(at: now), at: now)
     }
 
-    /// Judges sums from the database, which hold the answers of all daemons.
+    /// Evaluates the sums in the database, which include the answers of all daemons.
     ///
     /// - Parameters:
     ///   - shared: the sums over ``window``.
     ///   - now: the time.
-    /// - Returns: ``state`` after it.
+    /// - Returns: the new ``state``.
     @discardableResult
     public mutating func observe(_ shared: PruneCounts, at now: Microseconds) -> State {
         if state == .intact, let strength = Self.judge(shared) {
@@ -170,16 +171,16 @@ public struct PruneFuse: Equatable, Sendable {
         return state
     }
 
-    /// Another daemon's fuse blew, or it was blown when this one started.
+    /// Handles a fuse that another daemon blew, or that was blown when this one started.
     ///
     /// - Parameters:
-    ///   - strength: by which evidence.
-    ///   - now: when.
+    ///   - strength: the strength of the evidence.
+    ///   - now: the time.
     public mutating func blow(by strength: PruneEvidence.Strength, at now: Microseconds) {
         if state == .intact { state = .blown(by: strength, at: now) }
     }
 
-    /// An operator looked into it: counting starts anew.
+    /// Resets the fuse after an operator's check: the counts start anew.
     public mutating func reset() {
         self = PruneFuse()
     }

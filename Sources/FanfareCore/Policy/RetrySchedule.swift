@@ -1,24 +1,24 @@
-/// When Fanfare gives a delivery up.
+/// The time at which a delivery is given up.
 public struct Deadline: Equatable, Sendable {
-    /// The time from which on it is too late (wall clock, in database time).
+    /// The time from which the delivery is too late (wall clock, in database time).
     public let at: Microseconds
-    /// What is recorded from then on.
+    /// The outcome recorded from then on.
     public let outcome: Outcome
-    /// When the message ends by what it says itself (wall clock); nil if it says nothing.
+    /// The end that the message itself sets (wall clock); nil if it sets none.
     public let messageEndsAt: Microseconds?
 
-    /// How long Fanfare tries where no `ttl` is given.
+    /// How long Fanfare retries without a `ttl`.
     public static let patience: Microseconds = 24 * Micros.hour
-    /// How long after the event a push is tried again that the provider is to deliver now or never, where no `ttl` is given.
+    /// How long after the event Fanfare retries a push that the provider is to deliver now or never, without a `ttl`.
     public static let nowOrNever: Microseconds = 30 * Micros.second
 
-    /// The deadline of a delivery.
+    /// Makes the deadline of a delivery.
     ///
     /// - Parameters:
     ///   - createdAt: when the event was emitted (wall clock).
-    ///   - ttl: the shorter of the event's and the rule's; nil where neither has one, and then the delivery ends as
+    ///   - ttl: the shorter ttl of the event and the rule; nil if neither has one, and then the delivery ends as
     ///     `exhausted` after ``patience`` instead of `expired`.
-    ///   - messageEndsAt: ``RenderedPush/endsAt`` of what is sent.
+    ///   - messageEndsAt: the rendered push's ``RenderedPush/endsAt``.
     public init(createdAt: Microseconds, ttl: Microseconds?, messageEndsAt: Microseconds? = nil) {
         at = createdAt.addingClamping(ttl ?? Self.patience)
         outcome = ttl == nil ? .exhausted : .expired
@@ -31,24 +31,24 @@ public struct Deadline: Equatable, Sendable {
         self.messageEndsAt = messageEndsAt
     }
 
-    /// What counts for an attempt.
+    /// Returns the deadline that applies to an attempt.
     ///
-    /// The end that the message itself gives tells the provider how long to keep it, not Fanfare when to begin: it binds
-    /// neither the first attempt, whenever its turn comes, nor repeats at once, only what had to wait after a failure.
+    /// The message's own end tells the provider how long to store the push. It does not limit the first attempt,
+    /// however late, nor immediate repeats; it limits only retries that had to wait after a failure.
     ///
-    /// - Parameter history: what was tried before that attempt.
-    /// - Returns: the sooner of the two ends where both count.
+    /// - Parameter history: the attempts before that one.
+    /// - Returns: the earlier of the two ends if both apply.
     public func binding(_ history: RetryHistory) -> Deadline {
         guard history.waits > 0, let messageEndsAt, messageEndsAt < at else { return self }
         return Deadline(endOf: messageEndsAt)
     }
 }
 
-/// What becomes of a delivery after one attempt.
+/// The continuation of a delivery after one attempt.
 public enum RetryDecision: Equatable, Sendable {
-    /// Nothing more; this is recorded.
+    /// No further attempt; the outcome is recorded.
     case final(Outcome)
-    /// Another attempt not before `at` (wall clock); `outcome` is recorded for this one.
+    /// Another attempt at `at` or later (wall clock); `outcome` is recorded for this one.
     ///
     /// The next attempt is judged with `history`.
     case again(at: Microseconds, outcome: Outcome, history: RetryHistory)
@@ -56,33 +56,33 @@ public enum RetryDecision: Equatable, Sendable {
 
 /// The retry policy: a total function of verdict and history.
 ///
-/// Waits of 1 s, 4 s, 16 s, 1 min, 4 min, then 15 min, each ± 50 %, until the attempts or the time are used up.
+/// The waits are 1 s, 4 s, 16 s, 1 min, 4 min, then 15 min, each ± 50 %, until the attempts or the time are used up.
 public struct RetrySchedule: Equatable, Sendable {
     /// The waits before jitter; the last one repeats.
     public static let waits: [Microseconds] = [
         Micros.second, 4 * Micros.second, 16 * Micros.second, Micros.minute, 4 * Micros.minute, 15 * Micros.minute,
     ]
-    /// How often a request that the provider never had is repeated at once.
+    /// How often a request that the provider did not receive is repeated at once.
     public static let freeRepeats: UInt8 = 5
 
-    /// The most attempts that count, the first included: `retry.attempts`.
+    /// The maximum number of attempts that count, including the first one: `retry.attempts`.
     public let maximumAttempts: UInt8
 
-    /// A schedule.
+    /// Makes a schedule.
     ///
     /// - Parameter maximumAttempts: `retry.attempts`; 0 acts as 1.
     public init(maximumAttempts: UInt8 = 10) {
         self.maximumAttempts = max(maximumAttempts, 1)
     }
 
-    /// Decides what becomes of a delivery.
+    /// Decides how a delivery continues.
     ///
     /// - Parameters:
     ///   - verdict: the judgement on the attempt.
-    ///   - history: what was tried before that attempt.
+    ///   - history: the attempts before that one.
     ///   - deadline: when the delivery is given up.
     ///   - now: the time (wall clock).
-    ///   - random: evenly distributed in 0..<1; spreads the waits.
+    ///   - random: a number evenly distributed in 0..<1, for the jitter.
     /// - Returns: the end, or the time of the next attempt, which lies before the deadline.
     public func decide(
         _ verdict: Verdict,
@@ -93,10 +93,10 @@ public struct RetrySchedule: Equatable, Sendable {
     ) -> RetryDecision {
         let retry: Retry
         switch verdict.disposition {
-        // A push whose sender was refused waits in its batch, and is not decided.
+        // A push whose sender was refused waits in its batch; this function is not called for it.
         case .final, .prune, .pause, .renewCredential, .callOperator: return .final(verdict.outcome)
         case .retry(let asked): retry = asked
-        // Each environment has attempts of its own: what one of them does not know was not tried there.
+        // Attempts are counted by environment: an attempt in one does not count in the other.
         case .tryOtherEnvironment: retry = Retry(pace: .onceAtOnce, isFree: true)
         }
         var next = history
@@ -108,7 +108,8 @@ public struct RetrySchedule: Equatable, Sendable {
         }
         var wait = isAtOnce ? 0 : backoff(&next, random: random)
         if retry.floor > wait {
-            // A little beyond the floor, so that those who were told the same do not come back in one instant.
+            // Up to a tenth is added to the floor, so that deliveries with the same floor do not return at the same
+            // instant.
             wait = retry.floor.addingClamping(Int64(Double(retry.floor) * 0.1 * clampedUnit(random)))
         }
         let at = now.addingClamping(wait)
@@ -116,7 +117,7 @@ public struct RetrySchedule: Equatable, Sendable {
         return at < end.at ? .again(at: at, outcome: verdict.outcome, history: next) : .final(end.outcome)
     }
 
-    /// Whether the next attempt is made at once; counts it among the free repeats where it is one.
+    /// Returns whether the next attempt is made at once, and counts it if it is a free repeat.
     private func takesRepeatAtOnce(
         _ pace: Retry.Pace,
         before history: RetryHistory,
@@ -138,7 +139,7 @@ public struct RetrySchedule: Equatable, Sendable {
         return Int64(Double(wait) * (0.5 + clampedUnit(random)))
     }
 
-    /// What the outcome of an attempt makes known to the next.
+    /// Returns the mark that an outcome sets for the next attempt.
     private func mark(for outcome: Outcome) -> RetryHistory.Marks {
         switch outcome {
         case .retryingAnswerLost: .resent

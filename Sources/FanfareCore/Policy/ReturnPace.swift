@@ -1,22 +1,22 @@
-/// When batches are looked at again that only wait for a service that cannot be reached: after 5 s, and no more than ten in a
-/// second, however many there are.
+/// The pace at which batches that wait for an unreachable service are tried again: after 5 s, and at most ten in a
+/// second.
 ///
-/// Times are microseconds of any steady clock.
+/// Times are microseconds of any monotonic clock.
 public struct ReturnPace: Equatable, Sendable {
-    /// The least wait.
+    /// The minimum wait.
     public static let wait: Microseconds = 5 * Micros.second
-    /// The time from one batch to the next.
+    /// The interval between two batches.
     public static let interval: Microseconds = 100 * Micros.millisecond
 
     private var next: Microseconds = 0
 
-    /// Nothing waits yet.
+    /// Makes a pace without waiting batches.
     public init() {}
 
-    /// Lets one more batch wait.
+    /// Schedules another batch.
     ///
     /// - Parameter now: the time.
-    /// - Returns: how long it is to wait.
+    /// - Returns: the batch's wait.
     public mutating func delay(at now: Microseconds) -> Microseconds {
         let due = max(now.addingClamping(Self.wait), next)
         next = due.addingClamping(Self.interval)

@@ -1,18 +1,18 @@
 /// Counts that can be summed.
 protocol WindowTally: Equatable, Sendable {
-    /// Nothing counted.
+    /// Makes empty counts.
     init()
     /// Adds the counts of another.
     static func += (tally: inout Self, other: Self)
 }
 
-/// Sums over the last while, in buckets: what is older than the window is forgotten a bucket at a time.
+/// Sums over a sliding period, in buckets: older counts are dropped a bucket at a time.
 struct SlidingWindow<Tally: WindowTally>: Equatable, Sendable {
     private let bucketWidth: Microseconds
     private var buckets: [Tally]
-    /// The number of the newest bucket, counted from the clock's zero; nil before anything was added.
+    /// The number of the newest bucket, counted from the clock's zero; nil before the first addition.
     private var newest: Int64?
-    /// The sum of all buckets, as of the last change.
+    /// The sum of all buckets at the last change.
     private(set) var sum = Tally()
 
     init(width: Microseconds, buckets count: Int) {
@@ -20,20 +20,20 @@ struct SlidingWindow<Tally: WindowTally>: Equatable, Sendable {
         buckets = Array(repeating: Tally(), count: max(count, 1))
     }
 
-    /// Adds to the bucket of `now`; a clock that went back counts as standing still.
+    /// Adds to the bucket of `now`; a clock that goes back counts as stopped.
     mutating func add(_ tally: Tally, at now: Microseconds) {
         advance(to: now)
         buckets[index(newest ?? 0)] += tally
         sum += tally
     }
 
-    /// The sum over the window that ends at `now`.
+    /// Returns the sum over the period that ends at `now`.
     mutating func total(at now: Microseconds) -> Tally {
         advance(to: now)
         return sum
     }
 
-    /// What was added in the bucket of `now`.
+    /// Returns the sum of the bucket of `now`.
     mutating func current(at now: Microseconds) -> Tally {
         advance(to: now)
         return buckets[index(newest ?? 0)]

@@ -1,11 +1,11 @@
-/// The two transaction ids of `pg_current_snapshot()` that matter for sweeping.
+/// The two transaction ids of `pg_current_snapshot()` that matter for sweeps.
 public struct SweepSnapshot: Equatable, Sendable {
-    /// The lowest transaction id still open; equal to ``xmax`` where none is.
+    /// The lowest transaction id that is still in progress; equal to ``xmax`` if there is none.
     public let xmin: UInt64
-    /// One more than the highest transaction id that had ended.
+    /// One more than the highest completed transaction id.
     public let xmax: UInt64
 
-    /// A snapshot.
+    /// Makes a snapshot.
     ///
     /// - Parameters:
     ///   - xmin: `pg_snapshot_xmin`.
@@ -15,54 +15,56 @@ public struct SweepSnapshot: Equatable, Sendable {
         self.xmax = xmax
     }
 
-    /// Whether a writing transaction was open, which may have emitted without a notification.
+    /// Whether a writing transaction was in progress, which may have emitted an event without a notification.
     public var hasOpenWriters: Bool { xmin < xmax }
 }
 
-/// When a sleeping planner looks into the outbox without being notified.
+/// Decides when an idle planner polls the outbox without a notification.
 ///
-/// An event whose transaction was open during the last sweep may have been emitted while a daemon drained, and then nobody
-/// is notified. Times are microseconds of any steady clock.
+/// A transaction that was in progress during the last sweep may have emitted an event while a daemon drained the
+/// outbox, and then it sends no notification. Times are microseconds of any monotonic clock.
 public struct SweepSchedule: Equatable, Sendable {
-    /// The wait between sweeps where nothing is expected.
+    /// The interval of sweeps if nothing is expected.
     public static let idleWait: Microseconds = Micros.second
-    /// The waits while writers of the last sweep are open: the first, doubling to the longest.
+    /// The waits while writers of the last sweep are in progress: the first one, doubled up to the longest.
     public static let settlingWaits: ClosedRange<Microseconds> = 2 * Micros.millisecond...50 * Micros.millisecond
-    /// The wait, and for how long, after events were found that nobody announced.
+    /// The interval of sweeps after events were found without a notification.
     public static let suspiciousWait: Microseconds = 50 * Micros.millisecond
-    /// How long a find makes suspicious.
+    /// How long the shorter interval applies after such a find.
     public static let suspiciousFor: Microseconds = Micros.minute
 
-    /// What the planner waits for.
+    /// The event that the planner waits for.
     public enum State: Equatable, Sendable {
-        /// Nothing but notifications. Can transition to: ``settling(until:wait:)``, when the planner drained and fell asleep
-        /// again.
+        /// Notifications only. Can transition to: ``settling(until:wait:)``, when the planner has drained the outbox
+        /// and is idle again.
         case idle
-        /// The end of transactions below `until`. Can transition to: ``idle``, when a snapshot's xmin has reached it.
+        /// The end of transactions below `until`. Can transition to: ``idle``, when the xmin of a snapshot has reached
+        /// it.
         case settling(until: UInt64, wait: Microseconds)
     }
 
-    /// What follows from a look into the outbox.
+    /// The result of a poll of the outbox.
     public struct Next: Equatable, Sendable {
-        /// When to look again, unless notified before.
+        /// The time of the next poll, unless there is a notification before.
         public let sweepAt: Microseconds
-        /// Whether somebody who holds the wake locks should be looked for and warned of.
+        /// Whether to look for a session that holds the wake locks, and to warn of it.
         public let warnsOfLostWakes: Bool
     }
 
-    /// What the planner waits for.
+    /// The event that the planner waits for.
     public private(set) var state = State.idle
     private var suspiciousUntil: Microseconds = .min
 
-    /// A schedule that expects nothing.
+    /// Makes a schedule that expects nothing.
     public init() {}
 
-    /// The planner has drained, holds the sleeper's lock, has released the drainer's, and swept a last time.
+    /// Handles the transition to idle: the planner has drained the outbox, holds the sleeper's lock, has released the
+    /// drainer's, and has swept a last time.
     ///
     /// - Parameters:
-    ///   - snapshot: of that sweep.
-    ///   - now: the time after it.
-    /// - Returns: when to look first.
+    ///   - snapshot: the snapshot of that sweep.
+    ///   - now: the time after the sweep.
+    /// - Returns: the time of the first poll.
     public mutating func fellAsleep(_ snapshot: SweepSnapshot, at now: Microseconds) -> Next {
         state =
             snapshot.hasOpenWriters
@@ -70,21 +72,22 @@ public struct SweepSchedule: Equatable, Sendable {
         return next(at: now, warns: false)
     }
 
-    /// A look into the outbox while asleep.
+    /// Handles a poll of the outbox while idle.
     ///
     /// - Parameters:
-    ///   - snapshot: of the look.
-    ///   - found: how many events it found.
-    ///   - wasNotified: whether a notification has come since the look before, or came with this one.
-    ///   - now: the time after it.
-    /// - Returns: when to look again. Whoever found events drains them first and then falls asleep anew.
+    ///   - snapshot: the snapshot of the poll.
+    ///   - found: the number of events found.
+    ///   - wasNotified: whether a notification has arrived since the previous poll.
+    ///   - now: the time after the poll.
+    /// - Returns: the time of the next poll. A planner that finds events drains the outbox first, and then becomes idle
+    ///   again.
     public mutating func looked(
         _ snapshot: SweepSnapshot,
         found: Int,
         wasNotified: Bool,
         at now: Microseconds
     ) -> Next {
-        // While it settles, finding what nobody announced is what the looking is for.
+        // In the state `settling`, events without a notification are expected.
         let isLost = state == .idle && found > 0 && !wasNotified
         let isNews = isLost && suspiciousUntil <= now
         if isLost { suspiciousUntil = now.addingClamping(Self.suspiciousFor) }

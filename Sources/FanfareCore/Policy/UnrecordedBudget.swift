@@ -1,13 +1,16 @@
-/// Divides W, the cap on requests in flight or answered but not recorded (`send.unrecorded`), among (app, provider)s and lanes.
+/// Divides the in-flight budget (`send.unrecorded`) among keys (app and provider) and lanes.
 ///
-/// * The slots held never exceed W.
-/// * While another key has work, no key takes more than half of W. What it took before, it keeps until it is recorded.
-/// * Normal and bulk together take at most 3/4, of W and of each key's limit: the rest is kept for the transactional lane.
+/// The budget is the limit of requests in flight, or answered and not yet recorded.
+///
+/// * The slots held never exceed the budget.
+/// * While another key has work, no key takes more than half of the budget. Slots taken before are kept until recorded.
+/// * Normal and bulk lanes together take at most 3/4 of the budget, and of each key's limit: the rest is for the
+///   transactional lane.
 /// * While a key has bulk work, its share of 5 % is kept free of the other lanes.
-/// * The last 1/16 of W is only for keys below an even share, one more key than there are assumed: so whoever comes new to
-///   a W that silent providers fill can begin at once.
+/// * The last 1/16 of the budget is only for keys below an even share, which is computed for one key more than there
+///   are: a new key can start at once although providers that do not answer fill the budget.
 ///
-/// A plain value: the caller serialises access to it, and decides who asks first.
+/// A plain value: the caller serialises access, and decides the order of requests.
 public struct UnrecordedBudget<Key: Hashable & Sendable>: Sendable {
     private struct Holder: Sendable {
         var held = LaneCounts()
@@ -16,45 +19,45 @@ public struct UnrecordedBudget<Key: Hashable & Sendable>: Sendable {
         var isIdle: Bool { work.isEmpty && held.total == 0 }
     }
 
-    /// W.
+    /// The in-flight budget.
     public let capacity: Int
     private var holders: [Key: Holder] = [:]
     private var used = LaneCounts()
 
-    /// A budget of which nothing is held.
+    /// Makes a budget without held slots.
     ///
-    /// - Parameter capacity: W; less than 1 acts as 1. The shares of lanes need about 20.
+    /// - Parameter capacity: the in-flight budget; less than 1 acts as 1. The shares of lanes need about 20.
     public init(capacity: Int = 4096) {
         self.capacity = max(capacity, 1)
     }
 
-    /// Slots held by all.
+    /// The slots held by all keys.
     public var held: Int { used.total }
 
-    /// Slots held by one key.
+    /// Returns the slots held by one key.
     ///
-    /// - Parameter key: whose.
-    /// - Returns: in all lanes together.
+    /// - Parameter key: the key.
+    /// - Returns: the slots in all lanes together.
     public func held(by key: Key) -> Int { holders[key]?.held.total ?? 0 }
 
-    /// The most a key may hold as things are: W, or half of it while another has work.
+    /// Returns the limit of a key at present: the budget, or half of it while another key has work.
     ///
-    /// - Parameter key: whose.
-    /// - Returns: the share whose quarter makes a checkpoint due.
+    /// - Parameter key: the key.
+    /// - Returns: the share; a checkpoint is due when a quarter of it is answered.
     public func share(of key: Key) -> Int {
         let isAlone = !holders.contains { $0.key != key && !$0.value.work.isEmpty }
         return isAlone ? capacity : max(capacity / 2, 1)
     }
 
-    /// Says whether a key has work in a lane, that is, deliveries it would send if it had slots.
+    /// Records whether a key has work in a lane, that is, deliveries to send.
     ///
-    /// Asking for slots says so too; only this takes it back. A key that is not told to be without work keeps others from
-    /// its half.
+    /// ``acquire(_:for:lane:)`` records work too; only this function removes it. While a key counts as having work,
+    /// other keys cannot use its half.
     ///
     /// - Parameters:
-    ///   - hasWork: whether it has.
-    ///   - key: who.
-    ///   - lane: in which lane.
+    ///   - hasWork: whether it has work.
+    ///   - key: the key.
+    ///   - lane: the lane.
     public mutating func setWork(_ hasWork: Bool, for key: Key, lane: Lane) {
         if hasWork {
             holders[key, default: Holder()].work.insert(lane)
@@ -67,10 +70,10 @@ public struct UnrecordedBudget<Key: Hashable & Sendable>: Sendable {
     /// Takes slots.
     ///
     /// - Parameters:
-    ///   - wanted: how many could be used now.
-    ///   - key: who.
-    ///   - lane: for which lane.
-    /// - Returns: how many were taken, 0 to `wanted`.
+    ///   - wanted: the number of slots that could be used now.
+    ///   - key: the key.
+    ///   - lane: the lane.
+    /// - Returns: the number of slots taken, 0 to `wanted`.
     public mutating func acquire(_ wanted: Int, for key: Key, lane: Lane) -> Int {
         setWork(true, for: key, lane: lane)
         let room = min(roomOfKey(key, lane: lane), roomOverall(key, lane: lane))
@@ -80,14 +83,14 @@ public struct UnrecordedBudget<Key: Hashable & Sendable>: Sendable {
         return granted
     }
 
-    /// Gives slots back: their outcomes are recorded, or they were not used.
+    /// Returns slots whose outcomes are recorded, or that were not used.
     ///
-    /// Giving back more than is held is a programmer's error and traps.
+    /// Traps if more slots are returned than are held.
     ///
     /// - Parameters:
-    ///   - count: how many.
-    ///   - key: who took them.
-    ///   - lane: for which lane.
+    ///   - count: the number of slots.
+    ///   - key: the key that took them.
+    ///   - lane: the lane.
     public mutating func release(_ count: Int, for key: Key, lane: Lane) {
         let held = holders[key]?.held[lane] ?? 0
         precondition(count >= 0 && count <= held, "released \(count) slots of \(held) held")
@@ -121,12 +124,12 @@ extension UnrecordedBudget {
         return max(beyondShare, withinShare)
     }
 
-    /// What a key with bulk work does not hold yet of its reserve.
+    /// Returns the part of its reserve that a key with bulk work does not hold yet.
     private func unfilled(_ holder: Holder, reserve: Int) -> Int {
         holder.work.contains(.bulk) ? max(reserve - holder.held.bulk, 0) : 0
     }
 
-    /// 5 %, rounded up; nothing where that would leave the other lanes without a slot.
+    /// Returns 5 %, rounded up; 0 if that would leave the other lanes without a slot.
     private func bulkReserve(of limit: Int) -> Int {
         limit < 8 ? 0 : (limit + 19) / 20
     }

@@ -1,46 +1,47 @@
-/// Whom a rule reaches, as it is written under `to`.
+/// The audience of a rule, as written under `to`.
 public struct AudienceDefinition: Equatable, Sendable {
     static let keys = AudienceKey.allCases.map(\.rawValue) + ["devices", "provider", "kind"]
 
-    /// The one key that says who.
+    /// The one key that selects the audience.
     public enum Selection: Equatable, Sendable {
-        /// A jsonpath on the payload that gives one user id or many.
+        /// A jsonpath on the payload that returns one user id or many.
         case users(String)
-        /// A query that gives users' ids, one column, for the payload in `$1` (`jsonb`).
+        /// A query that returns user ids in one column, for the payload in `$1` (`jsonb`).
         case usersSQL(String)
-        /// A jsonpath on the payload that gives one token or many.
+        /// A jsonpath on the payload that returns one token or many.
         case tokens(String)
-        /// A topic name, perhaps a template.
+        /// A topic name, which may be a template.
         case topic(String)
-        /// A topic condition, perhaps with templates as names.
+        /// A topic condition, in which names may be templates.
         case condition(String)
         /// Every device of the app.
         case everyone
-        /// One of FCM's own topics, perhaps a template: FCM knows who subscribed.
+        /// A topic managed by FCM, which may be a template: FCM knows the subscribers.
         case fcmTopic(String)
-        /// A condition on FCM's own topics, perhaps with templates as names.
+        /// A condition on topics managed by FCM, in which names may be templates.
         case fcmCondition(String)
-        /// The id of an APNs broadcast channel, perhaps a template.
+        /// The id of an APNs broadcast channel, which may be a template.
         case channel(String)
-        /// The users whom a campaign's `audience_sql` gave when the event was made; of rules that campaigns become only.
+        /// The users that a campaign's `audience_sql` returned when the event was created; only for rules made from
+        /// campaigns.
         case staged
     }
 
-    /// Who.
+    /// The selection.
     public let selection: Selection
-    /// A jsonpath predicate on device attributes, if given.
+    /// A jsonpath predicate on device attributes, if any.
     public let devices: String?
-    /// The only provider, if given; whether there is such a provider is not looked at.
+    /// The only provider, if any; the name is not checked.
     public let provider: PushProvider?
     /// The kind of tokens.
     public let kind: DeviceKind
 
-    /// Reads `to`.
+    /// Parses `to`.
     ///
     /// - Parameters:
-    ///   - reader: what is written there.
-    ///   - isOfCampaign: whether the rule is one that a campaign became, which may say `staged`.
-    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    ///   - reader: the value of `to`.
+    ///   - isOfCampaign: whether the rule is made from a campaign, and may use `staged`.
+    /// - Throws: `RuleProblem` with the first error.
     init(_ reader: RuleObject, isOfCampaign: Bool = false) throws(RuleProblem) {
         try reader.checkKeys(isOfCampaign ? Self.keys + [AudienceKey.staged.rawValue] : Self.keys)
         selection = try Self.selection(reader)
@@ -61,12 +62,12 @@ public struct AudienceDefinition: Equatable, Sendable {
         }
     }
 
-    /// Whether it is an APNs broadcast channel.
+    /// Whether the audience is an APNs broadcast channel.
     package var isChannel: Bool {
         if case .channel = selection { true } else { false }
     }
 
-    /// A provider knows only what it was told: who subscribed.
+    /// Refuses filters of a provider's audience, because the provider knows only its subscribers.
     private static func checkNoFilter(_ reader: RuleObject, _ provider: PushProvider) throws(RuleProblem) {
         for key in ["devices", "kind"] where reader.object[key] != nil {
             throw RuleProblem(
@@ -121,7 +122,7 @@ public struct AudienceDefinition: Equatable, Sendable {
         return path
     }
 
-    /// A query, of which PostgreSQL tells more when the rule is put.
+    /// Parses a query; PostgreSQL checks it when the rule is put.
     private static func query(_ key: AudienceKey, _ reader: RuleObject) throws(RuleProblem) -> String {
         let query = try text(key, reader)
         let isEmpty = query.utf8.allSatisfy { $0 <= 0x20 }
@@ -135,7 +136,7 @@ public struct AudienceDefinition: Equatable, Sendable {
         return query
     }
 
-    /// `to` as it would be written, without defaults.
+    /// The form of `to` in a rule, without defaults.
     public var json: JSONValue {
         var object = JSONObject()
         let key = selection.key.rawValue
@@ -152,7 +153,7 @@ public struct AudienceDefinition: Equatable, Sendable {
     }
 }
 
-/// The keys of `to` that say who; a rule has exactly one.
+/// The keys of `to` that select an audience; a rule has exactly one.
 ///
 /// The raw value is stored with rule versions and targets.
 public enum AudienceKey: String, CaseIterable, Sendable {
@@ -177,14 +178,14 @@ public enum AudienceKey: String, CaseIterable, Sendable {
     /// See ``AudienceDefinition/Selection/staged``.
     case staged
 
-    /// Those that somebody may write.
+    /// The keys that authors may use.
     public static let allCases: [AudienceKey] = [
         .users, .usersSQL, .tokens, .topic, .condition, .everyone, .fcmTopic, .fcmCondition, .channel,
     ]
 }
 
 extension AudienceDefinition.Selection {
-    /// The key it is written under.
+    /// The key in a rule.
     public var key: AudienceKey {
         switch self {
         case .users: .users
@@ -200,10 +201,10 @@ extension AudienceDefinition.Selection {
         }
     }
 
-    /// Where it stands in a rule, for ``RuleProblem/path``.
+    /// The path in a rule, for ``RuleProblem/path``.
     public var rulePath: String { "to.\(key.rawValue)" }
 
-    /// The provider that manages the audience; nil if Fanfare does.
+    /// The provider that manages the audience; nil for audiences of Fanfare.
     public var provider: PushProvider? {
         switch self {
         case .users, .usersSQL, .tokens, .topic, .condition, .everyone, .staged: nil
@@ -212,7 +213,7 @@ extension AudienceDefinition.Selection {
         }
     }
 
-    /// What tokens are for unless the rule says so; only Live Activities listen to channels.
+    /// The default kind of tokens; only Live Activities subscribe to channels.
     var defaultKind: DeviceKind {
         if case .channel = self { .liveActivity } else { .device }
     }

@@ -1,20 +1,20 @@
-/// Whom a rule reaches, compiled for planning.
+/// The audience of a rule, compiled for planning.
 public enum AudiencePlan: Sendable {
-    /// The users a jsonpath finds in the payload.
+    /// The users that a jsonpath finds in the payload.
     case users(path: String)
-    /// The users a query gives for the payload, which only PostgreSQL can tell.
+    /// The users that a query returns for the payload, which only PostgreSQL can evaluate.
     case usersSQL(String)
-    /// The tokens a jsonpath finds in the payload; unknown ones are registered for the provider.
+    /// The tokens that a jsonpath finds in the payload; unknown ones are registered for the provider.
     case tokens(path: String, provider: PushProvider)
     /// The subscribers of a topic; `TextTemplate.literal` is its name unless it is a template.
     case topic(TextTemplate)
-    /// The devices that meet a condition; its clauses are final unless a name is a template.
+    /// The devices that meet a condition; its clauses are fixed unless a name is a template.
     case condition(TopicCondition)
     /// Every device of the app.
     case everyone
-    /// The users of the event in `fanfare.audiences`.
+    /// The event's users in `fanfare.audiences`.
     case staged
-    /// One the provider keeps: nobody is expanded, one request goes out for each event.
+    /// An audience that a provider manages: no devices are expanded, and each event makes one request.
     case native(NativeAudience)
 
     /// Compiles `to`.
@@ -41,7 +41,7 @@ public enum AudiencePlan: Sendable {
         }
     }
 
-    /// Whether `to` has a template, so that the audience is known only with an event.
+    /// Whether `to` contains a template, so that the audience depends on the event.
     public var needsRendering: Bool {
         switch self {
         case .users, .usersSQL, .tokens, .everyone, .staged: false
@@ -51,21 +51,21 @@ public enum AudiencePlan: Sendable {
         }
     }
 
-    /// The topic name an event gives.
+    /// Returns the topic name for an event.
     ///
     /// - Parameter context: the event.
-    /// - Returns: the checked name; nil if the audience is no topic.
-    /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
+    /// - Returns: the checked name; nil if the audience is not a topic.
+    /// - Throws: `RenderProblem` if a value is missing or is not a topic name.
     public func topicName(_ context: RenderContext) throws(RenderProblem) -> String? {
         guard case .topic(let name) = self else { return nil }
         return try TopicName.render(name, in: TemplateScope(context: context, device: nil))
     }
 
-    /// The audience as an event renders it: for one rule, equal texts mean the same audience.
+    /// Returns the audience as rendered for an event: for one rule, equal texts mean the same audience.
     ///
     /// - Parameter context: the event.
-    /// - Returns: the text, for ``CollapseKey``; nil for a jsonpath or a query that only PostgreSQL can follow.
-    /// - Throws: `RenderProblem` if a value is missing or gives no topic name.
+    /// - Returns: the text, for ``CollapseKey``; nil for a jsonpath or a query that only PostgreSQL can evaluate.
+    /// - Throws: `RenderProblem` if a value is missing or is not a topic name.
     package func renderedText(_ context: RenderContext) throws(RenderProblem) -> String? {
         switch self {
         case .users(let path), .tokens(let path, _):

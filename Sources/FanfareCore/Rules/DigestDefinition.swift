@@ -1,33 +1,33 @@
-/// How a rule gathers events before it pushes, as its author wrote it: then what it sends is one push for many of them.
+/// The options of a rule that gathers events into digests: one push for many events.
 public struct DigestDefinition: Equatable, Sendable {
-    /// When what is gathered leaves.
+    /// When a digest closes.
     public enum Pace: Equatable, Sendable {
-        /// So long after the first event of a key.
+        /// A fixed time after the first event of a key.
         case digest(every: TimeSpan)
-        /// So long after the last, but at most so long after the first.
+        /// A time after the last event, but at most another time after the first.
         case debounce(wait: TimeSpan, longest: TimeSpan)
     }
 
     static let keys = ["digest", "debounce"]
     static let digestKeys = ["every", "by"]
     static let debounceKeys = ["wait", "by", "longest"]
-    /// The longest that anything is gathered.
+    /// The longest time for which a digest is open.
     public static let limit = TimeSpan(seconds: 86_400)
-    /// The longest key, in bytes: what an entry of an index holds.
+    /// The maximum length of a key in bytes, limited by an index entry.
     package static let keyLimit = 2048
-    /// What types of events that were made of others begin with.
+    /// The prefix of the event types of digests.
     private static let typePrefix = "digest."
 
-    /// When it leaves.
+    /// When a digest closes.
     public let pace: Pace
-    /// A template: events for which it gives the same text are gathered together.
+    /// A template: events with the same result join the same digest.
     public let by: String
 
-    /// Reads what a rule says of it.
+    /// Parses the options of a rule.
     ///
     /// - Parameter rule: the rule.
-    /// - Returns: nil if its events are not gathered.
-    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    /// - Returns: nil if the rule has no digest.
+    /// - Throws: `RuleProblem` with the first error.
     static func read(_ rule: RuleObject) throws(RuleProblem) -> DigestDefinition? {
         let given = keys.filter { rule.object[$0] != nil }
         guard let key = given.first, let json = rule.object[key] else { return nil }
@@ -45,7 +45,7 @@ public struct DigestDefinition: Equatable, Sendable {
         return digest
     }
 
-    /// When what is gathered leaves, for people.
+    /// When a digest closes, as text for people.
     public var text: String {
         switch pace {
         case .digest(let every): "\(every) after the first of them"
@@ -53,7 +53,7 @@ public struct DigestDefinition: Equatable, Sendable {
         }
     }
 
-    /// Where ``by`` stands in a rule, for `RuleProblem/path`.
+    /// The path of ``by`` in a rule, for `RuleProblem/path`.
     package var byPath: String {
         switch pace {
         case .digest: "digest.by"
@@ -106,16 +106,16 @@ public struct DigestDefinition: Equatable, Sendable {
         return span
     }
 
-    /// The type of the events that are made of a rule's.
+    /// Returns the type of a rule's digest events.
     ///
     /// - Parameter rule: the rule.
-    /// - Returns: the same as `ActivateRules` has in SQL.
+    /// - Returns: the type, the same as in the SQL of `ActivateRules`.
     package static func eventType(of rule: RuleDefinition) -> String { "\(typePrefix)\(rule.app).\(rule.name)" }
 
-    /// Refuses both keys where nothing is gathered.
+    /// Refuses both keys in a definition that cannot have digests.
     ///
-    /// - Parameter campaign: a campaign's JSON.
-    /// - Throws: `RuleProblem` if it has one of them.
+    /// - Parameter campaign: the campaign's JSON.
+    /// - Throws: `RuleProblem` if it has one of the keys.
     package static func refuse(in campaign: RuleObject) throws(RuleProblem) {
         guard let key = keys.first(where: { campaign.object[$0] != nil }) else { return }
         throw RuleProblem(
@@ -125,7 +125,7 @@ public struct DigestDefinition: Equatable, Sendable {
         )
     }
 
-    /// The keys of a rule as they would be written.
+    /// The keys in the form of a rule.
     var json: JSONObject {
         var object = JSONObject()
         switch pace {

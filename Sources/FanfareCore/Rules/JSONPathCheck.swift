@@ -1,9 +1,9 @@
-/// What can be said about a jsonpath without PostgreSQL, which parses it later.
+/// Checks jsonpaths as far as is possible without PostgreSQL, which parses them later.
 ///
-/// Refused: more than one `**` (five of them on 360 bytes take seconds and hundreds of MiB) and variables, which
-/// nobody defines and which raise an error even in silent evaluation.
+/// Refuses more than one `**`, because five of them on 360 bytes take seconds and hundreds of MiB, and variables, which
+/// are never defined and raise an error even in silent evaluation.
 enum JSONPathCheck {
-    /// The longest path, in bytes.
+    /// The maximum length of a path in bytes.
     static let lengthLimit = 4096
 
     static func check(_ text: String, path: String) throws(RuleProblem) {
@@ -32,7 +32,7 @@ enum JSONPathCheck {
         }
     }
 
-    /// Whether a byte after `$` makes it a variable: a quote, or what may begin an identifier.
+    /// Returns whether a byte after `$` starts a variable: a quote, or the first character of an identifier.
     private static func startsName(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "_"), 0x80...: true
@@ -43,7 +43,7 @@ enum JSONPathCheck {
         }
     }
 
-    /// The path with spaces in place of comments and of what stands inside quotes; the quotes stay.
+    /// Returns the path with comments and quoted text replaced by spaces; the quotes stay.
     private static func blanked(_ bytes: [UInt8], path: String) throws(RuleProblem) -> [UInt8] {
         var result = bytes
         var position = 0

@@ -1,7 +1,7 @@
-/// A jsonpath of member and element accessors only (`$.customer_id`, `$.order."buyer id"`, `$.teams[*].lead`), which can
-/// be followed without PostgreSQL.
+/// A jsonpath of member and element accessors only (`$.customer_id`, `$.order."buyer id"`, `$.teams[*].lead`), which
+/// can be evaluated without PostgreSQL.
 ///
-/// Superseding needs to know at every stage whom an event is for; for `users` and `tokens` that takes such a path.
+/// Superseding needs the users of an event at every stage; for `users` and `tokens` that requires such a path.
 struct MemberPath: Equatable, Sendable {
     private enum Step: Equatable, Sendable {
         case member(String)
@@ -10,9 +10,9 @@ struct MemberPath: Equatable, Sendable {
 
     private let steps: [Step]
 
-    /// Reads a path.
+    /// Parses a path.
     ///
-    /// - Parameter text: a jsonpath; nil if it has anything but accessors of members and of all elements.
+    /// - Parameter text: a jsonpath; nil if it contains anything except accessors of members and of all elements.
     init?(_ text: String) {
         var rest = text.drop { $0 == " " }
         while rest.last == " " { rest.removeLast() }
@@ -30,10 +30,10 @@ struct MemberPath: Equatable, Sendable {
         self.steps = steps
     }
 
-    /// Follows the path as jsonpath's lax mode does: arrays on the way are unwrapped, what is absent is nothing.
+    /// Evaluates the path in jsonpath's lax mode: arrays on the way are unwrapped, and missing members are skipped.
     ///
-    /// - Parameter value: where it starts.
-    /// - Returns: what it finds.
+    /// - Parameter value: the root.
+    /// - Returns: the values found.
     func values(in value: JSONValue) -> [JSONValue] {
         steps.reduce([value]) { found, step in
             found.flatMap { value -> [JSONValue] in

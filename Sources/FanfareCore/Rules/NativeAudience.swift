@@ -1,20 +1,20 @@
-/// An audience that a provider manages and evaluates, compiled: an event makes one ``NativeTarget`` of it.
+/// An audience that a provider manages, compiled: it has one ``NativeTarget`` for each event.
 public enum NativeAudience: Sendable {
-    /// One of FCM's own topics.
+    /// A topic managed by FCM.
     case fcmTopic(TextTemplate)
-    /// A condition on FCM's own topics, at most ``topicLimit`` of them.
+    /// A condition on topics managed by FCM, with at most ``topicLimit`` topics.
     case fcmCondition(TopicCondition)
     /// An APNs broadcast channel.
     case channel(TextTemplate)
 
-    /// The most topics of a condition that FCM evaluates.
+    /// FCM's limit of topics in a condition.
     public static let topicLimit = 5
-    /// The header of APNs that a channel's id is sent in.
+    /// The APNs header with a channel's id.
     package static let channelHeader = "apns-channel-id"
-    /// The longest channel id taken; Apple promises no length, and this fits a header.
+    /// The maximum length of a channel id; Apple documents none, and this length fits a header.
     public static let channelLimit = 512
 
-    /// Compiles what stands under one of the keys of `to`; nil for audiences that Fanfare evaluates.
+    /// Compiles a selection of `to`; nil for audiences that Fanfare evaluates.
     init?(_ selection: AudienceDefinition.Selection) throws(RuleProblem) {
         let path = selection.rulePath
         switch selection {
@@ -34,7 +34,7 @@ public enum NativeAudience: Sendable {
         }
     }
 
-    /// Whether it has a template, so that the target is known only with an event.
+    /// Whether it contains a template, so that the target depends on the event.
     var needsRendering: Bool {
         switch self {
         case .fcmTopic(let template), .channel(let template): template.literal == nil
@@ -42,11 +42,11 @@ public enum NativeAudience: Sendable {
         }
     }
 
-    /// The target of an event.
+    /// Returns the target for an event.
     ///
-    /// - Parameter context: the event; unused where nothing is a template.
+    /// - Parameter context: the event; unused without templates.
     /// - Returns: the checked target.
-    /// - Throws: `RenderProblem` if a value is missing or gives no name or id.
+    /// - Throws: `RenderProblem` if a value is missing or is not a name or id.
     public func target(_ context: RenderContext) throws(RenderProblem) -> NativeTarget {
         let scope = TemplateScope(context: context, device: nil)
         switch self {
@@ -80,7 +80,8 @@ public enum NativeAudience: Sendable {
         (1...channelLimit).contains(id.utf8.count) && id.utf8.allSatisfy(isBase64)
     }
 
-    /// Both alphabets and padding (RFC 4648): Apple says base64 and not which.
+    /// Returns whether a byte belongs to base64: both alphabets and padding (RFC 4648), because Apple does not say
+    /// which.
     private static func isBase64(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -91,13 +92,13 @@ public enum NativeAudience: Sendable {
     }
 }
 
-/// Whom one request reaches where the provider manages the audience.
+/// The recipients of one request to an audience that the provider manages.
 public enum NativeTarget: Hashable, Sendable {
-    /// The subscribers of one of FCM's own topics; the name has no prefix.
+    /// The subscribers of a topic managed by FCM; the name has no prefix.
     case fcmTopic(String)
-    /// Those who meet a condition on FCM's own topics.
+    /// The devices that meet a condition on topics managed by FCM.
     case fcmCondition(String)
-    /// Those who listen to an APNs broadcast channel.
+    /// The subscribers of an APNs broadcast channel.
     case channel(String)
 
     /// The topic's name, the condition, or the channel's id.

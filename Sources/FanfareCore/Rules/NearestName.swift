@@ -1,22 +1,22 @@
-/// Finds what somebody who mistyped a name probably meant.
+/// Suggests the known name that is nearest to a mistyped one.
 public enum NearestName {
-    /// A hint that names the nearest known name, or all of them if none is near.
+    /// Returns a hint with the nearest known name, or with all known names if none is near.
     ///
     /// - Parameters:
-    ///   - name: what was written.
-    ///   - known: what could have been written; not empty.
+    ///   - name: the name as written.
+    ///   - known: the valid names; not empty.
     /// - Returns: a text such as "did you mean 'collapse'?".
     package static func hint(for name: String, among known: [String]) -> String {
         if let near = suggestion(for: name, among: known) { return "did you mean '\(near)'?" }
         return "known are \(known.joined(separator: ", "))"
     }
 
-    /// The known name nearest to what was written, if it is near enough to be meant.
+    /// Returns the known name nearest to the written one, if it is near enough.
     ///
     /// - Parameters:
-    ///   - name: what was written.
-    ///   - known: what could have been written.
-    /// - Returns: the nearest one within a third of its length, whatever the case; nil if none is.
+    ///   - name: the name as written.
+    ///   - known: the valid names.
+    /// - Returns: the nearest name within a distance of a third of its length, ignoring case; nil if there is none.
     public static func suggestion(for name: String, among known: some Sequence<String>) -> String? {
         known
             .map { (name: $0, distance: distance(name.lowercased(), $0.lowercased())) }
@@ -25,8 +25,8 @@ public enum NearestName {
             .name
     }
 
-    /// How many letters were added, left out, replaced or swapped with their neighbour (optimal string alignment), over
-    /// at most 64 characters of each name.
+    /// Returns the number of letters added, left out, replaced or swapped with their neighbour (optimal string
+    /// alignment), over at most 64 characters of each name.
     static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.prefix(64))
         let right = Array(right.prefix(64))

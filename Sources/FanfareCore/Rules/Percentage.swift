@@ -1,14 +1,14 @@
-/// A share as definitions write it: `1%`, `0.5%`.
+/// A share as written in definitions: `1%`, `0.5%`.
 public struct Percentage: Equatable, Sendable {
-    /// As it was written.
+    /// The text as written.
     public let text: String
-    /// From 0 to 1,000,000: no share is between two of these.
+    /// The share in millionths, from 0 to 1,000,000, which represents every valid share exactly.
     public let perMillion: Int64
 
-    /// From 0 to 1.
+    /// The share from 0 to 1.
     public var part: Double { Double(perMillion) / 1_000_000 }
 
-    /// Reads a share.
+    /// Parses a share.
     ///
     /// - Parameter text: 0 to 100 with at most four decimals and `%`; nil for anything else.
     public init?(_ text: String) {

@@ -1,20 +1,20 @@
-/// A part of the day in which a device is not disturbed, by the clock where it is.
+/// A part of the day, in the device's local time, in which pushes are suppressed.
 public struct QuietHours: Equatable, Sendable {
-    /// What becomes of what comes in them.
+    /// How a push in quiet hours is handled.
     public enum Mode: String, CaseIterable, Sendable {
-        /// It is sent when they are over.
+        /// It is sent after they end.
         case hold
-        /// It is not sent.
+        /// It is dropped.
         case drop
     }
 
     static let keys = ["from", "until", "mode"]
 
-    /// When they begin, as in `22:00`.
+    /// When they start, such as `22:00`.
     public let from: String
-    /// When they are over; before ``from`` where they pass midnight.
+    /// When they end; earlier than ``from`` if they include midnight.
     public let until: String
-    /// What becomes of what comes in them.
+    /// How a push in quiet hours is handled.
     public let mode: Mode
 
     init(_ reader: RuleObject) throws(RuleProblem) {
@@ -42,7 +42,7 @@ public struct QuietHours: Equatable, Sendable {
         self.mode = mode
     }
 
-    /// As it would be written.
+    /// The form in a rule.
     var json: JSONValue {
         var object = JSONObject()
         object["from"] = .string(from)
@@ -51,7 +51,7 @@ public struct QuietHours: Equatable, Sendable {
         return .object(object)
     }
 
-    /// Reads a time of day.
+    /// Parses a time of day.
     private static func time(_ reader: RuleObject, _ key: String) throws(RuleProblem) -> String {
         let value = reader.object[key]
         guard let text = value?.stringValue, isTime(text) else {

@@ -1,57 +1,57 @@
-/// A rule as its author wrote it, read and checked for shape.
+/// A rule as written, parsed and checked for shape.
 ///
-/// That its templates, headers and payloads make sense is checked by ``CompiledRule``; that its jsonpaths do, by
-/// PostgreSQL.
+/// ``CompiledRule`` checks its templates, headers and payloads, and PostgreSQL checks its jsonpaths.
 public struct RuleDefinition: Equatable, Sendable {
     private static let ownKeys = [
         "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
         "delivery", "enabled", "badge_sql",
     ]
     static let keys = ownKeys + RuleSuppressions.keys + RuleGroups.keys + DigestDefinition.keys
-    /// The longest query of an author's, in bytes.
+    /// The maximum length of an author's query in bytes.
     public static let sqlLimit = 16 * 1024
 
-    /// Unique within the app.
+    /// The name, unique within the app.
     public let name: String
     /// The app whose devices it reaches.
     public let app: String
-    /// The event type it applies to.
+    /// The event type that it matches.
     public let event: String
-    /// A jsonpath predicate on the payload, if given.
+    /// A jsonpath predicate on the payload, if any.
     public let when: String?
-    /// Whom it reaches.
+    /// The audience.
     public let audience: AudienceDefinition
     /// The message, in the shape of an FCM v1 Message.
     public let message: JSONObject
-    /// What differs by locale: language tags with parts of a message.
+    /// The differences by locale: language tags with parts of a message.
     public let locales: JSONObject
-    /// The template of the collapse id, if given.
+    /// The template of the collapse id, if any.
     public let collapse: String?
-    /// How long after the event it may still be sent, if given.
+    /// How long after the event a push may still be sent, if limited.
     public let ttl: TimeSpan?
-    /// Which queue its batches wait in.
+    /// The lane of its batches.
     public let lane: Lane
-    /// Whether a newer event drops older ones still unsent; where not said, so for Live Activities that have `collapse`.
+    /// Whether a newer event drops older ones that are not sent; the default is true only for Live Activities with
+    /// `collapse`.
     public let supersede: Bool
-    /// What becomes of events that waited out an outage.
+    /// The handling of events that waited during an outage.
     public let backlog: BacklogPolicy
-    /// What is promised while daemons crash.
+    /// The guarantee if daemons crash.
     public let delivery: DeliveryGuarantee
-    /// Whether it takes events at all.
+    /// Whether it matches events at all.
     public let enabled: Bool
-    /// A query that gives users' badge counts, if given: columns user id and count, for the user ids in `$1`.
+    /// A query for users' badge counts, if any: columns user id and count, for the user ids in `$1`.
     public let badgeSQL: String?
-    /// Whom it does not disturb.
+    /// The options for suppressions.
     public let suppressions: RuleSuppressions
-    /// Who gets which variant of its message, and who gets nothing.
+    /// The variants and the holdout.
     public let groups: RuleGroups
-    /// How it gathers events, if it does.
+    /// The digest options, if it has a digest.
     public let digest: DigestDefinition?
 
-    /// Reads a rule.
+    /// Parses a rule.
     ///
     /// - Parameter json: the rule as JSON, or YAML turned into JSON.
-    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    /// - Throws: `RuleProblem` with the first error.
     public init(json: JSONValue) throws(RuleProblem) {
         guard json.depth <= JSONLimits.document.levels else {
             throw RuleProblem(path: "", reason: "has more than \(JSONLimits.document.levels) levels")
@@ -95,7 +95,7 @@ public struct RuleDefinition: Equatable, Sendable {
         try groups.check(audience)
     }
 
-    /// The rule as it would be written, without defaults: what is stored, and compared to see whether it changed.
+    /// The rule in the form of a file, without defaults: the stored form, which is compared to detect changes.
     public var json: JSONValue {
         var object = JSONObject()
         object["name"] = .string(name)
@@ -121,8 +121,8 @@ public struct RuleDefinition: Equatable, Sendable {
     /// Whether a newer event can drop older ones: `supersede`, or `backlog: latest_per_collapse`.
     public var dropsOlder: Bool { supersede || backlog == .latestPerCollapse }
 
-    /// Of a Live Activity only the newest state matters, so a collapse id alone makes newer events supersede, wherever it
-    /// can be told whom events are for.
+    /// Returns whether a rule supersedes by default: only the newest state of a Live Activity matters, so a collapse id
+    /// suffices, if the users of an event are known without PostgreSQL.
     private static func supersedesUnasked(_ audience: AudienceDefinition, _ collapse: String?) -> Bool {
         audience.kind == .liveActivity && collapse != nil && audience.selection.isTraceable
     }
@@ -178,7 +178,7 @@ public struct RuleDefinition: Equatable, Sendable {
 }
 
 extension AudienceDefinition.Selection {
-    /// Whether it can be told without PostgreSQL whom an event is for.
+    /// Whether the users of an event are known without PostgreSQL.
     fileprivate var isTraceable: Bool {
         switch self {
         case .users(let path), .tokens(let path): MemberPath(path) != nil

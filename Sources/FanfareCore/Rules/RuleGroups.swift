@@ -1,14 +1,14 @@
-/// How a rule divides people, as its author wrote it: who gets which variant of its message, and how many get nothing.
+/// The variants and the holdout of a rule, as written.
 public struct RuleGroups: Equatable, Sendable {
     /// One variant of a rule's message.
     public struct Variant: Equatable, Sendable {
-        /// Unique within the rule.
+        /// The name, unique within the rule.
         public let name: String
-        /// Its part of all weights together, from 0 to 1,000,000.
+        /// The share of the sum of all weights, from 0 to 1,000,000.
         public let weight: Int64
-        /// What of `message` is different in it, merged over it (RFC 7396).
+        /// The changes to `message`, merged over it (RFC 7396).
         public let message: JSONObject
-        /// What of the rule's locales is different in it, by their tags.
+        /// The changes to the rule's locales, by tag.
         public let locales: JSONObject
     }
 
@@ -16,14 +16,14 @@ public struct RuleGroups: Equatable, Sendable {
     fileprivate static let variantKeys = ["name", "weight", "message", "locales"]
     fileprivate static let weights: ClosedRange<Int64> = 0...1_000_000
     private static let mostHeldOut: Int64 = 500_000
-    /// The most variants that a rule has.
+    /// The limit of variants in a rule.
     public static let variantLimit = 16
-    /// What the group is called of those who get nothing; no variant can be.
+    /// The name of the holdout group, which no variant may have.
     public static let holdoutName = "holdout"
 
-    /// In the order in which they were written; empty where all get the same.
+    /// The variants in the order in which they were written; empty if all users get the same message.
     public let variants: [Variant]
-    /// The share of people who get nothing, up to 50 %; nil where it is not said.
+    /// The share of users that get no push, up to 50 %; nil if not given.
     public let holdout: Percentage?
 
     init(_ reader: RuleObject) throws(RuleProblem) {
@@ -72,7 +72,7 @@ public struct RuleGroups: Equatable, Sendable {
         return variants
     }
 
-    /// Refuses what is decided for each user where there is one request for all.
+    /// Refuses variants and holdout for a rule with a single request for all users.
     func check(_ audience: AudienceDefinition) throws(RuleProblem) {
         guard let provider = audience.selection.provider, let key = json.keys.first else { return }
         throw RuleProblem(
@@ -82,7 +82,7 @@ public struct RuleGroups: Equatable, Sendable {
         )
     }
 
-    /// Its keys as they would be written.
+    /// The keys in the form of a rule.
     var json: JSONObject {
         var object = JSONObject()
         if !variants.isEmpty { object["variants"] = .array(variants.map(\.json)) }
@@ -128,7 +128,7 @@ extension RuleGroups.Variant {
         return object
     }
 
-    /// As it would be written.
+    /// The variant in the form of a rule.
     fileprivate var json: JSONValue {
         var object = JSONObject()
         object["name"] = .string(name)

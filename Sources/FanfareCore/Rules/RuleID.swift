@@ -1,21 +1,21 @@
-/// Names a rule.
+/// The identity of a rule: its app and name.
 public struct RuleID: Hashable, Sendable, Comparable {
-    /// Its app.
+    /// The app.
     public let app: String
-    /// Its name, unique in its app.
+    /// The name, unique within the app.
     public let name: String
 
-    /// Names a rule.
+    /// Makes an id.
     ///
     /// - Parameters:
-    ///   - app: its app.
-    ///   - name: its name there.
+    ///   - app: the app.
+    ///   - name: the rule's name.
     public init(app: String, name: String) {
         self.app = app
         self.name = name
     }
 
-    /// In the order of apps, then of names.
+    /// Orders by app, then by name.
     public static func < (left: RuleID, right: RuleID) -> Bool {
         (left.app, left.name) < (right.app, right.name)
     }

@@ -1,54 +1,56 @@
-/// What may be called how: the same as in SQL, by `fanfare.is_app_name`, `is_rule_name`, `is_label` and `is_event_type`.
+/// The forms of names, the same as in SQL: `fanfare.is_app_name`, `is_rule_name`, `is_label` and `is_event_type`.
 public enum RuleNames {
-    /// The longest event type, in bytes.
+    /// The maximum length of an event type in bytes.
     public static let eventTypeLimit = 255
-    /// What an app may be called, for hints.
+    /// The form of an app's name, for hints.
     package static let appHint = "use 1 to 64 letters, digits, \"_\" and \"-\", beginning with a letter or digit"
-    /// What a rule may be called, for hints.
+    /// The form of a rule's name, for hints.
     package static let ruleHint =
         "use 1 to 100 letters, digits, \"_\", \".\" and \"-\", beginning with a letter or digit"
-    /// What a category may be called, for hints.
+    /// The form of a category, for hints.
     package static let labelHint =
         "use 1 to 64 letters, digits, \"_\", \".\" and \"-\", beginning with a letter or digit"
-    /// What an event's type may be, for hints.
+    /// The form of an event's type, for hints.
     static let eventTypeHint = "use 1 to \(eventTypeLimit) bytes on one line, such as order.shipped"
 
-    /// Whether an app may be called so.
+    /// Returns whether a text is an app's name.
     ///
-    /// - Parameter text: what was written.
-    /// - Returns: whether it is 1 to 64 ASCII letters, digits, `_` and `-`, of which the first is a letter or digit.
+    /// - Parameter text: the text.
+    /// - Returns: whether it is 1 to 64 ASCII letters, digits, `_` and `-`, starting with a letter or digit.
     public static func isApp(_ text: String) -> Bool { isWord(text, limit: 64, besides: "_-") }
 
-    /// Whether a rule may be called so.
+    /// Returns whether a text is a rule's name.
     ///
-    /// - Parameter text: what was written.
-    /// - Returns: whether it is 1 to 100 ASCII letters, digits, `_`, `.` and `-`, of which the first is a letter or digit.
+    /// - Parameter text: the text.
+    /// - Returns: whether it is 1 to 100 ASCII letters, digits, `_`, `.` and `-`, starting with a letter or digit.
     public static func isRule(_ text: String) -> Bool { isWord(text, limit: 100, besides: "_.-") }
 
-    /// Whether a category may be called so.
+    /// Returns whether a text is a category.
     ///
-    /// - Parameter text: what was written.
-    /// - Returns: whether it is 1 to 64 ASCII letters, digits, `_`, `.` and `-`, of which the first is a letter or digit.
+    /// - Parameter text: the text.
+    /// - Returns: whether it is 1 to 64 ASCII letters, digits, `_`, `.` and `-`, starting with a letter or digit.
     public static func isLabel(_ text: String) -> Bool { isWord(text, limit: 64, besides: "_.-") }
 
-    /// What the rule of a campaign is called; no rule that somebody wrote can be, for "/" is in none of their names.
+    /// Returns the name of a campaign's rule, which contains "/", so that no other rule can have it.
     ///
-    /// - Parameter name: the campaign's.
+    /// - Parameter name: the campaign's name.
     /// - Returns: a name for which ``isOfCampaign(_:)`` holds.
     public static func ofCampaign(_ name: String) -> String { campaignPrefix + name }
 
-    /// Whether a rule is a campaign's: the one that ``ofCampaign(_:)`` names, or the one that tests it.
+    /// Returns whether a rule belongs to a campaign: the rule of ``ofCampaign(_:)``, or the one for tests of the
+    /// campaign.
     ///
-    /// - Parameter text: its name.
-    /// - Returns: whether it begins so, and a campaign can be called like the rest.
+    /// - Parameter text: the rule's name.
+    /// - Returns: whether it has one of the two prefixes, followed by a valid name.
     public static func isOfCampaign(_ text: String) -> Bool {
         [campaignPrefix, testPrefix].contains { text.hasPrefix($0) && isRule(String(text.dropFirst($0.count))) }
     }
 
-    /// By which name a rule divides people: its own, and for the one that tests a campaign the campaign's.
+    /// Returns the name that seeds the assignment to variants: the rule's own, or the campaign's for the rule of its
+    /// tests.
     ///
-    /// - Parameter name: the rule's.
-    /// - Returns: the name.
+    /// - Parameter name: the rule's name.
+    /// - Returns: the name for the seed.
     package static func divided(_ name: String) -> String {
         name.hasPrefix(testPrefix) ? ofCampaign(String(name.dropFirst(testPrefix.count))) : name
     }
@@ -56,18 +58,20 @@ public enum RuleNames {
     private static let campaignPrefix = "campaign/"
     private static let testPrefix = "campaign-test/"
 
-    /// Whether a rule can name events of this type.
+    /// Returns whether a text is a valid event type.
     ///
-    /// - Parameter text: what was written.
-    /// - Returns: whether it is 1 to ``eventTypeLimit`` bytes without control characters and characters that change the direction of text.
+    /// - Parameter text: the text.
+    /// - Returns: whether it is 1 to ``eventTypeLimit`` bytes without control characters and characters that change the
+    ///   direction of text.
     public static func isEventType(_ text: String) -> Bool {
         (1...eventTypeLimit).contains(text.utf8.count) && !text.unicodeScalars.contains(where: isControl)
     }
 
-    /// Whether it stands for types of events that rules can name: one, `shop.*` for all that begin with `shop.`, or `*` for all.
+    /// Returns whether a text is a pattern of event types: a type, `shop.*` for all types with the prefix `shop.`, or
+    /// `*` for all.
     ///
-    /// - Parameter text: what was written.
-    /// - Returns: whether it is ``isEventType(_:)``, and has a `*` only behind a name and a dot, or alone.
+    /// - Parameter text: the text.
+    /// - Returns: whether ``isEventType(_:)`` holds, and a `*` occurs only after a name and a dot, or alone.
     package static func isEventPattern(_ text: String) -> Bool {
         if text == "*" { return true }
         let name = text.hasSuffix(".*") ? text.dropLast(2) : text[...]

@@ -1,9 +1,9 @@
-/// An object inside a rule with its path: reads members by type, and knows which keys may be there.
+/// An object inside a rule with its path: reads members by type, and checks the keys.
 package struct RuleObject {
     package let path: String
     package let object: JSONObject
 
-    /// Takes a value that has to be an object.
+    /// Takes a value that must be an object.
     package init(_ value: JSONValue, path: String) throws(RuleProblem) {
         guard let object = value.objectValue else {
             throw RuleProblem(path: path, reason: "is \(value.kindName)", hint: "an object is needed")
@@ -12,10 +12,10 @@ package struct RuleObject {
         self.object = object
     }
 
-    /// The path of a member.
+    /// Returns the path of a member.
     package func path(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    /// Refuses keys other than the known ones.
+    /// Refuses unknown keys.
     package func checkKeys(_ known: [String]) throws(RuleProblem) {
         for key in object.keys where !known.contains(key) {
             throw RuleProblem(
@@ -47,7 +47,7 @@ package struct RuleObject {
         return flag
     }
 
-    /// Reads one of the words of an enumeration.
+    /// Reads a case of an enumeration.
     package func word<Word: RawRepresentable & CaseIterable>(
         _ key: String,
         _: Word.Type
@@ -55,7 +55,7 @@ package struct RuleObject {
         try word(key, among: Word.allCases.map { ($0.rawValue, $0) })
     }
 
-    /// Reads one of some words.
+    /// Reads one of a list of words.
     package func word<Word>(_ key: String, among words: [(name: String, word: Word)]) throws(RuleProblem) -> Word? {
         guard let text = try string(key) else { return nil }
         if let known = words.first(where: { $0.name == text }) { return known.word }

@@ -1,5 +1,5 @@
 extension Lane {
-    /// The word for it in rules: `transactional`, `normal`, `bulk`.
+    /// The lane's name in rules: `transactional`, `normal`, `bulk`.
     public var name: String {
         switch self {
         case .transactional: "transactional"
@@ -9,27 +9,27 @@ extension Lane {
     }
 }
 
-/// What becomes of events that waited out an outage.
+/// The handling of events that waited during an outage.
 public enum BacklogPolicy: String, CaseIterable, Sendable {
     /// All that have not expired are sent.
     case send
-    /// Per rule, `to` and `collapse` only the newest is sent.
+    /// Only the newest is sent for each rule, `to` and `collapse`.
     case latestPerCollapse = "latest_per_collapse"
     /// None is sent.
     case drop
 }
 
-/// What is promised about one device while daemons crash.
+/// The guarantee for one device if daemons crash.
 public enum DeliveryGuarantee: String, CaseIterable, Sendable {
-    /// Repeated when in doubt.
+    /// Repeated if the result is unknown.
     case atLeastOnce = "at_least_once"
-    /// Never repeated; in doubt its outcome is `unknown`.
+    /// Never repeated; if the result is unknown, the outcome is `unknown`.
     case atMostOnce = "at_most_once"
 }
 
-/// What a token is for.
+/// The kind of a token.
 ///
-/// Only `device` joins audiences unless a rule asks for another kind.
+/// Only tokens of kind `device` join audiences, unless a rule selects another kind.
 public enum DeviceKind: String, CaseIterable, Sendable {
     /// Ordinary notifications.
     case device

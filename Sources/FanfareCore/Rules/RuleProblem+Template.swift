@@ -3,7 +3,7 @@ extension TextTemplate {
     ///
     /// - Parameters:
     ///   - source: the template.
-    ///   - path: where it stands in the rule.
+    ///   - path: the template's path in the rule.
     /// - Throws: `RuleProblem` if it is refused.
     package init(_ source: String, path: String) throws(RuleProblem) {
         do throws(TemplateProblem) {

@@ -1,17 +1,17 @@
-/// Why a rule is refused, and where in it.
+/// Why a rule is refused, with the path.
 public struct RuleProblem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The place, as keys and indices from the rule's root: `message.apns.headers.apns-id`; empty for the rule itself.
+    /// The path of keys and indices from the rule's root: `message.apns.headers.apns-id`; empty for the rule itself.
     public let path: String
-    /// What is wrong.
+    /// The error.
     public let reason: String
     /// How to fix it; empty if there is nothing to add.
     public let hint: String
 
-    /// Describes a problem.
+    /// Makes a problem.
     ///
     /// - Parameters:
-    ///   - path: the place.
-    ///   - reason: what is wrong.
+    ///   - path: the path.
+    ///   - reason: the error.
     ///   - hint: how to fix it.
     public init(path: String, reason: String, hint: String = "") {
         self.path = path
@@ -19,7 +19,7 @@ public struct RuleProblem: Error, Equatable, Sendable, CustomStringConvertible {
         self.hint = hint
     }
 
-    /// A text for people: place, reason and remedy.
+    /// Path, reason and hint, as text for people.
     public var description: String {
         (path.isEmpty ? "" : path + ": ") + reason + (hint.isEmpty ? "" : "; " + hint)
     }

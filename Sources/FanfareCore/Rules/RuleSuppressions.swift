@@ -1,23 +1,23 @@
-/// Whom a rule does not disturb, as its author wrote it.
+/// The suppressions of a rule, as written.
 public struct RuleSuppressions: Equatable, Sendable {
-    /// When a rule does not disturb.
+    /// The quiet hours that apply to a rule.
     public enum Hours: Equatable, Sendable {
-        /// In the app's quiet hours, if it has any; what is in the transactional lane goes by none.
+        /// The app's quiet hours, if it has any; none apply to the transactional lane.
         case ofApp
-        /// At any time.
+        /// None.
         case off
-        /// In hours of its own.
+        /// The rule's own.
         case own(QuietHours)
     }
 
     static let keys = ["category", "quiet_hours", "caps"]
     private static let off = "off"
 
-    /// What its pushes are about, such as `marketing`, for users who want none of that; nil for what nobody can opt out of.
+    /// The category of its pushes, such as `marketing`, which users can opt out of; nil if they cannot opt out.
     public let category: String?
-    /// When it does not disturb.
+    /// The quiet hours that apply to the rule.
     public let hours: Hours
-    /// The caps of its app that its pushes count for, and are held back by.
+    /// The app's caps that its pushes count towards and are limited by.
     public let caps: [String]
 
     init(_ reader: RuleObject) throws(RuleProblem) {
@@ -59,7 +59,7 @@ public struct RuleSuppressions: Equatable, Sendable {
         return .own(try QuietHours(RuleObject(json, path: path)))
     }
 
-    /// Refuses what is decided for each user where there is one request for all.
+    /// Refuses suppressions for a rule with a single request for all users.
     func check(_ audience: AudienceDefinition) throws(RuleProblem) {
         guard let provider = audience.selection.provider, let key = json.keys.first else { return }
         throw RuleProblem(
@@ -69,10 +69,10 @@ public struct RuleSuppressions: Equatable, Sendable {
         )
     }
 
-    /// Whether the app's quiet hours hold, if it has any.
+    /// Returns whether the app's quiet hours apply, if it has any.
     ///
-    /// - Parameter lane: what its pushes are in.
-    /// - Returns: whether the rule says nothing else, and is not urgent.
+    /// - Parameter lane: the lane of the pushes.
+    /// - Returns: whether the rule does not override them, and the lane is not transactional.
     package func goesByApp(in lane: Lane) -> Bool { hours == .ofApp && lane != .transactional }
 
     /// The rule's own quiet hours.
@@ -80,17 +80,17 @@ public struct RuleSuppressions: Equatable, Sendable {
         if case .own(let hours) = hours { hours } else { nil }
     }
 
-    /// Whether anything is looked at for its pushes.
+    /// Returns whether the rule's pushes must be checked for suppressions.
     ///
     /// - Parameters:
-    ///   - lane: what they are in.
+    ///   - lane: the lane of the pushes.
     ///   - isAppQuiet: whether the app has quiet hours.
-    /// - Returns: whether it has a category, or quiet hours hold for it.
+    /// - Returns: whether the rule has a category, or quiet hours apply to it.
     package func asks(in lane: Lane, isAppQuiet: Bool) -> Bool {
         category != nil || ownHours != nil || isAppQuiet && goesByApp(in: lane)
     }
 
-    /// Its keys as they would be written.
+    /// The keys in the form of a rule.
     var json: JSONObject {
         var object = JSONObject()
         object["category"] = category.map(JSONValue.string)

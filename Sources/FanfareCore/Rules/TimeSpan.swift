@@ -1,6 +1,6 @@
-/// A duration as rules and configuration write it: `90s`, `15m`, `4h`, `7d`.
+/// A duration as written in rules and configuration: `90s`, `15m`, `4h`, `7d`.
 public struct TimeSpan: Hashable, Sendable, CustomStringConvertible {
-    /// The longest: 10 years of 365 days.
+    /// The longest duration: 10 years of 365 days.
     public static let limit = TimeSpan(seconds: 10 * 365 * 86_400)
     package static let hint = "write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d"
 
@@ -12,7 +12,7 @@ public struct TimeSpan: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter seconds: its length.
     public init(seconds: Int64) { self.seconds = seconds }
 
-    /// Reads a duration.
+    /// Parses a duration.
     ///
     /// - Parameter text: a whole number, at least 1 and at most ``limit``, with `s`, `m`, `h` or `d`; nil for anything
     ///   else.
@@ -26,7 +26,7 @@ public struct TimeSpan: Hashable, Sendable, CustomStringConvertible {
         self.seconds = seconds
     }
 
-    /// The shortest text that reads as this duration.
+    /// The shortest text that parses as this duration.
     public var description: String {
         for (factor, unit) in [(86_400, "d"), (3600, "h"), (60, "m")] as [(Int64, String)]
         where seconds % factor == 0 && seconds > 0 {

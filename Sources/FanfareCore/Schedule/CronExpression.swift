@@ -1,10 +1,10 @@
-/// When something is due, as crontab(5) writes it: `0 9 * * mon`, `*/15 8-17 1,15 jan-mar *`, `@daily`.
+/// A schedule in the form of crontab(5): `0 9 * * mon`, `*/15 8-17 1,15 jan-mar *`, `@daily`.
 ///
-/// Knows no time zone, and does not say when it is due next: the database does, by its own zone data.
+/// It has no time zone and does not compute times: the database does, with its own zone data.
 public struct CronExpression: Hashable, Sendable {
     /// The minutes, 0 to 59.
     ///
-    /// Like all five lists ascending, each value once, never empty.
+    /// All five lists are ascending, without duplicates and never empty.
     public let minutes: [Int]
     /// The hours, 0 to 23.
     public let hours: [Int]
@@ -14,20 +14,21 @@ public struct CronExpression: Hashable, Sendable {
     public let months: [Int]
     /// The days of the week, 0 to 6 from Sunday.
     public let weekdays: [Int]
-    /// Whether one of ``days`` and ``weekdays`` suffices, since neither field begins with `*`.
+    /// Whether a day needs to be only in ``days`` or in ``weekdays``, because neither field begins with `*`.
     ///
-    /// Otherwise a day has to be in both.
+    /// Otherwise a day must be in both.
     public let anyDay: Bool
-    /// Whether it goes by elapsed time, since the field of the minute or that of the hour begins with `*`.
+    /// Whether the schedule goes by elapsed time, because the field of the minute or of the hour begins with `*`.
     ///
-    /// Then it goes on through an hour that clocks show twice, and finds nothing in one that they leave out. Otherwise each
-    /// time of day comes once a day.
+    /// Then it continues through an hour that clocks repeat, and has no times in one that they skip. Otherwise each
+    /// time of day occurs once a day.
     public let isWild: Bool
 
-    /// Reads an expression.
+    /// Parses an expression.
     ///
-    /// - Parameter text: five fields with blanks between them, or one of the names that begin with `@`.
-    /// - Throws: what is wrong, in which field. Days that no month has are refused, those that a year may lack are not.
+    /// - Parameter text: five fields separated by blanks, or one of the names that begin with `@`.
+    /// - Throws: the first error, with its field. Days that no month has are refused; days that a year may lack are
+    ///   not.
     public init(_ text: String) throws(CronProblem) {
         let fields = try Self.fields(text)
         minutes = try CronFieldParser(.minute).parse(fields[0])
@@ -40,7 +41,7 @@ public struct CronExpression: Hashable, Sendable {
         if !anyDay, let problem = Self.missingDay(days, of: months) { throw problem }
     }
 
-    /// The form that the database keeps: the parameters of `fanfare.next_time`, under their names.
+    /// The stored form: the parameters of `fanfare.next_time` by name.
     public var json: JSONValue {
         let list = { (values: [Int]) in JSONValue.array(values.map { .number(JSONNumber($0)) }) }
         return [
@@ -51,7 +52,7 @@ public struct CronExpression: Hashable, Sendable {
 }
 
 extension CronExpression {
-    /// What crontab(5) has names for.
+    /// The names of crontab(5).
     private static let named: KeyValuePairs = [
         "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
         "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
@@ -93,7 +94,7 @@ extension CronExpression {
         )
     }
 
-    /// Why a day never comes, for days of the month that all months lack.
+    /// Returns the error for days of the month that none of the months has; nil if one has them.
     private static func missingDay(_ days: [Int], of months: [Int]) -> CronProblem? {
         let longest = months.map(lastDay).max() ?? 31
         guard let first = days.first, first > longest else { return nil }

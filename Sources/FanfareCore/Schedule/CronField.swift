@@ -11,7 +11,7 @@ public enum CronField: String, Sendable, CaseIterable {
     /// The day of the week, 0 to 6 from Sunday; 7 is Sunday too.
     case weekday
 
-    /// The values that may be written as numbers.
+    /// The valid numbers.
     var range: ClosedRange<Int> {
         switch self {
         case .minute: 0...59
@@ -22,10 +22,10 @@ public enum CronField: String, Sendable, CaseIterable {
         }
     }
 
-    /// How many values there are that differ, which is also the longest step.
+    /// The number of distinct values, which is also the longest step.
     var count: Int { self == .weekday ? 7 : range.count }
 
-    /// The names that may be written instead, of the first value and those after it; empty if there are none.
+    /// The names of the values, starting with the first; empty if there are none.
     var names: [String] {
         switch self {
         case .minute, .hour, .day: []
@@ -34,7 +34,7 @@ public enum CronField: String, Sendable, CaseIterable {
         }
     }
 
-    /// What may be written, for hints.
+    /// The valid values, for hints.
     var choice: String {
         switch self {
         case .minute, .hour, .day: "\(range.lowerBound) to \(range.upperBound)"
@@ -43,7 +43,7 @@ public enum CronField: String, Sendable, CaseIterable {
         }
     }
 
-    /// A value as it was written.
+    /// Parses a value.
     ///
     /// - Parameter text: digits, or a name in either case.
     /// - Returns: a number within ``range``; nil for anything else.

@@ -1,14 +1,14 @@
-/// Reads one field of a cron expression: values, ranges and steps, in a list.
+/// Parses one field of a cron expression: a list of values, ranges and steps.
 struct CronFieldParser {
     private let field: CronField
 
     init(_ field: CronField) { self.field = field }
 
-    /// Lists what a field names.
+    /// Returns the values of a field.
     ///
-    /// - Parameter text: such as `*/15`, `9-17`, `mon,wed`.
-    /// - Returns: the values in ascending order, each once, Sunday as 0; never empty.
-    /// - Throws: what is wrong with the first part that is.
+    /// - Parameter text: a field such as `*/15`, `9-17`, `mon,wed`.
+    /// - Returns: the values, ascending and without duplicates, Sunday as 0; never empty.
+    /// - Throws: the error of the first invalid part.
     func parse(_ text: Substring) throws(CronProblem) -> [Int] {
         var values: Set<Int> = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -50,7 +50,8 @@ struct CronFieldParser {
         return value
     }
 
-    /// A longer step would be taken once from the start of each range, which nobody means: `*/90` is every hour.
+    /// Parses a step; a longer one would select only the start of each range, which is never intended: `*/90` is every
+    /// hour.
     private func parseStep(_ text: Substring) throws(CronProblem) -> Int {
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let step = Int(text), (1...field.count).contains(step)
         else {

@@ -1,12 +1,12 @@
 /// Why a cron expression is refused.
 public struct CronProblem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The field that is wrong; nil if it is the whole expression.
+    /// The invalid field; nil for the whole expression.
     public let field: CronField?
-    /// What is wrong.
+    /// The error.
     public let reason: String
     /// How to fix it.
     public let hint: String
 
-    /// A text for people: field, reason and remedy.
+    /// Field, reason and hint, as text for people.
     public var description: String { (field.map { "\($0.rawValue): " } ?? "") + reason + "; " + hint }
 }

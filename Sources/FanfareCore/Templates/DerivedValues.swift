@@ -1,31 +1,31 @@
-/// What a body says about a delivery that its template does not: known when it is rendered.
+/// Values of a body that Fanfare computes for each delivery when it renders.
 package struct DerivedValues: Sendable {
     /// The rendered collapse id.
     package var collapse: String?
     /// The collapse id as a topic (RFC 8030 section 5.4).
     package var collapseTopic: String?
-    /// Until when it may be delivered, in seconds since 1970.
+    /// The end of the delivery's lifetime, in seconds since 1970.
     package var expiration: Int64?
-    /// How long it may still be delivered, in seconds, at least 0.
+    /// The rest of the delivery's lifetime in seconds, at least 0.
     package var secondsLeft: Int64?
-    /// What is left of the duration that the message gives itself, as FCM writes it.
+    /// The rest of the message's own duration, in FCM's form.
     package var givenDuration: String?
 }
 
-/// A place in a body for one of the ``DerivedValues``; always a JSON string.
+/// A placeholder in a body for one of the ``DerivedValues``; always a JSON string.
 package enum DerivedValue: Sendable {
     case collapse
     case collapseTopic
     /// Seconds since 1970.
     case expiration
-    /// Seconds, at most so many.
+    /// Seconds, up to a maximum.
     case secondsLeft(atMost: Int64)
-    /// Seconds with their unit, `3600s`, at most so many.
+    /// Seconds with their unit, `3600s`, up to a maximum.
     case duration(atMost: Int64)
-    /// What is left of the message's own duration.
+    /// The rest of the message's own duration.
     case givenDuration
 
-    /// The text that stands there; empty where the value is not known, which templates see to.
+    /// Returns the value as text; empty if it is unknown, which the templates rule out.
     package func text(_ values: DerivedValues) -> String {
         switch self {
         case .collapse: values.collapse ?? ""

@@ -1,10 +1,10 @@
-/// What one message may cost to render; shared by all its texts.
+/// The limits of rendering one message, shared by all its texts.
 ///
-/// Counted before the work is done: swift-mustache has no limits, and ends only when it has rendered everything.
+/// Work is counted before it is done, because swift-mustache has no limits and cannot be stopped.
 final class RenderBudget {
-    /// The most lookups, list elements and transforms: sections may repeat each other's lists.
+    /// The maximum number of lookups, list elements and transforms; nested sections can multiply their lists.
     static let stepLimit = 65_536
-    /// How many bytes of a text a transform goes through in a step.
+    /// The number of bytes that a transform processes in one step.
     private static let bytesPerStep = 64
 
     private var steps = 0
@@ -13,9 +13,9 @@ final class RenderBudget {
     /// Counts steps.
     ///
     /// - Parameters:
-    ///   - count: those that are done now.
-    ///   - ahead: those that will be counted when they are done, and must still be left.
-    /// - Throws: if there are too many.
+    ///   - count: the steps taken now.
+    ///   - ahead: the steps to be counted later, which must still be available.
+    /// - Throws: an error if there are too many.
     func take(_ count: Int = 1, ahead: Int = 0) throws(RenderProblem) {
         steps = steps.addingClamping(count)
         guard steps.addingClamping(ahead) <= Self.stepLimit else { throw .tooManySteps(limit: Self.stepLimit) }
@@ -27,7 +27,7 @@ final class RenderBudget {
         guard bytes <= TextTemplate.sizeLimit else { throw .tooLong(limit: TextTemplate.sizeLimit) }
     }
 
-    /// Counts what a transform goes through.
+    /// Counts the steps of a transform.
     func take(transforming value: JSONValue) throws(RenderProblem) {
         switch value {
         case .string(let text): try take(1 + text.utf8.count / Self.bytesPerStep)

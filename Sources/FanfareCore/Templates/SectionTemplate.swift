@@ -2,36 +2,36 @@ import Mustache
 
 /// A template with sections or comments, rendered by swift-mustache.
 ///
-/// The library renders a missing name as nothing, and when it climbs from a section to what is around it, nobody can
-/// tell a name that is missing from one that is found further out. So every tag goes to the library under a name of
-/// its own (`t0`, `t1`, …), and what it stands for, transforms included, is looked up by `SectionFrame`.
+/// The library renders a missing name as empty text, and looks up names of a section in the enclosing ones, so a
+/// missing name cannot be told from one found further out. Every tag is therefore passed to the library under a name of
+/// its own (`t0`, `t1`, …), and `SectionFrame` looks up the original name and applies the transforms.
 ///
-/// The library has no limits. So bytes are counted before it gets them: those of a variable when it is looked up, those that a
-/// section has between its tags when the library asks what it repeats over.
+/// The library has no limits, so bytes are counted before it gets them: those of a variable when it is looked up, and
+/// those between a section's tags when the library asks for the section's list.
 package struct SectionTemplate: Sendable {
-    /// What stands directly between a section's tags, and not in sections of its own.
+    /// The content directly between a section's tags, without nested sections.
     struct Body {
-        /// At most so many bytes that are written out in the template.
+        /// An upper bound of the literal bytes.
         var bytes = 0
-        /// Tags whose names are looked up.
+        /// The number of tags with lookups.
         var tags = 0
     }
 
     let template: MustacheTemplate
     let tags: [TemplateTag]
     let optionalNames: Set<String>
-    /// By the opening tag's index.
+    /// The bodies by the opening tag's index.
     let bodies: [Int: Body]
-    /// What stands outside of all sections.
+    /// The content outside of all sections.
     let root: Body
-    /// What follows the rendered text.
+    /// The text appended to the rendered text.
     let suffix: String
 
     init(_ source: String, _ tags: [TemplateTag]) throws(TemplateProblem) {
-        // The newline makes the pragma a line of its own, which Mustache drops.
+        // The line feed puts the pragma on a line of its own, which Mustache removes.
         var text = "{{% CONTENT_TYPE:TEXT}}\n" + Self.renamed(source, tags)
-        // swift-mustache 2.1.1 fails on a brace at the very end, and drops spaces there unless a tag follows; a name
-        // that nobody knows renders as nothing.
+        // swift-mustache 2.1.1 fails on a brace at the very end, and drops trailing spaces unless a tag follows; an
+        // unknown name renders as empty text.
         var braces = ""
         while text.last == "{" { braces.append(text.removeLast()) }
         if !braces.isEmpty || text.last == " " || text.last == "\t" { text += "{{end}}" }
@@ -59,7 +59,8 @@ package struct SectionTemplate: Sendable {
         return text + suffix
     }
 
-    /// A position in a list is the library's own, and so are sections by one: what is in them counts as if they were always shown.
+    /// Positions in a list, and sections by them, are resolved by the library itself: their content counts as if it
+    /// were always shown.
     private static func bodies(of source: String, _ tags: [TemplateTag]) -> (root: Body, sections: [Int: Body]) {
         var (root, sections) = (Body(), [Int: Body]())
         var open: [Int?] = []
@@ -79,7 +80,7 @@ package struct SectionTemplate: Sendable {
                 add(0, tags: 1)
                 open.append(tag.expression == nil ? open.last ?? nil : index)
             case .sectionEnd: _ = open.popLast()
-            // The digits of an index.
+            // A position has at most five digits.
             case .variable: add(tag.expression == nil ? 5 : 0, tags: 1)
             case .comment: break
             }
@@ -88,7 +89,7 @@ package struct SectionTemplate: Sendable {
         return (root, sections)
     }
 
-    /// Writes the tag's own name into each tag; a closing tag gets that of the one it closes.
+    /// Replaces the name in each tag by the tag's own; a closing tag gets the name of its opening tag.
     private static func renamed(_ source: String, _ tags: [TemplateTag]) -> String {
         let bytes = Array(source.utf8)
         var result: [UInt8] = []
@@ -99,7 +100,7 @@ package struct SectionTemplate: Sendable {
             position = tag.range.upperBound
             guard let expression = tag.expression else {
                 result += bytes[tag.range]
-                // Positions in a list keep their names, and count as open sections like all others.
+                // Positions in a list keep their names, but count as open sections.
                 if tag.kind == .section || tag.kind == .invertedSection { open.append(index) }
                 if tag.kind == .sectionEnd { open.removeLast() }
                 continue
@@ -117,13 +118,13 @@ package struct SectionTemplate: Sendable {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// The leading dot keeps the library from climbing.
+    /// The leading dot keeps the library from searching enclosing sections.
     private static func name(of index: Int, _ expression: TemplateExpression) -> String {
         (expression.path.isRelative ? "." : "") + "t\(index)"
     }
 }
 
-/// One rendering: what it looks names up in, and the first thing that went wrong.
+/// The state of one rendering: its scope, and the first error.
 private final class SectionRendering {
     let template: SectionTemplate
     let scope: TemplateScope
@@ -133,9 +134,9 @@ private final class SectionRendering {
         (self.template, self.scope) = (template, scope)
     }
 
-    /// Does something unless something went wrong before.
+    /// Runs a closure unless there was an error before.
     ///
-    /// - Returns: nil if it does now.
+    /// - Returns: nil after an error.
     func attempt<Result>(_ work: () throws(RenderProblem) -> Result) -> Result? {
         guard problem == nil else { return nil }
         do throws(RenderProblem) {
@@ -146,15 +147,15 @@ private final class SectionRendering {
         }
     }
 
-    /// Counts what a section is about to show.
+    /// Counts the content that a section is about to show.
     func take(section index: Int, times: Int) throws(RenderProblem) {
         let body = template.bodies[index] ?? SectionTemplate.Body()
-        // Neither has more than some thousands: a payload has 64 KiB, and so has a rule.
+        // Neither number exceeds some thousands, because payloads and rules have at most 64 KiB.
         try scope.budget.take(times > 1 ? times : 0, ahead: times.multipliedClamping(by: body.tags))
         try scope.budget.take(bytes: times.multipliedClamping(by: body.bytes))
     }
 
-    /// Refuses a variable that is missing; an inverted section shows itself.
+    /// Refuses a missing variable; for an inverted section counts its content, which is shown then.
     func checkMissing(_ index: Int) throws(RenderProblem) {
         let tag = template.tags[index]
         switch tag.kind {
@@ -182,10 +183,10 @@ private final class SectionFrame: MustacheParent, MustacheCustomRenderable {
     var renderText: String { "" }
     var isNull: Bool { value.isNull }
 
-    /// Answers the library's question for a tag of ours.
+    /// Resolves a tag for the library.
     ///
-    /// - Parameter named: `t` and the tag's index.
-    /// - Returns: nil to make the library look further out; anything else ends the search.
+    /// - Parameter named: `t` followed by the tag's index.
+    /// - Returns: nil to continue the search in enclosing frames; any other value ends it.
     func child(named: String) -> Any? {
         let tags = rendering.template.tags
         guard let index = Int(named.dropFirst()), tags.indices.contains(index), let expression = tags[index].expression
@@ -206,7 +207,7 @@ private final class SectionFrame: MustacheParent, MustacheCustomRenderable {
             return text
         }
         if case .some(let found) = answer { return found }
-        // Once something went wrong nothing more is shown: neither a section, nor one that is shown without its name.
+        // After an error nothing more is shown: neither sections nor inverted sections.
         return tag.kind == .invertedSection ? true : SectionFrame(rendering, .null)
     }
 
@@ -233,7 +234,7 @@ private final class SectionFrame: MustacheParent, MustacheCustomRenderable {
     }
 }
 
-/// A list that a section repeats over.
+/// The list of a section.
 private struct SectionList: MustacheSequence {
     let frames: [SectionFrame]
 

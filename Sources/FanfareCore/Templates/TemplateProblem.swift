@@ -1,33 +1,33 @@
 /// Why a template is refused when it is saved.
 public struct TemplateProblem: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The tag as it was written, such as `{{> footer}}`.
+    /// The tag as written, such as `{{> footer}}`.
     public let tag: String
-    /// What is wrong with it.
+    /// The error.
     public let reason: String
     /// How to fix it.
     public let hint: String
 
-    /// A text for people: tag, reason and remedy.
+    /// Tag, reason and hint, as text for people.
     public var description: String { "\(tag) \(reason); \(hint)" }
 }
 
 /// Why one delivery (or all deliveries of an event) cannot be rendered; the outcome is `refused`.
 ///
-/// Holds names and sizes only, never a value from a payload or a device.
+/// Contains only names and sizes, never a value from a payload or a device.
 public enum RenderProblem: Error, Equatable, Sendable {
-    /// A name that the template needs is not in the data, or is null there.
+    /// A required name is missing in the data, or is null.
     case missing(name: String)
-    /// A name stands for an object or array, where text is needed.
+    /// The value of a name is an object or array, but text is required.
     case notText(name: String)
-    /// A transform does not apply to what the name stands for, such as `uppercased` to a number.
+    /// A transform does not apply to the value of the name, such as `uppercased` to a number.
     case transform(name: String, transform: String)
     /// The sections of a template repeat too often.
     case tooManySteps(limit: Int)
-    /// A text, or the whole message, has too many bytes; rendering ends there.
+    /// A text, or the whole message, has too many bytes; rendering stops there.
     case tooLong(limit: Int)
-    /// A value that the provider does not take where it stands in the rule.
+    /// A value that the provider does not accept at this path of the rule.
     case wrongValue(path: String, needed: String)
-    /// A topic name that has no characters, too many, or others than `[a-zA-Z0-9-_.~%]`.
+    /// A topic name that is empty, too long, or has characters other than `[a-zA-Z0-9-_.~%]`.
     case topicName(template: String)
     /// A header value that the provider does not accept.
     case header(name: String, reason: String)
@@ -35,18 +35,18 @@ public enum RenderProblem: Error, Equatable, Sendable {
     case tooLarge(bytes: Int, limit: Int)
     /// The rule has nothing to send to this provider.
     case noContent(PushProvider)
-    /// What tells which events belong together gives an empty text, or one that is too long.
+    /// The digest key of the event is empty or too long.
     case digestKey(bytes: Int, limit: Int)
-    /// The rule's message names a device or user field, and no device was given.
+    /// The rule's message uses a device or user field, and no device was given.
     case deviceNeeded
-    /// The event is replayed for one user, and the provider keeps the rule's audience.
+    /// The event is replayed for one user, but the provider manages the rule's audience.
     case notForOneUser
-    /// The event is replayed for one user, and the rule gathers it with others.
+    /// The event is replayed for one user, but the rule gathers events into digests.
     case gatheredForOneUser
 }
 
 extension RenderProblem: CustomStringConvertible {
-    /// A text for logs and for the outcome's detail; holds no data.
+    /// A text for logs and for the outcome's detail; contains no data.
     public var description: String {
         switch self {
         case .missing(let name): "'\(name)' is missing or null"

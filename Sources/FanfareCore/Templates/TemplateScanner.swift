@@ -1,7 +1,7 @@
-/// Finds the tags of a template and refuses what swift-mustache would render as nothing, or as something the author
-/// did not mean.
+/// Finds the tags of a template, and refuses those that swift-mustache would render as empty text or differently from
+/// what the author expects.
 struct TemplateScanner {
-    /// The most sections inside one another.
+    /// The limit of nested sections.
     static let nestingLimit = 8
 
     private let bytes: [UInt8]
@@ -11,11 +11,11 @@ struct TemplateScanner {
 
     private init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// Lists the tags of a template, in order.
+    /// Returns the tags of a template, in order.
     ///
     /// - Parameter text: the template.
-    /// - Returns: its tags; none if it is plain text.
-    /// - Throws: `TemplateProblem` that names the offending tag.
+    /// - Returns: the tags; none if the template is plain text.
+    /// - Throws: `TemplateProblem` with the invalid tag.
     static func scan(_ text: String) throws(TemplateProblem) -> [TemplateTag] {
         var scanner = TemplateScanner(text)
         while let start = scanner.find("{{", from: scanner.position) { try scanner.readTag(at: start) }
@@ -109,7 +109,7 @@ struct TemplateScanner {
 }
 
 extension TemplateScanner {
-    /// Takes `a.b` or `outer(inner(a.b))` apart.
+    /// Parses `a.b` or `outer(inner(a.b))`.
     private func parseContent(name: Range<Int>, _ range: Range<Int>) throws(TemplateProblem) -> TemplateTag.Content {
         let whitespace: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
         var rest = bytes[name].drop { whitespace.contains($0) }

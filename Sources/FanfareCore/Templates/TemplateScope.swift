@@ -1,39 +1,39 @@
-/// What is known about an event when its rules are rendered.
+/// The properties of an event for rendering.
 public struct RenderContext: Sendable {
-    /// The event's id: `{{event.id}}`.
+    /// The id: `{{event.id}}`.
     public var eventID: EventID
-    /// The event's type: `{{event.type}}`.
+    /// The type: `{{event.type}}`.
     public var eventType: String
-    /// The event's idempotency key, if it has one: `{{event.key}}`.
+    /// The idempotency key, if it has one: `{{event.key}}`.
     public var eventKey: String?
-    /// The event's payload; the keys of its root are the names of templates.
+    /// The payload; the keys of its root are names in templates.
     public var payload: JSONObject
-    /// Until when it may be delivered, in seconds since 1970; nil if nothing is to be said to the provider.
+    /// The end of its lifetime, in seconds since 1970; nil if the provider is not told one.
     public var expiration: Int64?
-    /// When it is rendered, in seconds since 1970, by the clock ``expiration`` is read from.
+    /// The time of rendering, in seconds since 1970, by the clock of ``expiration``.
     ///
-    /// FCM and Web Push are told how long a push may wait, not until when: without this they are told as if there were no
-    /// ``expiration``.
+    /// FCM and Web Push take a remaining duration instead of an end: without this time, the request is made as if there
+    /// were no ``expiration``.
     public var now: Int64?
-    /// When the event was emitted, in seconds since 1970: `{{event.time}}`.
+    /// The time of its emission, in seconds since 1970: `{{event.time}}`.
     public var time: Int64?
-    /// How many seconds of the time that the message itself gives are over; 0 for all attempts but those that had to wait.
+    /// The seconds of the message's own lifetime that have passed; 0 except for retries that had to wait.
     public var secondsSpent: Int64
-    /// The event that it is once more, if it was replayed: `{{event.replay_of}}`.
+    /// The id of the original event if this one is a replay: `{{event.replay_of}}`.
     public var replayOf: Int64?
 
-    /// Describes an event.
+    /// Makes a context.
     ///
     /// - Parameters:
     ///   - eventID: its id.
     ///   - eventType: its type.
     ///   - eventKey: its idempotency key.
     ///   - payload: its payload.
-    ///   - expiration: until when it may be delivered, in seconds since 1970.
-    ///   - now: when it is rendered, in seconds since 1970.
-    ///   - time: when it was emitted, in seconds since 1970.
-    ///   - secondsSpent: what a retry takes off the time that the message itself gives.
-    ///   - replayOf: the event that it is once more.
+    ///   - expiration: the end of its lifetime, in seconds since 1970.
+    ///   - now: the time of rendering, in seconds since 1970.
+    ///   - time: the time of its emission, in seconds since 1970.
+    ///   - secondsSpent: the seconds to subtract from the message's own lifetime.
+    ///   - replayOf: the id of the original event.
     public init(
         eventID: EventID,
         eventType: String,
@@ -57,30 +57,30 @@ public struct RenderContext: Sendable {
     }
 }
 
-/// What a template may say about the device it is rendered for, and its user.
+/// The properties of a device and its user for rendering.
 public struct DeviceContext: Sendable {
     /// The device's id: `{{device.id}}`.
     public var deviceID: Int64
-    /// The user it belongs to, if any: `{{user.id}}`.
+    /// The user, if any: `{{user.id}}`.
     public var userID: String?
-    /// Its locale: `{{device.locale}}`.
+    /// The locale: `{{device.locale}}`.
     public var locale: String?
-    /// Its time zone: `{{device.time_zone}}`.
+    /// The time zone: `{{device.time_zone}}`.
     public var timeZone: String?
-    /// Its attributes: `{{device.attributes.tier}}`.
+    /// The attributes: `{{device.attributes.tier}}`.
     public var attributes: JSONObject
-    /// What a campaign's `audience_sql` gave beside the user: `{{recipient.first_name}}`, and `{{user.first_name}}`.
+    /// The other columns of a campaign's `audience_sql`: `{{recipient.first_name}}`, and `{{user.first_name}}`.
     public var variables: JSONObject
 
-    /// Describes a device.
+    /// Makes a context.
     ///
     /// - Parameters:
     ///   - deviceID: its id.
-    ///   - userID: the user it belongs to.
+    ///   - userID: the user.
     ///   - locale: its locale.
     ///   - timeZone: its time zone.
     ///   - attributes: its attributes.
-    ///   - variables: what a campaign says of its user.
+    ///   - variables: the other columns of a campaign's `audience_sql`.
     public init(
         deviceID: Int64,
         userID: String? = nil,
@@ -113,29 +113,28 @@ public struct DeviceContext: Sendable {
     }
 }
 
-/// Where the names of a template are looked up: first in the payload's root, then among `event`, `device`, `user` and
-/// `recipient`.
+/// Looks up the names of templates: first in the payload's root, then among `event`, `device`, `user` and `recipient`.
 ///
-/// A payload that has a key of one of those names hides Fanfare's own.
+/// A payload with a key of one of those names hides Fanfare's own.
 package struct TemplateScope {
     package let context: RenderContext
     package let device: DeviceContext?
-    /// What bodies say beside their templates.
+    /// The values that Fanfare computes.
     package var derived = DerivedValues()
-    /// The user's badge count, if `badge_sql` gave one.
+    /// The user's badge count, if `badge_sql` returned one.
     package var badge: Int64?
-    /// What all texts that are rendered in it may cost together.
+    /// The limits for all texts rendered in this scope together.
     let budget = RenderBudget()
 
-    /// Takes an event, and for whom it is rendered.
+    /// Makes a scope for an event and a device.
     package init(context: RenderContext, device: DeviceContext?, badge: Int64? = nil) {
         (self.context, self.device, self.badge) = (context, device, badge)
     }
 
-    /// Looks up the first part of a name.
+    /// Returns the value of the first part of a name.
     ///
     /// - Parameter name: the part before the first dot.
-    /// - Returns: the value, which may be null; nil if there is none.
+    /// - Returns: the value, which may be null; nil if it is missing.
     func root(_ name: String) -> JSONValue? {
         if let value = context.payload[name] { return value }
         switch name {
@@ -154,9 +153,9 @@ package struct TemplateScope {
         }
     }
 
-    /// Looks up a name and applies its transforms.
+    /// Returns the value of a name, with its transforms applied.
     ///
-    /// - Parameter expression: the name, not relative.
+    /// - Parameter expression: the name, which must not be relative.
     /// - Returns: a value other than null.
     /// - Throws: `RenderProblem` if the name is missing or null, or a transform does not apply.
     package func value(of expression: TemplateExpression) throws(RenderProblem) -> JSONValue {
@@ -174,7 +173,7 @@ package struct TemplateScope {
 }
 
 extension TemplateExpression {
-    /// Applies the transforms to what the name stands for.
+    /// Returns a value with the transforms applied.
     func transformed(_ value: JSONValue, within budget: RenderBudget) throws(RenderProblem) -> JSONValue {
         var value = value
         for transform in transforms {
@@ -187,7 +186,7 @@ extension TemplateExpression {
         return value
     }
 
-    /// The text of a scalar.
+    /// Returns the text of a scalar.
     package func text(of value: JSONValue) throws(RenderProblem) -> String {
         switch value {
         case .string(let text): return text

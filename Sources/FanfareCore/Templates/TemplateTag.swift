@@ -1,10 +1,10 @@
-/// A name in a tag, taken apart at its dots.
+/// A name in a tag, split at its dots.
 struct TemplatePath: Hashable, Sendable {
-    /// The name as it was written, without transforms: `new.status`, `.`, `.title`.
+    /// The name as written, without transforms: `new.status`, `.`, `.title`.
     let text: String
-    /// The parts; none for `.`, the current element.
+    /// The parts; empty for `.`, the current element.
     let components: [String]
-    /// Whether it starts with a dot: looked up in the current element only.
+    /// Whether it starts with a dot, and is looked up in the current element only.
     let isRelative: Bool
 
     init(_ text: String) {
@@ -13,24 +13,25 @@ struct TemplatePath: Hashable, Sendable {
         components = text.split(separator: ".").map(String.init)
     }
 
-    /// Whether the name belongs to one device, so that no two devices can share what is rendered.
+    /// Whether the name belongs to a device, so that the result cannot be shared by devices.
     var namesDevice: Bool {
         !isRelative && (components.first == "device" || components.first == "user")
     }
 
-    /// Whether the name may belong to what a campaign says of one user.
+    /// Whether the name may be a column of a campaign's `audience_sql`.
     ///
-    /// Rules of campaigns are then rendered for each device. In others `recipient` is a name of the payload as any other.
+    /// Rules of campaigns are then rendered for each device. In other rules, `recipient` is an ordinary name of the
+    /// payload.
     var namesVariable: Bool {
         !isRelative
             && (components.first == "recipient" || components.first == "user" && components.dropFirst() != ["id"])
     }
 }
 
-/// A variable's name with what is to be done to its value.
+/// The name of a variable with its transforms.
 package struct TemplateExpression: Hashable, Sendable {
     let path: TemplatePath
-    /// In the order they are applied.
+    /// The transforms, in the order of application.
     let transforms: [TemplateTransform]
 }
 
@@ -42,14 +43,14 @@ struct TemplateTag: Sendable {
 
     enum Content: Equatable, Sendable {
         case expression(TemplateExpression)
-        /// `{{index()}}`: the position in the list of the section around it.
+        /// `{{index()}}`: the position in the list of the enclosing section.
         case sequence(SequenceTransform)
         case comment
     }
 
     let kind: Kind
     let content: Content
-    /// Where it stands, in bytes of the template.
+    /// The tag's range in bytes of the template.
     let range: Range<Int>
 
     /// The name of a variable or section; nil for comments and positions.

@@ -1,18 +1,18 @@
 import Mustache
 
-/// What `{{transform(name)}}` can do to a value: swift-mustache's transforms, as far as JSON has use for them.
+/// The transforms of `{{transform(name)}}`: those of swift-mustache that apply to JSON.
 enum TemplateTransform: String, CaseIterable, Sendable {
     case empty, capitalized, lowercased, uppercased, reversed
     case first, last, count, sorted, enumerated
     case equalzero, plusone, minusone, even, odd
-    /// Any value as JSON text, which is Fanfare's own.
+    /// Any value as JSON text; an addition of Fanfare.
     case json
 
     /// Applies the transform.
     ///
-    /// - Parameter value: the value a name stands for.
-    /// - Returns: the transformed value; nil if the transform does not apply to such a value, or there is none, such
-    ///   as the first of no elements.
+    /// - Parameter value: the value.
+    /// - Returns: the transformed value; nil if the transform does not apply to the value, or has no result, such as
+    ///   the first of no elements.
     func apply(to value: JSONValue) -> JSONValue? {
         if self == .json { return .string(value.text) }
         return switch value {
@@ -39,7 +39,7 @@ enum TemplateTransform: String, CaseIterable, Sendable {
         case .even: return .bool(integer & 1 == 0)
         case .odd: return .bool(integer & 1 == 1)
         case .plusone, .minusone:
-            // The library's own would trap on overflow.
+            // The library's own transform would trap on overflow.
             let (sum, overflow) = integer.addingReportingOverflow(self == .plusone ? 1 : -1)
             return overflow ? nil : .number(JSONNumber(sum))
         default: return nil
@@ -75,7 +75,7 @@ enum TemplateTransform: String, CaseIterable, Sendable {
     }
 }
 
-/// What `{{transform()}}` inside a section over a list says about the position in it.
+/// The position in a list, for `{{transform()}}` inside the list's section.
 enum SequenceTransform: String, CaseIterable, Sendable {
     case first, last, index, even, odd
 }

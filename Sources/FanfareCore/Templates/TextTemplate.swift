@@ -1,40 +1,40 @@
-/// A Mustache template for one string, compiled once and rendered any number of times, from any thread.
+/// A Mustache template for one string, compiled once and rendered any number of times, on any thread.
 ///
-/// Names used as a section or inverted section in it are optional. Any other name that is missing or null refuses the
-/// rendering: it never becomes an empty string. Nothing is HTML-escaped.
+/// Names used as a section or inverted section are optional. If any other name is missing or null, rendering fails: it
+/// never results in an empty string. Text is not HTML-escaped.
 public struct TextTemplate: Sendable {
-    /// The most bytes of a text, and of a whole message: no provider takes more than 20 kB.
+    /// The maximum size of a text, and of a whole message, in bytes: no provider accepts more than 20 kB.
     package static let sizeLimit = 65_536
 
-    /// What rendering does; text and variables, by far the most, need no Mustache.
+    /// The compiled form; plain text and variables, the most frequent cases, do not need Mustache.
     package enum Program: Sendable {
         case literal(String)
         case segments([Segment])
         case sections(SectionTemplate)
     }
 
-    /// A piece of a template without sections.
+    /// A part of a template without sections.
     package enum Segment: Sendable {
         case text(String)
         case variable(TemplateExpression)
     }
 
-    /// The template as it was written.
+    /// The template as written.
     public let source: String
-    /// The names without which it cannot be rendered, in order of appearance.
+    /// The required names, in order of appearance.
     public let requiredNames: [String]
-    /// The names it uses as sections; they may be missing.
+    /// The names used as sections, which are optional.
     public let optionalNames: [String]
-    /// Whether it names a field of `device` or `user`.
+    /// Whether it uses a field of `device` or `user`.
     public let usesDevice: Bool
-    /// Whether it may name what a campaign's `audience_sql` says of a user.
+    /// Whether it may use a column of a campaign's `audience_sql`.
     public let usesVariables: Bool
     package let program: Program
 
     /// Compiles a template.
     ///
     /// - Parameter source: the template.
-    /// - Throws: `TemplateProblem` that names the offending tag: partials, inheritance, delimiters, pragmas, unknown
+    /// - Throws: `TemplateProblem` with the invalid tag: partials, inheritance, delimiters, pragmas, unknown
     ///   transforms, unbalanced sections.
     public init(_ source: String) throws(TemplateProblem) {
         let tags = try TemplateScanner.scan(source)
@@ -55,7 +55,9 @@ public struct TextTemplate: Sendable {
         }
     }
 
-    /// Whether a device is needed for it, not only where the payload has no `device` or `user` of its own: neither is text.
+    /// Whether rendering needs a device, as for `device.locale`.
+    ///
+    /// Plain `device` or `user` does not count: it can be rendered only if the payload has a member of that name.
     package var dependsOnDevice: Bool {
         guard case .segments(let segments) = program else { return usesDevice }
         return segments.contains {
@@ -69,7 +71,7 @@ public struct TextTemplate: Sendable {
         if case .literal(let text) = program { text } else { nil }
     }
 
-    /// What stands between the tags; empty if sections decide what of it is shown.
+    /// The text between the tags; empty if sections decide which parts are shown.
     package var fixedText: String {
         switch program {
         case .literal(let text): return text
@@ -87,13 +89,13 @@ public struct TextTemplate: Sendable {
         return nil
     }
 
-    /// Renders the text.
+    /// Renders the template as text.
     ///
     /// - Parameters:
     ///   - context: the event.
     ///   - device: the device, needed if ``usesDevice``.
-    /// - Returns: the text; a number keeps the digits it was written with.
-    /// - Throws: `RenderProblem` with the name that stood in the way.
+    /// - Returns: the text; a number keeps its digits as written.
+    /// - Throws: `RenderProblem` with the name that cannot be rendered.
     public func text(_ context: RenderContext, device: DeviceContext? = nil) throws(RenderProblem) -> String {
         try text(in: TemplateScope(context: context, device: device))
     }
@@ -117,14 +119,14 @@ public struct TextTemplate: Sendable {
         }
     }
 
-    /// Renders a JSON value: a template that is exactly one variable keeps the type of what the name stands for,
-    /// anything else gives a string.
+    /// Renders the template as a JSON value: a template that is exactly one variable keeps the type of the value, any
+    /// other template results in a string.
     ///
     /// - Parameters:
     ///   - context: the event.
     ///   - device: the device, needed if ``usesDevice``.
     /// - Returns: the value, never null.
-    /// - Throws: `RenderProblem` with the name that stood in the way.
+    /// - Throws: `RenderProblem` with the name that cannot be rendered.
     public func value(_ context: RenderContext, device: DeviceContext? = nil) throws(RenderProblem) -> JSONValue {
         let scope = TemplateScope(context: context, device: device)
         if let variable = soleVariable { return try scope.value(of: variable) }
@@ -160,6 +162,6 @@ extension TextTemplate: Equatable {
     /// - Parameters:
     ///   - left: a template.
     ///   - right: another.
-    /// - Returns: whether both were written alike.
+    /// - Returns: whether both have the same source.
     public static func == (left: TextTemplate, right: TextTemplate) -> Bool { left.source == right.source }
 }
