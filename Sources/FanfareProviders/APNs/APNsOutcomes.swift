@@ -17,7 +17,7 @@ extension Outcome {
     package static var apnsStatusOther: Outcome { Outcome(rawValue: 98) }
     /// APNs 400: collapse id over 64 bytes.
     package static var apnsBadCollapseId: Outcome { Outcome(rawValue: 100) }
-    /// APNs 400: token not valid here; the device is kept for lack of evidence, or by the pruning breaker.
+    /// APNs 400: token not valid here; the device is kept for lack of evidence, or because the prune fuse is blown.
     package static var apnsBadDeviceToken: Outcome { Outcome(rawValue: 101) }
     /// APNs 400: `apns-expiration` is not a number.
     package static var apnsBadExpirationDate: Outcome { Outcome(rawValue: 102) }
@@ -63,8 +63,8 @@ extension Outcome {
     package static var apnsMethodNotAllowed: Outcome { Outcome(rawValue: 122) }
     /// APNs 413: payload over the limit.
     package static var apnsPayloadTooLarge: Outcome { Outcome(rawValue: 123) }
-    /// APNs 410, but the device is kept: the evidence is older than the registration, twice, or the pruning breaker is
-    /// open.
+    /// APNs 410, but the device is kept: the evidence is older than the registration, twice, or the prune fuse is
+    /// blown.
     package static var apnsUnregistered: Outcome { Outcome(rawValue: 124) }
     /// As ``apnsUnregistered``, for an expired token.
     package static var apnsExpiredToken: Outcome { Outcome(rawValue: 125) }

@@ -3,8 +3,8 @@ internal import FanfareCore
 /// The allowed content of `apns.payload`.
 ///
 /// Sources: Apple, "Generating a remote notification" and "Starting and updating Live Activities with ActivityKit push
-/// notifications". APNs accepts any JSON, and the phone ignores fields of the wrong type. Unknown keys are accepted, because Apple adds
-/// some each year, unless they are nearly identical to a known key.
+/// notifications". APNs accepts any JSON, and the phone ignores fields of the wrong type. Unknown keys are accepted,
+/// because Apple adds some each year, unless they are nearly identical to a known key.
 enum APSSchema {
     static let payload = MessageField.open([("aps", .similar(fields))])
 

@@ -49,7 +49,7 @@ package final class ProviderTokens: Sendable {
     /// Returns the current token; signs one if there is none or it is due for renewal.
     ///
     /// - Parameters:
-    ///   - now: steady time.
+    ///   - now: monotonic time.
     ///   - wall: wall-clock time, for `iat`.
     /// - Returns: the header value, shared by all connections.
     /// - Throws: if OpenSSL cannot sign.
@@ -64,7 +64,7 @@ package final class ProviderTokens: Sendable {
     ///
     /// - Parameters:
     ///   - generation: the generation of the expired token; a newer one may already exist.
-    ///   - now: steady time.
+    ///   - now: monotonic time.
     ///   - wall: wall-clock time, for `iat`.
     /// - Returns: false if the token is too young to be replaced, which means that a clock is wrong.
     /// - Throws: if OpenSSL cannot sign.

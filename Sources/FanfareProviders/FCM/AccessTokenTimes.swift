@@ -1,6 +1,6 @@
 internal import FanfareCore
 
-/// The expiry and renewal times of an access token (steady time).
+/// The expiry and renewal times of an access token (monotonic time).
 struct AccessTokenTimes: Equatable {
     /// The longest time before expiry at which a token is renewed: a tenth of Google's hour, or half of a shorter
     /// lifetime.

@@ -15,7 +15,7 @@ extension Outcome {
     package static var fcmStatusOther: Outcome { Outcome(rawValue: 154) }
     /// FCM 400: a bad field, an unknown one, or a message that is too large.
     package static var fcmInvalidArgument: Outcome { Outcome(rawValue: 156) }
-    /// FCM: token gone, kept by the pruning breaker.
+    /// FCM: token gone, kept because the prune fuse is blown.
     package static var fcmUnregistered: Outcome { Outcome(rawValue: 157) }
     /// FCM 403: the token belongs to another Firebase project.
     package static var fcmSenderIDMismatch: Outcome { Outcome(rawValue: 158) }
@@ -29,9 +29,9 @@ extension Outcome {
     package static var fcmPermissionDenied: Outcome { Outcome(rawValue: 162) }
     /// FCM 404 without FcmError: no such project.
     package static var fcmNotFound: Outcome { Outcome(rawValue: 163) }
-    /// As ``goneFCMInvalidToken``, kept by the pruning breaker.
+    /// As ``goneFCMInvalidToken``, kept because the prune fuse is blown.
     package static var fcmInvalidToken: Outcome { Outcome(rawValue: 164) }
-    /// As ``goneFCMAPNSUnregistered``, kept by the pruning breaker.
+    /// As ``goneFCMAPNSUnregistered``, kept because the prune fuse is blown.
     package static var fcmAPNSUnregistered: Outcome { Outcome(rawValue: 165) }
     /// FCM forwarded `BadDeviceToken` of APNs: the token is stale, or of the environment that FCM's key does not serve;
     /// no evidence.

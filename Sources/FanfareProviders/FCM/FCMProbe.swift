@@ -42,7 +42,7 @@ package struct FCMProbe {
     ///
     /// - Parameter files: reads the service account.
     /// - Returns: the token and its project.
-    /// - Throws: if the key cannot be read, or the endpoint refuses it.
+    /// - Throws: ``ProbeProblem`` with the endpoint's error, or the reason why the file cannot be used.
     package func access(_ files: CredentialFiles) throws -> Access {
         let account = try files.serviceAccount(credentials, app: app)
         let granted = try askForToken(account)

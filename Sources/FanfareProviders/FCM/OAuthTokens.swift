@@ -63,7 +63,7 @@ final class OAuthTokens: Sendable {
 
     /// Returns the current token; starts to fetch one if there is none or it expires soon.
     ///
-    /// - Parameter now: steady time.
+    /// - Parameter now: monotonic time.
     /// - Returns: nil while there is no valid token.
     func current(at now: Microseconds) -> Credential? {
         let (credential, mustFetch) = state.withLock { state in
@@ -86,7 +86,7 @@ final class OAuthTokens: Sendable {
     ///
     /// - Parameters:
     ///   - generation: the generation of the expired token; a newer one may already exist.
-    ///   - now: steady time.
+    ///   - now: monotonic time.
     /// - Returns: false if the token was fetched too recently to be replaced.
     func renew(after generation: Int, at now: Microseconds) -> Bool {
         let isRenewed = state.withLock { state in

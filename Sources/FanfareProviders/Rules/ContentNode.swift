@@ -4,7 +4,7 @@ internal import FanfareCore
 indirect enum ContentNode: Sendable {
     /// A scalar, or a string without tags.
     case literal(JSONValue)
-    /// A string that is rendered as text, whatever the types of its values.
+    /// A string that is rendered as text, for values of any type.
     case text(TextTemplate)
     /// A string that is exactly one tag and takes the type of the tag's value.
     case value(TextTemplate)

@@ -1,30 +1,30 @@
 internal import FanfareCore
 
-/// One message of a rule, or what a locale changes in it, taken apart and checked for shape.
+/// One message of a rule, or the changes of a locale to it, split into its parts and checked for shape.
 package struct MessagePart {
     private static let addressKeys = ["token", "topic", "condition", "fid"]
     private static let forbiddenWebPushHeaders = ["authorization", "crypto-key", "content-encoding"]
 
     let path: String
-    /// `title`, `body`, `image`; a locale's may be null, which removes.
+    /// `title`, `body`, `image`; in a locale's changes they may be null, which removes them.
     let notification: RuleObject?
-    /// Keys with strings; a locale's may be null.
+    /// Keys with strings; in a locale's changes they may be null.
     let data: RuleObject?
     let apnsHeaders: RuleObject?
     let apnsPayload: RuleObject?
     let apnsOptions: RuleObject?
     let webPushHeaders: RuleObject?
-    /// All of it but ``ownBlocks`` with its templates, checked as FCM would.
+    /// The message without ``ownBlocks``, with its templates, checked as FCM would.
     let node: ContentNode
-    /// What it has for single providers, by ``MessageBlock/key``.
+    /// The blocks for single providers, by ``MessageBlock/key``.
     let ownBlocks: [String: ContentNode]
 
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// - Parameters:
     ///   - message: the message's object.
-    ///   - isOverlay: whether it is a locale's, in which null is allowed: it removes.
-    /// - Throws: `RuleProblem` with the first thing that is wrong.
+    ///   - isOverlay: whether it is a locale's changes, in which null is allowed and removes.
+    /// - Throws: `RuleProblem` with the first error.
     init(_ message: RuleObject, isOverlay: Bool) throws(RuleProblem) {
         path = message.path
         let own = Providers.all.compactMap(\.messageBlock)
@@ -66,7 +66,7 @@ package struct MessagePart {
         try message.checkKeys(known)
     }
 
-    /// The keys FCM uses itself.
+    /// Refuses the keys that FCM reserves.
     private static func checkData(_ data: RuleObject) throws(RuleProblem) {
         for key in data.object.keys {
             let isReserved = key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")

@@ -1,7 +1,8 @@
 internal import FanfareCore
 
 extension MessageSchema {
-    /// Every key of a message, in the order of the schema: what it takes is read from the schema, what it means from here.
+    /// Every key of a message, in the order of the schema: the allowed values come from the schema, the meanings from
+    /// the table below.
     static var described: [RuleKey] {
         message.fields(at: "message").dropFirst().flatMap { place, field -> [RuleKey] in
             let meaning = meanings[String(place.dropFirst("message.".count))] ?? ""
@@ -14,7 +15,7 @@ extension MessageSchema {
         }
     }
 
-    /// What each key means, by its path in the message.
+    /// The meaning of each key, by its path in the message.
     static let meanings: [String: String] = [
         "notification": "The notification for all providers; a provider's own block takes precedence.",
         "notification.title": "Title.",

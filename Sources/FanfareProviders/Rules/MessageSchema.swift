@@ -1,9 +1,8 @@
 internal import FanfareCore
 
-/// The fields of an FCM v1 Message that a rule may give (Firebase REST reference, `projects.messages`).
+/// The fields of an FCM v1 Message that a rule may set (Firebase REST reference, `projects.messages`).
 ///
-/// Field names are those of the reference, in snake_case. Whom a message is for is not among them: rules say that
-/// under `to`.
+/// Field names are those of the reference, in snake_case. The recipient is not among them: rules select it under `to`.
 enum MessageSchema {
     /// The longest `ttl`: four weeks, in seconds.
     static let timeToLiveLimit: Int64 = 2_419_200
@@ -11,7 +10,7 @@ enum MessageSchema {
     static let webTimeToLiveLimit: Int64 = 2_592_000
 
     static let message = MessageField.object(fields)
-    /// The keys of a message itself.
+    /// The top-level keys of a message.
     static let keys = fields.map(\.key)
 
     private static let fields: [(key: String, field: MessageField)] = [
@@ -71,7 +70,7 @@ enum MessageSchema {
         ("fcm_options", .object([("link", .form(.link)), ("analytics_label", .form(.label))])),
     ])
 
-    /// Browsers know more keys than these, and pass unknown ones to the page.
+    /// Browsers support more keys than these, and pass unknown ones to the page.
     private static let webNotification = MessageField.open([
         ("title", .text), ("body", .text), ("icon", .text), ("badge", .text), ("image", .text),
         ("dir", .form(.word(["auto", "ltr", "rtl"]))), ("lang", .text), ("tag", .text),

@@ -1,23 +1,23 @@
 public import FanfareCore
 
-/// What is sent to every device of a variant, but for what identifies one delivery.
+/// The request that all devices of a variant share, without the parts that identify one delivery.
 public struct RenderedPush: Sendable {
-    /// The provider's headers, without authorization, ``deliveryHeader`` and what belongs to the body's encoding; names in
-    /// lower case, values printable ASCII.
+    /// The provider's headers, without authorization, ``deliveryHeader`` and the headers of the body's encoding; names
+    /// in lower case, values printable ASCII.
     public let headers: [(name: String, value: String)]
-    /// The payload; for Web Push before it is encrypted, for FCM up to ``FCMTarget/insertion``.
+    /// The payload; for Web Push before encryption, for FCM up to ``FCMTarget/insertion``.
     public let body: [UInt8]
-    /// For FCM what follows the insertion; else empty.
+    /// For FCM the part after the insertion; otherwise empty.
     public let bodySuffix: [UInt8]
-    /// The header that each delivery fills with its own identity; nil if there is none.
+    /// The header that holds the identity of each delivery; nil if there is none.
     public let deliveryHeader: DeliveryHeader?
-    /// When it ends by what the message itself gives for the provider (wall clock).
+    /// The end that the message itself sets for the provider (wall clock).
     ///
-    /// That is `apns-expiration`, or `TTL` or `android.ttl` after the event's creation, or ``Deadline/nowOrNever`` after it
-    /// where the provider is to store nothing. Nil if only the `ttl` of event and rule gives an end, or nothing does.
+    /// It is `apns-expiration`, or `TTL` or `android.ttl` after the event's creation, or ``Deadline/nowOrNever`` after
+    /// it if the provider is to store nothing. Nil if only the `ttl` of event and rule sets an end, or nothing does.
     public let endsAt: Microseconds?
 
-    /// Whether the rule named an APNs topic other than the app's.
+    /// Whether the rule names an APNs topic other than the app's.
     package var hasOwnTopic = false
 
     /// The value of a header.
@@ -25,13 +25,13 @@ public struct RenderedPush: Sendable {
     /// - Parameter name: its name, in lower case.
     public subscript(header name: String) -> String? { headers.first { $0.name == name }?.value }
 
-    /// The APNs topic; nil at other providers.
+    /// The APNs topic; nil for other providers.
     public var topic: String? { self[header: APNsHeaders.topic] }
 
-    /// The headers as one Web Push service wants them.
+    /// Returns the headers for a Web Push service.
     ///
     /// - Parameter host: the endpoint's host, in lower case.
-    /// - Returns: ``headers``; for WNS, whose default cache policy contradicts a `TTL` of 0, with the policy that fits.
+    /// - Returns: ``headers``; for WNS, whose default cache policy contradicts a `TTL` of 0, with a matching policy.
     public func headers(forHost host: String) -> [(name: String, value: String)] {
         guard host.hasSuffix(".notify.windows.com"), let timeToLive = self[header: WebPushHeaders.timeToLive] else {
             return headers
@@ -41,11 +41,11 @@ public struct RenderedPush: Sendable {
 }
 
 extension RenderContext {
-    /// When a push ends whose message gives the provider some seconds.
+    /// Returns the end of a push whose message sets a lifetime for the provider.
     ///
-    /// - Parameter seconds: how long it may be stored; 0 for not at all, which leaves the time for retries to the `ttl` of
-    ///   event and rule where there is one.
-    /// - Returns: microseconds since 1970; nil if nothing follows from it.
+    /// - Parameter seconds: how long the provider may store it; 0 for not at all, and then the `ttl` of event and rule
+    ///   limits retries, if there is one.
+    /// - Returns: microseconds since 1970; nil if the lifetime implies no end.
     func end(ofLifetime seconds: Int64) -> Microseconds? {
         guard let time else { return nil }
         if seconds > 0 { return time.addingClamping(seconds).multipliedClamping(by: Micros.second) }

@@ -52,7 +52,7 @@ extension RuleDefinition {
         ),
     ]
 
-    /// The keys of a rule itself, in the order in which they are read.
+    /// The top-level keys of a rule, in the order in which they are parsed.
     static let described: [RuleKey] = [
         RuleKey(
             "name",
@@ -242,7 +242,7 @@ extension DigestDefinition {
 }
 
 extension AudienceDefinition {
-    /// The keys of `to`: those that say who, then filters.
+    /// The keys of `to`: those that select the audience, then the filters.
     static let described: [RuleKey] = [
         RuleKey("to.users", "jsonpath", "The ids of users in the payload, one or many."),
         RuleKey(

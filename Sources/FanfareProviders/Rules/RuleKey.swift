@@ -1,14 +1,14 @@
 internal import FanfareCore
 
-/// One key of a rule as the reference describes it.
+/// One key of a rule, as described in the reference.
 package struct RuleKey: Sendable {
-    /// Dotted path, with `<tag>` where the author chooses a name.
+    /// Dotted path, with `<tag>` for a name that the author chooses.
     let path: String
     let type: String
-    /// What values it takes; nil where the type says it.
+    /// The allowed values; nil if the type suffices.
     let range: String?
     let isRequired: Bool
-    /// What counts where it is left out; nil if there is nothing.
+    /// The default; nil if there is none.
     let standard: String?
     let meaning: String
 
@@ -37,7 +37,7 @@ package struct RuleKey: Sendable {
 }
 
 extension MessageField {
-    /// The field and all within it, each with its path.
+    /// Returns the field and all fields within it, each with its path.
     func fields(at path: String) -> [(path: String, field: MessageField)] {
         var found = [(path: path, field: self)]
         switch self {
@@ -50,7 +50,7 @@ extension MessageField {
         return found
     }
 
-    /// What kind of value it takes, for the reference.
+    /// The name of the type, for the reference.
     var typeName: String {
         switch self {
         case .text, .form, .textOr: "string"
@@ -62,7 +62,7 @@ extension MessageField {
         }
     }
 
-    /// What strings it takes, for the reference; nil where any will do.
+    /// The allowed strings, for the reference; nil if any string is allowed.
     var rangeText: String? {
         switch self {
         case .form(let form), .forms(let form): form.rangeText
@@ -74,7 +74,7 @@ extension MessageField {
 }
 
 extension MessageForm {
-    /// What strings have this form, for the reference.
+    /// The strings of this form, for the reference.
     var rangeText: String {
         switch self {
         case .word(let words), .exactWord(let words): words.joined(separator: " | ")

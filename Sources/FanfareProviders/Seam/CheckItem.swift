@@ -1,33 +1,33 @@
 public import FanfareCore
 
-/// One thing that `fanfare check` looked at.
+/// One finding of `fanfare check`.
 public struct CheckItem: Sendable, Equatable {
-    /// How it is.
+    /// The severity of a finding.
     public enum Level: String, Sendable, CaseIterable {
-        /// Nothing to do.
+        /// No problem.
         case ok
-        /// It works, but somebody should look.
+        /// It works, but should be checked by an operator.
         case warn
-        /// A daemon will not work like that.
+        /// A daemon does not work in this state.
         case fail
     }
 
-    /// How it is.
+    /// The severity.
     public let level: Level
-    /// What was looked at.
+    /// The object of the check.
     public let name: String
-    /// What was found; holds no secret.
+    /// The finding; holds no secret.
     public let detail: String
-    /// What to do; empty if nothing.
+    /// The advice; empty if there is none.
     public let advice: String
 
-    /// Describes what was found.
+    /// Makes an item.
     ///
     /// - Parameters:
-    ///   - level: how it is.
-    ///   - name: what was looked at.
-    ///   - detail: what was found; no secret.
-    ///   - advice: what to do; empty if nothing.
+    ///   - level: the severity.
+    ///   - name: the object of the check.
+    ///   - detail: the finding; no secret.
+    ///   - advice: the advice; empty if there is none.
     package init(_ level: Level, _ name: String, _ detail: String, advice: String = "") {
         self.level = level
         self.name = name

@@ -3,34 +3,34 @@ package import PushTransport
 
 /// One of an app's credentials.
 package struct ProviderCredential {
-    /// What people call it, such as `APNs certificate`.
+    /// The name for people, such as `APNs certificate`.
     package let name: String
-    /// Reads it: when it ends, in seconds since 1970; nil for one that holds until somebody revokes it.
+    /// Reads the credential and returns when it expires, in seconds since 1970; nil if it holds until it is revoked.
     package let end: () throws(DaemonError) -> Int64?
 }
 
-/// Whose credentials are looked at, and what reads them.
+/// The app whose credentials are checked, and the means to check them.
 package struct CredentialCheckup {
     /// The app.
     package let app: String
     /// Reads the files.
     package let files: CredentialFiles
-    /// Makes transports as configured.
+    /// Makes transports with the configured options.
     package let transports: ProviderTransports
     /// Seconds since 1970.
     package let now: Int64
 
-    /// Takes over what is given.
+    /// Makes a checkup.
     package init(app: String, files: CredentialFiles, transports: ProviderTransports, now: Int64) {
         (self.app, self.files, self.transports, self.now) = (app, files, transports, now)
     }
 
-    /// Looks at one thing; a file that cannot be used is a finding.
+    /// Runs one check; a file that cannot be used becomes a finding.
     ///
     /// - Parameters:
-    ///   - name: what the item is called; ` of ` and the app are added.
-    ///   - body: looks.
-    /// - Returns: what it found.
+    ///   - name: the item's name, to which ` of ` and the app are added.
+    ///   - body: runs the check.
+    /// - Returns: the finding.
     package func item(_ name: String, _ body: (String) throws(DaemonError) -> CheckItem) -> CheckItem {
         let name = "\(name) of \(app)"
         do throws(DaemonError) {
@@ -40,12 +40,12 @@ package struct CredentialCheckup {
         }
     }
 
-    /// Looks at a CA file of one's own, if there is one.
+    /// Checks the configured CA file, if there is one.
     ///
     /// - Parameters:
-    ///   - provider: what people call the provider.
+    ///   - provider: the provider's name for people.
     ///   - file: the file; nil for none.
-    ///   - endpoint: the provider's; any where it has many, since nothing is connected.
+    ///   - endpoint: the provider's endpoint; any if it has many, because nothing is connected.
     /// - Returns: an item, or none.
     package func trustItem(_ provider: String, _ file: String?, _ endpoint: Endpoint = .fcm) -> [CheckItem] {
         guard let file else { return [] }

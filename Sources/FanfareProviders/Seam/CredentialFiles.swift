@@ -1,7 +1,7 @@
 internal import FanfareConfiguration
 internal import PushCrypto
 
-/// Reads the files that an app's credentials are in; each error names the key of the configuration.
+/// Reads the files of an app's credentials; each error names the key of the configuration.
 package struct CredentialFiles: Sendable {
     private let guardedFolders: [String]
 
@@ -13,10 +13,10 @@ package struct CredentialFiles: Sendable {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - key: the configuration's key that names it.
-    ///   - origin: where such a file comes from, for who needs another one.
-    ///   - body: reads it; gets the folders below which the modes of secret files are not looked at.
-    /// - Returns: what `body` returned.
+    ///   - key: the configuration key that names the file.
+    ///   - origin: where to get such a file, for the error's advice.
+    ///   - body: reads the file; receives the folders in which the modes of secret files are not checked.
+    /// - Returns: the result of `body`.
     /// - Throws: ``DaemonError`` with the key.
     func read<Value>(
         _ key: String,

@@ -1,6 +1,6 @@
 /// Why the daemon cannot start, and how to fix it.
 public struct DaemonError: Error, Sendable, CustomStringConvertible {
-    /// Whose fault it is; decides the exit code.
+    /// The kind of error; determines the exit code.
     public enum Kind: Sendable {
         /// The configuration, a key file, or a database that belongs to another installation.
         case configuration
@@ -8,11 +8,11 @@ public struct DaemonError: Error, Sendable, CustomStringConvertible {
         case unavailable
     }
 
-    /// Whose fault it is.
+    /// The kind of error.
     public let kind: Kind
-    /// What is wrong.
+    /// The error.
     public let reason: String
-    /// How to fix it.
+    /// How to fix the error.
     public let hint: String
 
     package init(_ kind: Kind, _ reason: String, hint: String) {
@@ -21,6 +21,6 @@ public struct DaemonError: Error, Sendable, CustomStringConvertible {
         self.hint = hint
     }
 
-    /// What is wrong and how to fix it; holds no secret.
+    /// Reason and hint; holds no secret.
     public var description: String { "\(reason). \(hint)" }
 }

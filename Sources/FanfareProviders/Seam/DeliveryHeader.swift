@@ -1,24 +1,25 @@
 public import FanfareCore
 
-/// The header field that carries the identity of one delivery, where a provider has one.
+/// The header field with the identity of one delivery, if a provider has one.
 ///
-/// APNs and webhooks have one, FCM has none. A Web Push message has it only where the rule sets neither `collapse` nor a `Topic` of its own.
+/// APNs and webhooks have one, FCM has none. A Web Push message has it only if the rule sets neither `collapse` nor a
+/// `Topic`.
 public struct DeliveryHeader: Hashable, Sendable {
     /// The field's name, in lower case.
     public let name: String
-    /// Whether the value is a UUID with its hyphens; else its 32 hexadecimal digits.
+    /// Whether the value is a UUID with hyphens; otherwise it is its 32 hexadecimal digits.
     public let hasHyphens: Bool
 
-    /// Describes a field.
+    /// Makes a field.
     ///
     /// - Parameters:
-    ///   - name: in lower case.
-    ///   - hasHyphens: whether its value has the hyphens of a UUID.
+    ///   - name: the name, in lower case.
+    ///   - hasHyphens: whether the value has the hyphens of a UUID.
     package init(_ name: String, hasHyphens: Bool = true) {
         (self.name, self.hasHyphens) = (name, hasHyphens)
     }
 
-    /// The field's value for a delivery, equal on every retry.
+    /// Returns the field's value for a delivery, the same for every retry.
     ///
     /// - Parameter id: the delivery.
     /// - Returns: a UUID, or its 32 hexadecimal digits.

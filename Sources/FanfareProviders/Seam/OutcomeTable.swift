@@ -1,10 +1,10 @@
 package import FanfareCore
 
-/// The outcomes of one provider: its part of table `outcome_codes`.
+/// The outcomes of one provider: its rows of table `outcome_codes`.
 package struct OutcomeBlock: Sendable {
-    /// The codes that are set aside for it.
+    /// The codes reserved for the provider.
     package let codes: [ClosedRange<UInt8>]
-    /// Those it uses.
+    /// The codes in use.
     package let rows: [OutcomeRow]
 
     /// The outcomes as a Markdown table, for the documentation.
@@ -16,7 +16,7 @@ package struct OutcomeBlock: Sendable {
     }
 }
 
-/// All outcomes that this version knows, by code.
+/// All outcomes known to this version, by code.
 private let table: [(row: OutcomeRow, provider: PushProvider?)?] = {
     var table: [(row: OutcomeRow, provider: PushProvider?)?] = Array(repeating: nil, count: 256)
     for row in OutcomeRow.shared { table[Int(row.outcome.rawValue)] = (row, nil) }
@@ -27,26 +27,27 @@ private let table: [(row: OutcomeRow, provider: PushProvider?)?] = {
 }()
 
 extension Outcome {
-    /// Every outcome in the order of its code: the rows of table `outcome_codes`.
+    /// All outcomes in the order of their codes: the rows of table `outcome_codes`.
     package static let all: [Outcome] = table.compactMap { $0?.row.outcome }
 
-    /// Why: the provider's own reason where it gave one, otherwise words in snake_case.
+    /// The reason: the provider's own if it gave one, otherwise words in snake_case.
     package var reason: String { table[Int(rawValue)]?.row.reason ?? "code_\(rawValue)" }
 
-    /// What it means, in one line for people; empty for a newer version's.
+    /// The meaning, in one line for people; empty for an outcome of a newer version.
     package var meaning: String { table[Int(rawValue)]?.row.meaning ?? "" }
 
-    /// Whose reason it is; nil for Fanfare's own outcomes and for retries, whose reasons all providers share.
+    /// The provider of the reason; nil for Fanfare's own outcomes and for retries, whose reasons all providers share.
     package var provider: PushProvider? { table[Int(rawValue)]?.provider }
 
-    /// What to record instead of a ``OutcomeKind/gone`` while the device must be kept, as when the prune fuse is blown.
+    /// The outcome to record instead of a ``OutcomeKind/gone`` while the device must be kept, as when the prune fuse is
+    /// blown.
     ///
     /// Every other outcome is returned unchanged.
     package var keepingDevice: Outcome { table[Int(rawValue)]?.row.keptAs ?? self }
 
     /// The rows of `outcome_codes(code, outcome, reason, provider, meaning)` as the text after `VALUES` in `schema.sql`.
     ///
-    /// One row a line, indented by four spaces, without a final line break. A test compares the schema with it.
+    /// One row per line, indented by four spaces, without a final line break. A test compares the schema with it.
     package static var sqlValues: String {
         all.map { outcome in
             let provider = outcome.provider.map { "'\($0.rawValue)'" } ?? "NULL"

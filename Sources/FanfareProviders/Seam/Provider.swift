@@ -1,61 +1,61 @@
 package import FanfareConfiguration
 package import FanfareCore
 
-/// All in which one provider differs from another: the rest of the program asks it, and never which provider it is.
+/// The differences between providers: the rest of the program uses this protocol and never tests which provider it is.
 ///
-/// Each has a folder beside this one, and stands in ``Providers/all``.
+/// Each implementation has a folder beside this one, and is listed in ``Providers/all``.
 package protocol Provider: Sendable {
-    /// What its block in the configuration holds; names the provider too.
+    /// The settings of its block in the configuration, which also name the provider.
     associatedtype Settings: ProviderSettings
 
     // MARK: Configuration
 
-    /// Its keys, and which of them go together.
+    /// The keys of its configuration, and the check of their combination.
     var block: ConfigurationBlock { get }
 
     // MARK: Messages
 
-    /// The kinds of tokens it has.
+    /// The kinds of its tokens.
     var kinds: Set<DeviceKind> { get }
 
-    /// Compiles what a rule sends there for one locale.
+    /// Compiles the content that a rule sends to the provider for one locale.
     ///
     /// - Parameters:
     ///   - parts: the message, and the locale's overlay if there is one.
-    ///   - rule: the rule, for what stands beside the message.
-    /// - Returns: nil if the message has nothing for it.
-    /// - Throws: `RuleProblem` if it would refuse the message.
+    ///   - rule: the rule, for its options outside the message.
+    /// - Returns: nil if the message has nothing for the provider.
+    /// - Throws: `RuleProblem` if the provider would refuse the message.
     func content(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> (any ProviderContent)?
 
-    /// What a message may have for it alone; nil where the fields of FCM's Message say all.
+    /// The block of a message for this provider only; nil if the fields of FCM's Message suffice.
     var messageBlock: MessageBlock? { get }
 
-    /// What a request has beside what the rule says, for people: `authorization is`.
+    /// The headers that a request has besides those of the rule, as text for people: `authorization is`.
     var addedHeaders: String { get }
 
-    /// What is to be said of a body that is shown, such as ` before it is encrypted`; mostly empty.
+    /// A note on a body that is shown, such as ` before it is encrypted`; empty for most providers.
     var bodyNote: String { get }
 
-    /// Whether a push shows nothing and only wakes its app.
+    /// Returns whether a push shows nothing and only wakes its app.
     ///
-    /// - Parameter headers: of the rendered push.
-    /// - Returns: false where nothing can be said.
+    /// - Parameter headers: the headers of the rendered push.
+    /// - Returns: false if unknown.
     func isSilent(_ headers: [(name: String, value: String)]) -> Bool
 
-    /// How many bytes of a request's body it takes at most.
+    /// Returns the size limit of a request's body in bytes.
     ///
-    /// - Parameter headers: of the rendered push.
-    /// - Returns: nil where it does not count the whole body.
+    /// - Parameter headers: the headers of the rendered push.
+    /// - Returns: nil if the limit is not on the whole body.
     func bodyLimit(_ headers: [(name: String, value: String)]) -> Int?
 
     // MARK: Recipients
 
-    /// Where a device is reached.
+    /// Returns the address of a device.
     ///
     /// - Parameters:
     ///   - recipient: the device.
-    ///   - identity: what the app is called there.
-    /// - Returns: nil if nothing can ever be sent to it; its deliveries end as ``invalidRecipient``.
+    ///   - identity: the app's identity at the provider.
+    /// - Returns: nil if no push to it can ever succeed; its deliveries end as ``invalidRecipient``.
     func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress?
 
     /// Checks a device before its registration for defects that the database cannot detect.
@@ -64,29 +64,30 @@ package protocol Provider: Sendable {
     /// - Returns: the defect; nil if the device has none.
     func fault(of recipient: Recipient) -> RecipientError?
 
-    /// What becomes of a delivery whose device cannot be addressed; the device is disabled if that is a ``OutcomeKind/gone``.
+    /// The outcome of a delivery whose device has no valid address; the device is disabled if it is a
+    /// ``OutcomeKind/gone``.
     var invalidRecipient: Outcome { get }
 
-    /// Where an audience is reached that the provider itself keeps.
+    /// Returns the address of an audience that the provider manages.
     ///
     /// - Parameters:
-    ///   - audience: which.
-    ///   - identity: what the app is called there.
-    /// - Returns: nil if it does not keep such audiences.
+    ///   - audience: the audience.
+    ///   - identity: the app's identity at the provider.
+    /// - Returns: nil if the provider does not manage such audiences.
     func address(of audience: NativeTarget, as identity: ProviderIdentity) -> PushAddress?
 
     // MARK: Sending
 
-    /// What became of pushes to it, as stored.
+    /// The outcomes of pushes to the provider, as stored.
     var outcomes: OutcomeBlock { get }
 
-    /// Reads an app's credentials and describes the pools that send with them.
+    /// Reads an app's credentials and describes the pools of senders that use them.
     ///
     /// - Parameters:
-    ///   - settings: the app's.
-    ///   - app: its name.
-    ///   - parts: what pools are made of.
-    ///   - before: the app's senders in force, for what has to outlive a reload; nil if there are none.
+    ///   - settings: the app's settings.
+    ///   - app: the app's name.
+    ///   - parts: the parts that all pools share.
+    ///   - before: the app's present senders, for state that must survive a reload; nil if there are none.
     /// - Returns: a pool for each environment.
     /// - Throws: ``DaemonError`` for a file that cannot be used.
     func senders(
@@ -96,36 +97,36 @@ package protocol Provider: Sendable {
         before: ProviderSenders?
     ) throws(DaemonError) -> ProviderSenders
 
-    /// How many file descriptors an app's senders can have open.
+    /// Returns the maximum number of file descriptors of an app's senders.
     ///
-    /// - Parameter costs: what a pool has.
-    /// - Returns: their number, at most.
+    /// - Parameter costs: the descriptors of a pool.
+    /// - Returns: the maximum number.
     func descriptors(_ costs: DescriptorCosts) -> Int
 
     // MARK: Operation
 
-    /// The credentials of an app, by what people call them.
+    /// Returns the credentials of an app, with names for people.
     ///
     /// - Parameters:
-    ///   - settings: the app's.
-    ///   - checkup: whose, and what reads them.
-    /// - Returns: one each; none where devices bring their own.
+    ///   - settings: the app's settings.
+    ///   - checkup: the app, and the means to read its files.
+    /// - Returns: the credentials; empty if devices bring their own.
     func credentials(_ settings: Settings, _ checkup: CredentialCheckup) -> [ProviderCredential]
 
-    /// Looks at the files that an app's credentials are in.
+    /// Checks the files of an app's credentials.
     ///
     /// - Parameters:
-    ///   - settings: the app's.
-    ///   - checkup: whose, and what reads them.
-    /// - Returns: an item each.
+    ///   - settings: the app's settings.
+    ///   - checkup: the app, and the means to read its files.
+    /// - Returns: the findings.
     func checkup(_ settings: Settings, _ checkup: CredentialCheckup) -> [CheckItem]
 
-    /// Asks the provider by requests that no device can get whether it takes an app's credentials.
+    /// Probes whether the provider accepts an app's credentials, with requests that reach no device.
     ///
     /// - Parameters:
-    ///   - settings: the app's.
-    ///   - checkup: whose, and what reads the files.
-    /// - Returns: an item for each environment; none where a provider can be asked only about real devices.
+    ///   - settings: the app's settings.
+    ///   - checkup: the app, and the means to read its files.
+    /// - Returns: a finding for each environment; empty if a provider answers only for real devices.
     func probe(_ settings: Settings, _ checkup: CredentialCheckup) -> [CheckItem]
 }
 
@@ -133,7 +134,7 @@ extension Provider {
     /// The provider's name, in configuration, SQL and logs.
     package var name: PushProvider { PushProvider(rawValue: Settings.name) }
 
-    /// What people call it.
+    /// The name for people.
     package var title: String { block.title }
 
     package var kinds: Set<DeviceKind> { [.device] }
@@ -145,10 +146,11 @@ extension Provider {
     package func address(of audience: NativeTarget, as identity: ProviderIdentity) -> PushAddress? { nil }
     package func probe(_ settings: Settings, _ checkup: CredentialCheckup) -> [CheckItem] { [] }
 
-    /// Whether an app is configured for it.
+    /// Returns whether an app is configured for the provider.
     package func serves(_ app: Configuration.App?) -> Bool { app?[Settings.self] != nil }
 
-    /// An app's senders, as ``senders(_:app:parts:before:)`` has them; nil if it is not configured for this provider.
+    /// Returns an app's senders, as ``senders(_:app:parts:before:)`` does; nil if it is not configured for this
+    /// provider.
     package func senders(
         of app: Configuration.App,
         named name: String,
@@ -159,17 +161,17 @@ extension Provider {
         return try senders(settings, app: name, parts: parts, before: before)
     }
 
-    /// An app's credentials; see ``credentials(_:_:)``.
+    /// Returns an app's credentials; see ``credentials(_:_:)``.
     package func credentials(of app: Configuration.App, _ context: CredentialCheckup) -> [ProviderCredential] {
         app[Settings.self].map { credentials($0, context) } ?? []
     }
 
-    /// What the files of an app's credentials are like; see ``checkup(_:_:)``.
+    /// Checks the files of an app's credentials; see ``checkup(_:_:)``.
     package func checkup(of app: Configuration.App, _ context: CredentialCheckup) -> [CheckItem] {
         app[Settings.self].map { checkup($0, context) } ?? []
     }
 
-    /// What the provider says of an app's credentials; see ``probe(_:_:)``.
+    /// Probes an app's credentials; see ``probe(_:_:)``.
     package func probe(of app: Configuration.App, _ context: CredentialCheckup) -> [CheckItem] {
         app[Settings.self].map { probe($0, context) } ?? []
     }

@@ -2,62 +2,62 @@ package import FanfareCore
 package import PushCrypto
 package import PushTransport
 
-/// What sending differs in by provider beside the transport: credentials, requests, answers.
+/// The provider-specific part of sending, apart from the transport: credentials, requests, answers.
 ///
 /// Shared by all threads that send for one app.
 package protocol ProviderAccess: Sendable {
-    /// The credential to use now.
+    /// Returns the credential to use now.
     ///
     /// - Parameters:
-    ///   - now: steady time.
+    ///   - now: monotonic time.
     ///   - wall: wall clock.
-    /// - Returns: the credential; nil while there is none yet, so that nothing can be sent.
+    /// - Returns: the credential; nil while there is none, so that nothing can be sent.
     /// - Throws: if OpenSSL cannot sign.
     func credential(at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Credential?
 
-    /// The provider called a credential expired.
+    /// Renews a credential that the provider called expired.
     ///
     /// - Parameters:
-    ///   - generation: which; a newer one may have come since.
-    ///   - now: steady time.
+    ///   - generation: the generation of the expired credential; a newer one may already exist.
+    ///   - now: monotonic time.
     ///   - wall: wall clock.
-    /// - Returns: false if it is too young to be expired: then a clock or a key is wrong.
+    /// - Returns: false if the credential is too young to have expired, which means that a clock or a key is wrong.
     /// - Throws: if OpenSSL cannot sign.
     func renew(after generation: Int, at now: Microseconds, wall: Microseconds) throws(CryptoError) -> Bool
 
-    /// Makes what one thread writes its requests with.
+    /// Makes the request writer of one thread.
     ///
-    /// - Throws: if OpenSSL lacks what it needs.
+    /// - Throws: if OpenSSL lacks a required algorithm.
     func makeWriter() throws(CryptoError) -> any RequestWriter
 
-    /// What an answer with a status means.
+    /// Judges an answer with a status.
     func verdict(_ answer: PushAnswer, in attempt: AttemptContext) -> Verdict
 
-    /// What the provider's last words on a connection mean for a request that it did not process there.
+    /// Judges a request that was not processed on a connection that the provider closed.
     ///
     /// - Parameters:
-    ///   - words: GOAWAY's debug data.
+    ///   - words: the debug data of GOAWAY.
     ///   - attempt: the circumstances of the attempt.
-    /// - Returns: nil where they mean nothing more than that it was not processed.
+    /// - Returns: nil if the debug data says no more than that the request was not processed.
     func verdict(onGoodbye words: [UInt8], in attempt: AttemptContext) -> Verdict?
 
-    /// What the provider gives as its reason, in its own words, safe to log; nil if it gives none.
+    /// Returns the provider's reason in its own words, safe to log; nil if it gives none.
     func reason(_ answer: PushAnswer) -> String?
 }
 
 extension ProviderAccess {
-    /// Nothing more: only APNs is known to say why it ends a connection.
+    /// Returns nil: only APNs is known to give a reason for closing a connection.
     package func verdict(onGoodbye words: [UInt8], in attempt: AttemptContext) -> Verdict? { nil }
 }
 
-/// What a request proves its sender with.
+/// The credential of a request.
 package struct Credential: Sendable {
-    /// The `authorization` field; nil where it is no field, or one for each origin.
+    /// The `authorization` field; nil if the credential is not a field, or differs by origin.
     package let authorization: String?
-    /// Which of its key's it is.
+    /// The number of the credential among those of its key.
     package let generation: Int
 
-    /// Takes over a credential.
+    /// Makes a credential.
     package init(authorization: String?, generation: Int) {
         (self.authorization, self.generation) = (authorization, generation)
     }
@@ -68,11 +68,11 @@ package protocol RequestWriter: AnyObject {
     /// Writes the request for a delivery.
     ///
     /// - Parameters:
-    ///   - tag: the caller's number for it.
-    ///   - delivery: which.
-    ///   - content: what its variant gets.
+    ///   - tag: the caller's number for the request.
+    ///   - delivery: the delivery.
+    ///   - content: the content of its variant.
     ///   - heads: the header blocks of its batch.
-    ///   - credential: what to prove ourselves with.
+    ///   - credential: the credential.
     /// - Returns: the request.
     /// - Throws: ``RequestProblem`` for a delivery that can never be sent.
     func write(
@@ -84,7 +84,7 @@ package protocol RequestWriter: AnyObject {
     ) throws(RequestProblem) -> PushRequest
 }
 
-/// Why a delivery can never be sent, and is refused; holds no data.
+/// Why a delivery can never be sent and is refused; holds no data.
 package struct RequestProblem: Error {
     package let why: String
 
@@ -92,7 +92,7 @@ package struct RequestProblem: Error {
         self.why = why
     }
 
-    /// Runs something that fails for fields that cannot be sent.
+    /// Runs a closure, and converts its error for a field that cannot be sent.
     package static func refusing<Value>(_ body: () throws(HeaderError) -> Value) throws(RequestProblem) -> Value {
         do throws(HeaderError) {
             return try body()

@@ -1,43 +1,43 @@
 package import FanfareCore
 
-/// What a rule sends to one provider for one locale, compiled.
+/// The compiled content that a rule sends to one provider for one locale.
 package protocol ProviderContent: Sendable {
-    /// Whether it names a device or user field: then it is rendered for each device.
+    /// Whether it refers to a device or user field, and is rendered for each device.
     var usesDevice: Bool { get }
 
     /// Renders headers and body for the devices of one variant.
     ///
-    /// - Parameter request: the event, and for whom.
-    /// - Returns: what every device of the variant gets.
+    /// - Parameter request: the event and the variant.
+    /// - Returns: the request that all devices of the variant share.
     /// - Throws: `RenderProblem` if a name is missing, a header value cannot be sent or the payload is too large.
     func render(_ request: ContentRequest) throws(RenderProblem) -> RenderedPush
 
-    /// Renders the one request that reaches an audience the provider keeps.
+    /// Renders the single request to an audience that the provider manages.
     ///
-    /// Called only for providers that address such audiences (``Provider/address(of:as:)-(NativeTarget,_)``).
+    /// Called only for providers with an address for such audiences (``Provider/address(of:as:)-(NativeTarget,_)``).
     ///
     /// - Parameters:
-    ///   - audience: which.
+    ///   - audience: the audience.
     ///   - request: the event.
     /// - Returns: headers and body.
     /// - Throws: `RenderProblem` as for devices.
     func render(to audience: NativeTarget, _ request: ContentRequest) throws(RenderProblem) -> RenderedPush
 }
 
-/// What a message is rendered for.
+/// The event and the variant that a message is rendered for.
 package struct ContentRequest {
-    /// Where names are looked up; without ``DerivedValues``.
+    /// The scope for names; without ``DerivedValues``.
     package let scope: TemplateScope
     /// The kind of the tokens.
     package let kind: DeviceKind
-    /// What the app is called at the provider.
+    /// The app's identity at the provider.
     package let identity: ProviderIdentity
-    /// The rule's collapse id template.
+    /// The template of the rule's collapse id.
     package let collapse: TextTemplate?
-    /// The rule's app, whose name is in the hash of a collapse id.
+    /// The rule's app, whose name is part of the hash of a collapse id.
     package let app: String
 
-    /// The scope with what bodies and headers say of collapse id and time.
+    /// Returns the scope with the derived values of collapse id and time.
     ///
     /// - Throws: `RenderProblem` if a name is missing.
     package func derivedScope() throws(RenderProblem) -> TemplateScope {

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import PushTransport
 
-/// Asks a provider by a single request, over a connection of its own.
+/// Sends a single request to a provider, over a connection of its own.
 struct ProviderProbe {
     private static let patience = Duration.seconds(20)
 
-    /// What the item is called.
+    /// The item's name.
     let name: String
     let endpoint: Endpoint
     let transports: ProviderTransports
@@ -13,9 +13,9 @@ struct ProviderProbe {
     /// Sends the request and waits for the answer, up to 20 s.
     ///
     /// - Parameters:
-    ///   - request: what no device can get.
-    ///   - options: CA file and certificate; the number of connections is one.
-    /// - Returns: the answer, or what became of the request.
+    ///   - request: a request that reaches no device.
+    ///   - options: CA file and certificate; one connection is used.
+    /// - Returns: the answer, or why there is none.
     /// - Throws: if the transport cannot be made.
     func answer(to request: PushRequest, options: TransportOptions) throws(TransportError) -> PushAnswer {
         var options = options
@@ -33,7 +33,7 @@ struct ProviderProbe {
             ?? PushAnswer(tag: request.tag, without: .ambiguous, cause: .deadline, detail: "no answer came")
     }
 
-    /// Runs a probe; what goes wrong before there is an answer is its finding too.
+    /// Runs a probe; an error before the answer becomes its finding.
     func item(_ body: () throws -> CheckItem) -> CheckItem {
         do {
             return try body()
@@ -43,40 +43,40 @@ struct ProviderProbe {
         }
     }
 
-    /// The finding where no answer came.
+    /// Returns the finding for a missing answer.
     func unanswered(_ detail: String) -> CheckItem {
         let advice = "Is \(endpoint) reachable from here, and its certificate trusted?"
         return CheckItem(.fail, name, "no answer: \(detail)", advice: advice)
     }
 
-    /// The finding of an answer.
+    /// Returns the finding for an answer.
     func said(_ level: CheckItem.Level, _ status: UInt16, _ reason: String, _ advice: String) -> CheckItem {
         CheckItem(level, name, "\(endpoint) says \(status) \(reason)", advice: advice)
     }
 }
 
-/// Why a provider could not be asked, or what it said instead of an answer.
+/// Why a provider could not be reached, or its message in place of an answer.
 package struct ProbeProblem: Error, CustomStringConvertible {
-    /// What is wrong.
+    /// The problem.
     package let reason: String
-    /// How to fix it; empty if there is nothing to add.
+    /// How to fix the problem; empty if there is nothing to add.
     package let hint: String
 
     init(_ reason: String, hint: String = "") {
         (self.reason, self.hint) = (reason, hint)
     }
 
-    /// Takes over any error that a probe may meet.
+    /// Converts any error that a probe may meet.
     init(_ error: any Error) {
         switch error {
         case let error as ProbeProblem: self = error
         case let error as DaemonError: self.init(error.reason, hint: error.hint)
-        // Its description is a dump.
+        // The description of a CocoaError is a debug dump.
         case let error as CocoaError: self.init(error.localizedDescription)
         default: self.init("\(error)")
         }
     }
 
-    /// Both; holds no secret.
+    /// Reason and hint; holds no secret.
     package var description: String { hint.isEmpty ? reason : "\(reason). \(hint)" }
 }

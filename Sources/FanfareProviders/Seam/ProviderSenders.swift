@@ -1,17 +1,17 @@
 package import PushTransport
 
-/// How to reach one app's provider in one environment.
+/// The means to send for one app to one environment of a provider.
 package struct ProviderPool: Sendable {
     /// `production` or `sandbox`.
     package let environment: String
-    /// Credentials, requests, answers.
+    /// The provider-specific part: credentials, requests, answers.
     package let access: any ProviderAccess
-    /// Whether requests name the origins that they go to.
+    /// Whether requests go to many origins, which each names.
     package let hasManyOrigins: Bool
-    /// Makes one thread's transport, on that thread.
+    /// Makes the transport of one thread, on that thread.
     package let makeTransport: @Sendable () throws -> any PushTransport
 
-    /// Describes a pool.
+    /// Makes a pool.
     package init(
         environment: String,
         access: any ProviderAccess,
@@ -23,27 +23,27 @@ package struct ProviderPool: Sendable {
     }
 }
 
-/// What an app's credentials become at one provider.
+/// The senders of an app at one provider.
 package struct ProviderSenders: Sendable {
-    /// What the app is called there.
+    /// The app's identity at the provider.
     package let identity: ProviderIdentity
-    /// One for each environment.
+    /// The pools, one for each environment.
     package let pools: [ProviderPool]
 
-    /// Puts pools together.
+    /// Makes senders from pools.
     package init(_ pools: [ProviderPool], identity: ProviderIdentity = ProviderIdentity()) {
         (self.pools, self.identity) = (pools, identity)
     }
 }
 
-/// What the senders of one app's provider can have open, in file descriptors.
+/// The file descriptors that the senders of one app may open.
 package struct DescriptorCosts {
-    /// All threads of a pool with one endpoint.
+    /// The descriptors of a pool with one endpoint, for all its threads.
     package let pool: Int
-    /// All threads of a pool with many.
+    /// The descriptors of a pool with many endpoints, for all its threads.
     package let origins: Int
 
-    /// Takes what was counted.
+    /// Makes the costs.
     package init(pool: Int, origins: Int) {
         (self.pool, self.origins) = (pool, origins)
     }

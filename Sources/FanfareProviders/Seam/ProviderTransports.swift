@@ -3,28 +3,28 @@ internal import HTTP2Client
 internal import HTTP2Engine
 package import PushTransport
 
-/// Makes the transports of providers with one endpoint, as configured.
+/// Makes the configured transports of providers with one endpoint.
 ///
-/// Those of providers with many hosts always go through libcurl, and never through a proxy.
+/// Transports to many hosts always use libcurl, and never a proxy.
 package struct ProviderTransports: Equatable, Sendable {
-    /// Which of both is meant.
+    /// The HTTP/2 implementation.
     package let kind: Configuration.Send.Transport
-    /// What everything to these providers is tunnelled through.
+    /// The proxy for all connections to these providers.
     package let proxy: HTTPProxy?
 
     package init(_ send: Configuration.Send) {
         proxy = send.proxy
-        // The engine knows no proxies.
+        // The engine does not support proxies.
         kind = proxy == nil ? send.transport : .curl
     }
 
-    /// Makes one, on the thread that will own it.
+    /// Makes a transport, on the thread that will own it.
     ///
     /// - Parameters:
-    ///   - endpoint: where to send.
-    ///   - options: how to behave; the proxy is the configured one.
-    /// - Returns: the transport, which has not connected yet.
-    /// - Throws: ``TransportError`` for a CA file or a certificate that is of no use.
+    ///   - endpoint: the endpoint.
+    ///   - options: the options; the proxy is the configured one.
+    /// - Returns: the transport, not yet connected.
+    /// - Throws: ``TransportError`` for a CA file or a certificate that cannot be used.
     package func make(_ endpoint: Endpoint, _ options: TransportOptions) throws(TransportError) -> any PushTransport {
         var options = options
         options.proxy = proxy

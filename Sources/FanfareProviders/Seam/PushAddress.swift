@@ -1,16 +1,16 @@
 package import FanfareCore
 package import PushTransport
 
-/// A device as far as it says where it is reached.
+/// The properties of a device that determine its address.
 package struct Recipient {
-    /// Its token, or the URL that stands for one.
+    /// The token, or the URL in its place.
     package let token: String
-    /// Its public key, if it has one.
+    /// The public key, if it has one.
     package let p256dh: String?
-    /// Its secret, if it has one.
+    /// The secret, if it has one.
     package let auth: String?
 
-    /// Takes what the database has.
+    /// Makes a recipient from the columns of the database.
     package init(token: String, p256dh: String?, auth: String?) {
         (self.token, self.p256dh, self.auth) = (token, p256dh, auth)
     }
@@ -54,73 +54,73 @@ extension Recipient {
     }
 }
 
-/// What an app is called at one provider.
+/// The identity of an app at one provider.
 package struct ProviderIdentity: Sendable {
-    /// The topic of its pushes, where the provider has topics.
+    /// The topic of its pushes, if the provider has topics.
     package let topic: String
-    /// The path of its requests, where all have the same.
+    /// The path of its requests, if all have the same.
     package let path: [UInt8]
 
-    /// Names an app.
+    /// Makes an identity.
     package init(topic: String = "", path: [UInt8] = []) {
         (self.topic, self.path) = (topic, path)
     }
 }
 
-/// What a request needs of one recipient alone to be written: keys, a secret.
+/// The data of one recipient that its requests need: keys, a secret.
 package protocol RecipientKeys: Sendable {}
 
-/// Where a delivery's request goes; holds the token.
+/// The address of a delivery's request; holds the token.
 package enum PushAddress: Sendable {
-    /// The provider's one endpoint: the path, and what is inserted into the shared body.
+    /// A path at the provider's only endpoint, and the text to insert into the shared body.
     case shared(path: [UInt8], insertion: [UInt8])
-    /// A URL of the recipient's own.
+    /// The recipient's own URL.
     ///
-    /// Behind a reference, or every copy of a delivery would ask which of the two it holds.
+    /// Indirect, because otherwise every copy of a delivery would test which case it holds.
     indirect case url(HTTPSURL, any RecipientKeys)
 
-    /// The endpoint of a provider that has many; else nil.
+    /// The endpoint, for a provider with many; otherwise nil.
     package var origin: Endpoint? {
         if case .url(let url, _) = self { return url.origin }
         return nil
     }
 
-    /// What stops when the provider cannot be sent to.
+    /// The scope that a breaker holds back if requests to the address fail.
     package var scope: BreakerScope { origin.map(BreakerScope.origin) ?? .provider }
 }
 
-/// What a breaker holds back.
+/// The scope that a breaker holds back.
 package enum BreakerScope: Hashable, Sendable {
-    /// All that goes to a provider with one endpoint.
+    /// All requests to a provider with one endpoint.
     case provider
-    /// What goes to one of many endpoints.
+    /// The requests to one of many endpoints.
     case origin(Endpoint)
-    /// What goes to one device, at an endpoint that many share.
+    /// The requests to one device, at an endpoint shared by many.
     case device(Int64)
-    /// What is for a topic that the provider refused.
+    /// The requests for a topic that the provider refused.
     case topic(String)
 }
 
-/// One delivery that is to be sent.
+/// One delivery to send.
 package struct PreparedDelivery: Sendable {
-    /// Where it stands in the batch.
+    /// The position in the batch.
     package let position: Int32
-    /// Which of the batch's variants it gets.
+    /// The index of its variant in the batch.
     package let variant: Int32
-    /// Kept for evidence and log hashes; never logged itself.
+    /// The token, for evidence and log hashes; never logged itself.
     package let token: String
-    /// Where it goes.
+    /// The address.
     package let address: PushAddress
-    /// The value of the delivery header, equal on every retry; empty if there is none.
+    /// The value of the delivery header, the same for every retry; empty if there is none.
     package let deliveryID: [UInt8]
-    /// The device's `registered_at`, in microseconds since 1970; 0 where there is no device.
+    /// The device's `registered_at`, in microseconds since 1970; 0 without a device.
     package let registeredAt: Int64
-    /// Whose the device is, for log hashes; nil where it is nobody's, or there is no device.
+    /// The device's user, for log hashes; nil without a user or a device.
     package let user: String?
-    /// The rule whose push made the provider call the token bad, while it is not known whether that was the token's fault.
+    /// The rule whose push made the provider report a bad token, while it is unknown whether the token was at fault.
     package let doubtedBy: Int32?
 
-    /// Describes a delivery.
+    /// Makes a delivery.
     package init(
         position: Int32,
         variant: Int32,
@@ -137,16 +137,16 @@ package struct PreparedDelivery: Sendable {
     }
 }
 
-/// What all devices of a variant get.
+/// The content that all devices of a variant share.
 package struct PushContent: Sendable {
-    /// As it was rendered.
+    /// The rendered push.
     package let push: RenderedPush
-    /// What of it all devices share, ready to be sent; where bodies are encrypted, what is encrypted.
+    /// The shared part of the body, ready to be sent; for encrypted bodies, the plaintext.
     package let body: PushBody
-    /// Of which trace its event is a part; for recipients only whose owner the trace is nothing strange to, never for a push service.
+    /// The trace of the event; sent to recipients whose owner may know it (webhooks), never to a push service.
     package let trace: TraceContext?
 
-    /// Takes over what was rendered.
+    /// Makes the content of a rendered push.
     package init(_ push: RenderedPush, trace: TraceContext? = nil) {
         (self.push, self.trace) = (push, trace)
         body = PushBody(push.body, suffix: push.bodySuffix)

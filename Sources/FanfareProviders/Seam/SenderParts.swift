@@ -3,17 +3,17 @@ internal import HTTP2Client
 package import Logging
 package import PushTransport
 
-/// What providers make their pools of.
+/// The parts that providers make their pools from.
 package struct SenderParts: Sendable {
-    /// Reads the files that credentials are in.
+    /// Reads the files of credentials.
     package let files: CredentialFiles
-    /// Told of credentials that cannot be renewed.
+    /// Logs credentials that cannot be renewed.
     package let logger: Logger
-    /// SHA-256 of each file that the app's configuration names, by path; those that could be read.
+    /// SHA-256 of each readable file that the app's configuration names, by path.
     package let digests: [String: [UInt8]]
     private let send: Configuration.Send
 
-    /// Takes what all pools share.
+    /// Makes the parts that all pools share.
     package init(
         files: CredentialFiles,
         send: Configuration.Send,
@@ -23,13 +23,13 @@ package struct SenderParts: Sendable {
         (self.files, self.send, self.logger, self.digests) = (files, send, logger, digests)
     }
 
-    /// What everything to providers with one endpoint is tunnelled through.
+    /// The proxy for all connections to providers with one endpoint.
     package var proxy: HTTPProxy? { send.proxy }
 
-    /// What one thread's transport is like.
+    /// Returns the options of one thread's transport.
     ///
-    /// - Parameter caFile: CAs to trust beside the system's.
-    /// - Returns: options with this configuration's connections and streams.
+    /// - Parameter caFile: CAs to trust in addition to the system's.
+    /// - Returns: options with the configured connections and streams.
     package func options(caFile: String?) -> TransportOptions {
         var options = TransportOptions()
         options.connections = max(1, send.connections / min(send.threads, send.connections))
@@ -38,14 +38,14 @@ package struct SenderParts: Sendable {
         return options
     }
 
-    /// Makes what makes the transports of a pool with one endpoint; proves first that their files are of use.
+    /// Returns the factory for the transports of a pool with one endpoint, after checking that their files can be used.
     ///
     /// - Parameters:
-    ///   - endpoint: where to send.
-    ///   - options: how to behave.
-    ///   - key: the configuration's key of the CA file.
-    /// - Returns: makes one, on the thread that will own it.
-    /// - Throws: ``DaemonError`` for a CA file or a certificate that is of no use.
+    ///   - endpoint: the endpoint.
+    ///   - options: the options.
+    ///   - key: the configuration key of the CA file.
+    /// - Returns: makes a transport, on the thread that will own it.
+    /// - Throws: ``DaemonError`` for a CA file or a certificate that cannot be used.
     package func transports(
         to endpoint: Endpoint,
         _ options: TransportOptions,
@@ -56,15 +56,16 @@ package struct SenderParts: Sendable {
         return { try transports.make(endpoint, options) }
     }
 
-    /// Makes what makes the transports of a pool whose recipients name their own hosts: over libcurl, never through a proxy.
+    /// Returns the factory for the transports of a pool whose recipients have hosts of their own: over libcurl, never
+    /// through a proxy.
     ///
     /// - Parameters:
-    ///   - hosts: patterns of names that may be sent to.
-    ///   - networks: blocks of addresses that may be connected to although they are not public.
-    ///   - options: how to behave.
+    ///   - hosts: patterns of host names that may be sent to.
+    ///   - networks: networks with addresses that are not public and may still be connected to.
+    ///   - options: the options.
     ///   - section: the configuration's block, such as `apps.shop.webpush`.
-    /// - Returns: makes one, on the thread that will own it.
-    /// - Throws: ``DaemonError`` for a CA file or a rule about hosts that is of no use.
+    /// - Returns: makes a transport, on the thread that will own it.
+    /// - Throws: ``DaemonError`` for a CA file or a host pattern that cannot be used.
     package func transports(
         toHosts hosts: [String],
         networks: [String],
@@ -97,10 +98,10 @@ package struct SenderParts: Sendable {
     }
 }
 
-/// What a provider asks of a transport to many hosts.
+/// The requirements of a provider for a transport to many hosts.
 package struct MultiOriginTraits: Sendable {
-    /// CAs to trust beside the system's.
+    /// CAs to trust in addition to the system's.
     package let caFile: String?
-    /// The header fields that its answers are judged by, in lower case.
+    /// The header fields that verdicts use, in lower case.
     package let answerHeaders: [String]
 }

@@ -1,8 +1,8 @@
 internal import PushCrypto
 internal import PushTransport
 
-/// Writes requests to a provider with one endpoint: all devices of a variant share their header block and body, but for
-/// path, delivery id and what is inserted.
+/// Writes requests to a provider with one endpoint: all devices of a variant share the header block and the body,
+/// except for path, delivery id and insertion.
 final class SharedHeadWriter: RequestWriter {
     private let cache = HeadCache()
 
@@ -30,15 +30,16 @@ final class SharedHeadWriter: RequestWriter {
     }
 }
 
-/// The header block a sender made last: events of one rule mostly have the same fields, and to check and prepare a block
-/// costs as much as to send a push.
+/// The last header block of a sender.
+///
+/// Events of one rule mostly have the same fields, and checking and preparing a block costs as much as sending a push.
 final class HeadCache {
     private var headers: [(name: String, value: String)] = []
     private var varyingName: String?
     private var generation = 0
     private var block: HeaderBlock?
 
-    /// Gives the block for a message's fields and a credential.
+    /// Returns the block for a message's fields and a credential.
     func block(_ push: RenderedPush, credential: Credential) throws(HeaderError) -> HeaderBlock {
         let varying = push.deliveryHeader?.name
         if let block, generation == credential.generation, varyingName == varying,

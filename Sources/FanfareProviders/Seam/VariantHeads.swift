@@ -13,20 +13,20 @@ package final class VariantHeads {
     private var originHeads: [Place: HeaderBlock] = [:]
     private var generation = -1
 
-    /// - Parameter count: how many variants there are.
+    /// - Parameter count: the number of variants.
     package init(count: Int) {
         heads = Array(repeating: nil, count: count)
     }
 
-    /// The header block of a variant.
+    /// Returns the header block of a variant.
     ///
     /// - Parameters:
-    ///   - variant: its index.
-    ///   - generation: of the credential to use.
-    ///   - origin: where it goes; nil for the provider's one endpoint.
-    ///   - make: makes it.
+    ///   - variant: the variant's index.
+    ///   - generation: the generation of the credential to use.
+    ///   - origin: the request's origin; nil for the provider's only endpoint.
+    ///   - make: makes the block.
     /// - Returns: the block, shared with other deliveries.
-    /// - Throws: for a field that cannot be sent.
+    /// - Throws: an error for a field that cannot be sent.
     package func head(
         _ variant: Int32,
         generation: Int,

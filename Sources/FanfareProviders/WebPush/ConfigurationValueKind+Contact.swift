@@ -2,7 +2,7 @@ internal import FanfareConfiguration
 internal import PushTransport
 
 extension ConfigurationValueKind<String> {
-    /// Whom push services may write to: the `sub` of VAPID (RFC 8292 section 2.1).
+    /// The contact for push services: the `sub` of VAPID (RFC 8292 section 2.1).
     static var contact: Self {
         let expected = "expected mailto:NAME@DOMAIN or https://HOST/…"
         return .init(
@@ -11,7 +11,7 @@ extension ConfigurationValueKind<String> {
             parse: { (raw, _) throws(ConfigurationValueError) in
                 let text = try raw.string(expected: expected).withoutVariables()
                 let name = try Self.domain(of: text, expected: expected)
-                // Apple answers 403 BadJwtToken to such a subject.
+                // Apple answers 403 BadJwtToken for these hosts.
                 guard name != "localhost", !name.hasSuffix(".localhost") else {
                     throw ConfigurationValueError("\(expected), found localhost; push services refuse that")
                 }
@@ -21,7 +21,7 @@ extension ConfigurationValueKind<String> {
         )
     }
 
-    /// The domain of an address or URL.
+    /// Returns the domain of an address or URL.
     private static func domain(of text: String, expected: String) throws(ConfigurationValueError) -> String {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), !text.contains("<"), !text.contains(">") else {
             throw ConfigurationValueError("\(expected), without spaces, angle brackets and letters outside of ASCII")

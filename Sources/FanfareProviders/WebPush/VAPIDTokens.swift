@@ -6,7 +6,7 @@ internal import PushCrypto
 internal import PushTransport
 internal import Threading
 
-/// The VAPID signatures of one key: one for each push service, made once and used for hours (RFC 8292).
+/// The VAPID signatures of one key, one for each push service, which are used for hours (RFC 8292).
 final class VAPIDTokens: Sendable {
     private struct Token {
         let authorization: String
@@ -19,11 +19,11 @@ final class VAPIDTokens: Sendable {
         var renewedAt: Microseconds?
     }
 
-    /// Half of what a signature is valid for.
+    /// The age at which a signature is renewed: half of its validity.
     private static let renewal = 6 * 60 * Micros.minute
-    /// Apple asks not to sign anew more than once an hour.
+    /// The minimum age for a renewal: Apple asks for at most one signature an hour.
     private static let leastAge = 60 * Micros.minute
-    /// Origins come from strangers: so many are remembered.
+    /// The number of origins that are remembered, because origins come from outside.
     private static let originLimit = 1000
 
     private let key: VAPIDKey
@@ -37,14 +37,14 @@ final class VAPIDTokens: Sendable {
         self.logger = logger
     }
 
-    /// How often all signatures were dropped.
+    /// The number of times that all signatures were dropped.
     var generation: Int { state.withLock { $0.generation } }
 
-    /// The `Authorization` field for a push service.
+    /// Returns the `Authorization` field for a push service.
     ///
     /// - Parameters:
-    ///   - origin: the service.
-    ///   - now: steady time.
+    ///   - origin: the push service.
+    ///   - now: monotonic time.
     ///   - wall: wall clock.
     /// - Returns: nil if OpenSSL cannot sign, which is logged.
     func authorization(for origin: Endpoint, at now: Microseconds, wall: Microseconds) -> String? {
@@ -67,12 +67,12 @@ final class VAPIDTokens: Sendable {
         }
     }
 
-    /// A push service called a signature expired: all are made anew.
+    /// Drops all signatures after a push service called one expired.
     ///
     /// - Parameters:
-    ///   - generation: when the refused one was made.
-    ///   - now: steady time.
-    /// - Returns: false if that was done within the hour.
+    ///   - generation: the generation of the expired one.
+    ///   - now: monotonic time.
+    /// - Returns: false if they were dropped within the last hour.
     func renew(after generation: Int, at now: Microseconds) -> Bool {
         state.withLock { state in
             guard generation == state.generation else { return true }

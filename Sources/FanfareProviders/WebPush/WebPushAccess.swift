@@ -3,7 +3,7 @@ internal import PushCrypto
 internal import PushTransport
 internal import Threading
 
-/// Web Push: many services, one VAPID signature for each, and a body encrypted for each device.
+/// Access to Web Push: many services, one VAPID signature for each, and a body encrypted for each device.
 final class WebPushAccess: ProviderAccess {
     private let tokens: VAPIDTokens
 
@@ -11,7 +11,7 @@ final class WebPushAccess: ProviderAccess {
         self.tokens = tokens
     }
 
-    /// There is one for each origin, which the writer takes care of.
+    /// Returns a credential without a field: signatures differ by origin, and the writer adds them.
     func credential(at now: Microseconds, wall: Microseconds) -> Credential? {
         Credential(authorization: nil, generation: tokens.generation)
     }
@@ -25,7 +25,7 @@ final class WebPushAccess: ProviderAccess {
     }
 
     func verdict(_ answer: PushAnswer, in attempt: AttemptContext) -> Verdict {
-        // Not even a 200 is taken for granted: WNS says in a header that it dropped a push.
+        // Even a 2xx is examined, because WNS reports a dropped push in a header.
         WebPushAnswer(status: Int(answer.status), body: answer.body, header: answer.header).verdict(in: attempt)
     }
 
@@ -83,7 +83,7 @@ final class WebPushWriter: RequestWriter {
         for header in push.headers(forHost: origin.host) { fields.append(try HeaderField(header.name, header.value)) }
         fields.append(try HeaderField("content-type", "application/octet-stream"))
         fields.append(try HeaderField("content-encoding", "aes128gcm"))
-        // Without a signature the service says what is wrong, which is recorded like every answer.
+        // A request without a signature is sent too: the service's error is recorded like any answer.
         if let authorization = tokens.authorization(for: origin, at: Clocks.steady, wall: Clocks.wall) {
             fields.append(try HeaderField("authorization", authorization))
         }

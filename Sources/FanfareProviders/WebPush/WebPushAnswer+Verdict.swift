@@ -4,10 +4,10 @@ extension WebPushAnswer {
     /// The wait after 429 without `Retry-After`.
     static let throttleFloor: Microseconds = Micros.minute
 
-    /// Judges the answer; total over every status and body.
+    /// Judges the answer, for every status and body.
     ///
-    /// The status decides (RFC 8030), the body only between what it leaves open. Services are told apart by what they
-    /// write, not by their host names.
+    /// The status decides (RFC 8030), and the body only where the status is ambiguous. Services are distinguished by
+    /// their answers, not by their host names.
     ///
     /// - Parameter context: the circumstances of the attempt.
     /// - Returns: the byte to record and what follows.
@@ -37,13 +37,13 @@ extension WebPushAnswer {
         switch status {
         case 500...599: Verdict(.retryingStatus5xx, .retry(retry(in: context)), isUnrecognized: true)
         case 400...499: Verdict(.webPushStatus4xx, .final, isUnrecognized: true)
-        // An endpoint that moved is for the browser to say; a redirect is never followed.
+        // A moved endpoint is a matter for the browser; redirects are never followed.
         case 300...399: Verdict(.webPushStatus3xx, .callOperator)
         default: Verdict(.webPushStatusOther, .final, isUnrecognized: true)
         }
     }
 
-    /// Any 2xx is an acceptance, unless WNS says in a field that nothing will be shown.
+    /// Judges a 2xx: accepted, unless WNS reports in a header that nothing will be shown.
     private func taken(in context: AttemptContext) -> Verdict {
         switch windowsStatus?.lowercased() {
         case "channelthrottled": return throttled(.retryingDeviceThrottled, .device, in: context)
@@ -67,7 +67,7 @@ extension WebPushAnswer {
         error.complaint == .keyMismatch ? keyMismatch : Verdict(.webPushUnauthorized, .renewCredential)
     }
 
-    /// 403 without words known to us may be the mismatch of one subscription's key, so it stops nobody else.
+    /// Judges a 403; without a known text it may be the key mismatch of one subscription, so other deliveries continue.
     private var forbidden: Verdict {
         switch error.complaint {
         case .keyMismatch: keyMismatch
@@ -84,16 +84,17 @@ extension WebPushAnswer {
         return Verdict(.retryingUnavailable, .retry(retry(in: context)))
     }
 
-    /// A ban of the sender, which looks like the end of every subscription.
+    /// Whether WNS has banned the sender, which looks like the end of every subscription.
     private var isDomainBlocked: Bool {
         error.complaint == .blocked || (windowsError?.mentions("domain blocked") ?? false)
     }
 
-    /// Never evidence against the device: a daemon with the wrong key hears it from every subscription.
+    /// The verdict for a key mismatch; never evidence against the device, because with a wrong key every subscription
+    /// fails so.
     private var keyMismatch: Verdict { Verdict(.webPushVAPIDKeyMismatch, .callOperator) }
 
     private func dead(_ gone: Outcome, _ strength: PruneEvidence.Strength, in context: AttemptContext) -> Verdict {
-        // No time comes with it: a registration after the endpoint was read is not what was judged.
+        // The answer has no time, so only the registration whose endpoint was read counts as judged.
         Verdict(gone, .prune(PruneEvidence(strength: strength, registeredUpTo: context.registeredAt)))
     }
 

@@ -1,28 +1,28 @@
 internal import FanfareCore
 
-/// An answer of a Web Push service, as far as it matters for what follows.
+/// The parts of a Web Push response that decide how a delivery continues.
 public struct WebPushAnswer: Equatable, Sendable {
-    /// The header fields that matter, in lower case: what a transport has to keep, also beside a 2xx status.
+    /// The header fields in use, in lower case, which a transport must keep for a 2xx status too.
     public static let headers = [
         "retry-after", "x-wns-notificationstatus", "x-wns-status", "x-wns-error-description",
     ]
 
     /// The HTTP status.
     public let status: Int
-    /// What the body said.
+    /// The parsed error body.
     public let error: WebPushErrorBody
-    /// The value of the field `Retry-After`.
+    /// The value of the `Retry-After` field.
     public let retryAfter: String?
-    /// What WNS did with a push it answered with 2xx: `received`, `dropped`, `channelthrottled`.
+    /// The action of WNS for a push that it answered with 2xx: `received`, `dropped`, `channelthrottled`.
     public let windowsStatus: String?
-    /// Why WNS refused a push; its bodies are empty.
+    /// The error of WNS, whose bodies are empty.
     public let windowsError: String?
 
-    /// An answer.
+    /// Makes an answer.
     ///
     /// - Parameters:
     ///   - status: the HTTP status.
-    ///   - error: what the body said.
+    ///   - error: the parsed error body.
     ///   - retryAfter: the value of `Retry-After`.
     ///   - windowsStatus: the value of `X-WNS-NotificationStatus`, else of `X-WNS-Status`.
     ///   - windowsError: the value of `X-WNS-Error-Description`.
@@ -40,12 +40,12 @@ public struct WebPushAnswer: Equatable, Sendable {
         self.windowsError = windowsError
     }
 
-    /// An answer with its body unread; the body of a success is left alone.
+    /// Makes an answer and parses its body, except for a 2xx.
     ///
     /// - Parameters:
     ///   - status: the HTTP status.
     ///   - body: the body's bytes.
-    ///   - header: gives the value of a field by its name in lower case, of those in ``headers``.
+    ///   - header: returns the value of a field in ``headers`` by its name in lower case.
     public init(status: Int, body: some Collection<UInt8>, header: (String) -> String?) {
         self.init(
             status: status,

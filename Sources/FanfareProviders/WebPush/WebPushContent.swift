@@ -1,16 +1,17 @@
 package import FanfareCore
 
-/// What a rule sends to browsers for one locale, before it is encrypted.
+/// The content that a rule sends to browsers for one locale, before encryption.
 ///
 /// The body is `{"notification": …, "data": …}`, merged as JSON merge patches (RFC 7396): notification, data, the webpush
 /// block, then the same three of the locale.
 package struct WebPushContent: ProviderContent {
-    /// The longest plaintext: one record of 4096 bytes without its header, tag and delimiter (RFC 8291 section 4).
+    /// The maximum plaintext in bytes: one record of 4096 bytes without its header, tag and delimiter (RFC 8291 section
+    /// 4).
     static let payloadLimit = 3993
 
     private let headers: WebPushHeaders
     private let body: BadgedBody
-    /// The urgency if the rule gives none.
+    /// The urgency if the rule sets none.
     private let urgency: String
     package let usesDevice: Bool
 
@@ -18,7 +19,7 @@ package struct WebPushContent: ProviderContent {
     ///
     /// - Parameters:
     ///   - parts: the message, and the locale's overlay if there is one.
-    ///   - rule: the rule, for what stands beside the message.
+    ///   - rule: the rule, for its options outside the message.
     /// - Returns: nil if the message has nothing for Web Push.
     /// - Throws: `RuleProblem` if a header cannot be sent or the body is too large.
     static func compile(_ parts: [MessagePart], rule: RuleDefinition) throws(RuleProblem) -> WebPushContent? {
@@ -27,11 +28,11 @@ package struct WebPushContent: ProviderContent {
             if let block = part.webPushHeaders { try headers.merge(block) }
         }
         let patches = parts.flatMap { Self.patches(of: $0.node) }
-        // A message that has nothing but the block passes unchanged, its nulls too.
+        // A message that consists only of the block passes unchanged, including nulls.
         let isBlockOnly = parts.count == 1 && patches.count == 1
         let node = isBlockOnly ? patches[0] : patches.reduce(.object([])) { $0.mergePatched(with: $1) }
         guard ["notification", "data"].contains(where: { node[$0]?.mergeMembers?.isEmpty == false }) else { return nil }
-        // The page's service worker hands it to navigator.setAppBadge; data are strings, as in FCM.
+        // The page's service worker passes it to navigator.setAppBadge; data are strings, as in FCM.
         let badge = BadgedBody.Place(path: ["data", "badge"], isText: true)
         let body = BadgedBody(node, badgeAt: rule.badgeSQL == nil ? [] : [badge])
         guard body.minimumSize <= payloadLimit else {
@@ -53,8 +54,8 @@ package struct WebPushContent: ProviderContent {
 
     /// Renders headers and body.
     ///
-    /// - Parameter request: the event, and for whom.
-    /// - Returns: what every device of the variant gets, once encrypted for it.
+    /// - Parameter request: the event and the variant.
+    /// - Returns: the request that all devices of the variant share, before encryption.
     /// - Throws: `RenderProblem` if a name is missing, a header value cannot be sent or the body is too large.
     package func render(_ request: ContentRequest) throws(RenderProblem) -> RenderedPush {
         let scope = try request.derivedScope()
@@ -79,7 +80,7 @@ package struct WebPushContent: ProviderContent {
         )
     }
 
-    /// No push service keeps an audience.
+    /// Throws, because no push service manages an audience.
     package func render(
         to audience: NativeTarget,
         _ request: ContentRequest
@@ -87,7 +88,7 @@ package struct WebPushContent: ProviderContent {
         throw .noContent(.webpush)
     }
 
-    /// What is left of the event's time, or of the header's if that is less; of a day where neither says a time.
+    /// Returns the rest of the event's lifetime, or of the header's if that is shorter; without either, of a day.
     private func timeToLive(_ given: Int64?, _ scope: TemplateScope) -> Int64 {
         let left: Int64 = scope.derived.secondsLeft ?? .max
         let own = given ?? (left == .max ? WebPushHeaders.defaultTimeToLive : .max)
@@ -95,13 +96,13 @@ package struct WebPushContent: ProviderContent {
         return min(ownLeft, left, WebPushHeaders.timeToLiveLimit)
     }
 
-    /// What one message says, in the order in which it is merged.
+    /// Returns the patches of one message, in the order in which they are merged.
     private static func patches(of message: ContentNode) -> [ContentNode] {
         let block = message["webpush"]
         let own: [(key: String, value: ContentNode)] = ["notification", "data"].compactMap { key in
             block?[key].map { (key, $0) }
         }
-        // The page opened on a click; FCM's own library looks for it here.
+        // The page to open on a click; FCM's own library expects it here.
         let link = block?[["fcm_options", "link"]].map { [(key: "link", value: $0)] }
         let options = link.map { [(key: "fcm_options", value: ContentNode.object($0))] } ?? []
         let common = ["notification", "data"].compactMap { key in

@@ -1,51 +1,52 @@
 internal import FanfareCore
 
-/// What the body of a Web Push error says, whichever service wrote it: JSON with a `reason` (Apple), JSON with an `errno`
-/// (Mozilla), plain text or HTML (Google).
+/// The parsed body of a Web Push error.
 ///
-/// Never fails: an empty body or garbage gives an error body that says nothing.
+/// Services write JSON with a `reason` (Apple), JSON with an `errno` (Mozilla), plain text or HTML (Google).
+///
+/// Parsing never fails: an empty body or garbage yields an error body without content.
 public struct WebPushErrorBody: Equatable, Sendable {
-    /// More than this is not looked at.
+    /// The maximum size of a body that is parsed.
     public static let maximumBytes = 16 * 1024
-    /// A reason is cut to this many characters.
+    /// A reason is truncated to this many characters.
     public static let maximumReasonLength = 64
 
-    /// What a service complains of, where its words are known.
+    /// The kind of error, if the service's text is known.
     public enum Complaint: Equatable, Sendable {
         /// The subscription was made with another VAPID key.
         case keyMismatch
-        /// The VAPID token: signature, claims, age. A fresh one may help.
+        /// An error of the VAPID token: signature, claims, age. A new token may be accepted.
         case token
-        /// The VAPID header or key themselves.
+        /// An error of the VAPID header or key.
         case credential
-        /// The endpoint is damaged.
+        /// The endpoint is malformed.
         case subscription
         /// The connection idled too long.
         case idle
-        /// The server goes down.
+        /// The server is shutting down.
         case shutdown
         /// The sender is banned (WNS).
         case blocked
     }
 
-    /// Why, for logs: Apple's reason or Mozilla's number; nil for texts, which may name the endpoint.
+    /// The reason for logs: Apple's reason or Mozilla's number; nil for texts, which may contain the endpoint.
     public let reason: String?
-    /// What it complains of; nil where it says nothing known.
+    /// The kind of error; nil if the text is unknown.
     public let complaint: Complaint?
 
-    /// An error body of known content.
+    /// Makes an error body with the given content.
     ///
     /// - Parameters:
-    ///   - reason: why.
-    ///   - complaint: what it complains of.
+    ///   - reason: the reason.
+    ///   - complaint: the kind of error.
     public init(reason: String? = nil, complaint: Complaint? = nil) {
         self.reason = reason
         self.complaint = complaint
     }
 
-    /// Reads a body.
+    /// Parses a body.
     ///
-    /// - Parameter bytes: the body, complete or cut.
+    /// - Parameter bytes: the body, complete or truncated.
     public init(parsing bytes: some Collection<UInt8>) {
         guard !bytes.isEmpty, bytes.count <= Self.maximumBytes else {
             self.init()
@@ -88,7 +89,7 @@ public struct WebPushErrorBody: Equatable, Sendable {
         }
     }
 
-    /// Google's texts as Chromium's tables and reports have them.
+    /// Returns the kind of error for Google's texts, as in Chromium's tables and in reports.
     private static func complaint(inText text: String) -> Complaint? {
         if ["do not correspond", "unauthorizedregistration", "public key mismatch"].contains(where: text.mentions) {
             return .keyMismatch

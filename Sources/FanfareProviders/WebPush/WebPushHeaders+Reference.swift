@@ -1,7 +1,7 @@
 internal import FanfareCore
 
 extension WebPushHeaders {
-    /// The headers with a meaning of their own.
+    /// The headers that Fanfare interprets.
     static let described: [RuleKey] = [
         RuleKey(
             "message.webpush.headers.\(timeToLive)",

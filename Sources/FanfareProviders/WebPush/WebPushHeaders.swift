@@ -1,8 +1,8 @@
 internal import FanfareCore
 
-/// The headers that a rule gives for Web Push.
+/// The headers that a rule sets for Web Push.
 struct WebPushHeaders: Sendable {
-    /// A value with the place it comes from.
+    /// A header value with its path in the rule.
     struct Value: Sendable {
         let path: String
         let template: TextTemplate
@@ -11,35 +11,35 @@ struct WebPushHeaders: Sendable {
     static let timeToLive = "ttl"
     static let urgency = "urgency"
     static let topic = "topic"
-    /// What is said where neither event nor rule have a `ttl`: a day, in seconds.
+    /// The `TTL` if neither event nor rule has a `ttl`: a day, in seconds.
     static let defaultTimeToLive: Int64 = 86_400
-    /// The longest time any service keeps a push: 30 days, in seconds.
+    /// The longest time for which a service stores a push: 30 days, in seconds.
     static let timeToLiveLimit = MessageSchema.webTimeToLiveLimit
     static let urgencies = ["very-low", "low", "normal", "high"]
-    /// Belong to the encryption and to the transport.
+    /// The headers of the encryption and the transport.
     private static let ours = [
         "authorization", "connection", "content-encoding", "content-length", "content-type", "crypto-key", "encryption",
         "expect", "host", "te", "transfer-encoding", "upgrade",
         "x-wns-cache-policy",
     ]
 
-    /// By lower-case name, in the order in which they were first given.
+    /// The values by lower-case name, in the order of their first mention.
     private(set) var values: [(name: String, value: Value)] = []
 
     /// The value of a header, by its lower-case name.
     subscript(name: String) -> Value? { values.first { $0.name == name }?.value }
 
-    /// Those that no field of the protocol's own is made of.
+    /// The headers that do not correspond to a field of the protocol.
     var others: [(name: String, value: Value)] {
         values.filter { ![Self.timeToLive, Self.urgency, Self.topic].contains($0.name) }
     }
 
-    /// Whether a value names a device or user field.
+    /// Whether a value refers to a device or user field.
     var usesDevice: Bool { values.contains { $0.value.template.usesDevice } }
 
-    /// Takes over the headers of a message, or what a locale changes in them.
+    /// Merges the headers of a message, or a locale's changes to them.
     ///
-    /// - Parameter block: the `headers` object; null removes.
+    /// - Parameter block: the `headers` object; null removes a header.
     /// - Throws: `RuleProblem` if a name or a literal value cannot be sent.
     mutating func merge(_ block: RuleObject) throws(RuleProblem) {
         var seen: Set<String> = []
@@ -73,8 +73,8 @@ struct WebPushHeaders: Sendable {
     ///
     /// - Parameters:
     ///   - name: the header, in lower case.
-    ///   - scope: where names are looked up.
-    /// - Returns: the value; nil if the rule gives none.
+    ///   - scope: resolves names.
+    /// - Returns: the value; nil if the rule sets none.
     /// - Throws: `RenderProblem` if a name is missing or the value cannot be sent.
     func text(_ name: String, in scope: TemplateScope) throws(RenderProblem) -> String? {
         guard let template = self[name]?.template else { return nil }
@@ -99,10 +99,10 @@ struct WebPushHeaders: Sendable {
     /// Renders the topic.
     ///
     /// - Parameters:
-    ///   - scope: where names are looked up.
+    ///   - scope: resolves names.
     ///   - app: the app.
-    /// - Returns: the topic, or a hash of what a template gave and a service would not take; nil if it is empty, or the rule
-    ///   gives none.
+    /// - Returns: the topic, or a hash of a template's result that a service would refuse; nil if it is empty, or the
+    ///   rule sets none.
     /// - Throws: `RenderProblem` if a name is missing.
     func topic(in scope: TemplateScope, app: String) throws(RenderProblem) -> String? {
         guard let text = try self[Self.topic]?.template.text(in: scope), !text.isEmpty else { return nil }
@@ -131,6 +131,6 @@ struct WebPushHeaders: Sendable {
 }
 
 extension DeliveryHeader {
-    /// Web Push: a repeat with the same topic replaces what is still pending, so itself.
+    /// The Web Push topic: a repeat replaces a pending push with the same topic, and so its own first copy.
     public static let topic = DeliveryHeader(WebPushHeaders.topic, hasHyphens: false)
 }

@@ -3,7 +3,7 @@ package import FanfareCore
 internal import PushCrypto
 internal import PushTransport
 
-/// Web Push (RFC 8030): whichever service a browser names.
+/// Web Push (RFC 8030), over the push service of each browser.
 package struct WebPushProvider: Provider {
     package var block: ConfigurationBlock {
         ConfigurationBlock(
@@ -43,7 +43,7 @@ package struct WebPushProvider: Provider {
             _ = try SubscriptionKeys(p256dh: p256dh, auth: recipient.auth ?? "")
             return nil
         } catch {
-            // The database looks at all the rest.
+            // The database checks everything else.
             guard error.reason == .notOnCurve else { return nil }
             let hint = "Pass keys.p256dh exactly as subscription.toJSON() gives it."
             return RecipientError(.p256dh, "is not a point of P-256", hint: hint)

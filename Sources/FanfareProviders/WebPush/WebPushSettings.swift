@@ -1,20 +1,20 @@
 package import FanfareConfiguration
 
-/// Credentials for Web Push, and where its endpoints may be.
+/// An app's Web Push credentials and allowed endpoints.
 package struct WebPushSettings: ProviderSettings {
     /// Absolute path of the VAPID key, a PEM file.
     package var vapidKeyFile = ""
-    /// Whom push services may write to, a `mailto:` or `https:` URI.
+    /// The contact for push services, a `mailto:` or `https:` URI.
     package var subject = ""
-    /// Host names that may be sent to, with `*.` for any label in front.
+    /// Host names that may be sent to; a leading `*.` stands for any label.
     package var allowedHosts = Self.services
-    /// Networks that may be connected to although their addresses are not public.
+    /// Networks with addresses that are not public and may still be connected to.
     package var allowedNetworks: [String] = []
-    /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+    /// Absolute path of a PEM file with CAs to trust; nil for the system's CAs.
     package var caFile: String?
 
     package static let name = "webpush"
-    /// The push services of the known browsers (Chrome and its kin, Firefox, Safari, Edge).
+    /// The push services of the known browsers (Chromium-based browsers, Firefox, Safari, Edge).
     package static let services = [
         "fcm.googleapis.com", "*.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com",
     ]
@@ -27,7 +27,7 @@ package struct WebPushSettings: ProviderSettings {
 }
 
 extension Configuration.App {
-    /// Credentials for Web Push; nil if the app does not send there.
+    /// The app's Web Push settings; nil if the app does not use Web Push.
     package var webPush: WebPushSettings? {
         get { self[WebPushSettings.self] }
         set { self[WebPushSettings.self] = newValue }

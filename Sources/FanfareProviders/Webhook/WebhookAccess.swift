@@ -3,9 +3,9 @@ internal import PushCrypto
 internal import PushTransport
 internal import Threading
 
-/// Webhooks: no credential of the sender's, a signature by each webhook's own secret.
+/// Access to webhooks: the sender has no credential, and each request is signed with the webhook's own secret.
 final class WebhookAccess: ProviderAccess {
-    /// The header fields that answers are judged by.
+    /// The header fields that verdicts use.
     static let answerHeaders = ["retry-after"]
 
     func credential(at now: Microseconds, wall: Microseconds) -> Credential? {
@@ -22,7 +22,7 @@ final class WebhookAccess: ProviderAccess {
         WebhookAnswer(status: Int(answer.status), retryAfter: answer.header("retry-after")).verdict(in: attempt)
     }
 
-    /// What an endpoint says of itself is its owner's, and may hold anything.
+    /// Returns nil: the text of a webhook's answer may contain anything, and is not logged.
     func reason(_ answer: PushAnswer) -> String? { nil }
 }
 
@@ -32,8 +32,8 @@ final class WebhookWriter: RequestWriter {
     private let wall: () -> Microseconds
 
     /// - Parameters:
-    ///   - signature: signs.
-    ///   - wall: the time, by the wall clock.
+    ///   - signature: signs the requests.
+    ///   - wall: returns the wall-clock time.
     init(signature: WebhookSignature, wall: @escaping () -> Microseconds) {
         (self.signature, self.wall) = (signature, wall)
     }
@@ -48,7 +48,7 @@ final class WebhookWriter: RequestWriter {
         guard case .url(let url, let secret as WebhookSecret) = delivery.address else {
             throw RequestProblem("it has no URL")
         }
-        // Of the attempt, not of the event: receivers refuse what was signed long ago.
+        // The time of the attempt, not of the event, because receivers refuse old signatures.
         let timestamp = String(wall() / Micros.second)
         let body = content.push.body
         let signed = try sign(delivery.deliveryID, timestamp, body, secret)
@@ -88,6 +88,6 @@ final class WebhookWriter: RequestWriter {
 }
 
 extension DeliveryHeader {
-    /// Webhooks: what receivers tell repeats by.
+    /// The header by which webhooks' receivers detect repeats.
     static let webhookID = DeliveryHeader("webhook-id")
 }

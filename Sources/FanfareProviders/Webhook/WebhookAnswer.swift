@@ -1,18 +1,18 @@
 internal import FanfareCore
 
-/// An answer of a webhook, as far as it matters for what follows: the status alone, and how long to wait.
+/// The parts of a webhook's response that decide how a delivery continues: the status, and the wait.
 struct WebhookAnswer: Equatable {
     /// The wait after 429 without `Retry-After`.
     static let throttleFloor: Microseconds = Micros.minute
 
     /// The HTTP status.
     let status: Int
-    /// The value of the field `Retry-After`.
+    /// The value of the `Retry-After` field.
     var retryAfter: String?
 
-    /// Judges the answer; total over every status (Standard Webhooks 1.0.0, "Operational considerations").
+    /// Judges the answer, for every status (Standard Webhooks 1.0.0, "Operational considerations").
     ///
-    /// An endpoint's answer is about that endpoint: it stops nobody else.
+    /// The answer is about this endpoint only; other deliveries continue.
     ///
     /// - Parameter context: the circumstances of the attempt.
     /// - Returns: the byte to record and what follows.
@@ -25,7 +25,7 @@ struct WebhookAnswer: Equatable {
         case 403: Verdict(.webhookForbidden, .final)
         case 404: Verdict(.webhookNotFound, .final)
         case 405: Verdict(.webhookMethodNotAllowed, .final)
-        // The one way to end a webhook from its own side.
+        // A webhook ends its subscription with this status.
         case 410:
             Verdict(
                 .goneWebhook,
@@ -33,7 +33,7 @@ struct WebhookAnswer: Equatable {
             )
         case 413: Verdict(.webhookPayloadTooLarge, .final)
         case 429: again(.retryingDeviceThrottled, after: Self.throttleFloor, in: context)
-        // It waited for the request longer than it would, or does not want it so early.
+        // The receiver timed out waiting for the request, or refuses early data.
         case 408, 425: again(.retryingUnavailable, in: context)
         case 400...499: Verdict(.webhookStatus4xx, .final, isUnrecognized: true)
         case 500: again(.retryingServerError, in: context)

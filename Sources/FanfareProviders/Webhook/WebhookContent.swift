@@ -1,15 +1,16 @@
 package import FanfareCore
 internal import Foundation
 
-/// What a rule posts to webhooks for one locale: `{"type": …, "timestamp": …, "data": …}` (Standard Webhooks 1.0.0).
+/// The content that a rule posts to webhooks for one locale: `{"type": …, "timestamp": …, "data": …}` (Standard
+/// Webhooks 1.0.0).
 ///
-/// `data` is `{"notification": …, "data": …}` of the message and its locale, merged as JSON merge patches (RFC 7396), or what
-/// the block `webhook` gives in its place.
+/// `data` is `{"notification": …, "data": …}` of the message and its locale, merged as JSON merge patches (RFC 7396),
+/// or the content of the block `webhook` in its place.
 package struct WebhookContent: ProviderContent {
-    /// The longest body, in bytes: what the standard advises.
+    /// The maximum body in bytes, as the standard recommends.
     static let payloadLimit = 20_480
 
-    /// Nil for the event's.
+    /// The type; nil for the event's type.
     private let type: BodyTemplate?
     private let data: BodyTemplate
     package let usesDevice: Bool
@@ -45,8 +46,8 @@ package struct WebhookContent: ProviderContent {
 
     /// Renders the body.
     ///
-    /// - Parameter request: the event, and for whom.
-    /// - Returns: what every webhook of the variant gets, but for its signature.
+    /// - Parameter request: the event and the variant.
+    /// - Returns: the request that all webhooks of the variant share, without signature.
     /// - Throws: `RenderProblem` if a name is missing or the body is too large.
     package func render(_ request: ContentRequest) throws(RenderProblem) -> RenderedPush {
         let scope = try request.derivedScope()
@@ -56,7 +57,7 @@ package struct WebhookContent: ProviderContent {
         } else {
             JSONValue.string(scope.context.eventType).encode(into: &body)
         }
-        // When it happened, not when it is sent: that is webhook-timestamp.
+        // The time of the event, not of sending, which is webhook-timestamp.
         let time = Date(timeIntervalSince1970: TimeInterval(scope.context.time ?? scope.context.now ?? 0))
         body += Array(#","timestamp":"\#(time.ISO8601Format())","data":"#.utf8)
         body = try data.render(in: scope, after: body)
@@ -67,7 +68,7 @@ package struct WebhookContent: ProviderContent {
         return RenderedPush(headers: [], body: body, bodySuffix: [], deliveryHeader: .webhookID, endsAt: nil)
     }
 
-    /// Nobody keeps an audience of webhooks.
+    /// Throws, because webhooks have no managed audiences.
     package func render(
         to audience: NativeTarget,
         _ request: ContentRequest
@@ -77,7 +78,7 @@ package struct WebhookContent: ProviderContent {
 }
 
 extension MessageBlock {
-    /// What webhooks get of their own.
+    /// The block of a message for webhooks.
     static let webhook = MessageBlock(
         key: "webhook",
         field: .object([("type", .text), ("data", .freeObject)]),

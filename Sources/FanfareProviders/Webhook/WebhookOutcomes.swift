@@ -1,11 +1,11 @@
 package import FanfareCore
 
 extension Outcome {
-    /// Webhook 410: its owner ended it.
+    /// Webhook 410: the receiver ended it.
     package static var goneWebhook: Outcome { Outcome(rawValue: 88) }
-    /// Webhook: no URL that can be posted to, or no secret to sign with.
+    /// Webhook: no valid URL, or no secret to sign with.
     package static var goneWebhookInvalidEndpoint: Outcome { Outcome(rawValue: 89) }
-    /// Webhook: a 4xx status that is in no table.
+    /// Webhook: a 4xx status that is not in the table.
     package static var webhookStatus4xx: Outcome { Outcome(rawValue: 232) }
     /// Webhook: a 3xx status; redirects are not followed.
     package static var webhookStatus3xx: Outcome { Outcome(rawValue: 233) }
@@ -19,18 +19,18 @@ extension Outcome {
     package static var webhookForbidden: Outcome { Outcome(rawValue: 238) }
     /// Webhook 404.
     package static var webhookNotFound: Outcome { Outcome(rawValue: 239) }
-    /// As ``goneWebhook``, kept by the pruning breaker.
+    /// As ``goneWebhook``, kept because the prune fuse is blown.
     package static var webhookGone: Outcome { Outcome(rawValue: 240) }
     /// Webhook 405.
     package static var webhookMethodNotAllowed: Outcome { Outcome(rawValue: 241) }
     /// Webhook 413.
     package static var webhookPayloadTooLarge: Outcome { Outcome(rawValue: 242) }
-    /// As ``goneWebhookInvalidEndpoint``, kept by the pruning breaker.
+    /// As ``goneWebhookInvalidEndpoint``, kept because the prune fuse is blown.
     package static var webhookInvalidEndpoint: Outcome { Outcome(rawValue: 243) }
 }
 
 extension OutcomeBlock {
-    /// What became of requests to webhooks: 88–95 gone; 232–235 rejected by status class, from 236 by status.
+    /// The outcomes of webhooks: 88–95 gone; 232–235 rejected by status class, from 236 by status.
     static let webhook = OutcomeBlock(
         codes: [88...95, 232...255],
         rows: [

@@ -2,7 +2,7 @@ package import FanfareConfiguration
 package import FanfareCore
 internal import PushTransport
 
-/// Webhooks: a signed POST to an URL that somebody registered (Standard Webhooks 1.0.0).
+/// Webhooks: a signed POST to a registered URL (Standard Webhooks 1.0.0).
 package struct WebhookProvider: Provider {
     package var block: ConfigurationBlock {
         ConfigurationBlock(

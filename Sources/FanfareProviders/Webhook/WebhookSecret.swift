@@ -1,22 +1,22 @@
 internal import Foundation
 
-/// The secret that a webhook's requests are signed with (Standard Webhooks 1.0.0, "Signature scheme").
+/// The secret that signs a webhook's requests (Standard Webhooks 1.0.0, "Signature scheme").
 ///
-/// Its description does not tell it: whoever knows it can sign.
+/// Its description does not show it, because knowing it suffices to sign.
 package struct WebhookSecret: RecipientKeys, Equatable, CustomStringConvertible, CustomReflectable {
-    /// What stands in front of the secret's base64.
+    /// The prefix of the secret's base64.
     package static let prefix = "whsec_"
-    /// How many bytes it may have.
+    /// The allowed sizes in bytes.
     package static let sizes = 24...64
 
     let bytes: [UInt8]
 
-    /// Reads a secret; nil for what is none, or of another size.
+    /// Parses a secret; nil for an invalid form or size.
     ///
-    /// - Parameter text: `whsec_` and standard base64 with its padding.
+    /// - Parameter text: `whsec_` followed by standard base64 with padding.
     package init?(_ text: String) {
         let encoded = String(text.dropFirst(Self.prefix.count))
-        // Written in the one canonical way, as the database takes it.
+        // Only the canonical encoding is accepted, as in the database.
         guard text.hasPrefix(Self.prefix), let secret = Data(base64Encoded: encoded),
             secret.base64EncodedString() == encoded,
             Self.sizes.contains(secret.count)

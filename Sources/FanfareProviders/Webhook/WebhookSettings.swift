@@ -1,14 +1,14 @@
 package import FanfareConfiguration
 
-/// Where webhooks may be.
+/// An app's allowed webhook endpoints.
 ///
-/// There is no credential: each device brings the secret that its requests are signed with.
+/// There is no credential: each device has its own secret for signing.
 package struct WebhookSettings: ProviderSettings {
-    /// Host names that may be posted to, with `*.` for any label in front, `*` for every name.
+    /// Host names that may be posted to; a leading `*.` stands for any label, `*` for every name.
     package var allowedHosts: [String] = []
-    /// Networks that may be connected to although their addresses are not public.
+    /// Networks with addresses that are not public and may still be connected to.
     package var allowedNetworks: [String] = []
-    /// Absolute path of a PEM file with CAs to trust; nil for the system's.
+    /// Absolute path of a PEM file with CAs to trust; nil for the system's CAs.
     package var caFile: String?
 
     package static let name = "webhook"
@@ -19,7 +19,7 @@ package struct WebhookSettings: ProviderSettings {
 }
 
 extension Configuration.App {
-    /// Where webhooks may be; nil if the app posts to none.
+    /// The app's webhook settings; nil if the app does not use webhooks.
     package var webhook: WebhookSettings? {
         get { self[WebhookSettings.self] }
         set { self[WebhookSettings.self] = newValue }

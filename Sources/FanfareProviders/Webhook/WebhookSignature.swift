@@ -7,20 +7,20 @@ package import PushCrypto
 package final class WebhookSignature {
     private let hmac: HMACSHA256
 
-    /// - Throws: `CryptoError` if OpenSSL lacks what it needs.
+    /// - Throws: `CryptoError` if OpenSSL lacks a required algorithm.
     package init() throws(CryptoError) {
         hmac = try HMACSHA256.open()
     }
 
-    /// The value of `webhook-signature`.
+    /// Returns the value of `webhook-signature`.
     ///
     /// - Parameters:
     ///   - id: the value of `webhook-id`.
     ///   - timestamp: the value of `webhook-timestamp`.
     ///   - body: the request's body.
-    ///   - secret: the webhook's.
-    /// - Returns: `v1,` and the code in base64.
-    /// - Throws: `CryptoError` if OpenSSL cannot.
+    ///   - secret: the webhook's secret.
+    /// - Returns: `v1,` and the signature in base64.
+    /// - Throws: `CryptoError` if OpenSSL cannot sign.
     package func value(
         id: [UInt8],
         timestamp: String,
