@@ -59,7 +59,7 @@ extension CampaignRow {
     ///   - configuration: supplies the apps' APNs topics.
     /// - Returns: one message for each variant and provider; none if this version of Fanfare cannot read the
     ///   definition.
-    /// - Throws: ``ToolError`` if too many requests wait for rendering.
+    /// - Throws: ``ToolError`` if the messages exceed a size or time limit, or too many requests wait.
     package func messages(
         for sample: CampaignSample,
         locale: String?,

@@ -76,8 +76,8 @@ public struct ChannelManager: Sendable {
     }
 
     /// Lists the app's channels.
+    ///
     /// - Returns: the channels' ids.
-    /// - Returns: their ids.
     /// - Throws: ``ToolError``.
     public func list() throws(ToolError) -> [String] {
         let answer = try ask("GET", "all-channels", expecting: 200)

@@ -43,8 +43,8 @@ extension ToolDatabase {
 
     /// Looks up one device.
     ///
+    /// - Parameter id: the device's id.
     /// - Returns: nil if there is no such device.
-    /// - Returns: nil if there is none.
     /// - Throws: ``ToolError``.
     package func registeredDevice(_ id: Int64) async throws(ToolError) -> RegisteredDevice? {
         let statement = FindDevices(app: nil, before: id == .max ? nil : id + 1, limit: 1, budget: 1)

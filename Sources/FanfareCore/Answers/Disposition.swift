@@ -28,7 +28,7 @@ public struct Retry: Equatable, Sendable {
     public let scope: AnswerScope
     /// Whether the attempt does not count against `retry.attempts`.
     ///
-    /// Requests count that were answered or may have arrived; deliveries whose other requests fail end by time alone.
+    /// A request that was answered or may have arrived counts. Other failures are limited by time alone.
     public let isFree: Bool
 
     /// Makes a retry.

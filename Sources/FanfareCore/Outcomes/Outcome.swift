@@ -14,45 +14,45 @@ public struct Outcome: RawRepresentable, Hashable, Sendable {
 
     /// Takes a code from an `outcomes` column.
     ///
-    /// - Parameter rawValue: any byte; one that no table of this version has may be a newer one's.
+    /// - Parameter rawValue: any byte; a code that this version does not know may be a newer one's.
     public init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
     /// No attempt was recorded yet.
     public static var pending: Outcome { Outcome(rawValue: 0) }
-    /// The provider took the push.
+    /// The provider accepted the push.
     public static var accepted: Outcome { Outcome(rawValue: 1) }
-    /// At most once: committed before the push is handed over.
+    /// At most once: committed before the push is sent.
     public static var attempted: Outcome { Outcome(rawValue: 2) }
 
-    /// At most once: no answer was recorded and none will be asked for.
+    /// At most once: no answer was recorded, and the push is not repeated.
     public static var unknown: Outcome { Outcome(rawValue: 3) }
     /// Past its `ttl`.
     public static var expired: Outcome { Outcome(rawValue: 4) }
     /// Cancelled before it was sent.
     public static var cancelled: Outcome { Outcome(rawValue: 5) }
-    /// A newer event took its place.
+    /// Replaced by a newer event.
     public static var superseded: Outcome { Outcome(rawValue: 6) }
-    /// The device was disabled meanwhile.
+    /// The device was disabled after planning.
     public static var disabled: Outcome { Outcome(rawValue: 7) }
-    /// The user opted out meanwhile.
+    /// The user opted out after planning.
     public static var optedOut: Outcome { Outcome(rawValue: 8) }
     /// The message could not be rendered.
     public static var refused: Outcome { Outcome(rawValue: 9) }
     /// Dropped after an outage by the rule's `backlog` option.
     public static var backlogDropped: Outcome { Outcome(rawValue: 10) }
-    /// Attempts, or the time allowed without a `ttl`, used up.
+    /// The attempts, or the time limit without a `ttl`, are used up.
     public static var exhausted: Outcome { Outcome(rawValue: 11) }
-    /// Its endpoint is, or resolves to, what must not be connected to.
+    /// Its endpoint is, or resolves to, a forbidden address.
     public static var destinationForbidden: Outcome { Outcome(rawValue: 12) }
-    /// The user had had as many as the rule's caps allow.
+    /// The user has reached one of the rule's caps.
     public static var capped: Outcome { Outcome(rawValue: 13) }
     /// In the holdout (control) group.
     public static var heldOut: Outcome { Outcome(rawValue: 14) }
-    /// Dropped in the quiet hours of the device.
+    /// Dropped in the device's quiet hours.
     public static var quiet: Outcome { Outcome(rawValue: 15) }
-    /// The user had snoozed its category, and it is not kept.
+    /// The user has snoozed its category, and it is not held.
     public static var snoozed: Outcome { Outcome(rawValue: 16) }
     /// Its `ttl` ends before the quiet hours of the device do.
     public static var expiredQuiet: Outcome { Outcome(rawValue: 17) }
@@ -71,25 +71,25 @@ public struct Outcome: RawRepresentable, Hashable, Sendable {
     public static var retryingServerError: Outcome { Outcome(rawValue: 35) }
     /// The provider is overloaded.
     public static var retryingUnavailable: Outcome { Outcome(rawValue: 36) }
-    /// The provider's server goes down; others take over.
+    /// The provider's server is shutting down; others take over.
     public static var retryingShutdown: Outcome { Outcome(rawValue: 37) }
     /// A 5xx status without a reason known to this version.
     public static var retryingStatus5xx: Outcome { Outcome(rawValue: 38) }
-    /// Handed to the socket, then lost, reset or past the request deadline.
+    /// Written to the socket, then lost, reset or timed out.
     public static var retryingAnswerLost: Outcome { Outcome(rawValue: 39) }
-    /// The provider said that it did not process the request (GOAWAY, REFUSED_STREAM).
+    /// The provider reported that it did not process the request (GOAWAY, REFUSED_STREAM).
     public static var retryingNotProcessed: Outcome { Outcome(rawValue: 40) }
     /// The request never reached the socket.
     public static var retryingNotSent: Outcome { Outcome(rawValue: 41) }
-    /// Refused for its credential; sent again with a renewed one.
+    /// Refused for its credential; resent with a renewed one.
     public static var retryingCredentialRenewed: Outcome { Outcome(rawValue: 42) }
-    /// Refused for what the connection was used for before; sent again on one of its own.
+    /// Refused because of the connection's earlier use; resent on a connection of its own.
     public static var retryingOtherConnection: Outcome { Outcome(rawValue: 43) }
     /// The token is unknown in one APNs environment; tried in the other.
     public static var retryingOtherEnvironment: Outcome { Outcome(rawValue: 44) }
-    /// Gone by an evidence older than the registration; tried once more.
+    /// Gone by evidence older than the registration; tried once more.
     public static var retryingRegisteredLater: Outcome { Outcome(rawValue: 45) }
-    /// The connection idled too long.
+    /// The connection was idle for too long.
     public static var retryingIdleTimeout: Outcome { Outcome(rawValue: 46) }
     /// Held until the quiet hours of the device are over.
     public static var heldQuiet: Outcome { Outcome(rawValue: 47) }
