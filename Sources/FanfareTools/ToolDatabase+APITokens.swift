@@ -89,7 +89,7 @@ extension ToolDatabase {
         return revoked
     }
 
-    /// Records the last use of tokens, with the precision of a minute.
+    /// Records the last use of tokens, at most once a minute for each.
     ///
     /// - Parameter ids: the tokens' ids.
     /// - Throws: ``ToolError``.
