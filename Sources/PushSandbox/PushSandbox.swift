@@ -2,14 +2,16 @@ import Foundation
 import NIOCore
 import Threading
 
-/// Simulated push services on loopback: what `fanfare sandbox` and `fanfare dev` push to.
+/// Simulated push services on loopback, which `fanfare sandbox` and `fanfare dev` push to.
 ///
-/// Plays the providers of `SimulatedProviders` over TLS with HTTP/2, checks requests as the real services do, lets things go wrong on demand and keeps a ledger of all it received. It shares no code with Fanfare's senders, so that a mistake there shows here.
+/// It simulates the providers of `SimulatedProviders` over TLS with HTTP/2, checks requests as the real services do,
+/// plays faults on demand, and keeps a ledger of all requests. It shares no code with Fanfare's senders, so that an
+/// error there shows up here.
 public final class PushSandbox: Sendable {
-    /// Ports and files.
+    /// The ports and files.
     public let ready: SandboxReady
 
-    /// The names of the simulated providers, as configurations and SQL have them.
+    /// The names of the simulated providers in configurations and SQL.
     public static let providers = SimulatedProviders.all.map(\.name)
 
     private let state: SandboxState
@@ -24,17 +26,17 @@ public final class PushSandbox: Sendable {
         self.lock = lock
     }
 
-    /// Port of the production environment.
+    /// The port of the production environment.
     public var tlsPort: Int { ready.tlsPort }
-    /// Port of the APNs sandbox environment.
+    /// The port of the APNs sandbox environment.
     public var sandboxTLSPort: Int { ready.sandboxTLSPort }
-    /// Port of the control interface.
+    /// The port of the control interface.
     public var controlPort: Int { ready.controlPort }
 
-    /// Makes the folder's files, opens the ports and begins to serve.
+    /// Creates the folder's files, opens the ports and starts to serve.
     ///
-    /// A folder that an earlier sandbox used keeps its CA, certificates and keys, and so its simulated browsers; its
-    /// ledger becomes `received.previous.jsonl`.
+    /// A folder of an earlier sandbox keeps its CA, certificates and keys, and so its simulated browsers; its ledger
+    /// becomes `received.previous.jsonl`.
     ///
     /// - Parameter options: folder, ports, credential, faults and so on.
     /// - Returns: the running sandbox; `stop()` must be called on it.
@@ -66,7 +68,7 @@ public final class PushSandbox: Sendable {
         }
     }
 
-    /// Waits until the sandbox is stopped; when the calling task is cancelled, stops it.
+    /// Waits for the sandbox's end; stops it if the calling task is cancelled.
     public func run() async {
         let listener = listeners.first
         await withTaskCancellationHandler {
@@ -77,7 +79,7 @@ public final class PushSandbox: Sendable {
         await stop()
     }
 
-    /// Closes all ports and connections and writes the ledger out; every call returns when that is done.
+    /// Closes all ports and connections and flushes the ledger; every call returns after that.
     public func stop() async {
         let task = stopping.withLock { stopping in
             // Awaited by every caller of stop().
@@ -96,29 +98,29 @@ public final class PushSandbox: Sendable {
         lock.release()
     }
 
-    /// What was counted since the start.
+    /// The counts since the start.
     public var counts: SandboxCounts {
         state.ledger.counts
     }
 
-    /// Waits until a number of complete requests has been received in all.
+    /// Waits until a number of complete requests has been received since the start.
     ///
     /// - Parameters:
-    ///   - number: how many, counted from the start.
-    ///   - time: how long to wait at most.
-    /// - Returns: the counts, which fall short of the number after the time-out.
+    ///   - number: the number of requests since the start.
+    ///   - time: the timeout.
+    /// - Returns: the counts, which are below the number after a timeout.
     public func counts(atLeast number: Int, within time: Duration) async -> SandboxCounts {
         await state.ledger.wait(forReceived: number, atMost: TimeAmount(time))
         return counts
     }
 
-    /// Reads the ledger, waiting for something newer than a line that is already known.
+    /// Reads the ledger after a known line, and waits for a new one.
     ///
     /// - Parameters:
-    ///   - n: number of the last line known; 0 for none.
-    ///   - limit: how many to return at most.
-    ///   - time: how long to wait while there is nothing newer.
-    /// - Returns: what came after the n-th, in order; empty after the time-out or when the sandbox stops.
+    ///   - n: the number of the last known line; 0 for none.
+    ///   - limit: the largest number of lines.
+    ///   - time: the time to wait for a new line.
+    /// - Returns: the lines after the n-th, in order; empty after a timeout or when the sandbox stops.
     /// - Throws: `SandboxError` if the sandbox is a sink or its ledger could not be written.
     public func received(after n: Int, limit: Int = .max, within time: Duration = .zero) async throws -> [ReceivedPush]
     {
@@ -133,13 +135,13 @@ public final class PushSandbox: Sendable {
         return pushes
     }
 
-    /// Makes a simulated browser subscribe.
+    /// Returns the subscription of a simulated browser.
     ///
     /// Nothing is stored: the same name, service and key give the same subscription, also after a restart on the same
     /// folder and port.
     ///
     /// - Parameters:
-    ///   - name: 1 to 200 characters of the base64url alphabet.
+    ///   - name: the name: 1 to 200 characters of the base64url alphabet.
     ///   - service: the push service of the browser.
     ///   - key: the VAPID key that the subscription is restricted to.
     /// - Returns: endpoint and keys, as a browser hands them to an application.
@@ -153,21 +155,21 @@ public final class PushSandbox: Sendable {
             .subscription(name, service, key)
     }
 
-    /// Makes a simulated device at each provider.
+    /// Returns a simulated device at each provider.
     ///
     /// Nothing is stored: the same name gives the same devices, also after a restart on the same folder and port.
     ///
-    /// - Parameter name: 1 to 60 letters, digits and hyphens.
-    /// - Returns: one for each of ``providers``, in their order.
+    /// - Parameter name: the name: 1 to 60 letters, digits and hyphens.
+    /// - Returns: a device for each of ``providers``, in their order.
     /// - Throws: `SandboxError` if the name is malformed.
     public func devices(named name: String) throws(SandboxError) -> [SimulatedDevice] {
         try state.devices(named: name, ready)
     }
 
-    /// Puts a list of faults in the place of those in force.
+    /// Replaces the faults in force.
     ///
     /// - Parameter json: the list that `POST /faults` takes.
-    /// - Throws: `SandboxError` naming index and field of the first mistake; the old faults then stay.
+    /// - Throws: `SandboxError` naming index and field of the first mistake; the old faults then stay in force.
     public func replaceFaults(_ json: [UInt8]) throws(SandboxError) {
         try state.replaceFaults(json)
     }

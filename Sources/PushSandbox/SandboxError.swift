@@ -1,12 +1,12 @@
-/// Why a sandbox could not start or could not do what was asked.
+/// The reason why a sandbox could not start or could not perform a request.
 public struct SandboxError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What kind of failure it is.
+    /// The kind of failure.
     public enum Code: Sendable, Equatable {
-        /// An option has a value that cannot work.
+        /// An option has an invalid value.
         case invalidOption
-        /// A file of the folder cannot be read, written or understood.
+        /// A file of the folder cannot be read, written or parsed.
         case folder
-        /// A port cannot be listened on.
+        /// A port cannot be opened.
         case listen
         /// A list of faults is malformed.
         case malformedFaults
@@ -14,9 +14,9 @@ public struct SandboxError: Error, Sendable, Equatable, CustomStringConvertible 
         case noLedger
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public let code: Code
-    /// What went wrong, where, and how to fix it; never holds a key, token or payload.
+    /// The error, its place, and the fix; never holds a key, token or payload.
     public let description: String
 
     init(_ code: Code, _ description: String) {

@@ -1,5 +1,5 @@
 extension SandboxOptions {
-    /// Refuses values that cannot work.
+    /// Rejects invalid values.
     func check() throws(SandboxError) {
         for (name, value) in [("team id", teamID), ("key id", keyID)] {
             // Also keeps the key's file name inside the folder.
@@ -43,7 +43,7 @@ extension SandboxOptions {
 
     private func checkFCM() throws(SandboxError) {
         for (name, value) in [("project id", projectID), ("package name", packageName)] {
-            // They become part of paths and of an address.
+            // The values become part of paths and of an address.
             let isWellFormed = value.unicodeScalars.allSatisfy {
                 $0.isASCII
                     && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "-" || $0 == "." || $0 == "_")

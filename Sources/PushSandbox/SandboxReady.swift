@@ -1,27 +1,27 @@
-/// Where a started sandbox is to be found; `fanfare sandbox` prints it as one JSON line.
+/// The addresses and files of a started sandbox; `fanfare sandbox` prints it as one JSON line.
 public struct SandboxReady: Codable, Sendable, Equatable {
-    /// Port of the production environment, TLS with HTTP/2.
+    /// The port of the production environment, TLS with HTTP/2.
     public let tlsPort: Int
-    /// Port of the APNs sandbox environment, TLS with HTTP/2.
+    /// The port of the APNs sandbox environment, TLS with HTTP/2.
     public let sandboxTLSPort: Int
-    /// Port of the control interface, plain HTTP/1.1.
+    /// The port of the control interface, plain HTTP/1.1.
     public let controlPort: Int
-    /// Absolute path of the sandbox's folder.
+    /// The absolute path of the sandbox's folder.
     public let dir: String
-    /// Absolute path of the CA certificate that clients have to trust.
+    /// The absolute path of the CA certificate that clients have to trust.
     public let caFile: String
-    /// Absolute path of a Fanfare configuration that uses this sandbox.
+    /// The absolute path of a Fanfare configuration that uses this sandbox.
     public let configFile: String
-    /// Absolute path of the Google service account's JSON file, for FCM.
+    /// The absolute path of the Google service account's JSON file, for FCM.
     public let serviceAccountFile: String
-    /// Absolute path of the VAPID key, for Web Push.
+    /// The absolute path of the VAPID key, for Web Push.
     public let vapidKeyFile: String
-    /// The public half of that key, as browsers are given it: an uncompressed point in unpadded base64url.
+    /// The public part of that key, as browsers get it: an uncompressed point in unpadded base64url.
     public let vapidPublicKey: String
-    /// Absolute path of the client certificate for APNs with its key, PEM.
+    /// The absolute path of the client certificate for APNs with its key, PEM.
     public let certificateFile: String
 
-    /// Origin of the production environment, which the endpoints of simulated subscriptions have.
+    /// The origin of the production environment, which the endpoints of simulated subscriptions have.
     public var origin: String { Self.origin(port: tlsPort) }
 
     static func origin(port: Int) -> String { "https://localhost:\(port)" }

@@ -1,8 +1,8 @@
 import SandboxCrypto
 
-/// A client certificate as APNs understands it: the credential of the kind before provider tokens.
+/// A client certificate for APNs, the credential that provider tokens replaced.
 struct APNsCertificate {
-    /// Apple's extensions; reference: client libraries, Apple does not publish them.
+    /// Apple's extensions, as client libraries document them; Apple does not.
     enum ExtensionID {
         static let sandboxMarker = "1.2.840.113635.100.6.3.1"
         static let productionMarker = "1.2.840.113635.100.6.3.2"
@@ -11,27 +11,27 @@ struct APNsCertificate {
 
     private let certificate: Certificate
     private let issuer: Certificate
-    /// What it may push to.
+    /// The topics that it may push to.
     private let topics: [(topic: String, kinds: [String])]
-    /// The bundle id of its subject.
+    /// The bundle id of the subject.
     let bundleID: String?
     private let environments: Set<Environment>
 
-    /// Reads a certificate; nil if it is none.
+    /// Reads a certificate; nil if it is invalid.
     ///
     /// - Parameters:
-    ///   - der: what the client presented.
-    ///   - issuer: the only CA that counts.
+    ///   - der: the certificate that the client presented.
+    ///   - issuer: the only accepted CA.
     init?(_ der: [UInt8], issuer: Certificate) {
         guard let certificate = Certificate.decode(der: der) else { return nil }
         self.init(certificate, issuer: issuer)
     }
 
-    /// Takes a certificate.
+    /// Creates the credential from a certificate.
     ///
     /// - Parameters:
-    ///   - certificate: what the client presented.
-    ///   - issuer: the only CA that counts.
+    ///   - certificate: the certificate that the client presented.
+    ///   - issuer: the only accepted CA.
     init(_ certificate: Certificate, issuer: Certificate) {
         self.certificate = certificate
         self.issuer = issuer
@@ -45,22 +45,22 @@ struct APNsCertificate {
         environments = Set(marked.isEmpty ? Environment.allCases : marked)
     }
 
-    /// The topic of a request that names none; there is one only if the certificate has no other.
+    /// The topic of a request that names none; nil if the certificate has several topics.
     var defaultTopic: String? {
         topics.count == 1 ? topics.first?.topic : nil
     }
 
-    /// The bundle ids it covers, with whatever suffix.
+    /// The bundle ids that it covers, with any topic suffix.
     var bundleIDs: [String] {
         topics.filter { $0.kinds.contains("app") }.map(\.topic)
     }
 
-    /// Judges issuer, time and environment.
+    /// Checks issuer, validity and environment.
     ///
     /// - Parameters:
-    ///   - environment: where it is used.
-    ///   - now: wall clock, in seconds since 1970.
-    /// - Returns: why the certificate is no credential, or nil.
+    ///   - environment: the environment in which it is used.
+    ///   - now: the wall clock, in seconds since 1970.
+    /// - Returns: the reason why the certificate is rejected, or nil.
     func failure(in environment: Environment, now: Int64) -> APNsRejection? {
         guard certificate.isSigned(by: issuer), certificate.isValid(at: now) else { return .badCertificate }
         return environments.contains(environment) ? nil : .badCertificateEnvironment

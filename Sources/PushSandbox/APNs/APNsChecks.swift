@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The checks of a request to APNs, each of which finds one kind of mistake.
+/// The checks of a request to APNs; each finds one kind of error.
 enum APNsCheck: CaseIterable {
     case duplicateHeaders
     case messageID
@@ -16,7 +16,7 @@ enum APNsCheck: CaseIterable {
     case topicCovered
     case payload
 
-    /// The checks in the order in which they are made; Apple does not publish its own.
+    /// Returns the checks in order; Apple does not publish the order of the real service.
     static func inOrder(_ order: SandboxOptions.ValidationOrder) -> [APNsCheck] {
         switch order {
         case .pushy: allCases
@@ -29,16 +29,16 @@ enum APNsCheck: CaseIterable {
     }
 }
 
-/// One request taken apart for the checks.
+/// A parsed request.
 struct APNsRequest {
     private static let pathPrefix = "/3/device/"
 
     let request: PushRequest
     let headers: APNsHeaders
-    /// What follows `/3/device/`; nil for any other path.
+    /// The part of the path after `/3/device/`; nil for any other path.
     let deviceToken: String?
     let type: APNsPushType?
-    /// The one of the header, or the only one of the client's certificate.
+    /// The topic of the header, or the only one of the client's certificate.
     let topic: String?
 
     init(_ request: PushRequest, defaultTopic: String?) {
@@ -49,13 +49,13 @@ struct APNsRequest {
         topic = headers.topic ?? defaultTopic
     }
 
-    /// What follows `/3/device/`, empty if nothing does; nil for any other path.
+    /// Returns the part of the path after `/3/device/`, which may be empty; nil for any other path.
     static func deviceToken(in path: String) -> String? {
         guard path.hasPrefix(pathPrefix) else { return path == "/3/device" ? "" : nil }
         return String(path.dropFirst(pathPrefix.utf8.count))
     }
 
-    /// Makes one of the checks that need nothing but the request; the other two are the session's.
+    /// Runs a check that needs only the request; the session runs the other two.
     func failure(of check: APNsCheck) -> APNsRejection? {
         switch check {
         case .duplicateHeaders: headers.hasDuplicates ? .duplicateHeaders : nil
@@ -98,16 +98,18 @@ struct APNsRequest {
         }
     }
 
-    /// Whether the phone would ignore nothing of the payload.
+    /// Whether the phone would use every value of the payload.
     private var isReadable: Bool {
         guard let payload = JSONParser.parse(request.body.readableBytesView)?.members else { return true }
         return ApplePayload.fault(in: payload) == nil
     }
 
-    /// Whole seconds, and not milliseconds, which APNs takes for a time some thousands of years from now.
+    /// Returns whether a text is a time in seconds.
+    ///
+    /// Milliseconds are rejected, which APNs would take for a time thousands of years ahead.
     private static func isTime(_ text: String) -> Bool { UInt64(text).map { $0 < 100_000_000_000 } ?? false }
 
-    /// Whole bytes in hexadecimal, of any length: Apple warns against assuming one.
+    /// Returns whether a text is hexadecimal with whole bytes, of any length: Apple warns against assuming a length.
     private static func isHex(_ text: String) -> Bool {
         text.utf8.count.isMultiple(of: 2)
             && text.utf8.allSatisfy { byte in

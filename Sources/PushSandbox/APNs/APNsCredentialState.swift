@@ -1,12 +1,12 @@
-/// What a connection to APNs remembers about provider tokens.
+/// The provider tokens of a connection to APNs.
 struct APNsCredentialState {
-    /// Seconds a provider token is valid for, counted from `iat`.
+    /// The validity of a provider token in seconds, counted from `iat`.
     static let lifetime: Int64 = 3600
-    /// Seconds that must lie between two provider tokens on a connection.
+    /// The shortest time between two provider tokens on a connection, in seconds.
     static let updateInterval: Int64 = 1200
 
     private let verifier: ProviderTokenVerifier
-    /// The header last accepted, so that its signature is verified once per connection and not per request.
+    /// The last accepted header, so that its signature is verified once per connection and not per request.
     private var accepted: (header: String, token: ProviderToken, since: Int64)?
 
     init(_ verifier: ProviderTokenVerifier) {
@@ -16,9 +16,9 @@ struct APNsCredentialState {
     /// Checks the `authorization` header of one request.
     ///
     /// - Parameters:
-    ///   - header: its value; nil if the request has none.
-    ///   - now: wall clock, in seconds since 1970.
-    /// - Returns: why it is refused, or nil.
+    ///   - header: the header's value; nil if the request has none.
+    ///   - now: the wall clock, in seconds since 1970.
+    /// - Returns: the reason for the rejection, or nil.
     mutating func check(_ header: String?, now: Int64) -> APNsRejection? {
         if let accepted, accepted.header == header {
             return now >= accepted.token.issuedAt + Self.lifetime ? .expiredProviderToken : nil
@@ -26,7 +26,7 @@ struct APNsCredentialState {
         guard let header, header.lowercased().hasPrefix("bearer "), header.utf8.count > 7 else {
             return .missingProviderToken
         }
-        // An `iat` far ahead is one in milliseconds. What the real service says to it is not documented.
+        // An `iat` far in the future is one in milliseconds. The real service's response to it is not documented.
         guard let token = verifier.verify(header.dropFirst(7)), token.issuedAt < now + Self.lifetime else {
             return .invalidProviderToken
         }
@@ -38,9 +38,9 @@ struct APNsCredentialState {
         return nil
     }
 
-    /// A change is too soon within 20 minutes of the last one, unless the old token had itself reached that age.
+    /// Returns whether a token replaces another too soon: within 20 minutes, unless the old token was itself that old.
     ///
-    /// Without the exception a client that opens a connection shortly before it renews its token would be refused.
+    /// Without the exception, a client that opens a connection shortly before it renews its token would be rejected.
     private func isTooSoon(
         _ token: ProviderToken,
         after last: (header: String, token: ProviderToken, since: Int64),

@@ -1,6 +1,6 @@
 import NIOHPACK
 
-/// The headers of a request that APNs looks at, found in one pass.
+/// The headers that APNs reads, found in one pass.
 struct APNsHeaders {
     private(set) var authorization: String?
     private(set) var id: String?
@@ -9,7 +9,7 @@ struct APNsHeaders {
     private(set) var priority: String?
     private(set) var expiration: String?
     private(set) var collapseID: String?
-    /// Whether one of them, or another `apns-…` header, came twice.
+    /// Whether one of them, or another `apns-…` header, is repeated.
     private(set) var hasDuplicates = false
 
     init(_ headers: HPACKHeaders) {

@@ -12,7 +12,7 @@ enum APNsPushType: String, CaseIterable {
     case widgets
     case controls
 
-    /// What the topic has behind the bundle id.
+    /// The suffix of the topic after the bundle id.
     var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -27,15 +27,15 @@ enum APNsPushType: String, CaseIterable {
         }
     }
 
-    /// Largest payload in bytes.
+    /// The largest payload in bytes.
     var payloadLimit: Int {
         self == .voip ? 5120 : 4096
     }
 }
 
-/// Which topics a credential covers.
+/// The topics that a credential covers.
 struct APNsTopics: Sendable {
-    /// Every topic that the credential's apps can have.
+    /// All topics of the credential's apps.
     private let covered: Set<String>
     private let bundleIDs: [String]
 
@@ -44,12 +44,12 @@ struct APNsTopics: Sendable {
         covered = Set(bundleIDs.flatMap { id in APNsPushType.allCases.map { id + $0.topicSuffix } })
     }
 
-    /// Whether the topic belongs to one of the credential's apps, whatever its suffix.
+    /// Returns whether a topic belongs to one of the credential's apps, with any suffix.
     func covers(_ topic: String) -> Bool {
         covered.contains(topic)
     }
 
-    /// Whether the topic is one of the credential's apps with the suffix the push type asks for.
+    /// Returns whether a topic belongs to one of the credential's apps and has the suffix of the push type.
     func fits(_ topic: String, _ type: APNsPushType?) -> Bool {
         guard let type else { return true }
         return bundleIDs.contains { topic.hasPrefix($0) && topic.dropFirst($0.count) == type.topicSuffix }

@@ -1,4 +1,4 @@
-/// The reasons APNs gives for not accepting a push; reference: Apple, "Handling notification responses from APNs".
+/// The reasons with which APNs rejects a push; reference: Apple, "Handling notification responses from APNs".
 enum APNsRejection: String, Error, CaseIterable, Sendable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"
@@ -32,7 +32,7 @@ enum APNsRejection: String, Error, CaseIterable, Sendable {
     case internalServerError = "InternalServerError"
     case serviceUnavailable = "ServiceUnavailable"
     case shutdown = "Shutdown"
-    // Of broadcasts and channels; reference: Apple, "Handling error responses from Apple Push Notification service".
+    // For broadcasts and channels; reference: Apple, "Handling error responses from Apple Push Notification service".
     case badChannelID = "BadChannelId"
     case badRequestParams = "BadRequestParams"
     case badRequestPayload = "BadRequestPayload"
@@ -43,7 +43,7 @@ enum APNsRejection: String, Error, CaseIterable, Sendable {
     case missingPushType = "MissingPushType"
     case topicMismatch = "TopicMismatch"
 
-    /// The status that goes with the reason.
+    /// The status of the reason.
     var status: Int {
         switch self {
         case .badCertificate, .badCertificateEnvironment, .expiredProviderToken, .forbidden, .invalidProviderToken,

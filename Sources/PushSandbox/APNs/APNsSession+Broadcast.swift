@@ -1,5 +1,5 @@
 extension APNsSession {
-    /// Judges a publication to a channel, or a request to manage channels.
+    /// Decides about a publication to a channel, or about a request to manage channels.
     func judge(_ broadcast: BroadcastRequest) -> Judgement {
         let given = broadcast.header("apns-request-id")
         let id = given.flatMap { CanonicalUUID.isValid($0) ? $0.lowercased() : nil } ?? CanonicalUUID.random()
@@ -24,7 +24,7 @@ extension APNsSession {
             return .failure(failure)
         }
         if let id = broadcast.header("apns-request-id"), !CanonicalUUID.isValid(id) { return .failure(.badMessageID) }
-        // The bundle id alone: a suffix belongs to topics.
+        // The bundle id without a suffix: suffixes belong to topics.
         guard covers(bundleID: broadcast.bundleID) else { return .failure(.topicDisallowed) }
         let app = BroadcastChannels.App(bundleID: broadcast.bundleID, environment: broadcast.request.environment)
         guard broadcast.needsChannel else { return withoutChannel(broadcast, app) }
@@ -41,7 +41,7 @@ extension APNsSession {
         return .success(ProviderAnswer(status: 204))
     }
 
-    /// Lists the channels, or makes one.
+    /// Lists the channels, or creates one.
     private func withoutChannel(
         _ broadcast: BroadcastRequest,
         _ app: BroadcastChannels.App

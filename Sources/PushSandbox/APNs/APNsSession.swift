@@ -1,10 +1,10 @@
-/// APNs' side of one connection.
+/// APNs' state of one connection.
 final class APNsSession: ProviderSession {
     let simulator: APNsSimulator
     let isTrustedFromStart: Bool
     private let checks: [APNsCheck]
     private var credentials: APNsCredentialState
-    /// The client's certificate, which counts instead of provider tokens.
+    /// The client's certificate, which takes the place of provider tokens.
     private let certificate: APNsCertificate?
     private let topics: APNsTopics
 
@@ -39,7 +39,7 @@ final class APNsSession: ProviderSession {
         )
     }
 
-    /// Set by the credential check of the request at hand.
+    /// Whether the current request has passed the credential check.
     private(set) var isTrusted = false
 
     private func firstFailure(_ parsed: APNsRequest) -> APNsRejection? {
@@ -48,7 +48,7 @@ final class APNsSession: ProviderSession {
                 switch check {
                 case .credential: credentialFailure(parsed.request, parsed.headers.authorization)
                 case .topicCovered: topicFailure(parsed)
-                // Of the types only this one is documented as not for certificates.
+                // The only push type that is documented as not allowed with certificates.
                 case .pushType where certificate != nil && parsed.type == .location: APNsRejection.invalidPushType
                 default: parsed.failure(of: check)
                 }
@@ -57,7 +57,7 @@ final class APNsSession: ProviderSession {
         return nil
     }
 
-    /// Judges the certificate, or without one the provider token.
+    /// Checks the certificate, or without one the provider token.
     func credentialFailure(_ request: PushRequest, _ authorization: String?) -> APNsRejection? {
         let now = request.unixMicroseconds / 1_000_000
         let failure =
@@ -76,21 +76,21 @@ final class APNsSession: ProviderSession {
             guard simulator.order == .pushy else { return .topicDisallowed }
             return certificate == nil ? .invalidProviderToken : .badTopic
         }
-        // Which reason a missing suffix really gets is not documented.
+        // The real service's reason for a missing suffix is not documented.
         return topics.fits(topic, parsed.type) ? nil : .badTopic
     }
 
-    /// Whether the credential is for the topic.
+    /// Returns whether the credential covers a topic.
     func covers(_ topic: String) -> Bool {
         topics.covers(topic)
     }
 
-    /// Whether the credential is for the app.
+    /// Returns whether the credential covers an app.
     func covers(bundleID: String) -> Bool {
         topics.fits(bundleID, .alert)
     }
 
-    /// The id sent, in lower case, or a new one.
+    /// Returns the request's id in lower case, or a new id.
     private func responseID(_ parsed: APNsRequest) -> String {
         guard let id = parsed.headers.id, CanonicalUUID.isValid(id) else { return CanonicalUUID.random() }
         return id.lowercased()

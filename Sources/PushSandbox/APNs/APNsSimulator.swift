@@ -2,7 +2,8 @@ import SandboxCrypto
 
 /// The simulated Apple Push Notification service.
 ///
-/// Every well-formed device token is known, in both environments; faults make tokens unknown, gone or foreign.
+/// Every well-formed device token is registered, in both environments; faults make tokens unknown, unregistered, or
+/// those of another app.
 struct APNsSimulator: ProviderSimulator {
     let name = SimulatedService.apns
     let streamLimit: Int

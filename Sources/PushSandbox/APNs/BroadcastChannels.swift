@@ -3,10 +3,10 @@ import Threading
 
 /// The broadcast channels of all apps in both environments.
 ///
-/// Every well-formed channel id is known, as every device token is, with the policy that stores the latest message;
-/// only those made here can have another, and only those deleted here are unknown.
+/// Every well-formed channel id exists, as every device token does, with the policy that stores the latest message.
+/// Only channels created here can have another policy, and only those deleted here do not exist.
 final class BroadcastChannels: Sendable {
-    /// What is done for devices that are offline.
+    /// The storage policy of messages for offline devices.
     enum Policy: Int64 {
         case noMessage = 0
         case mostRecentMessage = 1
@@ -27,14 +27,14 @@ final class BroadcastChannels: Sendable {
 
     private let channels = Locked<[App: Channels]>([:])
 
-    /// Whether a text can be a channel id: base64, of any length.
+    /// Returns whether a text can be a channel id: base64, of any length.
     static func isWellFormed(_ id: String) -> Bool {
         !id.isEmpty && Data(base64Encoded: id) != nil
     }
 
-    /// Makes a channel.
+    /// Creates a channel.
     ///
-    /// - Returns: its id; nil if the app has as many as it may.
+    /// - Returns: the channel's id; nil if the app has reached its limit.
     func make(_ app: App, _ policy: Policy) -> String? {
         let id = Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
         return channels.withLock { channels in
@@ -44,7 +44,7 @@ final class BroadcastChannels: Sendable {
         }
     }
 
-    /// The policy of a channel; nil if it was deleted.
+    /// Returns the policy of a channel; nil if it was deleted.
     func policy(_ app: App, _ id: String) -> Policy? {
         channels.withLock { channels in
             guard let known = channels[app] else { return .mostRecentMessage }
@@ -52,7 +52,7 @@ final class BroadcastChannels: Sendable {
         }
     }
 
-    /// Deletes a channel for good.
+    /// Deletes a channel; its id stays unknown.
     func delete(_ app: App, _ id: String) {
         channels.withLock { channels in
             channels[app, default: Channels()].made[id] = nil
@@ -60,7 +60,7 @@ final class BroadcastChannels: Sendable {
         }
     }
 
-    /// The ids of the channels that were made here, sorted.
+    /// Returns the ids of the channels that were created here, sorted.
     func all(_ app: App) -> [String] {
         channels.withLock { $0[app]?.made.keys.sorted() ?? [] }
     }

@@ -14,17 +14,17 @@ struct BroadcastRequest {
     let operation: Operation
     let bundleID: String
 
-    /// Whether a path belongs to broadcasts.
+    /// Returns whether a path belongs to broadcasts.
     static func serves(_ path: String) -> Bool {
         path.hasPrefix(publishPrefix) || path.hasPrefix(managePrefix)
     }
 
-    /// The channel a head publishes to; nil for every other request.
+    /// Returns the channel that a request publishes to; nil for every other request.
     static func channelID(of head: RequestHead) -> String? {
         head.path.hasPrefix(publishPrefix) ? head.header("apns-channel-id") : nil
     }
 
-    /// Reads a request; nil if its path is none of these.
+    /// Reads a request; nil for a path of another API.
     init?(_ request: PushRequest) {
         self.request = request
         let path = request.head.path
@@ -49,7 +49,7 @@ struct BroadcastRequest {
         request.head.header(name)
     }
 
-    /// Whether the operation takes the method.
+    /// Whether the operation allows the request's method.
     var hasMethod: Bool {
         switch operation {
         case .publish: request.head.method == "POST"
@@ -58,7 +58,7 @@ struct BroadcastRequest {
         }
     }
 
-    /// Whether the channel has to be named.
+    /// Whether the operation needs a channel.
     var needsChannel: Bool {
         switch operation {
         case .publish: true
@@ -67,10 +67,10 @@ struct BroadcastRequest {
         }
     }
 
-    /// Checks a publication, its credential and channel apart.
+    /// Checks a publication, without its credential and channel.
     ///
-    /// - Parameter policy: the channel's.
-    /// - Returns: what is wrong, or nil.
+    /// - Parameter policy: the channel's policy.
+    /// - Returns: the reason for the rejection, or nil.
     func publishFailure(_ policy: BroadcastChannels.Policy) -> APNsRejection? {
         guard let type = header("apns-push-type") else { return .missingPushType }
         guard type.lowercased() == "liveactivity" else { return .invalidPushType }

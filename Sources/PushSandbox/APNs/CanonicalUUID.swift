@@ -18,7 +18,7 @@ enum CanonicalUUID {
         return position == 36
     }
 
-    /// A fresh random UUID in lower case.
+    /// Returns a new random UUID in lower case.
     static func random() -> String {
         UUID().uuidString.lowercased()
     }

@@ -1,7 +1,7 @@
 import Foundation
 import SandboxCrypto
 
-/// A provider authentication token whose signature, key and team are right; its age is judged at each use.
+/// A provider token with a valid signature, key and team; its age is checked at each use.
 struct ProviderToken {
     /// `iat`, in seconds since 1970.
     let issuedAt: Int64
@@ -13,7 +13,7 @@ struct ProviderTokenVerifier: Sendable {
     let keyID: String
     let publicKey: P256PublicKey
 
-    /// Checks everything but the age.
+    /// Checks everything except the age.
     ///
     /// - Parameter text: the token without the scheme.
     /// - Returns: the token, or nil if it is malformed, signed by another key or issued by another team.
@@ -22,7 +22,7 @@ struct ProviderTokenVerifier: Sendable {
         guard parts.count == 3,
             let header = decode(Header.self, parts[0]), header.alg == "ES256", header.kid == keyID,
             let claims = decode(Claims.self, parts[1]), claims.iss == teamID,
-            // Raw r and s, 32 bytes each; a DER signature is the commonest mistake and must not pass.
+            // Raw r and s, 32 bytes each; a DER signature is the most common mistake and must be rejected.
             let signature = Data(base64URL: parts[2]),
             publicKey.hasSigned((parts[0] + "." + parts[1]).utf8, signature)
         else { return nil }
@@ -50,7 +50,7 @@ struct ProviderTokenVerifier: Sendable {
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             iss = try container.decode(String.self, forKey: .iss)
-            // The real service takes a number in quotes, too.
+            // The real service accepts a quoted number too.
             if let text = try? container.decode(String.self, forKey: .iat) {
                 guard let seconds = Int64(text) else {
                     throw DecodingError.dataCorruptedError(forKey: .iat, in: container, debugDescription: "no number")

@@ -1,4 +1,4 @@
-/// The counterpart of Apple's service.
+/// The simulation of Apple's service.
 struct SimulatedAPNs: SimulatedProvider {
     let name = "apns"
     let services = [SimulatedService.apns]
@@ -34,7 +34,7 @@ struct SimulatedAPNs: SimulatedProvider {
         ]
     }
 
-    /// Its token spells the name in hexadecimal.
+    /// Returns a device whose token is the name in hexadecimal.
     func device(named name: String, _ place: SandboxPlace) -> SimulatedDevice? {
         let spelled = name.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         guard !spelled.isEmpty else { return nil }
@@ -44,7 +44,7 @@ struct SimulatedAPNs: SimulatedProvider {
 }
 
 extension SimulatedService {
-    /// Pushes to devices of Apple's.
+    /// The service for pushes to Apple's devices.
     static let apns = SimulatedService(
         rawValue: "apns",
         success: "the simulated iPhone got a push",

@@ -23,7 +23,7 @@ struct TopicList {
         self.topics = topics
     }
 
-    /// The extension.
+    /// The extension in DER.
     var der: [UInt8] {
         DERTag.sequence.node(
             topics.flatMap { topic, kinds in
@@ -34,12 +34,12 @@ struct TopicList {
     }
 }
 
-/// What a node is, in Distinguished Encoding Rules (X.690).
+/// The tags of DER nodes (X.690).
 private enum DERTag: UInt8 {
     case utf8String = 0x0C
     case sequence = 0x30
 
-    /// A node of it, of less than 65,536 bytes.
+    /// Encodes a node of less than 65,536 bytes.
     func node(_ content: some Collection<UInt8>) -> [UInt8] {
         let count = content.count
         let bytes = [UInt8(truncatingIfNeeded: count >> 8), UInt8(truncatingIfNeeded: count)]
@@ -53,7 +53,7 @@ private enum DERTag: UInt8 {
     }
 }
 
-/// Reads nodes that follow each other, of less than 65,536 bytes each.
+/// Reads consecutive DER nodes of less than 65,536 bytes each.
 private struct DERReader {
     private var rest: ArraySlice<UInt8>
 
@@ -61,7 +61,8 @@ private struct DERReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// What is in the next node; nil if it is another one, is cut off, or has its length in more bytes than needed.
+    /// Returns the content of the next node; nil if its tag differs, it is cut off, or its length is encoded in more
+    /// bytes than needed.
     mutating func next(_ tag: DERTag) -> ArraySlice<UInt8>? {
         guard rest.popFirst() == tag.rawValue, let first = rest.popFirst() else { return nil }
         var count = Int(first)

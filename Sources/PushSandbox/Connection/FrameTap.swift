@@ -1,25 +1,26 @@
 import NIOCore
 import NIOTLS
 
-/// Sits between TLS and HTTP/2, to send what `NIOHTTP2Handler` would not.
+/// A handler between TLS and HTTP/2 that sends what `NIOHTTP2Handler` would not.
 ///
-/// * That handler ends the connection when a client exceeds the stream limit it was told; APNs refuses the stream.
-///   So it is told limits raised by `limitOffset`, which are lowered again here on their way out.
-/// * It lets go of streams above a GOAWAY's last one and refuses new ones; the GOAWAY frames of faults pass it by.
+/// * `NIOHTTP2Handler` closes the connection when a client exceeds the stream limit; APNs refuses the stream. The
+///   handler therefore gets limits raised by `limitOffset`, which are lowered again here on their way out.
+/// * `NIOHTTP2Handler` drops streams above a GOAWAY's last one and refuses new ones; the GOAWAY frames of faults bypass
+///   it.
 final class FrameTap: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    /// Added to every stream limit above this handler.
+    /// The offset added to every stream limit above this handler.
     static let limitOffset = 1_000_000
     private static let headerLength = 9
     private static let settingsType: UInt8 = 4
     private static let maxConcurrentStreams: UInt16 = 3
 
     private var context: ChannelHandlerContext?
-    /// SETTINGS frames that are on their way from above.
+    /// The number of SETTINGS frames that are on their way from above.
     private var expectedSettings = 1
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -30,7 +31,7 @@ final class FrameTap: ChannelDuplexHandler {
         self.context = nil
     }
 
-    /// Announces that the next buffer begins with a SETTINGS frame that holds a limit.
+    /// Records that the next buffer begins with a SETTINGS frame that holds a limit.
     func expectSettings() {
         expectedSettings += 1
     }
@@ -68,7 +69,7 @@ final class FrameTap: ChannelDuplexHandler {
         context.write(wrapOutboundOut(.byteBuffer(buffer)), promise: promise)
     }
 
-    /// Walks over the frames of a buffer and takes the offset off the limits of SETTINGS frames.
+    /// Subtracts the offset from the limits in a buffer's SETTINGS frames.
     private func lowerLimits(in buffer: inout ByteBuffer) {
         var position = buffer.readerIndex
         while expectedSettings > 0, position + Self.headerLength <= buffer.writerIndex,

@@ -8,7 +8,7 @@ import NIOSSL
 /// The open ports of a sandbox and the threads that serve them.
 struct Listeners {
     private let pushGroup: MultiThreadedEventLoopGroup
-    /// A loop of its own: somebody who reads a million lines must not delay pushes.
+    /// A separate loop, so that a client reading a million lines does not delay pushes.
     private let controlGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private var channels: [any Channel] = []
 
@@ -16,15 +16,15 @@ struct Listeners {
         pushGroup = MultiThreadedEventLoopGroup(numberOfThreads: threads)
     }
 
-    /// The channel whose closing tells that the sandbox stops.
+    /// The channel whose end shows that the sandbox has stopped.
     var first: (any Channel)? { channels.first }
 
-    /// Opens production, sandbox and control port and writes the configuration that names them.
+    /// Opens the production, sandbox and control port, and writes the configuration that names them.
     ///
     /// - Parameters:
-    ///   - state: what the connections are to share.
-    ///   - folder: server certificate, and where the configuration goes.
-    /// - Returns: the listeners, and where they are.
+    ///   - state: the state that the connections share.
+    ///   - folder: the folder with the server certificate, to which the configuration is written.
+    /// - Returns: the listeners and their addresses.
     /// - Throws: `SandboxError`; everything is then closed again.
     static func open(
         state: SandboxState,
@@ -41,14 +41,14 @@ struct Listeners {
         }
     }
 
-    /// Takes no further connections.
+    /// Stops accepting connections.
     func stopListening() async {
         for channel in channels {
             try? await channel.close()
         }
     }
 
-    /// Ends the threads, and with them whatever is still open.
+    /// Ends the threads and closes all open connections.
     func shutDown() async {
         try? await pushGroup.shutdownGracefully()
         try? await controlGroup.shutdownGracefully()
@@ -64,7 +64,7 @@ struct Listeners {
         let bootstrap = Self.controlBootstrap(controlGroup, state, readiness)
         let control = try await Self.bind(bootstrap, port: options.controlPort)
         channels.append(control)
-        // For those who read the file itself; the control interface writes out before it answers.
+        // For programs that read the file itself; the control interface flushes before it responds.
         controlGroup.next().scheduleRepeatedTask(initialDelay: .milliseconds(200), delay: .milliseconds(200)) { _ in
             state.ledger.flush()
         }
@@ -84,7 +84,7 @@ struct Listeners {
         return ready
     }
 
-    /// Opens a port for pushes on 127.0.0.1 and, where the host has it, on ::1.
+    /// Opens a port for pushes on 127.0.0.1 and, if the host has it, on ::1.
     private mutating func openPushPort(
         _ wanted: Int,
         _ environment: Environment,
@@ -125,8 +125,8 @@ struct Listeners {
             certificateChain: [.certificate(certificate)],
             privateKey: .privateKey(key)
         )
-        // A client certificate is asked for, as APNs does; what it is worth is judged per request, so that a bad one
-        // gets an answer and not a failed handshake.
+        // A client certificate is requested, as APNs does; it is checked per request, so that a bad one gets a response
+        // and not a failed handshake.
         configuration.certificateVerification = .optionalVerification
         configuration.trustRoots = .certificates([
             try NIOSSLCertificate(bytes: Array(folder.authority.certificate.utf8), format: .pem)
@@ -181,7 +181,7 @@ struct Listeners {
             HTTP2Setting(parameter: .initialWindowSize, value: options.initialWindow),
             HTTP2Setting(parameter: .maxHeaderListSize, value: 8000),
         ]
-        // Clients on loopback are being tested, not fended off.
+        // Clients on loopback are under test and need no protection against them.
         configuration.maximumSequentialEmptyDataFrames = 10_000
         configuration.maximumConnectionGlitches = 1_000_000
         configuration.controlFrameRateLimit.maximumCount = 1_000_000

@@ -3,7 +3,7 @@ import NIOHPACK
 import NIOHTTP2
 
 extension ProviderConnection {
-    /// Answers a complete request, or does what a fault wants instead.
+    /// Responds to a complete request, or applies a fault instead.
     func perform(
         _ request: PushRequest,
         _ judgement: Judgement,
@@ -32,7 +32,7 @@ extension ProviderConnection {
         )
         guard decision.delayMilliseconds > 0 else { return carryOut(outcome, on: id) }
         context?.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(decision.delayMilliseconds)) {
-            // The client may have reset the stream, or the connection ended, meanwhile.
+            // The client may have reset the stream, or the connection may have ended, meanwhile.
             guard self.streams[id] != nil else { return }
             self.carryOut(outcome, on: id)
             self.flush()
@@ -91,7 +91,7 @@ extension ProviderConnection {
     private func goAway(_ fault: GoAwayFault, at id: HTTP2StreamID) {
         let last: HTTP2StreamID =
             switch fault.lastStream {
-            // Client streams have odd numbers; 0 says that none was processed.
+            // Client streams have odd numbers; 0 means that none was processed.
             case .below: HTTP2StreamID(max(Int(id) - 2, 0))
             case .at: id
             case .above: .maxID
@@ -109,13 +109,13 @@ extension ProviderConnection {
         }
     }
 
-    /// Closes after a GOAWAY, once what it promised to process is answered.
+    /// Closes the connection after a GOAWAY, once every stream that it promised to process has a response.
     func endIfDrained() {
         guard isDraining, streams.isEmpty else { return }
         end()
     }
 
-    /// Says goodbye by TLS and closes.
+    /// Closes with TLS's close_notify.
     func end() {
         guard !isEnding else { return }
         flush()
@@ -124,7 +124,7 @@ extension ProviderConnection {
         context?.close(promise: nil)
     }
 
-    /// Stops taking part in the connection without a word to the client.
+    /// Leaves the connection without notifying the client.
     private func vanish(_ how: (TransportHandler) -> Void) {
         isEnding = true
         streams = [:]
@@ -132,12 +132,12 @@ extension ProviderConnection {
     }
 }
 
-/// What a request is going to get.
+/// The result of a request.
 private struct Outcome {
-    /// Nil if the client gets no answer.
+    /// The response; nil for none.
     let answer: ProviderAnswer?
     let action: FaultAction?
-    /// Whether the client, getting no answer, has to suppose that the request may have been processed.
+    /// Whether the client, without a response, has to assume that the request may have been processed.
     let isAmbiguous: Bool
 
     init(_ decision: FaultDecision, _ judgement: Judgement, _ session: any ProviderSession, unixMicroseconds: Int64) {

@@ -6,23 +6,23 @@ import NIOTLS
 
 /// One HTTP/2 connection to the simulated services.
 ///
-/// Works on frames, without a channel per stream: that costs half, and faults need the frames anyway.
+/// It handles frames without a channel per stream, which halves its cost; faults need the frames anyway.
 final class ProviderConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    /// A request that has not been answered.
+    /// A request without a response.
     struct OpenStream {
         let head: RequestHead
-        /// Index of the service it is for.
+        /// The index of its service.
         let service: Int
         var body: ByteBuffer
         var isComplete = false
     }
 
-    /// No service takes bodies this large; what exceeds it is answered without reading on.
+    /// The largest body that is read; every service's limit is lower, and a larger body is rejected without reading on.
     private static let largestBody = 65_536
-    /// How far the connection's flow-control window is opened beyond the 65,535 bytes of the protocol.
+    /// The increment of the connection's flow-control window beyond the protocol's 65,535 bytes.
     private static let windowIncrement = 16 << 20
 
     let state: SandboxState
@@ -33,16 +33,16 @@ final class ProviderConnection: ChannelInboundHandler {
     var streams: [HTTP2StreamID: OpenStream] = [:]
     /// The last stream that a GOAWAY promised to process.
     var lastStream: HTTP2StreamID?
-    /// Whether the connection closes as soon as nothing is open.
+    /// Whether the connection closes as soon as no stream is open.
     var isDraining = false
     var isEnding = false
     private(set) var number = 0
     private var sessions: [(any ProviderSession)?]
     private var streamLimit: Int
-    /// The limit that was granted, of whatever service; nil until one was.
+    /// The granted stream limit of any service; nil before the first grant.
     private var granted: Int?
     private var client: TLSClient
-    /// The flow-control window per stream that was announced last, in bytes.
+    /// The flow-control window per stream that was last announced, in bytes.
     private var window: Int
     private var isOpen = false
     private var maxStreams = 0
@@ -102,7 +102,7 @@ final class ProviderConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A stream's mistake has been answered with RST_STREAM; anything else has made the connection useless.
+        // A stream error was answered by RST_STREAM; any other error makes the connection unusable.
         guard !(error is NIOHTTP2Errors.StreamError) else { return }
         transport.cut(reset: false)
     }
@@ -129,7 +129,7 @@ final class ProviderConnection: ChannelInboundHandler {
 
     // MARK: - Requests
 
-    /// Takes a client certificate to the services; one that knows it may widen the connection at once.
+    /// Passes a client certificate to the services; one that accepts it may raise the stream limit at once.
     private func present(_ certificate: NIOSSLCertificate) {
         client.certificate = try? certificate.toDERBytes()
         for (index, simulator) in state.router.simulators.enumerated() where session(index).isTrustedFromStart {
@@ -186,14 +186,14 @@ final class ProviderConnection: ChannelInboundHandler {
             complete(id)
         }
         if isTooLarge && !payload.endStream {
-            // RFC 9113 section 8.1: the answer is complete, the rest of the request is not wanted. Flushed before,
-            // since a reset takes back what is still queued on its stream.
+            // RFC 9113 section 8.1: the response is complete, and the rest of the request is not needed. Flushed first,
+            // because a reset discards what is queued on its stream.
             flush()
             write(.rstStream(.noError), on: id)
         }
     }
 
-    /// Gives flow-control credit back: for the stream at once, for the connection when half of it is used up.
+    /// Returns flow-control credit: for the stream at once, for the connection when half of it is used up.
     private func replenish(_ count: Int, on id: HTTP2StreamID?) {
         guard count > 0 else { return }
         if let id {
@@ -234,14 +234,14 @@ final class ProviderConnection: ChannelInboundHandler {
         perform(request, judgement, session, provider: simulator.name, on: id)
     }
 
-    /// Grants the streams of a service, unless another one's more have been granted.
+    /// Grants the stream limit of a service, unless a higher one was granted.
     private func widen(to limit: Int) {
         if let granted, granted >= limit { return }
         granted = limit
         announce(state.faults.streamLimit ?? limit)
     }
 
-    /// Changes the stream limit by a SETTINGS frame; it is enforced at once, as a server may refuse any stream.
+    /// Changes the stream limit by a SETTINGS frame; it applies at once, because a server may refuse any stream.
     private func announce(_ limit: Int) {
         guard limit != streamLimit, !isEnding else { return }
         streamLimit = limit
@@ -252,7 +252,7 @@ final class ProviderConnection: ChannelInboundHandler {
         needsFlush = true
     }
 
-    /// Changes the window of all streams, those that are open too (RFC 9113 section 6.9.2).
+    /// Changes the window of all streams, including open ones (RFC 9113 section 6.9.2).
     private func announceWindow() {
         let wanted = state.faults.window ?? state.options.initialWindow
         guard isOpen, !isEnding, wanted != window else { return }

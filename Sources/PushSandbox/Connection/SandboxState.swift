@@ -2,13 +2,13 @@ import Foundation
 import NIOCore
 import Threading
 
-/// What all connections of a sandbox share.
+/// The state that all connections of a sandbox share.
 final class SandboxState: Sendable {
     let router: Router
     let faults: FaultPlan
     let ledger: Ledger
     let options: SandboxOptions
-    /// What keys and secrets of simulated devices are derived from.
+    /// The secret from which keys and secrets of simulated devices are derived.
     let secret: Data
     private let connections = Locked<(next: Int, open: [Int: any Channel])>((next: 1, open: [:]))
 
@@ -20,7 +20,7 @@ final class SandboxState: Sendable {
         self.secret = secret
     }
 
-    /// Gives a new connection its number.
+    /// Assigns a number to a new connection.
     func register(_ channel: any Channel) -> Int {
         connections.withLock { connections in
             defer { connections.next += 1 }
@@ -33,7 +33,7 @@ final class SandboxState: Sendable {
         connections.withLock { $0.open[number] = nil }
     }
 
-    /// Tells every open connection.
+    /// Sends an event to every open connection.
     func broadcast(_ event: some Sendable) {
         let open = connections.withLock { Array($0.open.values) }
         for channel in open {
@@ -41,7 +41,7 @@ final class SandboxState: Sendable {
         }
     }
 
-    /// Makes a simulated device at each provider.
+    /// Creates a simulated device at each provider.
     func devices(named name: String, _ ready: SandboxReady) throws(SandboxError) -> [SimulatedDevice] {
         guard name.wholeMatch(of: /[A-Za-z0-9-]{1,60}/) != nil else {
             throw SandboxError(.invalidOption, "name: must be 1 to 60 letters, digits and hyphens")
@@ -50,7 +50,7 @@ final class SandboxState: Sendable {
         return SimulatedProviders.all.compactMap { $0.device(named: name, place) }
     }
 
-    /// Replaces the faults and lets a changed stream limit or window take effect.
+    /// Replaces the faults, and applies a changed stream limit or window.
     func replaceFaults(_ json: [UInt8]) throws(SandboxError) {
         try faults.replace(json)
         broadcast(SettingsChanged())
@@ -62,5 +62,5 @@ final class SandboxState: Sendable {
     }
 }
 
-/// Tells connections to compare the stream limit and the window they announced with those in force.
+/// An event that makes connections compare their announced stream limit and window with the current ones.
 struct SettingsChanged: Sendable {}

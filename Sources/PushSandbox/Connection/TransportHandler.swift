@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-/// Sits below TLS, where a connection can be made mute or be cut without a goodbye.
+/// A handler below TLS, where a connection can be silenced or cut without close_notify.
 final class TransportHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -19,14 +19,14 @@ final class TransportHandler: ChannelDuplexHandler, RemovableChannelHandler {
         self.context = nil
     }
 
-    /// From now on everything that arrives is read and thrown away, and nothing is sent; TCP itself lives on.
+    /// Discards everything that arrives from now on, and sends nothing; the TCP connection stays open.
     func silence() {
         isSilent = true
     }
 
     /// Closes at once, without TLS's close_notify.
     ///
-    /// - Parameter reset: with a TCP RST, which also discards what the peer has not yet read.
+    /// - Parameter reset: whether to send a TCP RST, which also discards what the peer has not yet read.
     func cut(reset: Bool) {
         guard let context else { return }
         if reset, let options = context.channel as? any SocketOptionProvider {
@@ -60,5 +60,5 @@ final class TransportHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 }
 
-/// Tells a connection to end without TLS's goodbye, which would wait for the peer.
+/// An event that ends a connection without close_notify, which would wait for the peer.
 struct CutNow: Sendable {}

@@ -1,18 +1,18 @@
 import NIOHTTP1
 
-/// Who may use the control interface: programs of this machine, and no page in a browser on it.
+/// The access control of the control interface: programs on this machine may use it, pages in its browsers may not.
 ///
-/// A page can reach loopback too. It is known by its `Origin`, or by the foreign name under which it made the browser find
-/// this address; and without an `Origin` it cannot send a body as JSON.
+/// A page can reach loopback too. It is recognized by its `Origin`, or by the foreign host name that resolved to this
+/// address; and without an `Origin` it cannot send a JSON body.
 enum ControlAdmission {
     private static let ownNames: Set<String> = ["127.0.0.1", "localhost", "[::1]"]
 
-    /// Judges a request by its head.
+    /// Checks a request by its head.
     ///
     /// - Parameters:
-    ///   - headers: all of them.
-    ///   - hasBody: whether there is at least one byte of it.
-    /// - Returns: the refusal; nil if it may come in.
+    ///   - headers: the headers of the request.
+    ///   - hasBody: whether the body has at least one byte.
+    /// - Returns: the refusal; nil if the request is allowed.
     static func refusal(_ headers: HTTPHeaders, hasBody: Bool) -> ControlAnswer? {
         let hosts = headers["host"]
         guard hosts.count == 1, ownNames.contains(name(ofHost: hosts[0])) else {
@@ -27,7 +27,7 @@ enum ControlAdmission {
         return nil
     }
 
-    /// The name in `name`, `name:port`, `[address]` or `[address]:port`.
+    /// Returns the name in `name`, `name:port`, `[address]` or `[address]:port`.
     private static func name(ofHost host: String) -> String {
         let end = host.lastIndex(of: "]") ?? host.startIndex
         return host[..<(host[end...].firstIndex(of: ":") ?? host.endIndex)].lowercased()

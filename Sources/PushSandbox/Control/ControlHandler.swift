@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Collects a request to the control interface and sends the answer; requests on a connection come one by one.
+/// Reads a request to the control interface and sends the response; requests on a connection are handled one by one.
 final class ControlHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -36,7 +36,7 @@ final class ControlHandler: ChannelInboundHandler {
             let writer = ControlWriter(channel: context.channel, keepsAlive: head.isKeepAlive)
             let refusal = refusal(head)
             let routes = routes
-            // Ends by itself: every wait in it is bounded, and channelInactive cancels it.
+            // Ends by itself: every wait in it has a timeout, and channelInactive cancels it.
             task = Task {
                 if let refusal {
                     await writer.send(refusal)
@@ -62,7 +62,7 @@ final class ControlHandler: ChannelInboundHandler {
     }
 }
 
-/// Sends one answer of the control interface, with backpressure.
+/// Sends a response of the control interface, with backpressure.
 struct ControlWriter: Sendable {
     let channel: any Channel
     let keepsAlive: Bool
@@ -83,7 +83,7 @@ struct ControlWriter: Sendable {
             try await write(.end(nil))
             guard !keepsAlive else { return }
         } catch {
-            // The client sees a broken answer rather than one that looks complete.
+            // The client sees an incomplete response rather than one that looks complete.
         }
         channel.close(promise: nil)
     }

@@ -19,13 +19,13 @@ struct ControlRequest: Sendable {
         )
     }
 
-    /// A parameter that has to be given.
+    /// Returns a required parameter.
     func text(_ name: String) throws(SandboxError) -> String {
         guard let text = query[name], !text.isEmpty else { throw SandboxError(.invalidOption, "\(name): is missing") }
         return text
     }
 
-    /// A parameter that is an integer from 0 on; nil if it is not given.
+    /// Returns an integer parameter, 0 or more; nil if it is missing.
     func integer(_ name: String) throws(SandboxError) -> Int? {
         guard let text = query[name] else { return nil }
         guard let number = Int(text), number >= 0, number < Int.max else {
@@ -34,7 +34,7 @@ struct ControlRequest: Sendable {
         return number
     }
 
-    /// A parameter that is a time in seconds; nil if it is not given.
+    /// Returns a time in seconds; nil if it is missing.
     func seconds(_ name: String) throws(SandboxError) -> Double? {
         guard let text = query[name] else { return nil }
         guard let number = Double(text), (0...3600).contains(number) else {
@@ -44,7 +44,7 @@ struct ControlRequest: Sendable {
     }
 }
 
-/// The answer to a request to the control interface.
+/// The response to a request to the control interface.
 struct ControlAnswer: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])

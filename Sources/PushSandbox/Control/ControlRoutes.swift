@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// The control interface: plain HTTP/1.1 on loopback, for whom `ControlAdmission` lets in.
+/// The control interface: plain HTTP/1.1 on loopback, for clients that `ControlAdmission` allows.
 ///
 /// | request | answer |
 /// |---|---|
@@ -18,7 +18,7 @@ struct ControlRoutes: Sendable {
     let state: SandboxState
     let readiness: Readiness
 
-    /// Answers one request.
+    /// Responds to one request.
     func answer(_ request: ControlRequest) async -> ControlAnswer {
         do {
             switch (request.method, request.path) {
@@ -75,7 +75,7 @@ struct ControlRoutes: Sendable {
     private func received(_ request: ControlRequest) async throws -> ControlAnswer {
         let after = try request.integer("after") ?? 0
         let limit = try request.integer("limit") ?? .max
-        // Before the wait: a sink is refused at once.
+        // Before the wait, so that a sink is rejected at once.
         _ = try state.ledger.extent(after: after)
         try await wait(request, forReceived: after + 1)
         return ControlAnswer(

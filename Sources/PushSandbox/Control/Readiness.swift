@@ -1,6 +1,6 @@
 import Threading
 
-/// Ports and files, known a moment after the control port is open.
+/// The ports and files, which are known a moment after the control port is open.
 final class Readiness: Sendable {
     private let value = Locked<SandboxReady?>(nil)
 

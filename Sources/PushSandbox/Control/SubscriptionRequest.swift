@@ -1,4 +1,4 @@
-/// The body of `POST /subscriptions`: which simulated browser subscriptions are wanted.
+/// The body of `POST /subscriptions`: the simulated browser subscriptions to create.
 ///
 /// A JSON object, every member optional:
 ///
@@ -37,7 +37,7 @@ struct SubscriptionRequest {
         try fields.finish()
     }
 
-    /// The subscriptions as JSON lines.
+    /// Creates the subscriptions as JSON lines.
     func lines(_ maker: SubscriptionMaker) throws(SandboxError) -> [UInt8] {
         var line = JSONLine(reservingCapacity: names.count * 320)
         for name in names {

@@ -1,15 +1,15 @@
 /// FCM's condition grammar: `'name' in topics`, `&&`, `||`, `!` and parentheses, at most five topics.
 ///
-/// Only what makes a condition acceptable; there is nobody subscribed to anything here.
+/// It only checks whether a condition is acceptable; there are no subscriptions to evaluate.
 struct FCMCondition {
     static let mostTopics = 5
-    /// How deep parentheses may be nested; FCM does not tell its own limit.
+    /// The deepest nesting of parentheses; FCM does not document its own limit.
     private static let deepest = 64
 
     private var rest: Substring
     private var topics = 0
 
-    /// Whether FCM takes the text for a condition.
+    /// Returns whether FCM accepts a condition.
     static func isAcceptable(_ text: String) -> Bool {
         var condition = FCMCondition(rest: text[...])
         guard condition.expression(depth: 0) else { return false }
@@ -17,7 +17,7 @@ struct FCMCondition {
         return condition.rest.isEmpty && condition.topics <= mostTopics
     }
 
-    /// Whether a topic has a name FCM takes.
+    /// Returns whether FCM accepts a topic name.
     static func isTopic(_ name: some StringProtocol) -> Bool {
         !name.isEmpty && name.utf8.allSatisfy(isTopicByte)
     }

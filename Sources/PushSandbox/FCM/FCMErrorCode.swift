@@ -1,6 +1,6 @@
 /// FCM's error codes; reference: Firebase REST reference, `ErrorCode`.
 ///
-/// Those that are Google's own and come without FCM's detail are in `GoogleStatus`.
+/// Google's general codes, which come without FCM's detail, are in `GoogleStatus`.
 enum FCMErrorCode: String, CaseIterable, Sendable {
     case unspecified = "UNSPECIFIED_ERROR"
     case invalidArgument = "INVALID_ARGUMENT"
@@ -13,7 +13,7 @@ enum FCMErrorCode: String, CaseIterable, Sendable {
     /// The older name of `THIRD_PARTY_AUTH_ERROR`.
     case apnsAuthError = "APNS_AUTH_ERROR"
 
-    /// The status that goes with the code.
+    /// The HTTP status of the code.
     var status: Int {
         switch self {
         case .unspecified, .internalError: 500
@@ -26,7 +26,7 @@ enum FCMErrorCode: String, CaseIterable, Sendable {
         }
     }
 
-    /// What the answer says where nothing better is known.
+    /// The default text of the response.
     var text: String {
         switch self {
         case .unspecified: "Unknown error."
@@ -43,7 +43,7 @@ enum FCMErrorCode: String, CaseIterable, Sendable {
 
 /// The `status` of Google's error bodies; reference: `google.rpc.Code`.
 enum GoogleStatus {
-    /// The name that goes with an HTTP status.
+    /// Returns the name for an HTTP status.
     static func name(of status: Int) -> String {
         switch status {
         case 400: "INVALID_ARGUMENT"

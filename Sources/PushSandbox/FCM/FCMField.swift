@@ -1,24 +1,24 @@
-/// What a field of a message may hold; in the manner of protocol buffers, whose JSON form FCM takes.
+/// The type of a message's field, as in protocol buffers, whose JSON form FCM accepts.
 enum FCMField: Sendable {
     case string
     case bool
-    /// A 32-bit integer, also as text.
+    /// A 32-bit integer, also as a string.
     case integer
     case float
-    /// Seconds as decimal text that ends in `s`.
+    /// Seconds as a decimal string that ends in `s`.
     case duration
-    /// RFC 3339.
+    /// A time (RFC 3339).
     case timestamp
-    /// One of some names; name of the type for errors.
+    /// An enum: its name, for errors, and its cases.
     case choice(String, Set<String>)
     case list(ListElement)
-    /// Text by text.
+    /// An object of strings.
     case stringMap
     /// Any JSON object.
     case object
     case message([String: FCMField])
 
-    /// What the lists of a message hold.
+    /// The element type of a list.
     enum ListElement: Sendable {
         case string
         case duration
@@ -31,7 +31,7 @@ enum FCMField: Sendable {
         }
     }
 
-    /// The name of a field as the reference spells it: `titleLocKey` and `title_loc_key` are the same.
+    /// Returns the name of a field as the reference spells it: `titleLocKey` and `title_loc_key` are the same.
     static func canonical(_ name: String) -> String {
         guard name.utf8.contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }) else { return name }
         var bytes: [UInt8] = []
@@ -47,7 +47,7 @@ enum FCMField: Sendable {
 }
 
 extension JSONObject {
-    /// The field of a message, in either spelling.
+    /// Returns a field of a message, in either spelling.
     func field(_ name: String) -> JSONValue? {
         if let value = self[name] { return value }
         return members.last { FCMField.canonical($0.name) == name }?.value

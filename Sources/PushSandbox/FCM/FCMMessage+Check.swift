@@ -1,13 +1,13 @@
 extension FCMMessage {
-    /// Four weeks, in seconds.
+    /// The longest time to live: four weeks, in seconds.
     private static let longestTTL = 2_419_200.0
-    /// Bytes a message may have on each provider.
+    /// The largest message for each provider, in bytes.
     private static let largest = 4096
 
-    /// Makes FCM's checks in their order.
+    /// Runs FCM's checks in their order.
     ///
-    /// - Parameter packageName: the simulated app's.
-    /// - Returns: the error to answer with, or nil.
+    /// - Parameter packageName: the simulated app's package name.
+    /// - Returns: the error of the response, or nil.
     func failure(packageName: String) -> GoogleError? {
         targetFailure ?? dataFailure ?? appleFailure ?? ttlFailure ?? linkFailure ?? sizeFailure ?? packageFailure(
             packageName
@@ -29,7 +29,7 @@ extension FCMMessage {
         part("apns", "headers")?.members?.members.last { $0.name.lowercased() == name }?.value.text
     }
 
-    /// An urgent push that shows nothing: FCM blames the token for it.
+    /// The error of a high-priority push without an alert, for which FCM blames the token.
     private var silenceFailure: GoogleError? {
         let aps = part("apns", "payload")?.members?["aps"]?.members
         let isShown = ["alert", "badge", "sound", "event"].contains { aps?[$0] != nil }
@@ -111,7 +111,7 @@ extension FCMMessage {
     }
 }
 
-/// Registration tokens: opaque, so that nothing but their alphabet is held against them.
+/// The format of registration tokens, which are opaque: only their alphabet is checked.
 enum FCMToken {
     private static let longest = 4096
 

@@ -1,6 +1,6 @@
-/// A request to `messages:send` whose shape is right.
+/// A well-formed request to `messages:send`.
 struct FCMMessage {
-    /// What a message is for.
+    /// The target of a message.
     enum Target {
         case token(String)
         case topic(String)
@@ -18,7 +18,7 @@ struct FCMMessage {
             }
         }
 
-        /// How ledger and faults name it.
+        /// The name in the ledger and in faults.
         var name: String {
             switch self {
             case .token(let token): token
@@ -28,7 +28,7 @@ struct FCMMessage {
             }
         }
 
-        /// Whether one device is meant.
+        /// Whether the target is a single device.
         var isDevice: Bool {
             switch self {
             case .token, .installation: true
@@ -41,7 +41,7 @@ struct FCMMessage {
 
     let body: JSONObject
     let validatesOnly: Bool
-    /// The targets it names, of which there must be one.
+    /// The targets of the message; exactly one is allowed.
     let targets: [Target]
 
     init(_ root: JSONObject) {
@@ -61,23 +61,23 @@ struct FCMMessage {
         .compactMap { path, value in value?.members.map { (path: path, map: $0) } }
     }
 
-    /// A field of a provider's block.
+    /// Returns a field of a provider's block.
     func part(_ block: String, _ name: String) -> JSONValue? {
         body[block]?.members?.field(name)
     }
 
-    /// Bytes that count for Android: keys and values of data and notification.
+    /// The number of bytes that count for Android: keys and values of data and notification.
     var androidSize: Int {
         let data = part("android", "data") ?? body["data"]
         return Self.size(data) + Self.size(body["notification"]) + Self.size(part("android", "notification"))
     }
 
-    /// Bytes of what APNs would get.
+    /// The size of the payload for APNs in bytes.
     var apnsSize: Int {
         part("apns", "payload")?.json.utf8.count ?? 0
     }
 
-    /// Keys and values, without what JSON needs around them.
+    /// Returns the size of keys and values, without JSON's syntax.
     private static func size(_ value: JSONValue?) -> Int {
         switch value {
         case nil, .null?: 0
@@ -88,7 +88,8 @@ struct FCMMessage {
         }
     }
 
-    /// Tells messages apart, as FCM has no id for them; a repeat may have less time left to live.
+    /// The identity of a message, because FCM has no id for it; the time to live is not part of it, because a retry may
+    /// have less left.
     var identity: String {
         var hash = StableHash()
         Self.combine(.object(body), into: &hash)

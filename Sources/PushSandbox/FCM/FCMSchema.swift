@@ -20,7 +20,7 @@ enum FCMSchema {
 
     private static let android: [String: FCMField] = [
         "collapse_key": .string,
-        // SDKs send it in lower case.
+        // SDKs send these in lower case.
         "priority": .choice("google.firebase.fcm.v1.AndroidMessagePriority", ["NORMAL", "HIGH", "normal", "high"]),
         "ttl": .duration,
         "restricted_package_name": .string,

@@ -1,11 +1,12 @@
-/// Compares a request with the schema and gathers every mistake, as Google's front end does before FCM sees it.
+/// Compares a request with the schema and collects every violation, as Google's front end does before FCM sees the
+/// request.
 struct FCMSchemaCheck {
     private(set) var violations: [GoogleError.Violation] = []
 
     /// Checks a whole request body.
     ///
     /// - Parameter root: the parsed body.
-    /// - Returns: the error to answer with, or nil.
+    /// - Returns: the error of the response, or nil.
     static func failure(_ root: JSONObject) -> GoogleError? {
         var check = FCMSchemaCheck()
         check.message(root, FCMSchema.request, at: "")
@@ -29,7 +30,7 @@ struct FCMSchemaCheck {
 
     private mutating func check(_ value: JSONValue, _ field: FCMField, at path: String) {
         switch (field, value) {
-        // Protocol buffers take null for "not set".
+        // In protocol buffers, null means "not set".
         case (_, .null), (.string, .string), (.bool, .bool), (.object, .object): break
         case (.integer, .integer(let number)) where Int32(exactly: number) != nil: break
         case (.integer, .number(let number)) where Int32(exactly: number) != nil: break

@@ -1,4 +1,4 @@
-/// FCM's side of one connection.
+/// FCM's state of one connection.
 final class FCMSession: ProviderSession {
     private let simulator: FCMSimulator
     private var credentials: AccessTokenState
@@ -41,7 +41,8 @@ final class FCMSession: ProviderSession {
         case nil: break
         }
         if project == simulator.projectID { return nil }
-        // Whether the real service tells another's project from none is not settled; a client should know both.
+        // Whether the real service tells another sender's project from a missing one is unknown; a client should handle
+        // both.
         guard simulator.foreignProjectIDs.contains(project) else {
             return GoogleError(status: 404, message: "Requested entity was not found.")
         }
@@ -69,7 +70,7 @@ final class FCMSession: ProviderSession {
             return .quota("project:\(simulator.projectID)", "Project message rate exceeded", retryAfter: seconds)
         }
         guard let target = message.targets.first, target.isDevice, !message.validatesOnly else { return nil }
-        // Without Retry-After, so that a client meets both kinds.
+        // Without Retry-After, so that a client meets both forms.
         return simulator.quota.hasRoom(for: target.name, now: now)
             ? nil : .quota("device", "Device message rate exceeded", retryAfter: nil)
     }
@@ -93,7 +94,7 @@ final class FCMSession: ProviderSession {
         if let body = fault.body {
             return ProviderAnswer.raw(status, reason: fault.reason, body).adding(fault.headers)
         }
-        // What stands between a client and Google answers in HTML.
+        // Proxies between a client and Google respond with HTML.
         guard status != 502, status != 504, status >= 400 else {
             return ProviderAnswer.page(status, "Error \(status)").adding(fault.headers)
         }

@@ -1,6 +1,6 @@
-/// An error as Google's APIs word it: `{"error": {code, message, status, details}}`.
+/// An error in the format of Google's APIs: `{"error": {code, message, status, details}}`.
 struct GoogleError {
-    /// A field with a mistake, in a `google.rpc.BadRequest` detail.
+    /// An invalid field, in a `google.rpc.BadRequest` detail.
     struct Violation {
         let field: String
         let description: String
@@ -8,15 +8,15 @@ struct GoogleError {
 
     let status: Int
     let message: String
-    /// FCM's own code, in a detail of its own; nil where FCM itself was not reached.
+    /// FCM's own code, in a detail of its own; nil if the request did not reach FCM.
     var code: FCMErrorCode?
     var violations: [Violation] = []
-    /// What ran out, in a `google.rpc.QuotaFailure` detail.
+    /// The exceeded quota, in a `google.rpc.QuotaFailure` detail.
     var quota: Violation?
-    /// Seconds in a `Retry-After` header.
+    /// The seconds of a `Retry-After` header.
     var retryAfter: Int64?
 
-    /// A message over a limit of rate.
+    /// Returns the error for a message over a rate limit.
     static func quota(_ subject: String, _ description: String, retryAfter: Int64?) -> GoogleError {
         GoogleError(
             status: 429,
@@ -27,7 +27,7 @@ struct GoogleError {
         )
     }
 
-    /// A message that FCM refuses because of one field.
+    /// Returns the error for an invalid field.
     static func invalid(_ field: String, _ description: String) -> GoogleError {
         GoogleError(
             status: 400,
@@ -37,7 +37,7 @@ struct GoogleError {
         )
     }
 
-    /// The answer: in two DATA frames, so that no client relies on one.
+    /// The response, in two DATA frames so that no client relies on one.
     var answer: ProviderAnswer {
         var answer = ProviderAnswer.json(status, reason: code?.rawValue ?? GoogleStatus.name(of: status), body)
         answer.splitsBody = true

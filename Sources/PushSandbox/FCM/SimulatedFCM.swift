@@ -1,4 +1,4 @@
-/// The counterpart of Firebase Cloud Messaging, with what gives out its access tokens and what manages its topics.
+/// The simulation of Firebase Cloud Messaging, with the services that issue its access tokens and manage its topics.
 struct SimulatedFCM: SimulatedProvider {
     let name = "fcm"
     let services = [SimulatedService.fcm, .oauth, .iid]
@@ -40,7 +40,7 @@ struct SimulatedFCM: SimulatedProvider {
 }
 
 extension SimulatedService {
-    /// Messages to devices, topics and conditions.
+    /// The service for messages to devices, topics and conditions.
     static let fcm = SimulatedService(
         rawValue: "fcm",
         success: "the simulated Android phone got a push",
@@ -52,7 +52,7 @@ extension SimulatedService {
         }
     )
 
-    /// Google's token endpoint, where FCM's access tokens come from.
+    /// Google's token endpoint, which issues FCM's access tokens.
     static let oauth = SimulatedService(
         rawValue: "oauth",
         isPush: false,

@@ -1,4 +1,4 @@
-/// Why FCM's topic management does not do as told; reference: Firebase's admin SDKs.
+/// The errors of FCM's topic management; reference: Firebase's admin SDKs.
 enum TopicError: String, CaseIterable, Sendable {
     case notFound = "NOT_FOUND"
     case invalidArgument = "INVALID_ARGUMENT"
@@ -9,7 +9,7 @@ enum TopicError: String, CaseIterable, Sendable {
     case internalError = "INTERNAL"
     case unknown = "UNKNOWN"
 
-    /// The status it has where it is the answer to a whole call.
+    /// The HTTP status if the error applies to a whole call.
     var status: Int {
         switch self {
         case .notFound: 404
@@ -22,10 +22,12 @@ enum TopicError: String, CaseIterable, Sendable {
     }
 }
 
-/// Google's Instance ID service: subscribes up to 1000 tokens at once to one of FCM's topics, or unsubscribes them.
+/// Google's Instance ID service, which subscribes up to 1000 tokens at once to one of FCM's topics, or unsubscribes
+/// them.
 ///
-/// Nothing is remembered, since messages to a topic reach nobody here. `status` faults that match a token of the call
-/// give that token's error, with `times` counted per token; other faults apply to the call, whose target is the topic.
+/// Subscriptions are not stored, because messages to topics reach no device here. `status` faults that match a token of
+/// the call give that token's error, with `times` counted per token; other faults apply to the call, whose target is
+/// the topic.
 struct TopicManagementSimulator: ProviderSimulator {
     let name = SimulatedService.iid
     let streamLimit: Int
@@ -44,7 +46,7 @@ struct TopicManagementSimulator: ProviderSimulator {
     }
 }
 
-/// The Instance ID service's side of one connection.
+/// The Instance ID service's state of one connection.
 final class TopicManagementSession: ProviderSession {
     private static let mostTokens = 1000
 
@@ -84,7 +86,7 @@ final class TopicManagementSession: ProviderSession {
         return nil
     }
 
-    /// `/topics/NAME`, or a private one.
+    /// Returns whether a text is `/topics/NAME`, or a private topic.
     private static func isTopic(_ text: String) -> Bool {
         guard text.hasPrefix("/topics/") else { return false }
         let name = text.dropFirst(8)

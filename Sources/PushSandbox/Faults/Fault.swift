@@ -1,6 +1,6 @@
 import Foundation
 
-/// One thing that is to go wrong, and for which requests.
+/// A fault, and the requests it applies to.
 ///
 /// Faults are a JSON list. The first entry that matches a request is applied; `slow` adds its delay and lets later
 /// entries match as well. Common keys, all but `do` optional:
@@ -29,9 +29,9 @@ import Foundation
 /// | `stream_limit` | SETTINGS_MAX_CONCURRENT_STREAMS, at once on all connections that have shown a credential, or need none | `value`; nothing but `do` beside it |
 /// | `window` | SETTINGS_INITIAL_WINDOW_SIZE, at once on all connections: with 0 the bodies of new requests wait until the fault is gone | `value`; nothing but `do` beside it |
 ///
-/// A `status` fault applies to requests that would have been accepted: a malformed request gets the answer it
-/// deserves. With a `reason` and no `status` it applies to the services that have that reason. The others apply to
-/// every request they match.
+/// A `status` fault applies to requests that would have been accepted: a malformed request gets its own error. With a
+/// `reason` and no `status` it applies to the services that have that reason. The others apply to every request they
+/// match.
 struct Fault: Sendable {
     var token: NSRegularExpression?
     var share: Double?
@@ -43,14 +43,14 @@ struct Fault: Sendable {
     var total: Int?
     var action: FaultAction
 
-    /// Whether it is about single tokens of a call to FCM's topic management.
+    /// Whether it applies to single tokens of a call to FCM's topic management.
     var isAboutBatchedTokens: Bool {
         guard case .status = action else { return false }
         return provider == .iid && (token != nil || share != nil)
     }
 }
 
-/// What a fault does.
+/// The effect of a fault.
 enum FaultAction: Sendable {
     case status(StatusFault)
     case goAway(GoAwayFault)
@@ -62,7 +62,7 @@ enum FaultAction: Sendable {
     case streamLimit(Int)
     case window(Int)
 
-    /// Whether it is about connections, whatever requests they carry.
+    /// Whether it applies to connections, not to requests.
     var isAboutConnections: Bool {
         switch self {
         case .streamLimit, .window: true
@@ -70,7 +70,7 @@ enum FaultAction: Sendable {
         }
     }
 
-    /// How the ledger names it.
+    /// The name in the ledger.
     var label: String {
         switch self {
         case .status: "status"
@@ -86,17 +86,17 @@ enum FaultAction: Sendable {
     }
 }
 
-/// The answer of a `status` fault.
+/// The response of a `status` fault.
 struct StatusFault: Sendable {
-    /// The time stamp in the answer's body.
+    /// The time stamp in the response's body.
     enum Timestamp: Sendable {
-        /// The present for a 410, none otherwise.
+        /// The current time for a 410, none otherwise.
         case byStatus
         case none
         case fixed(milliseconds: Int64)
         case age(milliseconds: Int64)
 
-        /// Milliseconds since 1970, or nil for none.
+        /// Returns milliseconds since 1970, or nil for none.
         func milliseconds(status: Int, now: Int64) -> Int64? {
             switch self {
             case .byStatus: status == 410 ? now : nil
@@ -116,7 +116,8 @@ struct StatusFault: Sendable {
     /// The value of a `Location` header.
     var location: String?
 
-    /// Whether a service has an answer for it: with a reason alone, the service has to know what status goes with it.
+    /// Returns whether a service can respond with it: for a reason without a status, the service must have a status for
+    /// the reason.
     func isKnown(to provider: SimulatedService) -> Bool {
         guard status == nil, let reason else { return true }
         return provider.status(of: reason) != nil

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Reads a JSON list of faults; the format is described at `Fault`.
+/// Parses a JSON list of faults; `Fault` describes the format.
 enum FaultParser {
-    /// Reads a whole list, or refuses it.
+    /// Parses a whole list.
     ///
-    /// - Parameter json: the list.
+    /// - Parameter json: the list of faults.
     /// - Returns: the faults in their order.
     /// - Throws: `SandboxError` naming index and field of the first mistake.
     static func parse(_ json: [UInt8]) throws(SandboxError) -> [Fault] {
@@ -123,7 +123,7 @@ enum FaultParser {
         return fault
     }
 
-    /// Whether a reason has a status with the provider, or with any if none is named.
+    /// Returns whether the provider, or any if none is named, has a status for a reason.
     private static func tellsStatus(_ reason: String?, of provider: SimulatedService?) -> Bool {
         guard let reason else { return false }
         return (provider.map { [$0] } ?? SimulatedService.allCases).contains { $0.status(of: reason) != nil }
@@ -159,7 +159,7 @@ enum FaultParser {
         }
     }
 
-    /// RFC 9113 section 7; the index is the code.
+    /// The error codes of RFC 9113 section 7; the index is the code.
     private static let errorCodes = [
         "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
         "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",

@@ -1,18 +1,18 @@
 import Foundation
 import Threading
 
-/// What is to go wrong with one request.
+/// The faults that apply to one request.
 struct FaultDecision {
     var delayMilliseconds: Int64 = 0
     var action: FaultAction?
 
-    /// How the ledger names it; nil if nothing goes wrong.
+    /// The name in the ledger; nil if no fault applies.
     var label: String? {
         action?.label ?? (delayMilliseconds > 0 ? "slow" : nil)
     }
 }
 
-/// The faults in force, and how often each was applied.
+/// The faults in force, and the number of times each was applied.
 final class FaultPlan: Sendable {
     private struct Entry {
         let fault: Fault
@@ -23,7 +23,7 @@ final class FaultPlan: Sendable {
 
     private struct State {
         var entries: [Entry] = []
-        /// The JSON the faults came from, for `GET /faults`.
+        /// The JSON of the faults, for `GET /faults`.
         var source: [UInt8] = Array("[]".utf8)
         var streamLimit: Int?
         var window: Int?
@@ -31,10 +31,10 @@ final class FaultPlan: Sendable {
 
     private let state = Locked(State())
 
-    /// Puts a list of faults in the place of those in force; their counts begin anew.
+    /// Replaces the faults; the counts start again.
     ///
-    /// - Parameter json: the list, in the format described at `Fault`.
-    /// - Throws: `SandboxError` naming index and field; the old faults then stay.
+    /// - Parameter json: the list in the format that `Fault` describes.
+    /// - Throws: `SandboxError` naming index and field; the old faults then stay in force.
     func replace(_ json: [UInt8]) throws(SandboxError) {
         let faults = try FaultParser.parse(json)
         var fresh = State(source: json)
@@ -54,27 +54,27 @@ final class FaultPlan: Sendable {
         state.withLock { $0 = State() }
     }
 
-    /// The faults in force, as the JSON they came as.
+    /// The JSON of the faults in force.
     var source: [UInt8] {
         state.withLock { $0.source }
     }
 
-    /// Whether no request can be affected.
+    /// Whether no fault is in force.
     var isEmpty: Bool {
         state.withLock { $0.entries.isEmpty }
     }
 
-    /// The limit a `stream_limit` fault sets, if one is in force.
+    /// The stream limit of a `stream_limit` fault, if one is in force.
     var streamLimit: Int? {
         state.withLock { $0.streamLimit }
     }
 
-    /// The flow-control window per stream that a `window` fault sets, in bytes, if one is in force.
+    /// The flow-control window per stream of a `window` fault, in bytes, if one is in force.
     var window: Int? {
         state.withLock { $0.window }
     }
 
-    /// Decides about a request whose headers arrived, before its body is read: only `close` at `headers` applies.
+    /// Decides about a request whose headers have arrived, before its body is read: only `close` at `headers` applies.
     func closesAtHeaders(provider: SimulatedService, environment: Environment, target: String) -> Bool {
         state.withLock { state in
             for index in state.entries.indices {
@@ -87,7 +87,7 @@ final class FaultPlan: Sendable {
 
     /// Decides about a complete request, and counts the faults that apply.
     ///
-    /// Where the provider would not accept the request, or does not know the reason, `status` faults leave it alone.
+    /// `status` faults do not apply if the provider would not accept the request, or does not have the reason.
     func decide(provider: SimulatedService, environment: Environment, target: String, accepted: Bool) -> FaultDecision {
         state.withLock { state in
             var decision = FaultDecision()
@@ -110,7 +110,8 @@ final class FaultPlan: Sendable {
         }
     }
 
-    /// The reason a `status` fault gives for one token of a call that names many; counts the fault if there is one.
+    /// Returns the reason that a `status` fault gives for one token of a call with several; counts the fault if there
+    /// is one.
     func reason(provider: SimulatedService, environment: Environment, token: String) -> String? {
         state.withLock { state in
             for index in state.entries.indices where state.entries[index].fault.isAboutBatchedTokens {
@@ -123,7 +124,7 @@ final class FaultPlan: Sendable {
         }
     }
 
-    /// Whether an entry is for this request and not used up; counts it if so.
+    /// Returns whether an entry applies to this request and is not used up; counts it if so.
     private static func applies(
         _ entry: inout Entry,
         _ provider: SimulatedService,

@@ -1,7 +1,7 @@
 import SandboxCrypto
 
 extension CertificateAuthority {
-    /// The client certificates Apple issues for APNs.
+    /// The client certificates that Apple issues for APNs.
     enum APNsClientKind {
         /// "Sandbox & Production", with topics for calls and complications.
         case universal
@@ -9,14 +9,14 @@ extension CertificateAuthority {
         case developmentOnly
     }
 
-    /// Makes a client certificate as Apple issues them for APNs, valid for 13 months.
+    /// Creates a client certificate as Apple issues them for APNs, valid for 13 months.
     ///
     /// - Parameters:
-    ///   - bundleID: of the only app it is for.
-    ///   - authority: who vouches for it.
-    ///   - kind: what it is good for.
-    /// - Returns: certificate and key.
-    /// - Throws: what OpenSSL says.
+    ///   - bundleID: the bundle id of its only app.
+    ///   - authority: the CA that signs it.
+    ///   - kind: the kind of certificate.
+    /// - Returns: the certificate and its key.
+    /// - Throws: OpenSSL's error.
     static func makeAPNsClient(
         bundleID: String,
         signedBy authority: Identity,
@@ -53,7 +53,7 @@ extension CertificateAuthority {
         ]
     }
 
-    /// Whether a PEM file of certificate and key can go on being used for an app.
+    /// Returns whether a PEM file of certificate and key is still usable for an app.
     static func isUsableAPNsClient(_ pem: String, bundleID: String, signedBy authority: Identity) -> Bool {
         guard isUsable(Identity(certificate: pem, key: ""), signedBy: authority),
             let certificate = Certificate.read(pem: pem), let issuer = Certificate.read(pem: authority.certificate)

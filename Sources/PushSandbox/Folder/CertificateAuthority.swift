@@ -1,7 +1,7 @@
 import Foundation
 import SandboxCrypto
 
-/// Makes the sandbox's own CA and the server certificate it vouches for.
+/// The sandbox's own CA, and the server certificate that it signs.
 enum CertificateAuthority {
     /// A certificate and its key, both as PEM.
     struct Identity {
@@ -9,7 +9,7 @@ enum CertificateAuthority {
         let key: String
     }
 
-    /// Names the simulated services answer to, for `endpoint:` URLs and for clients that map the real host names.
+    /// The host names of the simulated services, for `endpoint:` URLs and for clients that map the real host names.
     static let serverNames = [
         "localhost",
         "api.push.apple.com", "api.sandbox.push.apple.com", "api.development.push.apple.com",
@@ -21,10 +21,10 @@ enum CertificateAuthority {
 
     private static let loopbackAddresses = ["127.0.0.1", "::1"]
 
-    /// A self-signed CA, valid for ten years: nobody but this sandbox's clients trusts it.
+    /// Creates a self-signed CA, valid for ten years; only this sandbox's clients trust it.
     static func makeAuthority() throws -> Identity {
         let key = try P256PrivateKey()
-        // A name of its own keeps two sandboxes' CAs apart in a client that is given both.
+        // A unique name distinguishes the CAs of two sandboxes in a client that trusts both.
         let name = "Fanfare sandbox CA \(UUID().uuidString.prefix(8))"
         let form = CertificateForm(
             subject: [(type: "O", value: "Fanfare sandbox"), (type: "CN", value: name)],
@@ -38,7 +38,7 @@ enum CertificateAuthority {
         return Identity(certificate: try form.certificate(for: key).pem(), key: try key.pem())
     }
 
-    /// A server certificate for `serverNames` and the loopback addresses, valid for a year.
+    /// Creates a server certificate for `serverNames` and the loopback addresses, valid for a year.
     static func makeServer(signedBy authority: Identity) throws -> Identity {
         let names = serverNames.map { "DNS:" + $0 } + loopbackAddresses.map { "IP:" + $0 }
         return try make(
@@ -57,7 +57,7 @@ enum CertificateAuthority {
         )
     }
 
-    /// Makes a key and a certificate of it.
+    /// Creates a key and its certificate.
     static func make(_ form: CertificateForm, signedBy authority: Identity) throws -> Identity {
         guard let issuer = Certificate.read(pem: authority.certificate),
             let issuerKey = P256PrivateKey(pem: authority.key)
@@ -67,7 +67,7 @@ enum CertificateAuthority {
         return Identity(certificate: try certificate.pem(), key: try key.pem())
     }
 
-    /// Whether a certificate can go on being used: signed by this CA and good for another day.
+    /// Returns whether a certificate is still usable: signed by this CA, and valid for another day.
     static func isUsable(_ identity: Identity, signedBy authority: Identity) -> Bool {
         guard let certificate = Certificate.read(pem: identity.certificate),
             let issuer = Certificate.read(pem: authority.certificate)

@@ -19,7 +19,7 @@ struct FolderFiles {
         }
     }
 
-    /// The file's text, or nil if there is no such file.
+    /// Returns the file's text, or nil if there is no such file.
     func read(_ name: String) throws -> String? {
         guard FileManager.default.fileExists(atPath: path + "/" + name) else { return nil }
         do {
@@ -32,7 +32,7 @@ struct FolderFiles {
         }
     }
 
-    /// Replaces a file as a whole, so that a reader never sees half of it; a secret is readable by its owner only.
+    /// Replaces a file atomically, so that a reader never sees a part of it; a secret is readable by its owner only.
     func write(_ text: String, to name: String, secret: Bool = false) throws {
         try write(Data(text.utf8), to: name, secret: secret)
     }
@@ -41,7 +41,7 @@ struct FolderFiles {
         let file = path + "/" + name
         let fresh = file + ".new"
         try? FileManager.default.removeItem(atPath: fresh)
-        // Mode first, content afterwards: a key is never readable by others, not even for a moment.
+        // Mode first, content afterwards: a key is never readable by others.
         let made = FileManager.default.createFile(
             atPath: fresh,
             contents: nil,
@@ -66,13 +66,13 @@ struct FolderFiles {
         try write(identity.certificate + "\n", to: certificate)
     }
 
-    /// Reads a key stored under a name, or makes and stores it if the file is missing.
+    /// Reads a key, or creates and stores it if the file is missing.
     ///
     /// - Parameters:
-    ///   - name: of the file.
-    ///   - kind: what it should hold, for the error.
-    ///   - parse: reads it.
-    ///   - make: makes a new one, and its text.
+    ///   - name: the file's name.
+    ///   - kind: a description of its content, for the error.
+    ///   - parse: parses the text.
+    ///   - make: creates a key and its text.
     /// - Returns: the key.
     /// - Throws: `SandboxError` naming the file.
     func key<Key>(
@@ -95,7 +95,7 @@ struct FolderFiles {
         return made.key
     }
 
-    /// The identity stored under two names, made and stored if either file is missing or it is not usable.
+    /// Reads an identity from two files, or creates and stores it if a file is missing or the identity is not usable.
     func identity(
         certificate: String,
         key: String,

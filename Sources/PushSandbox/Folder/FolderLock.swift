@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// Keeps a second sandbox out of a folder: it would move the first one's ledger away.
+/// Prevents two sandboxes in one folder: the second would move the first one's ledger away.
 final class FolderLock: Sendable {
     private let handle: FileHandle
 
-    /// Takes the folder.
+    /// Locks the folder.
     ///
-    /// The kernel lets go of it when the process ends, however it ends.
+    /// The kernel releases the lock when the process ends.
     ///
     /// - Parameter path: the folder.
-    /// - Throws: `SandboxError` if another sandbox has it.
+    /// - Throws: `SandboxError` if another sandbox holds the lock.
     init(_ path: String) throws(SandboxError) {
         let file = path + "/sandbox.lock"
         if !FileManager.default.fileExists(atPath: file) {
@@ -25,7 +25,7 @@ final class FolderLock: Sendable {
         self.handle = handle
     }
 
-    /// Lets go of the folder, also where a child that is just being started has a copy of the descriptor.
+    /// Releases the folder, even if a child process that is being started has a copy of the descriptor.
     func release() {
         _ = flock(handle.fileDescriptor, LOCK_UN)
         try? handle.close()

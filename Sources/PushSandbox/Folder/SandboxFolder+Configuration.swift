@@ -1,18 +1,18 @@
 import Foundation
 
 extension SandboxFolder {
-    /// The first line of a configuration that the sandbox wrote, and may replace.
+    /// The first line of a configuration that the sandbox wrote and may replace.
     private static let replaceable =
         "# Written by the Fanfare sandbox at each start, as ports change. Remove this line to keep the file."
 
-    /// Writes what names the ports, replacing that of an earlier start: the service account and the configuration of
-    /// a daemon that pushes to this sandbox.
+    /// Writes the files that name the ports, replacing those of an earlier start: the service account, and the
+    /// configuration of a daemon that pushes to this sandbox.
     ///
-    /// A configuration without the sandbox's first line is the user's and stays.
+    /// A configuration without the sandbox's first line is the user's and is not replaced.
     ///
     /// - Parameters:
-    ///   - options: app name, credentials, database, and whose blocks the configuration gets.
-    ///   - ports: the production and the sandbox environment's.
+    ///   - options: the app name, credentials, database, and the providers of the configuration.
+    ///   - ports: the ports of the production and the sandbox environment.
     /// - Throws: `SandboxError` naming the file.
     func writeConfiguration(_ options: SandboxOptions, ports: (production: Int, sandbox: Int)) throws {
         let files = FolderFiles(path: path)

@@ -1,32 +1,32 @@
 import Foundation
 import SandboxCrypto
 
-/// The files of a sandbox; what an earlier start left is used again.
+/// The files of a sandbox; those of an earlier start are used again.
 struct SandboxFolder {
-    /// Absolute path.
+    /// The absolute path.
     let path: String
     let lock: FolderLock
     let authority: CertificateAuthority.Identity
     let server: CertificateAuthority.Identity
-    /// What provider tokens are verified with.
+    /// The key that verifies provider tokens.
     let apnsKey: P256PublicKey
     let serviceAccount: ServiceAccount
     /// The key that simulated subscriptions are restricted to, an uncompressed point.
     let vapidPublicKey: Data
-    /// What the keys of simulated browsers are derived from.
+    /// The secret from which the keys of simulated browsers are derived.
     let subscriberSecret: Data
 
     var caFile: String { path(of: "ca.pem") }
     var configFile: String { path(of: "fanfare.yaml") }
     var ledgerFile: String { path(of: "received.jsonl") }
 
-    /// Absolute path of one of the files.
+    /// Returns the absolute path of a file.
     func path(of name: String) -> String { path + "/" + name }
 
-    /// Takes the folder for itself, making what is missing: CA, server certificate and all credentials.
+    /// Locks the folder, and creates missing files: CA, server certificate and all credentials.
     ///
-    /// - Parameter options: where it is and what the credentials are for.
-    /// - Returns: the folder, complete but for what names the ports.
+    /// - Parameter options: the folder's path and the names in the credentials.
+    /// - Returns: the folder, complete except for the files that name the ports.
     /// - Throws: `SandboxError` naming the file that cannot be used.
     static func open(_ options: SandboxOptions) throws -> SandboxFolder {
         let path = URL(fileURLWithPath: options.directory, isDirectory: true).standardizedFileURL.path
@@ -55,7 +55,7 @@ struct SandboxFolder {
         )
     }
 
-    /// The CA, which signs client certificates too.
+    /// Reads the CA, which signs client certificates too.
     func authorityCertificate() throws -> Certificate {
         guard let certificate = Certificate.read(pem: authority.certificate) else {
             throw SandboxError(.folder, "\(caFile) is not a certificate; remove it to have a new one made")
@@ -63,7 +63,7 @@ struct SandboxFolder {
         return certificate
     }
 
-    /// Names of the files that configurations name.
+    /// The names of the files that configurations refer to.
     enum FileName {
         static let serviceAccount = "service-account.json"
         static let vapidKey = "vapid.pem"
@@ -72,7 +72,7 @@ struct SandboxFolder {
 }
 
 extension FolderFiles {
-    /// A PKCS#8 key on P-256: the APNs credential's, or VAPID's.
+    /// Reads or creates a PKCS#8 key on P-256: the APNs credential's, or VAPID's.
     fileprivate func signingKey(_ name: String) throws -> P256PrivateKey {
         try key(name, kind: "PEM file of an EC P-256 key") {
             P256PrivateKey(pem: $0)
@@ -82,7 +82,7 @@ extension FolderFiles {
         }
     }
 
-    /// The service account; its file names a port, so only the key is kept between starts.
+    /// Reads or creates the service account; its file names a port, so only the key is kept between starts.
     fileprivate func serviceAccount(_ projectID: String) throws -> ServiceAccount {
         let key = try key("service-account-key.pem", kind: "PEM file of an RSA key of 2048 bits or more") {
             RSAKey(pem: $0)
@@ -95,7 +95,7 @@ extension FolderFiles {
         return ServiceAccount(projectID: projectID, keyID: keyID, key: key, keyPEM: try key.pem())
     }
 
-    /// 32 random bytes.
+    /// Reads or creates 32 random bytes.
     fileprivate func secret(_ name: String) throws -> Data {
         try key(name, kind: "secret of 32 bytes in base64url") { text in
             Data(base64URL: text[...]).flatMap { $0.count == 32 ? $0 : nil }
@@ -105,7 +105,7 @@ extension FolderFiles {
         }
     }
 
-    /// The client certificate for APNs with its key, as PEM.
+    /// Creates the client certificate for APNs with its key, as PEM.
     fileprivate func makeAPNsCertificate(
         bundleID: String,
         signedBy authority: CertificateAuthority.Identity

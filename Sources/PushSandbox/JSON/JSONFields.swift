@@ -1,6 +1,6 @@
-/// The members of one JSON object that a user wrote, taken out one by one so that what remains is unknown.
+/// The members of a user's JSON object; each is taken out when it is read, so that the rest is unknown.
 struct JSONFields {
-    /// Where the object is, for messages: `faults[2]` or `faults[2].match`.
+    /// The position of the object, for messages: `faults[2]` or `faults[2].match`.
     let place: String
     private let code: SandboxError.Code
     private var members: [String: JSONValue]
@@ -70,7 +70,7 @@ struct JSONFields {
         return choice
     }
 
-    /// Refuses members that nobody took out: a misspelt key must not pass as a fault that never applies.
+    /// Rejects members that were not read: a misspelt key must not become a fault that never applies.
     func finish() throws(SandboxError) {
         guard let key = members.keys.min() else { return }
         throw failure(key, "is unknown here")

@@ -1,4 +1,4 @@
-/// Writes JSON text into bytes; several times faster than `JSONEncoder`, which would be most of the ledger's cost.
+/// Writes JSON as bytes; several times faster than `JSONEncoder`, which would be most of the ledger's cost.
 struct JSONLine {
     private(set) var bytes: [UInt8] = []
 
@@ -18,7 +18,7 @@ struct JSONLine {
         bytes.append(contentsOf: String(integer).utf8)
     }
 
-    /// Appends a quoted string; its content must be valid UTF-8, as every `String` is.
+    /// Appends a quoted string; every `String` is valid UTF-8.
     mutating func append(string: String) {
         append(escaping: string.utf8)
     }

@@ -1,6 +1,6 @@
-/// Reads JSON text (RFC 8259), several times faster than `JSONDecoder`, which would be most of a request's cost.
+/// Parses JSON (RFC 8259), several times faster than `JSONDecoder`, which would be most of a request's cost.
 struct JSONParser {
-    /// How deep arrays and objects may be nested.
+    /// The deepest nesting of arrays and objects.
     private static let deepest = 100
 
     private struct Malformed: Error {}
@@ -12,10 +12,10 @@ struct JSONParser {
         self.bytes = bytes
     }
 
-    /// Reads a whole text.
+    /// Parses a whole text.
     ///
     /// - Parameter bytes: the text in UTF-8.
-    /// - Returns: the value, or nil if it is no JSON or nested too deeply.
+    /// - Returns: the value, or nil if it is not JSON or nested too deeply.
     static func parse(_ bytes: some Sequence<UInt8>) -> JSONValue? {
         var parser = JSONParser(Array(bytes))
         guard let value = try? parser.value(depth: 0) else { return nil }
@@ -169,7 +169,7 @@ struct JSONParser {
         }
     }
 
-    /// The scalar of `\uXXXX`, or of two of them that are a surrogate pair.
+    /// Reads the scalar of `\uXXXX`, or of two of them that form a surrogate pair.
     private mutating func scalar() throws(Malformed) -> Unicode.Scalar {
         let unit = try codeUnit()
         if let scalar = Unicode.Scalar(unit) { return scalar }

@@ -1,4 +1,4 @@
-/// A JSON value of any shape; unlike `JSONSerialization` on Linux it keeps `true` and `1` apart.
+/// A JSON value; unlike `JSONSerialization` on Linux it distinguishes `true` from `1`.
 enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -8,19 +8,19 @@ enum JSONValue: Sendable {
     case array([JSONValue])
     case object(JSONObject)
 
-    /// The text of a string, nil for anything else.
+    /// The string; nil for another value.
     var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The members of an object, nil for anything else.
+    /// The object; nil for another value.
     var members: JSONObject? {
         guard case .object(let members) = self else { return nil }
         return members
     }
 
-    /// The value as JSON text, keys in their order.
+    /// The value as JSON text, with keys in their order.
     var json: String {
         switch self {
         case .null: "null"
@@ -34,7 +34,7 @@ enum JSONValue: Sendable {
         }
     }
 
-    /// A JSON string; also a YAML double-quoted scalar, of which JSON strings are a subset.
+    /// Returns a JSON string, which is also a YAML double-quoted scalar.
     static func quoted(_ text: String) -> String {
         var line = JSONLine()
         line.append(string: text)
@@ -42,7 +42,7 @@ enum JSONValue: Sendable {
     }
 }
 
-/// The members of a JSON object in the order in which they came, which the paths in FCM's errors count by.
+/// The members of a JSON object in the order of the text, which the paths in FCM's errors follow.
 struct JSONObject: Sendable {
     private(set) var members: [(name: String, value: JSONValue)] = []
 
@@ -50,7 +50,7 @@ struct JSONObject: Sendable {
         members.append((name, value))
     }
 
-    /// The member of that name, the last one if several have it.
+    /// Returns the member of a name; the last one if there are several.
     subscript(name: String) -> JSONValue? {
         members.last { $0.name == name }?.value
     }

@@ -4,7 +4,7 @@ import NIOHPACK
 import NIOPosix
 import Threading
 
-/// Everything the sandbox remembers: counts always, lines unless it is a sink.
+/// The record of all requests: counts always, lines unless the sandbox is a sink.
 final class Ledger: Sendable {
     private struct Waiter {
         let threshold: Int
@@ -20,16 +20,16 @@ final class Ledger: Sendable {
     }
 
     private let state: Locked<State>
-    /// Nil in sink mode.
+    /// The path of the file; nil in sink mode.
     let path: String?
     private let collapsePrefix: String?
 
-    /// Begins an empty ledger.
+    /// Creates an empty ledger.
     ///
     /// - Parameters:
-    ///   - path: file for the lines; nil keeps counts only.
-    ///   - collapsePrefix: what the collapse ids begin with whose pushes get a line; nil for all pushes.
-    /// - Throws: `SandboxError` if the file cannot be made.
+    ///   - path: the file for the lines; nil to keep only counts.
+    ///   - collapsePrefix: the prefix of the collapse ids of pushes that get a line; nil for all pushes.
+    /// - Throws: `SandboxError` if the file cannot be created.
     init(path: String?, collapsePrefix: String? = nil) throws(SandboxError) {
         self.path = path
         self.collapsePrefix = collapsePrefix
@@ -40,7 +40,7 @@ final class Ledger: Sendable {
         state = Locked(initial)
     }
 
-    /// Takes a complete request down; called before its answer is sent.
+    /// Records a complete request; called before its response is sent.
     func append(_ reception: Reception) {
         let reached = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.tally.count(reception)
@@ -75,18 +75,18 @@ final class Ledger: Sendable {
         state.withLock { $0.tally.snapshot }
     }
 
-    /// Waits until so many requests were received, the time is over or the sandbox stops.
+    /// Waits for a number of requests, a timeout, or the end of the sandbox.
     ///
     /// - Parameters:
-    ///   - threshold: number of complete requests since the start.
-    ///   - time: how long to wait at most.
+    ///   - threshold: the number of complete requests since the start.
+    ///   - time: the timeout.
     func wait(forReceived threshold: Int, atMost time: TimeAmount) async {
         guard time > .zero else { return }
         let id = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
         }
-        // Not on a loop of the sandbox: who waits may come when those have been shut down.
+        // Not on a loop of the sandbox: a client may start to wait after those have ended.
         let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: time) { self.release(id) }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -108,16 +108,16 @@ final class Ledger: Sendable {
         waiter?.continuation.resume()
     }
 
-    /// Writes out what has gathered.
+    /// Writes buffered lines to the file.
     func flush() {
         state.withLock { $0.file?.flush() }
     }
 
-    /// Where to read the lines after the n-th from, once they are all in the file.
+    /// Returns the lines after the n-th, once they are all in the file.
     ///
-    /// - Parameter n: number of the last line that is not wanted.
-    /// - Returns: the stretch up to the last line.
-    /// - Throws: `SandboxError` for a sink, and if lines were lost because the file could not be written.
+    /// - Parameter n: the number of the last line before the extent.
+    /// - Returns: the extent up to the last line.
+    /// - Throws: `SandboxError` for a sink, and if the file could not be written.
     func extent(after n: Int) throws(SandboxError) -> LedgerExtent {
         let found = state.withLock { state -> Result<LedgerExtent, SandboxError> in
             guard state.file != nil else {
@@ -136,7 +136,7 @@ final class Ledger: Sendable {
         return try found.get()
     }
 
-    /// Flushes, closes the file and lets everybody who waits go.
+    /// Flushes and closes the file, and ends all waits.
     func close() {
         let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             state.isClosed = true

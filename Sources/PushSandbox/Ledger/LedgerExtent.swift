@@ -1,12 +1,12 @@
 import Foundation
 import NIOPosix
 
-/// A stretch of the ledger file that is complete and will not change any more.
+/// A complete part of the ledger file that does not change any more.
 struct LedgerExtent: Sendable {
     let path: String
     let offset: Int
     let end: Int
-    /// Lines at the beginning that are not wanted.
+    /// The number of lines to skip at the beginning.
     let skip: Int
 
     private static let blockSize = 256 * 1024
@@ -14,9 +14,9 @@ struct LedgerExtent: Sendable {
     /// Reads whole lines, block by block.
     ///
     /// - Parameters:
-    ///   - limit: most lines to hand out.
-    ///   - body: gets one or more lines at a time.
-    /// - Throws: what reading the file or `body` throws.
+    ///   - limit: the largest number of lines.
+    ///   - body: receives one or more lines at a time.
+    /// - Throws: errors of reading the file or of `body`.
     func forEachBlock(limit: Int, _ body: (Data) async throws -> Void) async throws {
         var reader = LedgerReader(skip: skip, limit: limit)
         var position = offset
@@ -38,7 +38,7 @@ struct LedgerExtent: Sendable {
     }
 }
 
-/// Cuts blocks into lines, dropping the first few and stopping after a number of them.
+/// Splits blocks into lines, skips the first few, and stops after a number of them.
 struct LedgerReader {
     private var skip: Int
     private var limit: Int
@@ -51,11 +51,11 @@ struct LedgerReader {
         self.limit = limit
     }
 
-    /// - Returns: the wanted whole lines that this block completes.
+    /// - Returns: the lines that this block completes.
     mutating func take(_ block: Data) -> Data {
         let text = rest.isEmpty ? block : rest + block
         if skip == 0, limit == .max {
-            // Everything is wanted, so only the last line break matters.
+            // No line is skipped or counted, so only the last line break matters.
             guard let end = text.lastIndex(of: UInt8(ascii: "\n")) else {
                 rest = text
                 return Data()

@@ -1,27 +1,27 @@
 import Foundation
 import NIOHPACK
 
-/// The append-only file `received.jsonl`, with an index that finds a line without reading those before it.
+/// The append-only file `received.jsonl`, with an index that finds a line without reading the lines before it.
 ///
-/// Lines gather in memory and are written in blocks; whoever reads flushes first.
+/// Lines are buffered in memory and written in blocks; readers flush first.
 struct LedgerFile {
     private static let blockSize = 256 * 1024
-    /// One line in so many is in the index.
+    /// The index has one entry per this number of lines.
     private static let stride = 256
 
     let path: String
     private let handle: FileHandle
     private var pending = JSONLine(reservingCapacity: blockSize + 16 * 1024)
     private var written = 0
-    /// How many there are.
+    /// The number of lines.
     private(set) var lines = 0
-    /// Offsets of line 1 and every further one at a distance of `stride`.
+    /// The offsets of line 1 and of every `stride`-th line after it.
     private var offsets: [Int] = []
     private(set) var failure: String?
-    /// The last `authorization` header and what the file says instead.
+    /// The last `authorization` header, and its text in the file.
     private var credential = (header: "", shown: "")
 
-    /// Begins an empty file; an earlier one is kept as `received.previous.jsonl`.
+    /// Creates an empty file; an earlier one is kept as `received.previous.jsonl`.
     init(path: String) throws(SandboxError) {
         self.path = path
         let previous = path.replacing(".jsonl", with: ".previous.jsonl")
@@ -31,7 +31,7 @@ struct LedgerFile {
                 try? manager.removeItem(atPath: previous)
                 try manager.moveItem(atPath: path, toPath: previous)
             }
-            // Device tokens and payloads: for the owner only.
+            // Device tokens and payloads: readable by the owner only.
             guard manager.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]) else {
                 throw CocoaError(.fileWriteUnknown)
             }
@@ -52,7 +52,7 @@ struct LedgerFile {
         }
     }
 
-    /// Writes what has gathered; a failure (a full disk) is kept and reported to every reader.
+    /// Writes buffered lines; an error, such as a full disk, is stored and reported to every reader.
     mutating func flush() {
         guard !pending.bytes.isEmpty else { return }
         do {
@@ -64,9 +64,9 @@ struct LedgerFile {
         pending.removeAll()
     }
 
-    /// Where to begin reading for lines after the n-th.
+    /// Finds where to start reading for the lines after the n-th.
     ///
-    /// - Returns: an offset, and how many lines from there on are to be skipped.
+    /// - Returns: an offset, and the number of lines to skip from there.
     func position(after n: Int) -> (offset: Int, skip: Int) {
         let entry = n / Self.stride
         guard entry < offsets.count else { return (written, 0) }
@@ -79,7 +79,7 @@ struct LedgerFile {
         try? handle.close()
     }
 
-    /// A hash in the place of the credential: the file must not be a way to get one.
+    /// Returns a hash in the place of the credential, so that the file does not reveal it.
     private mutating func shownCredential(_ head: RequestHead) -> String? {
         guard let header = head.fields.first(name: "authorization") else { return nil }
         if header != credential.header {

@@ -1,11 +1,12 @@
 import Foundation
 
 extension ReceivedPush {
-    /// The push as a person would see it: what the simulated device shows, and how it came.
+    /// Describes the push for people: what the simulated device shows, and how it arrived.
     ///
-    /// Several lines without a line break at the end. Meant for a terminal, not for programs: wording may change.
+    /// Several lines without a trailing newline, for a terminal; programs should not parse them, because the wording
+    /// may change.
     ///
-    /// - Returns: the text; control characters from the push are replaced, so it cannot steer the terminal.
+    /// - Returns: the text; control characters of the push are replaced, so that it cannot control the terminal.
     public func describe() -> String {
         var lines = [headline]
         if isAccepted {
@@ -35,7 +36,7 @@ extension ReceivedPush {
         return "#\(n) \(success) (\(service?.isPush == true ? "\(provider) " : "")\(environment))"
     }
 
-    /// What appears on the screen.
+    /// The text on the device's screen.
     private var shown: [String] {
         service?.shown(body.flatMap { JSONParser.parse($0.utf8) }?.members) ?? []
     }

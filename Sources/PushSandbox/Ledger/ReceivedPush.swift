@@ -1,47 +1,47 @@
 /// One complete request that reached the sandbox: a line of `received.jsonl`.
 public struct ReceivedPush: Codable, Sendable, Equatable {
-    /// Number of the request, from 1 without gaps, among those that are written down.
+    /// The number of the request among the recorded ones, from 1 without gaps.
     public var n: Int
-    /// When the request was complete, in nanoseconds of CLOCK_MONOTONIC.
+    /// The time at which the request was complete, in nanoseconds of CLOCK_MONOTONIC.
     public var atNanoseconds: UInt64
-    /// The same moment by the wall clock, in microseconds since 1970.
+    /// The same time by the wall clock, in microseconds since 1970.
     public var atUnixMicroseconds: Int64
-    /// Number of the TLS connection, from 1.
+    /// The number of the TLS connection, from 1.
     public var connection: Int
-    /// HTTP/2 stream on that connection.
+    /// The HTTP/2 stream on that connection.
     public var stream: Int
     /// The simulated service: a provider's name; `oauth` and `iid` for FCM's access tokens and topics.
     public var provider: String
     /// `production` or `sandbox`.
     public var environment: String
-    /// HTTP method.
+    /// The HTTP method.
     public var method: String
-    /// HTTP path, which for APNs ends in the device token.
+    /// The HTTP path, which for APNs ends in the device token.
     public var path: String
-    /// What the request is for: a device token, `/topics/NAME`, a condition, the path of a Web Push endpoint, a channel
-    /// id; empty if it names nothing of the kind.
+    /// The target of the request: a device token, `/topics/NAME`, a condition, the path of a Web Push endpoint, or a
+    /// channel id; empty if it names none.
     public var target = ""
-    /// Header fields by lower-case name, pseudo-headers left out but for `:authority`.
+    /// The header fields by lower-case name, with `:authority` as the only pseudo-header.
     ///
-    /// Of `authorization` there is the scheme and a short hash, enough to tell credentials apart. A field that came
-    /// several times has its values joined by a comma and a blank (RFC 9110 section 5.3).
+    /// `authorization` has the scheme and a short hash, enough to distinguish credentials. The values of a repeated
+    /// field are joined by a comma and a space (RFC 9110 section 5.3).
     public var headers: [String: String]
-    /// The body as text; nil if it is no UTF-8.
+    /// The body as text; nil if it is not UTF-8.
     ///
-    /// For Web Push it is what the browser decrypts, as far as it can; for OAuth the assertion's header and claims,
-    /// which are no secret, instead of the assertion.
+    /// For Web Push it is the decrypted message, as far as it can be decrypted; for OAuth, the assertion's header and
+    /// claims, which are not secret.
     public var body: String?
-    /// The same in base64 where it is no UTF-8.
+    /// The body in base64 if it is not UTF-8.
     public var bodyBase64: String?
-    /// Status of the answer; nil if there was none.
+    /// The status of the response; nil if there was none.
     public var status: Int?
-    /// The provider's error code; nil if the push was accepted or the answer names none.
+    /// The provider's error code; nil if the push was accepted or the response has none.
     ///
-    /// Web Push services word it differently, so theirs is the sandbox's own name.
+    /// Web Push services have different wordings, so their code is the sandbox's own name.
     public var reason: String?
     /// The kind of fault that was applied, if any.
     public var fault: String?
-    /// A mistake of the sender that the real service could not have seen, so that the answer does not tell it: a Web
+    /// An error of the sender that the real service could not detect, so that the response does not report it: a Web
     /// Push message that the browser cannot decrypt.
     public var problem: String?
 

@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOHPACK
 
-/// One complete request with what became of it, on its way into the ledger.
+/// A complete request and its result, to be recorded in the ledger.
 struct Reception {
     let request: PushRequest
     let connection: Int
@@ -10,17 +10,17 @@ struct Reception {
     let provider: SimulatedService
     let target: String
     let identity: String?
-    /// Status of the answer, 0 if there is none.
+    /// The status of the response; 0 if there is none.
     let status: Int
     let reason: String?
     let fault: String?
-    /// Whether the request counts as processed though it is not answered: the client cannot know.
+    /// Whether the request counts as processed without a response: the client cannot know.
     let isAmbiguous: Bool
     /// Whether it is a push to a device.
     let delivers: Bool
-    /// What is shown for the body; nil for the body itself.
+    /// The text shown for the body; nil for the body itself.
     let shownBody: [UInt8]?
-    /// A mistake of the sender that the answer does not tell.
+    /// An error of the sender that the response does not report.
     let problem: String?
 }
 

@@ -1,31 +1,33 @@
-/// What a sandbox has counted since its start.
+/// The counts of a sandbox since its start.
 public struct SandboxCounts: Codable, Sendable, Equatable {
-    /// Complete requests, however they were answered.
+    /// The number of complete requests, with any response.
     public var received = 0
-    /// Requests answered with 2xx.
+    /// The number of requests with a 2xx response.
     public var accepted = 0
-    /// Requests that got no answer.
+    /// The number of requests without a response.
     public var unanswered = 0
-    /// Devices, topics and channels that had at least one push accepted.
+    /// The number of devices, topics and channels with at least one accepted push.
     public var distinctTokens = 0
-    /// Pushes that a device got, or may have got, again: accepted or left unanswered after being processed, with a
-    /// token and an id that had been so before.
+    /// The number of repeated pushes: accepted, or processed without a response, with a token and an id that had been
+    /// so before.
     ///
-    /// A repeat after a rejection, or after a reset that says "not processed", is none.
+    /// A repeat after a rejection, or after a reset that says "not processed", does not count.
     public var duplicates = 0
-    /// TLS connections that agreed on HTTP/2.
+    /// The number of TLS connections that negotiated HTTP/2.
     public var connections = 0
-    /// Those of them that are open.
+    /// The number of those connections that are open.
     public var openConnections = 0
-    /// Most concurrent streams seen on one connection.
+    /// The largest number of concurrent streams on one connection.
     public var maxStreams = 0
-    /// Streams refused because they exceeded the limit; they are not among `received`.
+    /// The number of streams refused above the limit; they are not part of `received`.
     public var refusedStreams = 0
-    /// Streams the client reset before they were answered.
+    /// The number of streams that the client reset before the response.
     public var cancelledStreams = 0
-    /// Requests with a mistake that the real service could not have seen: Web Push messages no browser could decrypt.
+    /// The number of requests with an error that the real service could not detect: Web Push messages that no browser
+    /// can decrypt.
     public var problems = 0
-    /// Requests by provider, then by status and reason: `{"apns": {"200": 7, "410 Unregistered": 1, "none": 2}}`.
+    /// The number of requests by provider, then by status and reason: `{"apns": {"200": 7, "410 Unregistered": 1,
+    /// "none": 2}}`.
     public var byProvider: [String: [String: Int]] = [:]
 
     enum CodingKeys: String, CodingKey {

@@ -1,4 +1,4 @@
-/// Keeps the counts of a sandbox up to date, one request at a time.
+/// The counts of a sandbox, updated with each request.
 struct Tally {
     private struct Answer: Hashable {
         let provider: SimulatedService
@@ -9,9 +9,9 @@ struct Tally {
     private(set) var received = 0
     private var counts = SandboxCounts()
     private var answers: [Answer: Int] = [:]
-    /// Hashes instead of texts, 8 bytes for each of millions of devices.
+    /// Hashes of the tokens, 8 bytes for each of millions of devices.
     ///
-    /// Among ten million the odds of any collision are one in 400,000.
+    /// With ten million tokens, the probability of any collision is one in 400,000.
     private var tokens: Set<UInt64> = []
     private var delivered: Set<UInt64> = []
 

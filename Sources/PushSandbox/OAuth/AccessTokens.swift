@@ -1,17 +1,17 @@
 import Foundation
 import Threading
 
-/// The access tokens that the simulated token endpoint has issued, which FCM asks about.
+/// The access tokens that the simulated token endpoint has issued, which FCM checks.
 final class AccessTokens: Sendable {
-    /// When each token ends, in seconds since 1970.
+    /// The end of each token's validity, in seconds since 1970.
     private let issued = Locked<[String: Int64]>([:])
 
     /// Issues a token.
     ///
     /// - Parameters:
-    ///   - now: wall clock, in seconds since 1970.
-    ///   - lifetime: seconds it is good for.
-    /// - Returns: the token, opaque.
+    ///   - now: the wall clock, in seconds since 1970.
+    ///   - lifetime: the validity in seconds.
+    /// - Returns: the token.
     func issue(now: Int64, lifetime: Int64) -> String {
         let random = (0..<96).map { _ in UInt8.random(in: 0...255) }
         let token = "ya29." + Data(random).base64URL
@@ -22,15 +22,15 @@ final class AccessTokens: Sendable {
         return token
     }
 
-    /// When a token ends, in seconds since 1970; nil if it was never issued.
+    /// Returns the end of a token's validity, in seconds since 1970; nil if it was never issued.
     func end(of token: String) -> Int64? {
         issued.withLock { $0[token] }
     }
 }
 
-/// What a connection remembers about access tokens, so that it asks once and not per request.
+/// The verified access token of a connection, so that a token is checked once and not per request.
 struct AccessTokenState {
-    /// What is wrong with the credential of a request.
+    /// The error in a request's credential.
     enum Failure {
         case missing
         case invalid
@@ -46,9 +46,9 @@ struct AccessTokenState {
     /// Checks the `authorization` header of one request (RFC 6750 section 2.1).
     ///
     /// - Parameters:
-    ///   - header: its value; nil if the request has none.
-    ///   - now: wall clock, in seconds since 1970.
-    /// - Returns: what is wrong with it, or nil.
+    ///   - header: the header's value; nil if the request has none.
+    ///   - now: the wall clock, in seconds since 1970.
+    /// - Returns: the error, or nil.
     mutating func check(_ header: String?, now: Int64) -> Failure? {
         if let accepted, accepted.header == header {
             return now < accepted.end ? nil : .invalid

@@ -3,11 +3,11 @@ import SandboxCrypto
 
 /// A signed request for an access token: JWS compact serialization, RS256 (RFC 7523; RFC 7518 section 3.3).
 struct Assertion {
-    /// Seconds an assertion may be valid for.
+    /// The longest validity of an assertion in seconds.
     static let longestLife: Int64 = 3600
-    /// How far the clocks of client and service may differ, in seconds.
+    /// The largest difference between the clocks of client and service, in seconds.
     static let clockSkew: Int64 = 300
-    /// Scopes that let their bearer send through FCM.
+    /// The scopes that allow sending through FCM.
     static let scopes: Set<Substring> = [
         "https://www.googleapis.com/auth/firebase.messaging", "https://www.googleapis.com/auth/cloud-provider",
     ]
@@ -17,7 +17,7 @@ struct Assertion {
     private let signed: Substring
     private let signature: Data
 
-    /// Takes an assertion apart; nil if it is no JWT.
+    /// Parses an assertion; nil if it is no JWT.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3,
@@ -31,13 +31,13 @@ struct Assertion {
         signed = text[..<parts[1].endIndex]
     }
 
-    /// Checks everything the token endpoint looks at.
+    /// Runs the checks of the token endpoint.
     ///
     /// - Parameters:
-    ///   - account: who may ask.
-    ///   - audiences: URLs of the endpoint.
-    ///   - now: wall clock, in seconds since 1970.
-    /// - Returns: why it is refused, or nil.
+    ///   - account: the service account.
+    ///   - audiences: the URLs of the endpoint.
+    ///   - now: the wall clock, in seconds since 1970.
+    /// - Returns: the reason for the rejection, or nil.
     func failure(account: ServiceAccount, audiences: Set<String>, now: Int64) -> OAuthRejection? {
         guard claims["iss"]?.text == account.clientEmail else { return .accountNotFound }
         guard header["alg"]?.text == "RS256", header["kid"] == nil || header["kid"]?.text == account.keyID,

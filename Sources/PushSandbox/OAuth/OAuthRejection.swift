@@ -1,4 +1,4 @@
-/// Why the token endpoint issues no token; reference: RFC 6749 section 5.2, Google's texts.
+/// The reasons why the token endpoint issues no token; reference: RFC 6749 section 5.2, Google's texts.
 enum OAuthRejection: CaseIterable {
     case missingParameter
     case unsupportedGrantType
@@ -9,7 +9,7 @@ enum OAuthRejection: CaseIterable {
     case unreasonableTime
     case invalidScope
 
-    /// The error code in the answer.
+    /// The error code in the response.
     var code: String {
         switch self {
         case .missingParameter: "invalid_request"
@@ -34,7 +34,7 @@ enum OAuthRejection: CaseIterable {
         }
     }
 
-    /// The status of an error code, of those too that only faults give; nil if there is no such code.
+    /// Returns the status of an error code, including codes that only faults use; nil if there is no such code.
     static func status(of code: String) -> Int? {
         switch code {
         case "invalid_request", "invalid_grant", "invalid_scope", "unsupported_grant_type": 400

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Google's token endpoint: access tokens against assertions signed by the service account.
+/// Google's token endpoint, which issues access tokens for assertions signed by the service account.
 struct OAuthSimulator: ProviderSimulator {
     static let path = "/token"
 
@@ -9,10 +9,10 @@ struct OAuthSimulator: ProviderSimulator {
     let opensNarrow = false
     let account: ServiceAccount
     let tokens: AccessTokens
-    /// Seconds an access token is accepted for; the answer always promises `promisedLifetime`.
+    /// The seconds for which an access token is accepted; the response always states `promisedLifetime`.
     let lifetime: Int64
 
-    /// `expires_in` of every answer, in seconds.
+    /// `expires_in` of every response, in seconds.
     static let promisedLifetime = 3599
 
     func serves(_ head: RequestHead) -> Bool {
@@ -26,7 +26,7 @@ struct OAuthSimulator: ProviderSimulator {
     }
 }
 
-/// The token endpoint's side of one connection, which remembers nothing.
+/// The token endpoint's side of one connection, which has no state.
 final class OAuthSession: ProviderSession {
     static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
@@ -86,7 +86,7 @@ final class OAuthSession: ProviderSession {
         return Self.answer(status, reason, "as a fault wants").adding(fault.headers)
     }
 
-    /// The fields of an `application/x-www-form-urlencoded` body; none if it is no such body.
+    /// Returns the fields of an `application/x-www-form-urlencoded` body; none for another body.
     private static func form(_ request: PushRequest) -> [String: String] {
         let type = request.head.header("content-type") ?? ""
         guard type.lowercased().hasPrefix("application/x-www-form-urlencoded") else { return [:] }
@@ -99,7 +99,7 @@ final class OAuthSession: ProviderSession {
         return fields
     }
 
-    /// The form for the ledger: the assertion's signature would make the ledger a way to get access tokens.
+    /// Returns the form for the ledger without the assertion's signature, which would be usable to get access tokens.
     private static func shown(_ form: [String: String], _ assertion: Assertion?) -> [UInt8] {
         var object = JSONObject()
         if let grantType = form["grant_type"] {

@@ -7,13 +7,13 @@ struct ServiceAccount: Sendable {
     let key: RSAKey
     let keyPEM: String
 
-    /// The account's address, which assertions have as `iss`.
+    /// The account's address: the `iss` of assertions.
     var clientEmail: String { "fanfare@\(projectID).iam.gserviceaccount.com" }
 
-    /// The file Google's console would let be downloaded.
+    /// Returns the file that Google's console offers for download.
     ///
-    /// - Parameter tokenURI: where access tokens are to be fetched.
-    /// - Returns: JSON text.
+    /// - Parameter tokenURI: the URL of the token endpoint.
+    /// - Returns: the file as JSON text.
     func file(tokenURI: String) -> String {
         let fields = [
             ("type", "service_account"),

@@ -1,6 +1,6 @@
-/// What a phone can read of a payload.
+/// The types that a phone expects in a payload.
 ///
-/// APNs takes any JSON, and the phone ignores what has another type; the sandbox refuses it, so that a test tells.
+/// APNs accepts any JSON, and the phone ignores values of another type; the sandbox rejects them, so that a test fails.
 enum ApplePayload {
     private enum Kind {
         case text, flag, list, object
@@ -28,10 +28,10 @@ enum ApplePayload {
     ]
     private static let levels: Set<String> = ["passive", "active", "time-sensitive", "critical"]
 
-    /// The place of the first value that a phone ignores; nil if there is none.
+    /// Finds the first value that a phone would ignore.
     ///
-    /// - Parameter payload: what is sent to the phone.
-    /// - Returns: a path such as `aps.badge`.
+    /// - Parameter payload: the payload for the phone.
+    /// - Returns: a path such as `aps.badge`; nil if there is none.
     static func fault(in payload: JSONObject) -> String? {
         guard let aps = payload["aps"] else { return nil }
         guard let members = aps.members else { return "aps" }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Data {
-    /// Decodes base64url without padding (RFC 4648 section 5, RFC 7515 section 2); padding is refused.
+    /// Decodes base64url without padding (RFC 4648 section 5, RFC 7515 section 2); padding is rejected.
     init?(base64URL text: Substring) {
         guard
             !text.utf8.contains(where: { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "=") }

@@ -1,5 +1,5 @@
 extension ProviderAnswer {
-    /// An answer with a JSON body, as Google words its content type.
+    /// Creates a response with a JSON body, with Google's content type.
     static func json(_ status: Int, reason: String? = nil, _ body: String) -> ProviderAnswer {
         ProviderAnswer(
             status: status,
@@ -9,12 +9,12 @@ extension ProviderAnswer {
         )
     }
 
-    /// A page of HTML, as load balancers answer with.
+    /// Creates an HTML page, as load balancers respond with.
     static func page(_ status: Int, reason: String? = nil, _ text: String) -> ProviderAnswer {
         raw(status, reason: reason, "<!DOCTYPE html>\n<html lang=en>\n<title>Error \(status)</title>\n<p>\(text)\n")
     }
 
-    /// A body that somebody else has worded; how it begins tells its type.
+    /// Creates a response with a given body; its first character decides the content type.
     static func raw(_ status: Int, reason: String? = nil, _ body: String) -> ProviderAnswer {
         let type =
             switch body.utf8.first {
@@ -30,7 +30,7 @@ extension ProviderAnswer {
         )
     }
 
-    /// The same with more header fields.
+    /// Returns the response with more header fields.
     func adding(_ fields: [(name: String, value: String)]) -> ProviderAnswer {
         var copy = self
         copy.headers += fields
@@ -39,7 +39,7 @@ extension ProviderAnswer {
 }
 
 extension StatusFault {
-    /// The header fields that a fault adds, whatever the service.
+    /// The header fields that a fault adds for any service.
     var headers: [(name: String, value: String)] {
         [("retry-after", retryAfter), ("location", location)].compactMap { name, value in
             value.map { (name: name, value: $0) }

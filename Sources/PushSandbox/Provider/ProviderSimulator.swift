@@ -1,53 +1,53 @@
-/// A service that the sandbox plays: one value per service, shared by all connections; a `SimulatedProvider` makes it.
+/// A simulated service: one value per service, shared by all connections; a `SimulatedProvider` creates it.
 protocol ProviderSimulator: Sendable {
-    /// Which it is.
+    /// The service's name.
     var name: SimulatedService { get }
 
-    /// Concurrent streams a connection to the service may have.
+    /// The largest number of concurrent streams on a connection to the service.
     var streamLimit: Int { get }
 
-    /// Whether a connection gets that many streams only when it has proven a valid credential, as with APNs.
+    /// Whether a connection gets that many streams only after it has shown a valid credential, as with APNs.
     var opensNarrow: Bool { get }
 
-    /// Whether a request is for this service; host and path decide.
+    /// Returns whether a request is for this service, by its host and path.
     func serves(_ head: RequestHead) -> Bool
 
-    /// The device a request names, as far as the head tells; empty if it names none.
+    /// Returns the device that a request names in its head; empty if it names none.
     func target(of head: RequestHead) -> String
 
-    /// Begins to play the service on one connection.
+    /// Starts the service on one connection.
     ///
-    /// - Parameter client: what TLS says about the client.
+    /// - Parameter client: the client's data from TLS.
     /// - Returns: the service's side of the connection.
     func makeSession(for client: TLSClient) -> any ProviderSession
 }
 
-/// What is known about a client when its TLS handshake is over.
+/// The data about a client after its TLS handshake.
 struct TLSClient: Sendable {
     let environment: Environment
-    /// Wall clock at that moment, in microseconds since 1970.
+    /// The wall clock at that time, in microseconds since 1970.
     let unixMicroseconds: Int64
-    /// The certificate it presented, in DER; nothing has been verified but that the client has its key.
+    /// The certificate it presented, in DER; verified only as far as the client has its key.
     var certificate: [UInt8]?
 }
 
-/// A service's side of one connection, which may remember what earlier requests on it established.
+/// A service's state of one connection, which may keep data of earlier requests.
 ///
 /// Used on the connection's event loop only.
 protocol ProviderSession: AnyObject {
-    /// Whether the TLS handshake has proven a valid credential already.
+    /// Whether the TLS handshake has already shown a valid credential.
     var isTrustedFromStart: Bool { get }
 
-    /// Decides about one complete request as the service would.
+    /// Decides about a complete request as the service would.
     func judge(_ request: PushRequest) -> Judgement
 
-    /// Words a fault's status the way this service would.
+    /// Creates the response to a fault in the service's format.
     ///
     /// - Parameters:
-    ///   - fault: status and reason, body or time stamp wanted.
-    ///   - judgement: what the request would have been answered without the fault.
-    ///   - unixMicroseconds: wall clock of the request.
-    /// - Returns: the answer to send.
+    ///   - fault: the fault's status, reason, body or time stamp.
+    ///   - judgement: the judgement without the fault.
+    ///   - unixMicroseconds: the wall clock of the request.
+    /// - Returns: the response.
     func answer(_ fault: StatusFault, to judgement: Judgement, unixMicroseconds: Int64) -> ProviderAnswer
 }
 
@@ -55,28 +55,28 @@ extension ProviderSession {
     var isTrustedFromStart: Bool { false }
 }
 
-/// What a service makes of a request.
+/// A service's decision about a request.
 struct Judgement {
-    /// The device the request names: what faults match and counts tell apart; empty if it names none.
+    /// The device that the request names, which faults match and counts distinguish; empty if it names none.
     var target = ""
-    /// The identity that a repeat of the same push has in common with it; nil if the request has none.
+    /// The identity that a repeat of the same push shares; nil if the request has none.
     var identity: String?
-    /// Whether the request proved a valid credential, which widens the connection's stream limit.
+    /// Whether the request had a valid credential, which raises the connection's stream limit.
     var trusted = false
     var answer: ProviderAnswer
-    /// Whether an accepted request is a push to a device, and not for a token, a channel or a mere check.
+    /// Whether an accepted request is a push to a device, not one for a token, a channel or a check.
     var delivers = true
-    /// What the ledger shows for the body where that is not the body itself: what the device decrypts, or a form
-    /// without its secret.
+    /// The ledger's text for the body if it is not the body itself: the decrypted message, or a form without its
+    /// secret.
     var shownBody: [UInt8]?
-    /// A mistake of the sender that the real service could not have seen and so does not answer.
+    /// An error of the sender that the real service could not detect, and so does not report.
     var problem: String?
 }
 
-/// An answer on its way to the client.
+/// A response to the client.
 struct ProviderAnswer {
     let status: Int
-    /// The provider's error code; nil if the push was accepted or the answer names none.
+    /// The provider's error code; nil if the push was accepted or the response has none.
     var reason: String?
     var headers: [(name: String, value: String)] = []
     var body: String?

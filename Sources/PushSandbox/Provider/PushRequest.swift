@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHPACK
 
-/// The head of one HTTP/2 request, its pseudo-headers set apart.
+/// The head of an HTTP/2 request, with separate pseudo-headers.
 struct RequestHead {
     var method = ""
     var authority = ""
@@ -21,7 +21,7 @@ struct RequestHead {
         }
     }
 
-    /// The first value of a header field, by its lower-case name.
+    /// Returns the first value of a header field, by its lower-case name.
     func header(_ name: String) -> String? {
         fields.first(name: name)
     }
@@ -31,24 +31,24 @@ struct RequestHead {
         authority.hasPrefix("[") ? authority[...] : authority.prefix { $0 != ":" }
     }
 
-    /// Scheme, host and port if it is not the default (RFC 6454 section 6.2).
+    /// Scheme, host, and the port if it is not the default (RFC 6454 section 6.2).
     var origin: String {
         "https://" + (authority.hasSuffix(":443") ? String(authority.dropLast(4)) : authority)
     }
 }
 
-/// One complete request as a simulated provider sees it.
+/// A complete request to a simulated provider.
 struct PushRequest {
     let head: RequestHead
     let environment: Environment
     let body: ByteBuffer
-    /// CLOCK_MONOTONIC at the complete request, in nanoseconds.
+    /// CLOCK_MONOTONIC at the end of the request, in nanoseconds.
     let atNanoseconds: UInt64
-    /// Wall clock at the complete request, in microseconds since 1970.
+    /// The wall clock at the end of the request, in microseconds since 1970.
     let unixMicroseconds: Int64
 
     /// The body.
     var bytes: [UInt8] { Array(body.readableBytesView) }
-    /// Length of the body in bytes.
+    /// The length of the body in bytes.
     var length: Int { body.readableBytes }
 }

@@ -1,10 +1,10 @@
-/// Finds the simulated service a request is for.
+/// Finds the simulated service of a request.
 struct Router: Sendable {
     let simulators: [any ProviderSimulator]
 
-    /// Index of the service that serves a request.
+    /// Returns the index of the service that serves a request.
     ///
-    /// The first service is also what a request for nobody gets its 404 from.
+    /// A request that no service serves goes to the first one, which responds with 404.
     func index(for head: RequestHead) -> Int {
         guard simulators.count > 1 else { return 0 }
         return simulators.firstIndex { $0.serves(head) } ?? 0

@@ -1,53 +1,53 @@
 import Foundation
 
-/// All in which one provider's counterpart differs from another's: the rest of the sandbox asks it, and never which provider
-/// it is.
+/// Everything that is specific to one provider: the rest of the sandbox calls this protocol, and never checks which
+/// provider it is.
 ///
-/// Each has a folder beside this one, and stands in `SimulatedProviders.all`.
+/// Each provider has a folder beside this one, and is listed in `SimulatedProviders.all`.
 protocol SimulatedProvider: Sendable {
-    /// What its block in a configuration is called, and its provider in SQL.
+    /// The name of its block in a configuration, and of its provider in SQL.
     var name: String { get }
 
-    /// Its services, with that for pushes first.
+    /// Its services; the first is the one for pushes.
     var services: [SimulatedService] { get }
 
-    /// Makes its services.
+    /// Creates the services.
     ///
-    /// - Parameter parts: what they are made of.
-    /// - Returns: one for each of `services`.
-    /// - Throws: what the files of the folder are no good for.
+    /// - Parameter parts: the files and options that they need.
+    /// - Returns: a simulator for each of `services`.
+    /// - Throws: an error for files that cannot be used.
     func simulators(_ parts: SimulatorParts) throws -> [any ProviderSimulator]
 
-    /// Its block in a configuration that pushes to this sandbox.
+    /// Returns its block of a configuration that pushes to this sandbox.
     ///
-    /// - Parameter place: where the sandbox is.
-    /// - Returns: lines of YAML without the block's name and its indentation.
+    /// - Parameter place: the sandbox's addresses.
+    /// - Returns: the lines of YAML without the block's name and indentation.
     func configuration(_ place: SandboxPlace) -> [String]
 
-    /// A device of a name; the same name gives the same device for as long as folder and port stay.
+    /// Returns the device of a name; the same name gives the same device while folder and port stay the same.
     ///
     /// - Parameters:
-    ///   - name: 1 to 60 letters, digits and hyphens.
-    ///   - place: where the sandbox is.
-    /// - Returns: what an app hands to whoever wants to push to it.
+    ///   - name: the name: 1 to 60 letters, digits and hyphens.
+    ///   - place: the sandbox's addresses.
+    /// - Returns: the data that an app registers for pushes.
     func device(named name: String, _ place: SandboxPlace) -> SimulatedDevice?
 }
 
-/// What services are made of.
+/// The files and options that services need.
 struct SimulatorParts {
     let options: SandboxOptions
     let folder: SandboxFolder
     let faults: FaultPlan
 }
 
-/// Where a sandbox that runs is.
+/// The addresses of a running sandbox.
 struct SandboxPlace: Sendable {
     let options: SandboxOptions
     /// Scheme, host and port of the production environment.
     let origin: String
-    /// The same of the sandbox environment.
+    /// Scheme, host and port of the sandbox environment.
     let sandboxOrigin: String
-    /// What secrets of simulated devices are derived from.
+    /// The secret from which secrets of simulated devices are derived.
     let secret: Data
 
     init(_ options: SandboxOptions, ports: (production: Int, sandbox: Int), secret: Data) {
@@ -57,18 +57,18 @@ struct SandboxPlace: Sendable {
         self.secret = secret
     }
 
-    /// A YAML double-quoted scalar; JSON strings are a subset of those.
+    /// Returns a YAML double-quoted scalar; JSON strings are a subset of those.
     static func quoted(_ text: String) -> String { JSONValue.quoted(text) }
 }
 
-/// A simulated device, as `fanfare.register_device` wants it.
+/// A simulated device, in the form of `fanfare.register_device`.
 public struct SimulatedDevice: Codable, Equatable, Sendable {
     /// The provider.
     public let provider: String
-    /// Its token, or the URL that stands for one.
+    /// The token, or the URL in its place.
     public let token: String
-    /// Its public key, where devices of the provider have one.
+    /// The public key, for providers whose devices have one.
     public var p256dh: String?
-    /// Its secret, where devices of the provider have one.
+    /// The secret, for providers whose devices have one.
     public var auth: String?
 }

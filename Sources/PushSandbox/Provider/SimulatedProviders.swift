@@ -1,6 +1,6 @@
-/// The providers that the sandbox plays.
+/// The providers that the sandbox simulates.
 enum SimulatedProviders {
-    /// In the order in which their services are asked whether a request is for them.
+    /// All providers, in the order in which their services are matched with a request.
     static let all: [any SimulatedProvider] = [
         SimulatedAPNs(), SimulatedFCM(), SimulatedWebPush(), SimulatedWebhooks(),
     ]

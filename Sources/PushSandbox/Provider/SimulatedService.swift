@@ -1,21 +1,21 @@
-/// One of the services that a provider has, by the name that ledger, counts and faults use.
+/// A service of a provider, by its name in the ledger, in counts and in faults.
 struct SimulatedService: Sendable {
     /// The name.
     let rawValue: String
     /// Whether its requests are pushes.
     var isPush = true
-    /// What came about by a request that was accepted, for people: `the simulated iPhone got a push`.
+    /// The result of an accepted request, for people: `the simulated iPhone got a push`.
     let success: String
-    /// What people call the target of a request.
+    /// The noun for the target of a request.
     var targetName = "token"
-    /// The header fields that tell people something, in lower case and in the order in which they are shown.
+    /// The header fields that are shown to people, in lower case and in display order.
     var tellingHeaders: [String] = []
-    /// See ``status(of:)``.
+    /// Returns the status of a reason; see ``status(of:)``.
     let status: @Sendable (_ reason: String) -> Int?
-    /// What the device shows of a body, a line each.
+    /// Returns what the device shows of a body, one line per element.
     var shown: @Sendable (_ body: JSONObject?) -> [String] = { _ in [] }
 
-    /// The status that the service gives a reason with; nil if it has no such reason.
+    /// Returns the status of a reason; nil if the service has no such reason.
     func status(of reason: String) -> Int? { status(reason) }
 }
 
@@ -26,10 +26,10 @@ extension SimulatedService: Hashable {
 }
 
 extension SimulatedService: RawRepresentable, CaseIterable {
-    /// Those of all providers.
+    /// The services of all providers.
     static let allCases = SimulatedProviders.all.flatMap(\.services)
 
-    /// Finds the service of a name; nil if there is none.
+    /// Creates the service of a name; nil if there is none.
     init?(rawValue: String) {
         guard let service = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = service
@@ -37,12 +37,12 @@ extension SimulatedService: RawRepresentable, CaseIterable {
 }
 
 extension SimulatedService {
-    /// What is shown of a notification of FCM's form; a platform's own fields come before the common ones.
+    /// Returns what is shown of a notification in FCM's form; a platform's own fields override the common ones.
     static func lines(of notification: JSONObject?, over platform: JSONObject? = nil) -> [String] {
         let lines = ["title", "body"].compactMap { platform?[$0]?.text ?? notification?[$0]?.text }
         return lines.isEmpty ? [nothingToSee] : lines
     }
 
-    /// What is shown where the app alone is told.
+    /// The text for a push that only the app sees.
     static let nothingToSee = "(nothing to see: the app is told in the background)"
 }

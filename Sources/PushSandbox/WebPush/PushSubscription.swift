@@ -1,8 +1,8 @@
 import Foundation
 
-/// A simulated browser's subscription, in the JSON form that browsers hand out (W3C Push API).
+/// A simulated browser's subscription, in the JSON form of the W3C Push API.
 public struct PushSubscription: Codable, Sendable, Equatable {
-    /// What a message to the browser is encrypted with.
+    /// The keys that a message to the browser is encrypted with.
     public struct Keys: Codable, Sendable, Equatable {
         /// The browser's P-256 public key, an uncompressed point in unpadded base64url.
         public let p256dh: String
@@ -10,34 +10,34 @@ public struct PushSubscription: Codable, Sendable, Equatable {
         public let auth: String
     }
 
-    /// URL of the push resource.
+    /// The URL of the push resource.
     public let endpoint: String
     /// The browser's keys.
     public let keys: Keys
 }
 
-/// Which VAPID key a simulated subscription is restricted to.
+/// The VAPID key that a simulated subscription is restricted to.
 public enum ApplicationServerKey: Sendable, Equatable {
-    /// The sandbox's own, which the folder's `vapid.pem` holds.
+    /// The sandbox's own key, in the folder's `vapid.pem`.
     case sandbox
-    /// Another one: the uncompressed public key in unpadded base64url.
+    /// Another key: the uncompressed public key in unpadded base64url.
     case key(String)
-    /// None: anybody who has the endpoint may send.
+    /// None: anyone with the endpoint may send.
     case none
 }
 
-/// Makes subscriptions; the same name gives the same one for as long as the sandbox's folder lives.
+/// Creates subscriptions; the same name gives the same one while the sandbox's folder exists.
 struct SubscriptionMaker: Sendable {
     let subscribers: Subscribers
     /// Scheme, host and port of the endpoints.
     let origin: String
 
-    /// Makes one.
+    /// Creates a subscription.
     ///
     /// - Parameters:
-    ///   - name: 1 to 200 characters of the base64url alphabet.
-    ///   - service: whose endpoint it has.
-    ///   - key: whose messages it takes.
+    ///   - name: the name: 1 to 200 characters of the base64url alphabet.
+    ///   - service: the push service of the endpoint.
+    ///   - key: the VAPID key that may send.
     /// - Returns: the subscription.
     /// - Throws: `SandboxError` if name or key are malformed.
     func subscription(

@@ -1,4 +1,4 @@
-/// The counterpart of the push services of browsers.
+/// The simulation of the push services of browsers.
 struct SimulatedWebPush: SimulatedProvider {
     let name = "webpush"
     let services = [SimulatedService.webpush]
@@ -37,7 +37,7 @@ struct SimulatedWebPush: SimulatedProvider {
 }
 
 extension SimulatedService {
-    /// Messages to browsers, decrypted as they do.
+    /// The service for messages to browsers, which are decrypted as a browser does.
     static let webpush = SimulatedService(
         rawValue: "webpush",
         success: "the simulated browser got a push",

@@ -1,9 +1,9 @@
 import Foundation
 import SandboxCrypto
 
-/// The simulated browsers: their keys follow from the endpoint's path and a secret of the sandbox.
+/// The simulated browsers, whose keys are derived from the endpoint's path and a secret of the sandbox.
 ///
-/// So there may be millions of them, and none has to be stored or told about.
+/// There may be millions of them, and none has to be stored or registered.
 struct Subscribers: Sendable {
     private let secret: Data
 
@@ -11,9 +11,9 @@ struct Subscribers: Sendable {
         self.secret = secret
     }
 
-    /// The keys of the browser behind an endpoint.
+    /// Returns the keys of the browser behind an endpoint.
     func subscriber(at path: String) -> Subscriber? {
-        // A number that is no P-256 key comes up once in four billion.
+        // A number that is no P-256 key occurs once in four billion.
         for attempt in UInt8.min...3 {
             if let key = P256PrivateKey(scalar: derive("p256dh \(attempt) ", path)) {
                 return Subscriber(key: key, auth: Data(derive("auth ", path).prefix(16)))
@@ -27,19 +27,19 @@ struct Subscribers: Sendable {
     }
 }
 
-/// What a browser knows about its subscription (RFC 8291 section 2).
+/// A browser's keys for its subscription (RFC 8291 section 2).
 struct Subscriber {
     let key: P256PrivateKey
     /// The authentication secret, 16 bytes.
     let auth: Data
 
-    /// An uncompressed point.
+    /// The public key, an uncompressed point.
     var publicKey: Data { Data(key.publicKey.point) }
 
-    /// Decrypts a message meant for this browser (RFC 8291 section 3).
+    /// Decrypts a message for this browser (RFC 8291 section 3).
     ///
-    /// - Parameter message: the body, taken apart.
-    /// - Returns: what the sender encrypted, without padding.
+    /// - Parameter message: the parsed body.
+    /// - Returns: the plaintext without padding.
     /// - Throws: `DecryptionFailure`.
     func decrypt(_ message: EncryptedMessage) throws(DecryptionFailure) -> [UInt8] {
         guard let sender = P256PublicKey(point: message.keyID), let shared = try? key.sharedSecret(with: sender)
@@ -55,7 +55,7 @@ struct Subscriber {
     }
 }
 
-/// Key and nonce of a message (RFC 8188 section 2).
+/// The key and the nonce of a message (RFC 8188 section 2).
 private struct ContentKeys {
     private let key: [UInt8]
     private let nonce: [UInt8]
@@ -65,7 +65,7 @@ private struct ContentKeys {
         nonce = try Hashing.derive(12, from: material, salt: salt, info: "Content-Encoding: nonce\0".utf8)
     }
 
-    /// Opens the first record, which in Web Push is the only one, so that its nonce is the base itself.
+    /// Decrypts the first record, which in Web Push is the only one, so that its nonce is the base nonce.
     func open(_ message: EncryptedMessage) throws(DecryptionFailure) -> [UInt8] {
         let tag = 16
         guard message.records.count > tag else { throw .tooShort }
@@ -75,7 +75,7 @@ private struct ContentKeys {
     }
 }
 
-/// Why a browser cannot read a message.
+/// The reason why a browser cannot decrypt a message.
 enum DecryptionFailure: String, Error {
     case keyIsNoPoint = "its key id is not a point on P-256"
     case tooShort = "it has no record of 17 bytes or more"
@@ -87,16 +87,16 @@ enum DecryptionFailure: String, Error {
 
 /// A body in the content coding `aes128gcm` (RFC 8188 section 2.1).
 struct EncryptedMessage {
-    /// Bytes before the key id.
+    /// The number of bytes before the key id.
     private static let fixedLength = 21
 
     let salt: Data
     let recordSize: Int
-    /// In Web Push the sender's ephemeral public key, uncompressed.
+    /// The key id: in Web Push, the sender's ephemeral public key, uncompressed.
     let keyID: Data
     let records: Data
 
-    /// Takes a body apart; nil if its header is not that of Web Push.
+    /// Parses a body; nil if its header is not that of Web Push.
     init?(_ body: some Collection<UInt8>) {
         let bytes = Data(body)
         guard bytes.count >= Self.fixedLength, bytes[20] == 65, bytes.count >= Self.fixedLength + 65 else { return nil }

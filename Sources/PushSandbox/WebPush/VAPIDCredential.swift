@@ -1,10 +1,9 @@
 import Foundation
 import SandboxCrypto
 
-/// What an `authorization` header of a push proves about its sender (RFC 8292); when and where it is good is judged
-/// at each use.
+/// The sender that an `authorization` header of a push proves (RFC 8292); validity and origin are checked at each use.
 struct VAPIDCredential {
-    /// Seconds that `exp` may lie ahead.
+    /// The largest distance of `exp` from now, in seconds.
     static let longestLife = 86_400.0
 
     /// `k`, an uncompressed point.
@@ -15,9 +14,9 @@ struct VAPIDCredential {
     let end: Double
     let subject: String?
 
-    /// Reads a header and verifies its signature.
+    /// Parses a header and verifies its signature.
     ///
-    /// - Parameter header: `vapid t=…, k=…`; parameters in any order, unknown ones ignored.
+    /// - Parameter header: the header, `vapid t=…, k=…`; parameters in any order, unknown ones ignored.
     /// - Throws: `WebPushRejection`.
     init(_ header: String) throws(WebPushRejection) {
         let parameters = Self.parameters(header)
@@ -61,25 +60,25 @@ struct VAPIDCredential {
             let header = Data(base64URL: parts[0]).flatMap({ JSONParser.parse($0) })?.members,
             header["alg"]?.text == "ES256",
             let claims = Data(base64URL: parts[1]).flatMap({ JSONParser.parse($0) })?.members,
-            // Raw r and s; DER is the commonest mistake and must not pass.
+            // Raw r and s; DER is the most common mistake and must be rejected.
             let signature = Data(base64URL: parts[2]), key.hasSigned(token[..<parts[1].endIndex].utf8, signature)
         else { throw .badToken }
         return claims
     }
 
-    /// What an endpoint names a key by: the first 16 bytes of its SHA-256.
+    /// Returns the name of a key in endpoints: the first 16 bytes of its SHA-256.
     static func fingerprint(of publicKey: some DataProtocol) -> String {
         Data(Hashing.hash(publicKey).prefix(16)).base64URL
     }
 
-    /// Judges time, place and key.
+    /// Checks validity, origin and key.
     ///
     /// - Parameters:
-    ///   - origin: of the endpoint.
-    ///   - fingerprint: of the key that the subscription is restricted to; nil if it is not.
-    ///   - service: Apple's wants a subject.
-    ///   - now: wall clock, in seconds since 1970.
-    /// - Returns: why it cannot be used for a request, or nil.
+    ///   - origin: the origin of the endpoint.
+    ///   - fingerprint: the fingerprint of the key that the subscription is restricted to; nil if it is not restricted.
+    ///   - service: the push service; Apple's requires a subject.
+    ///   - now: the wall clock, in seconds since 1970.
+    /// - Returns: the reason for the rejection, or nil.
     func failure(origin: String, fingerprint: String?, service: WebPushService, now: Int64) -> WebPushRejection? {
         guard Double(now) < end else { return .expiredToken }
         guard end <= Double(now) + Self.longestLife else { return .badToken }
@@ -89,7 +88,7 @@ struct VAPIDCredential {
         return nil
     }
 
-    /// Whether the subject is what Apple takes: an address or a page of somebody who can be reached.
+    /// Whether Apple accepts the subject: an e-mail address or a page of a real contact.
     private var isContact: Bool {
         guard let subject else { return false }
         if subject.hasPrefix("mailto:") { return subject.contains("@") }

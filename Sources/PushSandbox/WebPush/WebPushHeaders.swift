@@ -1,10 +1,10 @@
 import NIOHPACK
 
-/// The headers of a push that services look at, found in one pass.
+/// The headers that push services read, found in one pass.
 struct WebPushHeaders {
     private(set) var authorization: String?
     private(set) var ttl: String?
-    /// All values, of which there may be one.
+    /// All values; one is allowed.
     private(set) var urgencies: [String] = []
     private(set) var topics: [String] = []
     private(set) var encodings: [String] = []
@@ -30,16 +30,17 @@ struct WebPushHeaders {
         }
     }
 
-    /// What is wrong with TTL, Urgency or Topic, in this order; nil if nothing is (RFC 8030 section 5).
+    /// Checks TTL, Urgency and Topic, in this order (RFC 8030 section 5).
     ///
     /// - Parameters:
-    ///   - service: which one.
-    ///   - isHome: whether the host is the service's own: only there a client knows that it is WNS, which wants a policy.
-    /// - Returns: the rejection.
+    ///   - service: the push service.
+    ///   - isHome: whether the host is the service's own: only then can a client know that it is WNS, which requires a
+    ///     policy.
+    /// - Returns: the first rejection; nil if there is none.
     func failure(for service: WebPushService, isHome: Bool) -> WebPushRejection? {
         guard let ttl else { return .missingTTL }
         guard Self.seconds(ttl) != nil else {
-            // Mozilla's calls a number below 0 bad and anything else missing.
+            // Mozilla reports a number below 0 as invalid, and anything else as missing.
             return service == .mozilla && Int(ttl) == nil ? .missingTTL : .badTTL
         }
         if service == .wns, Self.seconds(ttl) == 0, cachePolicy ?? (isHome ? "cache" : "no-cache") != "no-cache" {
@@ -50,9 +51,9 @@ struct WebPushHeaders {
         return nil
     }
 
-    /// Seconds of a TTL header; nil if it is malformed.
+    /// Returns the seconds of a TTL header; nil if it is malformed.
     ///
-    /// What exceeds 2^31 counts as that.
+    /// Values above 2^31 count as 2^31.
     static func seconds(_ ttl: String) -> Int? {
         guard !ttl.isEmpty, ttl.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil
@@ -64,7 +65,7 @@ struct WebPushHeaders {
 
     private static func isTopic(_ text: String, _ service: WebPushService) -> Bool {
         let topic = service == .mozilla ? text.replacing("=", with: "") : text
-        // Apple decodes it.
+        // Apple decodes the topic.
         let isDecodable = service != .apple || topic.utf8.count % 4 != 1
         return (1...32).contains(topic.utf8.count) && isDecodable && topic.utf8.allSatisfy(WebPushEndpoint.isBase64URL)
     }

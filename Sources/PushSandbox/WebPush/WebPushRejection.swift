@@ -1,6 +1,6 @@
-/// Why a push service does not take a message.
+/// The reasons why a push service rejects a message.
 ///
-/// Ledger, counts and faults use these names; each service words them in its own way.
+/// The ledger, counts and faults use these names; each service has its own wording.
 enum WebPushRejection: String, Error, CaseIterable, Sendable {
     case notFound = "NotFound"
     case gone = "Gone"
@@ -24,7 +24,7 @@ enum WebPushRejection: String, Error, CaseIterable, Sendable {
     case internalServerError = "InternalServerError"
     case serviceUnavailable = "ServiceUnavailable"
 
-    /// The status by the RFCs.
+    /// The status in the RFCs.
     var status: Int {
         switch self {
         case .unauthorized: 401
@@ -40,12 +40,12 @@ enum WebPushRejection: String, Error, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is about the VAPID credential.
+    /// Whether the reason is the VAPID credential.
     var isAboutCredential: Bool {
         self == .unauthorized || status == 403
     }
 
-    /// What an answer that has a text says.
+    /// The text of a response that has one.
     var text: String {
         switch self {
         case .notFound: "a valid push subscription endpoint should be specified in the URL as such: /wpush/id"

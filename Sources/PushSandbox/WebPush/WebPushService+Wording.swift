@@ -1,17 +1,17 @@
 extension WebPushService {
-    /// The answer of this service to a request it does not take.
+    /// Returns the service's response to a rejected request.
     func answer(_ rejection: WebPushRejection) -> ProviderAnswer {
         answer(status(of: rejection), rejection, reason: rejection.rawValue, text: text(of: rejection))
     }
 
-    /// Words an answer with a status that somebody chose.
+    /// Creates a response with a given status in the service's format.
     ///
     /// - Parameters:
     ///   - status: the status.
-    ///   - rejection: the reason as the sandbox knows it; nil for any other.
-    ///   - reason: what ledger and, for Apple's, the answer name it.
-    ///   - text: for people.
-    /// - Returns: the answer.
+    ///   - rejection: the sandbox's reason; nil for another one.
+    ///   - reason: the name in the ledger and, for Apple, in the response.
+    ///   - text: the text for people.
+    /// - Returns: the response.
     func answer(_ status: Int, _ rejection: WebPushRejection?, reason: String?, text: String) -> ProviderAnswer {
         var answer: ProviderAnswer
         switch self {
@@ -33,7 +33,7 @@ extension WebPushService {
         return answer
     }
 
-    /// The status this service has for a reason.
+    /// Returns the service's status for a reason.
     func status(of rejection: WebPushRejection) -> Int {
         switch (self, rejection) {
         case (.mozilla, _) where rejection.isAboutCredential: 401
@@ -55,7 +55,7 @@ extension WebPushService {
             + #""more_info":"http://autopush.readthedocs.io/en/latest/http.html#error-codes"}"#
     }
 
-    /// Mozilla's `errno`; nil where it has none.
+    /// Returns Mozilla's `errno`; nil if it has none.
     private static func mozillaNumber(_ rejection: WebPushRejection) -> Int? {
         switch rejection {
         case .notFound: 102

@@ -1,6 +1,6 @@
-/// The push services a browser may be registered with; they differ in endpoint, limits and wording of errors.
+/// The push services of browsers; they differ in endpoint, limits and format of errors.
 public enum WebPushService: String, Sendable, CaseIterable, Codable {
-    /// None in particular: as RFC 8030 and RFC 8292 have it.
+    /// A service that follows RFC 8030 and RFC 8292.
     case rfc
     /// Mozilla's, for Firefox.
     case mozilla
@@ -10,12 +10,12 @@ public enum WebPushService: String, Sendable, CaseIterable, Codable {
     case apple
     /// Microsoft's, for Edge.
     case wns
-    /// A distributor's of UnifiedPush, which anybody may run: NextPush, which is a part of Nextcloud.
+    /// A distributor of UnifiedPush, which anyone may run: NextPush, a part of Nextcloud.
     case unifiedpush
 
-    /// What stands before the subscription's id in the endpoint.
+    /// The part of the endpoint's path before the subscription's id.
     ///
-    /// As the real service has it, but for Apple's, which has nothing there.
+    /// As in the real service, except for Apple's, which has none.
     var pathPrefix: String {
         switch self {
         case .rfc: "/push/"
@@ -27,7 +27,7 @@ public enum WebPushService: String, Sendable, CaseIterable, Codable {
         }
     }
 
-    /// Largest body in bytes.
+    /// The largest body in bytes.
     var bodyLimit: Int {
         switch self {
         case .rfc, .fcm, .apple, .unifiedpush: 4096
@@ -37,15 +37,15 @@ public enum WebPushService: String, Sendable, CaseIterable, Codable {
     }
 }
 
-/// The path of a push resource, which says all about the subscription: no subscription is stored anywhere.
+/// The path of a push resource, which contains the whole subscription: no subscription is stored.
 struct WebPushEndpoint: Equatable {
-    /// The key that a sender must prove to have.
+    /// The VAPID key that a sender must use.
     enum Restriction: Equatable {
         /// The sandbox's own VAPID key.
         case own
         /// A key, by its `fingerprint`.
         case key(String)
-        /// None.
+        /// No key.
         case open
     }
 
@@ -60,16 +60,16 @@ struct WebPushEndpoint: Equatable {
 
     let service: WebPushService
     let restriction: Restriction
-    /// Path and query, byte for byte.
+    /// The path and query, byte for byte.
     let path: String
 
-    /// Whether a request is for any of the services.
+    /// Returns whether a request is for any of the services.
     static func serves(_ head: RequestHead) -> Bool {
         prefixes.contains { head.path.hasPrefix($0.prefix) } || hosts[head.host] != nil
             || head.host.hasSuffix(".notify.windows.com")
     }
 
-    /// Reads an endpoint; nil if there can be no such subscription.
+    /// Parses an endpoint; nil if there can be no such subscription.
     init?(_ head: RequestHead) {
         let id: Substring
         var isOpen = false
@@ -92,7 +92,7 @@ struct WebPushEndpoint: Equatable {
         path = head.path
     }
 
-    /// Makes the path of a subscription.
+    /// Returns the path of a subscription.
     static func path(_ service: WebPushService, name: String, restriction: Restriction) -> String {
         let suffix =
             switch restriction {
@@ -103,12 +103,12 @@ struct WebPushEndpoint: Equatable {
         return service.pathPrefix + name + suffix
     }
 
-    /// Whether a subscription can have that name.
+    /// Returns whether a text can be the name of a subscription.
     static func isName(_ text: some StringProtocol) -> Bool {
         (1...200).contains(text.utf8.count) && text.utf8.allSatisfy(isBase64URL)
     }
 
-    /// Whether a byte belongs to the alphabet of RFC 4648 section 5.
+    /// Returns whether a byte is in the alphabet of RFC 4648 section 5.
     static func isBase64URL(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

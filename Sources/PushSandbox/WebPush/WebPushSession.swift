@@ -1,14 +1,14 @@
 import Foundation
 
-/// A push service's side of one connection.
+/// A push service's state of one connection.
 final class WebPushSession: ProviderSession {
-    /// Thirty days in seconds: what services keep a message for at most.
+    /// The longest time that services keep a message: thirty days, in seconds.
     private static let longestTTL = 2_592_000
 
     private let simulator: WebPushSimulator
-    /// The header last verified, so that its signature is checked once per connection and not per request.
+    /// The last verified header, so that its signature is checked once per connection and not per request.
     private var verified: (header: String, credential: VAPIDCredential)?
-    /// Of the request at hand, for faults on it.
+    /// The service of the current request, for faults on it.
     private var service = WebPushService.rfc
 
     init(simulator: WebPushSimulator) {
@@ -35,7 +35,7 @@ final class WebPushSession: ProviderSession {
         return judgement
     }
 
-    /// Makes the checks in the order of the real services, as far as that is known.
+    /// Runs the checks in the order of the real services, as far as it is known.
     private func failure(
         _ request: PushRequest,
         _ endpoint: WebPushEndpoint,
@@ -110,7 +110,7 @@ final class WebPushSession: ProviderSession {
         return ProviderAnswer(status: 202, headers: answer.headers + [(name: "link", value: receipt)])
     }
 
-    /// What the browser makes of a message; the service, which cannot see it, has accepted it by then.
+    /// Decrypts a message as the browser does; the service cannot do so, and has accepted the message before.
     private func decrypt(_ message: EncryptedMessage, for endpoint: WebPushEndpoint, into judgement: inout Judgement) {
         guard let subscriber = simulator.subscribers.subscriber(at: endpoint.path) else { return }
         do {

@@ -1,14 +1,14 @@
 /// The push services of browsers.
 ///
-/// Every well-formed endpoint is known; faults make subscriptions unknown or gone.
+/// Every well-formed endpoint is registered; faults make subscriptions unknown or expired.
 struct WebPushSimulator: ProviderSimulator {
     let name = SimulatedService.webpush
     let streamLimit: Int
     let opensNarrow = false
-    /// Of the sandbox's own VAPID key.
+    /// The fingerprint of the sandbox's own VAPID key.
     let fingerprint: String
     let subscribers: Subscribers
-    /// Whether messages are decrypted; a sink saves itself the work.
+    /// Whether messages are decrypted; a sink does not.
     let decrypts: Bool
 
     func serves(_ head: RequestHead) -> Bool {

@@ -1,7 +1,7 @@
 import Foundation
 import SandboxCrypto
 
-/// The counterpart of webhooks: receivers that check what they are sent as the standard's own libraries do.
+/// The simulation of webhooks: receivers that verify requests as the standard's own libraries do.
 struct SimulatedWebhooks: SimulatedProvider {
     let name = "webhook"
     let services = [SimulatedService.webhook]
@@ -34,7 +34,7 @@ struct SimulatedWebhooks: SimulatedProvider {
 }
 
 extension SimulatedService {
-    /// Signed requests to URLs that somebody registered.
+    /// The service for signed requests to registered URLs.
     static let webhook = SimulatedService(
         rawValue: "webhook",
         success: "the simulated webhook got a request",
@@ -48,7 +48,8 @@ extension SimulatedService {
     )
 }
 
-/// The receivers' signing secrets: each follows from its path and a secret of the sandbox, so none has to be stored.
+/// The receivers' signing secrets, each derived from its path and a secret of the sandbox, so that none has to be
+/// stored.
 struct WebhookSecrets: Sendable {
     private let key: Data
 
@@ -56,7 +57,7 @@ struct WebhookSecrets: Sendable {
         key = secret
     }
 
-    /// The secret of the receiver at a path: 32 bytes.
+    /// Returns the secret of the receiver at a path: 32 bytes.
     func secret(at path: String) -> Data {
         Data(Hashing.code(of: ("webhook " + path).utf8, key: key))
     }

@@ -1,9 +1,9 @@
 import Foundation
 import SandboxCrypto
 
-/// Receivers of webhooks (Standard Webhooks 1.0.0): any path below `/hooks/` is one.
+/// The receivers of webhooks (Standard Webhooks 1.0.0): every path below `/hooks/` is one.
 struct WebhookSimulator: ProviderSimulator {
-    /// What all paths begin with.
+    /// The prefix of all paths.
     static let prefix = "/hooks/"
 
     let name = SimulatedService.webhook
@@ -20,9 +20,10 @@ struct WebhookSimulator: ProviderSimulator {
     }
 }
 
-/// A receiver's side of one connection, which remembers nothing.
+/// A receiver's side of one connection, which has no state.
 final class WebhookSession: ProviderSession {
-    /// How far a request's time may be from the receiver's, in seconds: what the standard's libraries allow.
+    /// The largest difference between the request's time and the receiver's, in seconds, as in the standard's
+    /// libraries.
     static let tolerance: Int64 = 300
 
     private let secrets: WebhookSecrets
@@ -37,7 +38,7 @@ final class WebhookSession: ProviderSession {
         if let rejection = failure(request) {
             judgement.answer = Self.answer(rejection.status, rejection.rawValue)
         } else if let fault = Self.formFault(request.bytes) {
-            // Each receiver reads what it wants: the standard's libraries look at the signature alone.
+            // A receiver may accept any form: the standard's libraries check only the signature.
             judgement.problem = fault
         }
         return judgement
@@ -62,7 +63,7 @@ final class WebhookSession: ProviderSession {
         return isSigned ? nil : .badSignature
     }
 
-    /// What the body lacks of the standard's form, if anything.
+    /// Returns what the body lacks of the standard's form, if anything.
     private static func formFault(_ body: [UInt8]) -> String? {
         guard let members = JSONParser.parse(body)?.members else { return "the body is not a JSON object" }
         guard members["type"]?.text?.isEmpty == false else { return "the body has no type" }
@@ -85,7 +86,7 @@ final class WebhookSession: ProviderSession {
     }
 }
 
-/// Why a receiver does not take a request; ledger, counts and faults use these names.
+/// The reasons why a receiver rejects a request; the ledger, counts and faults use these names.
 enum WebhookRejection: String, CaseIterable, Sendable {
     case methodNotAllowed = "MethodNotAllowed"
     case missingHeader = "MissingHeader"
@@ -99,7 +100,7 @@ enum WebhookRejection: String, CaseIterable, Sendable {
     case internalServerError = "InternalServerError"
     case serviceUnavailable = "ServiceUnavailable"
 
-    /// The status it has.
+    /// The status of the reason.
     var status: Int {
         switch self {
         case .missingHeader: 400
