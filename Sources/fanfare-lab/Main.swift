@@ -4,7 +4,7 @@ import FanfareTools
 import Foundation
 import PushSandbox
 
-/// The program: runs one command, and turns what went wrong into a message and an exit code as `fanfare` does.
+/// The program: runs a command, and turns errors into messages and exit codes as `fanfare` does.
 @main
 enum Main {
     static func main() async {

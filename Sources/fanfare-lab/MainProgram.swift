@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where `fanfare` is, of which this program is a part.
+/// The location of the program `fanfare`, which this program belongs to.
 enum MainProgram {
-    /// Its file, beside this program's.
+    /// The path of `fanfare`, beside this program's file.
     static var path: String {
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         return own.deletingLastPathComponent().appendingPathComponent("fanfare").path
     }
 
-    /// As people call it: this program was started by it under its name, mostly.
+    /// The name for messages: `fanfare` usually starts this program under its own name.
     static var name: String {
         let name = CommandLine.arguments[0]
         return name.hasSuffix("-lab") ? String(name.dropLast(4)) : name

@@ -73,7 +73,7 @@ struct SandboxCommand: AsyncParsableCommand {
         await sandbox.stop()
     }
 
-    /// Says that a configuration which was kept leads to other ports.
+    /// Returns a warning if a configuration that was not replaced names other ports.
     private static func warning(of ready: SandboxReady) -> String? {
         let origin = "https://localhost:"
         guard let text = try? String(contentsOfFile: ready.configFile, encoding: .utf8),
@@ -101,7 +101,7 @@ struct SandboxCommand: AsyncParsableCommand {
 }
 
 extension ToolError {
-    /// Takes over why a sandbox does not start.
+    /// Converts the sandbox's error.
     init(_ error: SandboxError) {
         let kind: Kind =
             switch error.code {

@@ -17,7 +17,7 @@ struct BenchCommand: AsyncParsableCommand {
     )
 }
 
-/// What all benches take.
+/// The options of all benches.
 struct BenchOptions: ParsableArguments {
     @Option(help: "How often each figure is taken; the median counts.")
     var runs = 3
@@ -40,13 +40,13 @@ struct BenchOptions: ParsableArguments {
         #endif
     }
 
-    /// Prints a report in the form that was asked for.
+    /// Prints a report in the requested format.
     func show(_ report: BenchReport) throws {
         print(json ? try report.json() : report.text)
     }
 }
 
-/// Why a bench has no figures.
+/// An error that ends a bench without figures.
 struct BenchError: Error, CustomStringConvertible {
     let description: String
 

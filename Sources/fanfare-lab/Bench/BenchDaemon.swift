@@ -4,7 +4,7 @@ import Foundation
 import PushSandbox
 import PushTransport
 
-/// `fanfare bench`: the whole daemon, from the commit of an event to the recorded outcome.
+/// `fanfare bench`: measures the whole daemon, from the commit of an event to the recorded outcome.
 struct BenchDaemon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "daemon",
@@ -112,7 +112,7 @@ struct BenchDaemon: AsyncParsableCommand {
     ) async throws -> ThroughputResults {
         let target = try await target(credentials, certificates: certificates, in: place)
         let configuration = try target.writeConfiguration(named: "throughput", database: database, in: place)
-        // Bare libcurl and h2load have no provider token, which nghttpd does not ask for.
+        // Bare libcurl and h2load send no provider token, which only nghttpd accepts.
         let baseline = endpoint == nil && sinkKind == .nghttpd ? ThroughputBaseline(sink: target, of: transport) : nil
         return try await blocking { [events, writers, runs = options.runs] in
             let daemon = try DaemonProcess.start(
@@ -121,7 +121,7 @@ struct BenchDaemon: AsyncParsableCommand {
                 database: database,
                 in: place
             )
-            // Another daemon comes next, and must not find this one on the same database.
+            // The next daemon must not find this one on the same database.
             defer { daemon.process.stop() }
             let bench = ThroughputBench(daemon: daemon, database: database)
             return try ThroughputResults(bench, events: events, writers: writers, runs: runs, baseline: baseline)

@@ -9,19 +9,19 @@ import PrivateCluster
 /// The database of a bench: a private cluster, the schema, devices and rules.
 struct BenchDatabase: Sendable {
     let url: String
-    /// Process id of the server, the parent of all its others.
+    /// The process id of the server, the parent of its other processes.
     let server: Int32
     let devices: Int
 
     /// Starts a cluster and fills it.
     ///
     /// - Parameters:
-    ///   - place: what ends it.
-    ///   - devices: how many; all subscribe to the topic `all`, device n belongs to user `u<n>`.
-    /// - Returns: an empty database.
+    ///   - place: the folder, which stops the cluster at its end.
+    ///   - devices: the number of devices; all subscribe to the topic `all`, and device n belongs to user `u<n>`.
+    /// - Returns: the database, still empty.
     /// - Throws: if PostgreSQL cannot be started.
     static func start(in place: BenchPlace, devices: Int) throws -> BenchDatabase {
-        // Commits are flushed as in production; the log may grow, so that no checkpoint falls into a run by chance.
+        // Commits are flushed as in production; the WAL may grow, so that no checkpoint falls into a run by chance.
         let options = ClusterOptions(durable: true, ephemeral: true, settings: ["max_wal_size": "8GB"])
         let cluster = try PrivateCluster.start(options: options)
         place.atEnd { cluster.stop(.immediate) }
@@ -33,10 +33,10 @@ struct BenchDatabase: Sendable {
         return BenchDatabase(url: cluster.connectionURL(database: "bench"), server: server, devices: devices)
     }
 
-    /// Loads the schema, devices and rules, and a table that is not Fanfare's for ``InsertPlain``.
+    /// Loads the schema, devices and rules, and the plain table of ``InsertPlain``.
     ///
-    /// - Parameter configuration: a file that names this database.
-    /// - Throws: what the database says.
+    /// - Parameter configuration: a configuration file that names this database.
+    /// - Throws: the database's error.
     func fill(configuration: String) throws {
         let parsed = try Configuration.load(file: configuration, environment: [:])
         try DatabaseSetup(parsed, environment: [:]).migrate()
@@ -44,7 +44,7 @@ struct BenchDatabase: Sendable {
         defer { connection.close() }
         _ = try connection.query("SELECT fanfare.put_policy('bench', $1::jsonb)", Self.policy)
         for rule in Self.rules { _ = try connection.query("SELECT fanfare.put_rule($1::jsonb)", rule) }
-        // The first one makes the target.
+        // The first registration creates the target.
         _ = try connection.query(
             "SELECT fanfare.register_device('bench', 'apns', md5('1') || md5('x1'), 'u1')"
         )
@@ -72,7 +72,8 @@ struct BenchDatabase: Sendable {
         try .open(PostgresOptions(url: url, applicationName: "fanfare bench"))
     }
 
-    /// One recipient each, one of which carries a number to find it by at the provider; and everybody at once.
+    /// The rules: one recipient per event, one of them with a number that identifies the push at the provider; and a
+    /// broadcast.
     private static let rules = [
         """
         {"app": "bench", "name": "one", "event": "bench.one", "to": {"users": "$.user"}, "lane": "transactional",
@@ -92,7 +93,7 @@ struct BenchDatabase: Sendable {
          "message": {"notification": {"title": "{{title}}", "body": "On its way, and with you tomorrow between nine and eleven"}}}
         """,
     ]
-    /// A cap that nobody reaches.
+    /// A cap that no user reaches.
     private static let policy = #"{"caps": {"often": {"max": 100, "per": "1d"}}}"#
 }
 
@@ -100,9 +101,9 @@ extension BenchPlace {
     /// Starts a cluster with the schema, devices and rules.
     ///
     /// - Parameters:
-    ///   - devices: how many.
-    ///   - sink: the provider they are pushed through.
-    /// - Returns: the database, and a configuration of a daemon for it.
+    ///   - devices: the number of devices.
+    ///   - sink: the provider.
+    /// - Returns: the database, and the path of a daemon's configuration for it.
     /// - Throws: if PostgreSQL cannot be started.
     func startDatabase(devices: Int, sink: BenchSink) async throws -> (BenchDatabase, configuration: String) {
         try await blocking { [self] in
@@ -115,7 +116,7 @@ extension BenchPlace {
 }
 
 extension PostgresConnection {
-    /// A single number.
+    /// Returns a query's single number.
     func number(_ sql: String) throws -> Double {
         guard let text = try query(sql).rows.first?.first.flatMap({ $0 }), let value = Double(text) else {
             throw BenchError("a query of the bench gave no number: \(sql)")
@@ -123,16 +124,16 @@ extension PostgresConnection {
         return value
     }
 
-    /// The server's clock, in seconds.
+    /// Returns the server's clock in seconds.
     func clock() throws -> Double {
         try number("SELECT extract(epoch FROM clock_timestamp())")
     }
 
-    /// Whether events wait to be planned or deliveries to be sent.
+    /// Returns whether events or deliveries are pending.
     ///
-    /// What is unfinished is in at least one of the three tables at any time.
+    /// Unfinished work is in at least one of the three tables at any time.
     func hasWork() throws -> Bool {
-        // In this order: dead rows make the outbox slow to look at under load.
+        // In this order, because dead rows make queries of the outbox slow under load.
         try number(
             """
             SELECT CASE WHEN EXISTS (SELECT FROM fanfare.batches) THEN 1 WHEN EXISTS (SELECT FROM fanfare.plans) THEN 1

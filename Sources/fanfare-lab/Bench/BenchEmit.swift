@@ -4,7 +4,7 @@ import Foundation
 import PostgresClient
 import Threading
 
-/// `fanfare bench emit`: what an event costs the transaction that emits it.
+/// `fanfare bench emit`: measures what an event costs the transaction that emits it.
 struct BenchEmit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "emit",
@@ -47,21 +47,21 @@ struct BenchEmit: AsyncParsableCommand {
     }
 }
 
-/// Commits per second of inserts and of emits.
+/// The commits per second of plain inserts and of emits.
 struct EmitRates: Sendable {
     struct Load: Hashable {
         let writers: Int
         let hasDaemon: Bool
     }
 
-    /// One rate for each run.
+    /// A rate for each run.
     private(set) var inserts: [Load: [Double]] = [:]
     private(set) var emits: [Load: [Double]] = [:]
 
     private let database: BenchDatabase
     private let seconds: Double
 
-    /// Runs all loads as often as asked.
+    /// Runs each load as often as requested.
     init(
         _ database: BenchDatabase,
         configuration: String,
@@ -76,7 +76,7 @@ struct EmitRates: Sendable {
         for run in 1...runs {
             note("run \(run) of \(runs): no daemon")
             try measure(hasDaemon: false)
-            // A daemon would begin with this backlog, and the next writers would not be alone with it.
+            // A daemon would start with this backlog, and the next writers would run beside it.
             try connection.execute("TRUNCATE fanfare.outbox, plain")
             note("run \(run) of \(runs): a daemon drains")
             let daemon = try DaemonProcess.start(
@@ -94,7 +94,7 @@ struct EmitRates: Sendable {
     private mutating func measure(hasDaemon: Bool) throws {
         for writers in [8, 32] {
             let load = Load(writers: writers, hasDaemon: hasDaemon)
-            // By turns of a second: some minutes later the same machine may be half as fast.
+            // Alternates every second, because the speed of a machine may halve within minutes.
             let turns = max(1, Int(seconds.rounded()))
             var (inserted, emitted) = (0.0, 0.0)
             for _ in 0..<turns {
@@ -106,9 +106,9 @@ struct EmitRates: Sendable {
         }
     }
 
-    /// - Returns: commits per second of all writers.
+    /// - Returns: the commits per second of all writers.
     private func rate(of statement: some PostgresStatement, writers: Int, seconds: Double) throws -> Double {
-        // A session's first one plans and compiles, which costs the other sessions too.
+        // A session's first statement is planned and compiled, which slows down the other sessions too.
         let once = { @Sendable (session: PostgresConnection) throws in _ = try session.runReturningCount(statement) }
         return try Writers(writers, to: database, preparation: once) { session in
             let start = KernelClock.monotonic.microseconds
@@ -123,7 +123,7 @@ struct EmitRates: Sendable {
     }
 }
 
-/// The row of ``InsertPlain`` as an event that no rule takes.
+/// Emits the row of ``InsertPlain`` as an event that no rule matches.
 struct EmitUnmatched: PostgresStatement {
     typealias Row = Void
     static let name = "bench_emit_unmatched"

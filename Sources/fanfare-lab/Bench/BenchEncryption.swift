@@ -4,7 +4,7 @@ import Foundation
 import PushCrypto
 import Threading
 
-/// `fanfare bench encryption`: what a Web Push message costs before it is sent.
+/// `fanfare bench encryption`: measures what a Web Push message costs before it is sent.
 struct BenchEncryption: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "encryption",
@@ -55,13 +55,13 @@ struct BenchEncryption: AsyncParsableCommand {
         return report
     }
 
-    /// Encrypts all messages, each for one of a hundred browsers.
+    /// Encrypts all messages for a hundred browsers in turn.
     ///
-    /// - Returns: µs of CPU for each.
+    /// - Returns: the CPU time per message in µs.
     private func encrypt() throws -> Double {
         let encryptor = try WebPushEncryptor()
         let browsers = try (0..<100).map { _ in
-            // Any point on the curve is somebody's key; a VAPID key's public half is one.
+            // Any point on the curve is a valid public key; a VAPID key's public part is one.
             try SubscriptionKeys(p256dh: VAPIDKey.generate().publicKey, auth: "BTBZMqHH6r4Tts7J_aSIgg")
         }
         let message = [UInt8](repeating: UInt8(ascii: "x"), count: bytes)
@@ -76,9 +76,9 @@ struct BenchEncryption: AsyncParsableCommand {
         return spent / Double(messages)
     }
 
-    /// Asks the `openssl` command, which counts CPU time too.
+    /// Runs `openssl speed`, which measures CPU time too.
     ///
-    /// - Returns: µs for each.
+    /// - Returns: the time per exchange in µs.
     private static func openSSLExchange() throws -> Double {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -89,7 +89,7 @@ struct BenchEncryption: AsyncParsableCommand {
         try process.run()
         let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
-        // "+F5:index:bits:operations per second:seconds per operation", the last one rounded.
+        // The last field of "+F5:index:bits:operations per second:seconds per operation" is rounded.
         let line = text.split(separator: "\n").first { $0.hasPrefix("+F5:") }
         guard let rate = line?.split(separator: ":").dropFirst(3).first.flatMap({ Double($0) }), rate > 0 else {
             throw BenchError("`openssl speed -mr ecdhp256` gave no figure; is openssl 3 installed?")

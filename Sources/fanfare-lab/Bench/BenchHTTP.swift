@@ -7,7 +7,7 @@ import FanfareTools
 import Foundation
 import PostgresClient
 
-/// `fanfare bench http`: how fast the daemon answers by HTTP beside what it sends, and what listeners to `tail` cost.
+/// `fanfare bench http`: measures how fast the daemon responds by HTTP while it sends, and what readers of `tail` cost.
 struct BenchHTTP: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "http",

@@ -2,7 +2,7 @@ import Foundation
 import Threading
 import UnixSignals
 
-/// A folder of a bench's own, and all that has to be ended when it is over.
+/// The folder of a bench, and the cleanups that run at its end.
 final class BenchPlace: Sendable {
     let directory: String
     private let cleanups = Locked<[@Sendable () -> Void]>([])
@@ -11,7 +11,7 @@ final class BenchPlace: Sendable {
         self.directory = directory
     }
 
-    /// Runs a bench in a place that is cleared afterwards, also where it fails, and by SIGINT and SIGTERM.
+    /// Runs a bench with a folder that is removed afterwards, also after an error, SIGINT or SIGTERM.
     static func use<Result>(_ body: (BenchPlace) async throws -> Result) async throws -> Result {
         let place = try make()
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
@@ -32,7 +32,7 @@ final class BenchPlace: Sendable {
     private static func make() throws -> BenchPlace {
         let directory = NSTemporaryDirectory() + "fanfare-bench-" + UUID().uuidString.prefix(13).lowercased()
         let place = BenchPlace(directory: URL(fileURLWithPath: directory).standardizedFileURL.path)
-        // Keys lie in it.
+        // The folder holds keys.
         try FileManager.default.createDirectory(
             atPath: place.directory,
             withIntermediateDirectories: false,
@@ -43,7 +43,7 @@ final class BenchPlace: Sendable {
         return place
     }
 
-    /// Says how to undo something; what was made last is undone first.
+    /// Registers a cleanup; cleanups run in reverse order.
     func atEnd(_ cleanup: @escaping @Sendable () -> Void) {
         cleanups.withLock { $0.append(cleanup) }
     }
@@ -57,14 +57,14 @@ final class BenchPlace: Sendable {
     }
 }
 
-/// Runs something that blocks on a thread of its own, away from the tasks.
+/// Runs blocking code on a thread of its own, outside Swift's thread pool.
 func blocking<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
         _ = WorkerThread.start(name: "bench") { continuation.resume(with: Swift.Result { try body() }) }
     }
 }
 
-/// Tells the operator what is being done.
+/// Shows the operator the current step.
 func note(_ text: String) {
     FileHandle.standardError.write(Data("bench: \(text)\n".utf8))
 }

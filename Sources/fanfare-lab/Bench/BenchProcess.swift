@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import Threading
 
-/// A program that a bench runs beside itself; it ends with the bench, however that ends.
+/// A program that a bench runs beside itself; it ends with the bench in every case.
 ///
-/// A shell stands between: its standard input is a pipe from the bench, and when that closes the program is killed.
+/// A shell is in between: its standard input is a pipe from the bench, and when the pipe closes, the shell kills the
+/// program.
 final class BenchProcess: Sendable {
     /// The program's own process id.
     let processID: Int32
@@ -32,8 +33,8 @@ final class BenchProcess: Sendable {
 
     /// Starts a program.
     ///
-    /// It inherits no setting of Fanfare or libpq: the environment wins over the configuration file, and a bench must
-    /// not end in somebody's database.
+    /// It inherits no setting of Fanfare or libpq, because environment variables override the configuration file, and a
+    /// bench must not write to another database.
     init(_ executable: String, _ arguments: [String], log: String) throws {
         self.log = log
         let shell = Process()
@@ -56,18 +57,18 @@ final class BenchProcess: Sendable {
         self.processID = processID
     }
 
-    /// Whether it is gone.
+    /// Whether the program has ended.
     var hasEnded: Bool { finished.take(timeout: .zero) == nil }
 
-    /// Waits until it ends by itself.
+    /// Waits until the program ends.
     ///
-    /// - Returns: its exit status; more than 128 after a signal.
+    /// - Returns: the exit status; more than 128 after a signal.
     func wait() -> Int32 {
         while finished.take() != nil {}
         return shell.terminationStatus
     }
 
-    /// Ends it with SIGTERM, with SIGKILL if it does not go within 40 seconds; harmless again.
+    /// Ends the program by SIGTERM, and by SIGKILL after 40 seconds; may be called repeatedly.
     func stop() {
         guard !hasEnded else { return }
         Glibc.kill(processID, SIGTERM)
@@ -75,14 +76,14 @@ final class BenchProcess: Sendable {
         kill()
     }
 
-    /// Ends it at once, with nothing saved; harmless again.
+    /// Ends the program by SIGKILL; may be called repeatedly.
     func kill() {
         guard !hasEnded else { return }
         Glibc.kill(processID, SIGKILL)
         while finished.take() != nil {}
     }
 
-    /// The end of what it printed.
+    /// The end of the program's output.
     var lastWords: String {
         let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(5).joined(separator: "\n")

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What a figure is to reach.
+/// The bar that a figure is compared with.
 struct Bar: Encodable {
-    /// On which side of the limit it is met.
+    /// The side of the limit on which the bar is met.
     enum Side: String, Encodable {
         case atMost = "at_most"
         case atLeast = "at_least"
@@ -14,22 +14,22 @@ struct Bar: Encodable {
     static func atMost(_ limit: Double) -> Bar { Bar(side: .atMost, limit: limit) }
     static func atLeast(_ limit: Double) -> Bar { Bar(side: .atLeast, limit: limit) }
 
-    /// Whether a value reaches it.
+    /// Returns whether a value meets the bar.
     func isMet(by value: Double) -> Bool {
         side == .atMost ? value <= limit : value >= limit
     }
 }
 
-/// One measured figure: a value for each run, of which the median counts.
+/// A measured figure: a value for each run, and their median.
 struct Figure {
-    /// Dotted name for programs.
+    /// The dotted name for programs.
     let id: String
     let title: String
     let unit: String
     let values: [Double]
     var bar: Bar?
 
-    /// The middle value; of an even number the lower of the two in the middle.
+    /// The median; the lower one of two for an even number of values.
     var median: Double {
         let sorted = values.sorted()
         return sorted.isEmpty ? .nan : sorted[(sorted.count - 1) / 2]
@@ -56,7 +56,7 @@ extension Figure: Encodable {
 
 /// All figures of a bench.
 struct BenchReport: Encodable {
-    /// What was measured and how, for whoever compares two reports.
+    /// The conditions of the measurement, which make reports comparable.
     let setting: [String: String]
     var figures: [Figure] = []
 
@@ -64,20 +64,20 @@ struct BenchReport: Encodable {
         self.setting = setting
     }
 
-    /// Adds a figure, unless nothing was measured.
+    /// Adds a figure, unless it has no values.
     mutating func add(_ id: String, _ title: String, _ unit: String, _ values: [Double], bar: Bar? = nil) {
         guard !values.isEmpty else { return }
         figures.append(Figure(id: id, title: title, unit: unit, values: values, bar: bar))
     }
 
-    /// One line, for programs.
+    /// Formats the report as one line of JSON.
     func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(self), as: UTF8.self)
     }
 
-    /// A table, for people.
+    /// The report as a table.
     var text: String {
         var lines = setting.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
         let width = figures.map(\.title.count).max() ?? 0
@@ -101,7 +101,7 @@ struct BenchReport: Encodable {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
-    /// About three significant digits, whole numbers above.
+    /// Formats a number with about three significant digits; larger numbers as integers.
     private static func number(_ value: Double) -> String {
         let decimals = abs(value) >= 100 ? 0 : abs(value) >= 10 ? 1 : 2
         return String(format: "%.\(decimals)f", value)

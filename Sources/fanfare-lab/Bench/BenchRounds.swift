@@ -4,7 +4,7 @@ import Foundation
 import PostgresClient
 import Threading
 
-/// `fanfare bench rounds`: whether planning grows slower while somebody keeps an old snapshot.
+/// `fanfare bench rounds`: measures whether planning slows down while a session holds an old snapshot.
 struct BenchRounds: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rounds",
@@ -68,7 +68,7 @@ struct BenchRounds: AsyncParsableCommand {
     }
 }
 
-/// Times rounds after a load.
+/// Measures planning rounds after a load.
 struct RoundBench: Sendable {
     let daemon: DaemonProcess
     let database: BenchDatabase
@@ -76,13 +76,13 @@ struct RoundBench: Sendable {
     let rate: Int
     let rounds: Int
 
-    /// Keeps up the load, then times rounds, all beside a transaction that began before.
+    /// Runs the load, then measures planning rounds, beside a transaction that began before.
     ///
     /// - Parameters:
-    ///   - title: for the operator.
-    ///   - sql: what the old transaction did; nil if there is none.
+    ///   - title: the title for the operator.
+    ///   - sql: the statement of the old transaction; nil for no transaction.
     /// - Returns: the median of the rounds in milliseconds.
-    /// - Throws: what the database says.
+    /// - Throws: the database's error.
     func phase(_ title: String, holding sql: String?) throws -> Double {
         note("\(title) in the way: \(Int(seconds)) s of \(rate) events a second")
         let holder = try database.connect()
@@ -104,14 +104,14 @@ struct RoundBench: Sendable {
         let ticks = Int(seconds * 100)
         let start = KernelClock.monotonic.microseconds
         for tick in 0..<ticks {
-            // By the clock, so that a slow daemon does not lighten its own load.
+            // Scheduled by the clock, so that a slow daemon does not reduce its own load.
             let wait = start + Int64(tick) * 10_000 - KernelClock.monotonic.microseconds
             if wait > 0 { Thread.sleep(forTimeInterval: Double(wait) / 1_000_000) }
             try emit(max(1, rate / 100), on: connection)
         }
     }
 
-    /// - Returns: seconds from the commit of 100 events until the last was planned.
+    /// - Returns: the seconds from the commit of 100 events until the last one is planned.
     private func round(on connection: PostgresConnection) throws -> Double {
         let before = try connection.clock()
         try emit(100, on: connection)

@@ -3,15 +3,15 @@ import Foundation
 import PushSandbox
 import PushTransport
 
-/// What the daemon pushes to.
+/// The provider that the daemon pushes to.
 enum SinkKind: String, ExpressibleByArgument, CaseIterable {
-    /// The simulated provider, which checks every request and keeps counts only.
+    /// The simulated provider, which checks every request and keeps only counts.
     case sandbox
-    /// `nghttpd --echo-upload`, which answers 200 to anything.
+    /// `nghttpd --echo-upload`, which responds 200 to every request.
     case nghttpd
 }
 
-/// What the daemon sends over, in the words of `send.transport`.
+/// The daemon's transport, by its name in `send.transport`.
 enum BenchTransportKind: String, ExpressibleByArgument, CaseIterable {
     /// nghttp2.
     case engine
@@ -19,7 +19,7 @@ enum BenchTransportKind: String, ExpressibleByArgument, CaseIterable {
     case curl
 }
 
-/// A place to push to, and the credentials for it.
+/// A provider, and the credentials for it.
 struct BenchSink: Sendable {
     let endpoint: String
     let caFile: String?
@@ -27,14 +27,14 @@ struct BenchSink: Sendable {
     let teamID: String
     let keyID: String
     let topic: String
-    /// What the daemon is to send over; nil for its default.
+    /// The daemon's transport; nil for its default.
     var transport: String?
-    /// Where the daemon is to answer by HTTP; nil for nowhere.
+    /// The address of the daemon's HTTP API; nil for none.
     var api: String?
 
     /// Writes a daemon's configuration.
     ///
-    /// - Returns: its path.
+    /// - Returns: the file's path.
     func writeConfiguration(named name: String, database: BenchDatabase, in place: BenchPlace) throws -> String {
         var lines = [
             "installation: bench",
@@ -52,7 +52,7 @@ struct BenchSink: Sendable {
         ]
         if let caFile { lines.append("      ca_file: \"\(caFile)\"") }
         if let transport { lines += ["send:", "  transport: \(transport)"] }
-        // More than the bench's readers; a token's limit is its own.
+        // More connections than the bench's readers; each token has its own limit of streams.
         if let api { lines += ["api:", "  listen: \"\(api)\"", "  connections: 4000"] }
         lines += ["log:", "  level: warning"]
         let path = place.directory + "/\(name).yaml"
@@ -60,7 +60,7 @@ struct BenchSink: Sendable {
         return path
     }
 
-    /// The same credentials for another endpoint.
+    /// Returns the same credentials for another endpoint.
     func at(_ endpoint: String, caFile: String?) -> BenchSink {
         BenchSink(
             endpoint: endpoint,
@@ -79,10 +79,10 @@ extension BenchPlace {
     /// Starts a simulated provider in this process.
     ///
     /// - Parameters:
-    ///   - name: of its folder.
-    ///   - keepsLedger: whether it writes down when samples came (``EmitSample``), or counts only.
-    ///   - faults: what it does wrong, as the sandbox takes it.
-    /// - Returns: the provider, and how to push to it.
+    ///   - name: the name of its folder.
+    ///   - keepsLedger: whether it records the arrival of samples (``EmitSample``), or only counts.
+    ///   - faults: its faults, in the sandbox's format.
+    /// - Returns: the provider, and its endpoint and credentials.
     /// - Throws: if it cannot start.
     func startSandbox(
         named name: String,
@@ -105,7 +105,7 @@ extension BenchPlace {
         return (sandbox, sink)
     }
 
-    /// Finds a program in PATH.
+    /// Finds a program in PATH; nil if it is missing.
     static func program(_ name: String) -> String? {
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         return (path.split(separator: ":").map(String.init) + ["/usr/sbin"])
@@ -115,7 +115,7 @@ extension BenchPlace {
 }
 
 extension Endpoint {
-    /// Whether nobody but this machine can be behind it.
+    /// Whether the host is this machine.
     var isLoopback: Bool {
         host == "localhost" || host == "::1" || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
     }

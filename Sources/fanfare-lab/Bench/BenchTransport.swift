@@ -3,7 +3,7 @@ import FanfareService
 import Foundation
 import PushSandbox
 
-/// `fanfare bench transport`: the daemon's transports alone, beside what the same libraries do at best.
+/// `fanfare bench transport`: measures the daemon's transports alone, beside the best clients of the same libraries.
 struct BenchTransport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transport",
@@ -37,7 +37,7 @@ struct BenchTransport: AsyncParsableCommand {
 
     func run() async throws {
         let report = try await BenchPlace.use { place in
-            // With nghttpd only its certificates count.
+            // With nghttpd, only its certificates are used.
             let (sandbox, own) = try await place.startSandbox(
                 named: "sandbox",
                 keepsLedger: false,
@@ -77,9 +77,9 @@ struct TransportResults: Sendable {
     private var bare: [TransportLoad.Result] = []
     private var h2load: [TransportLoad.Result] = []
 
-    /// Runs all senders as often as asked, taking turns.
+    /// Runs each sender as often as requested, in turn.
     init(_ load: TransportLoad, runs: Int) throws {
-        // Not counted: certificates, libraries and the server's pages are fetched for the first time.
+        // A warm-up that is not counted: it loads certificates, libraries and the server's memory pages.
         _ = try load.with(requests: max(load.connections, load.requests / 10)).bareCurl()
         for run in 1...runs {
             note("run \(run) of \(runs): \(load.requests) requests each")
@@ -90,7 +90,7 @@ struct TransportResults: Sendable {
         }
     }
 
-    /// The figures.
+    /// Creates the report.
     func report(_ setting: [String: String]) -> BenchReport {
         var report = BenchReport(setting: setting)
         let senders = [

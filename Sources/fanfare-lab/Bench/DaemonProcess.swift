@@ -1,11 +1,11 @@
 import Foundation
 import PostgresClient
 
-/// `fanfare serve` in a process of its own, so that its CPU and memory are the sender's alone.
+/// `fanfare serve` in a separate process, so that its CPU and memory are the daemon's alone.
 struct DaemonProcess: Sendable {
     let process: BenchProcess
 
-    /// Starts the daemon and waits until it has sent something: rules are checked, connections stand.
+    /// Starts the daemon and waits until it has sent a push: its rules are checked, and its connections open.
     static func start(
         named name: String,
         configuration: String,
@@ -26,7 +26,8 @@ struct DaemonProcess: Sendable {
         return daemon
     }
 
-    /// Waits until everything that was emitted is sent and recorded, calling `step` at every look, 40 times a second.
+    /// Waits until everything that was emitted is sent and recorded; polls 40 times a second and calls `step` each
+    /// time.
     func waitUntilIdle(on connection: PostgresConnection, step: () -> Void = {}) throws {
         try wait(on: connection, seconds: 3600, for: "finish") {
             step()
@@ -49,7 +50,7 @@ struct DaemonProcess: Sendable {
     }
 }
 
-/// The stages whose CPU is told apart, by the names of their threads.
+/// The stages whose CPU is reported separately, by the names of their threads.
 enum BenchStage: String, CaseIterable {
     case plan, slice
     case claim = "claim, render"
@@ -67,18 +68,18 @@ enum BenchStage: String, CaseIterable {
     }
 }
 
-/// What was used up to a moment.
+/// The resources used up to a point in time.
 struct Usage {
-    /// CPU microseconds of the daemon by stage.
+    /// The CPU microseconds of the daemon by stage.
     var daemon: [BenchStage: Double] = [:]
-    /// CPU microseconds of all of PostgreSQL.
+    /// The CPU microseconds of all PostgreSQL processes.
     var postgres = 0.0
-    /// Bytes of write-ahead log.
+    /// The bytes of write-ahead log.
     var wal = 0.0
-    /// Bytes of all tables and indexes of Fanfare.
+    /// The bytes of all tables and indexes of Fanfare.
     var tables = 0.0
 
-    /// The use between two moments.
+    /// Returns the resources used between two points in time.
     static func - (later: Usage, earlier: Usage) -> Usage {
         Usage(
             daemon: later.daemon.merging(earlier.daemon) { $0 - $1 },
@@ -88,7 +89,7 @@ struct Usage {
         )
     }
 
-    /// CPU microseconds of the daemon, all stages.
+    /// The CPU microseconds of all stages of the daemon.
     var total: Double { daemon.values.reduce(0, +) }
 
     /// Reads all counters.

@@ -4,16 +4,16 @@ import Threading
 
 /// Loads on a daemon's HTTP API.
 struct HTTPBench: Sendable {
-    /// What requests took that were all answered as they should be.
+    /// The durations of requests that all had the expected response.
     struct Answers: Sendable {
-        /// Microseconds from when each was due, ascending.
+        /// The microseconds since each request was due, in ascending order.
         let microseconds: [Int64]
         let seconds: Double
 
-        /// Requests per second.
+        /// The requests per second.
         var rate: Double { Double(microseconds.count) / seconds }
 
-        /// A quantile.
+        /// Returns a quantile in milliseconds.
         func milliseconds(_ quantile: Double) -> Double {
             let rank = Int((Double(microseconds.count) * quantile).rounded(.up)) - 1
             return Double(microseconds[max(0, rank)]) / 1000
@@ -26,20 +26,20 @@ struct HTTPBench: Sendable {
     let token: String
     let clients: Int
 
-    /// Emits batches of 100 events that no rule takes.
+    /// Emits batches of 100 events that no rule matches.
     ///
     /// - Parameters:
-    ///   - rate: events a second of all clients.
-    ///   - seconds: how long.
-    ///   - besideBroadcast: whether broadcasts to all devices run meanwhile, one after the other.
-    /// - Returns: what the requests took.
-    /// - Throws: where one was not answered 202, or the broadcasts ended early.
+    ///   - rate: the events per second of all clients.
+    ///   - seconds: the duration.
+    ///   - besideBroadcast: whether broadcasts to all devices run at the same time, one after the other.
+    /// - Returns: the durations of the requests.
+    /// - Throws: if a response is not 202, or the broadcasts end early.
     func emits(_ rate: Int, seconds: Double, besideBroadcast: Bool) throws -> Answers {
         let connection = try database.connect()
         defer { connection.close() }
         var events: [String] = []
         if besideBroadcast {
-            // As many as keep it busy for longer than the load lasts; what is left is cancelled.
+            // Enough broadcasts to keep the daemon busy for longer than the load; the rest is cancelled.
             for _ in 0..<max(1, Int(seconds) * 200_000 / database.devices) {
                 let event = try connection.query("SELECT fanfare.emit('bench.broadcast', '{\"title\": \"News\"}')")
                 events += event.rows.compactMap { $0.first.flatMap { $0 } }
@@ -59,11 +59,11 @@ struct HTTPBench: Sendable {
         return answers
     }
 
-    /// Registers new devices, one to a request, as fast as the clients get answers.
+    /// Registers new devices, one per request, as fast as the responses arrive.
     ///
-    /// - Parameter seconds: about how long.
-    /// - Returns: registrations per second.
-    /// - Throws: where one was not answered 200.
+    /// - Parameter seconds: the approximate duration.
+    /// - Returns: the registrations per second.
+    /// - Throws: if a response is not 200.
     func registrations(seconds: Double) throws -> Double {
         let mark = UUID().uuidString.replacing("-", with: "").lowercased()
         let end = KernelClock.monotonic.microseconds + Int64(seconds * 1_000_000)
@@ -82,16 +82,16 @@ struct HTTPBench: Sendable {
         }
         let connection = try database.connect()
         defer { connection.close() }
-        // The next run begins with as many devices as this one.
+        // The next run starts with as many devices as this one.
         try connection.execute("DELETE FROM fanfare.devices WHERE user_id = 'new'")
         return answers.rate
     }
 
     /// Opens readers of the tail while nothing happens.
     ///
-    /// - Parameter count: how many.
-    /// - Returns: MiB that the daemon has grown by.
-    /// - Throws: where one was not let in.
+    /// - Parameter count: the number of readers.
+    /// - Returns: the growth of the daemon's memory in MiB.
+    /// - Throws: if a reader is rejected.
     func memory(ofReaders count: Int) throws -> Double {
         note("\(count) readers of the tail")
         let before = ProcessFiles.memory(of: daemon.process.processID).now
@@ -105,14 +105,14 @@ struct HTTPBench: Sendable {
         return withExtendedLifetime(readers) { (after - before) / 1_048_576 }
     }
 
-    /// Has all clients ask at the same time.
+    /// Lets all clients send requests at the same time.
     ///
     /// - Parameters:
-    ///   - count: requests of all; nil until `ask` says no.
-    ///   - interval: microseconds between two that are due; 0 for at once.
-    ///   - ask: asks with a number of its own; false to end.
-    /// - Returns: what the requests took.
-    /// - Throws: what one of them failed with.
+    ///   - count: the number of requests of all clients; nil to continue until `ask` returns false.
+    ///   - interval: the microseconds between the times at which requests are due; 0 for no pause.
+    ///   - ask: sends the request of a number; returns false to end.
+    /// - Returns: the durations of the requests.
+    /// - Throws: the error of a client.
     private func run(
         count: Int?,
         interval: Int64,

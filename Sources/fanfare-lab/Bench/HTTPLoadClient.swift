@@ -1,30 +1,31 @@
 import Foundation
 import Glibc
 
-/// A connection to the daemon's HTTP API on loopback that asks one thing after the other, and knows no more of HTTP than that takes.
+/// A connection to the daemon's HTTP API on loopback that sends one request after the other, with just enough HTTP for
+/// that.
 final class HTTPLoadClient: Sendable {
     private let socket: FileHandle
 
-    /// Connects.
+    /// Connects to the API.
     ///
-    /// - Parameter port: of 127.0.0.1.
-    /// - Throws: where nobody listens there.
+    /// - Parameter port: the port on 127.0.0.1.
+    /// - Throws: if the connection is refused.
     init(port: Int) throws {
         socket = try LoopbackPort.connect(port)
     }
 
-    /// A request's bytes.
+    /// Returns the bytes of a request.
     static func request(_ method: String, _ path: String, body: String?, token: String, port: Int) -> Data {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nAuthorization: Bearer \(token)\r\n"
         if let body { head += "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n" }
         return Data("\(head)\r\n\(body ?? "")".utf8)
     }
 
-    /// Asks, and reads all of the answer.
+    /// Sends a request, and reads the whole response.
     ///
     /// - Parameters:
-    ///   - request: of ``request(_:_:body:token:port:)``.
-    ///   - status: what it is to be answered with.
+    ///   - request: the result of ``request(_:_:body:token:port:)``.
+    ///   - status: the expected status.
     /// - Returns: true.
     /// - Throws: for another status.
     func ask(_ request: Data, expecting status: Int) throws -> Bool {
@@ -36,12 +37,12 @@ final class HTTPLoadClient: Sendable {
         return true
     }
 
-    /// Asks, and reads the head of the answer.
+    /// Sends a request, and reads the head of the response.
     ///
     /// - Parameters:
-    ///   - request: of ``request(_:_:body:token:port:)``.
-    ///   - status: what it is to be answered with.
-    /// - Returns: the head, and how many bytes of the body came with it.
+    ///   - request: the result of ``request(_:_:body:token:port:)``.
+    ///   - status: the expected status.
+    /// - Returns: the head, and the number of bytes of the body received with it.
     /// - Throws: for another status.
     @discardableResult
     func begin(_ request: Data, expecting status: Int) throws -> (head: String, bodyBytes: Int) {
@@ -59,7 +60,7 @@ final class HTTPLoadClient: Sendable {
     }
 
     private func read() throws -> Data {
-        // What is there, not as many as asked for.
+        // Returns what is available instead of waiting for a count.
         let data = socket.availableData
         guard !data.isEmpty else { throw BenchError("the daemon closed the connection") }
         return data
@@ -68,7 +69,7 @@ final class HTTPLoadClient: Sendable {
 
 /// Ports of 127.0.0.1.
 enum LoopbackPort {
-    /// One that nobody has, which may be taken by somebody else a moment later.
+    /// Returns a free port, which another process may take a moment later.
     static func free() throws -> Int {
         try withSocket { descriptor in
             try unsafe check(call(bind, descriptor, port: 0), "bind")
@@ -84,7 +85,7 @@ enum LoopbackPort {
         }
     }
 
-    /// Connects to one.
+    /// Connects to a port.
     static func connect(_ port: Int) throws -> FileHandle {
         try withSocket { descriptor in
             try unsafe check(call(Glibc.connect, descriptor, port: port), "connect")

@@ -3,18 +3,18 @@ import PostgresClient
 import PushSandbox
 import Threading
 
-/// How long it takes from sending COMMIT to the complete request at the provider, on one clock (CLOCK_MONOTONIC).
+/// Measures the latency from sending COMMIT to the complete request at the provider, on one clock (CLOCK_MONOTONIC).
 ///
-/// Events are emitted by the clock, whether the one before has arrived or not: a slow one delays no sample.
+/// Events are emitted on a schedule, without waiting for earlier ones: a slow event delays no other sample.
 struct LatencyBench: Sendable {
     let daemon: DaemonProcess
     let database: BenchDatabase
     let samples: Int
 
-    /// Microseconds on CLOCK_MONOTONIC before COMMIT, by the sample's number.
+    /// The microseconds on CLOCK_MONOTONIC before COMMIT, by the sample's number.
     typealias Commits = [Int: Int64]
 
-    /// Emits all samples, idle and beside a broadcast.
+    /// Emits all samples, on an idle daemon and beside a broadcast.
     func run() throws -> (idle: Commits, busy: Commits) {
         note("latency of \(samples) events on an idle daemon")
         let idle = try idle()
@@ -22,7 +22,7 @@ struct LatencyBench: Sendable {
         return (idle, try duringBroadcast())
     }
 
-    /// Emits to a daemon that has nothing else to do.
+    /// Emits to an idle daemon.
     private func idle() throws -> Commits {
         let connection = try database.connect()
         defer { connection.close() }
@@ -31,13 +31,14 @@ struct LatencyBench: Sendable {
         return commits
     }
 
-    /// Emits while a broadcast runs in the bulk lane, one after the other; what is left of the last is cancelled in the end.
+    /// Emits while broadcasts run in the bulk lane, one after the other; the rest of the last one is cancelled at the
+    /// end.
     private func duringBroadcast() throws -> Commits {
         let connection = try database.connect()
         defer { connection.close() }
         var events: [String] = []
         let commits = try emit(from: samples, on: connection) {
-            // The last one is planned, and all but sent. The sample before may still be in the outbox.
+            // The last broadcast is planned and almost sent. The sample before may still be in the outbox.
             let left = try connection.number(
                 """
                 SELECT (SELECT count(*) FROM fanfare.outbox WHERE type = 'bench.broadcast')
@@ -71,11 +72,11 @@ struct LatencyBench: Sendable {
     }
 }
 
-/// Emits an event that is recognised at the provider.
+/// Emits an event that is identified at the provider.
 struct EmitSample: PostgresStatement {
     typealias Row = Void
     static let name = "bench_emit_sample"
-    /// What its push's collapse id begins with; its number follows.
+    /// The prefix of its push's collapse id, before the number.
     static let collapsePrefix = "sample-"
     static let sql = "SELECT fanfare.emit('bench.sample', jsonb_build_object('user', $1::text, 'n', $2::bigint))"
 

@@ -1,25 +1,25 @@
 import Foundation
 import PushSandbox
 
-/// Milliseconds from commit to arrival, in rising order.
+/// The latencies from commit to arrival, in ascending milliseconds.
 struct LatencyResults: Sendable {
     let idle: [Double]
     let busy: [Double]
 
-    /// Looks up in a stopped sandbox's ledger when the events arrived.
+    /// Reads the arrivals from the ledger of a stopped sandbox.
     init(_ commits: (idle: LatencyBench.Commits, busy: LatencyBench.Commits), ledger: String) throws {
         let arrivals = try Self.arrivals(ledger: ledger)
         idle = try Self.latencies(commits.idle, arrivals)
         busy = try Self.latencies(commits.busy, arrivals)
     }
 
-    /// Milliseconds from commit to arrival, in rising order.
+    /// Returns the latencies from commit to arrival, in ascending milliseconds.
     ///
     /// - Parameters:
-    ///   - commits: what was emitted.
-    ///   - arrivals: when each arrived, in microseconds.
-    /// - Returns: one for each event.
-    /// - Throws: if some did not arrive.
+    ///   - commits: the times of the commits.
+    ///   - arrivals: the times of the arrivals, in microseconds.
+    /// - Returns: a latency for each event.
+    /// - Throws: if a push did not arrive.
     private static func latencies(_ commits: LatencyBench.Commits, _ arrivals: [Int: Int64]) throws -> [Double] {
         let found = commits.compactMap { sample, commit in arrivals[sample].map { Double($0 - commit) / 1000 } }
         guard found.count == commits.count else {
@@ -28,10 +28,10 @@ struct LatencyResults: Sendable {
         return found.sorted()
     }
 
-    /// When samples arrived, in microseconds on CLOCK_MONOTONIC, by their number.
+    /// Reads the arrivals of samples, in microseconds on CLOCK_MONOTONIC, by the sample's number.
     ///
-    /// - Parameter ledger: path of a stopped sandbox's ledger.
-    /// - Returns: the first arrival of each.
+    /// - Parameter ledger: the path of a stopped sandbox's ledger.
+    /// - Returns: the first arrival of each sample.
     /// - Throws: if it cannot be read.
     private static func arrivals(ledger: String) throws -> [Int: Int64] {
         let decoder = JSONDecoder()
@@ -63,7 +63,7 @@ extension BenchReport {
 }
 
 extension [Double] {
-    /// The nearest-rank percentile of values in rising order.
+    /// Returns the nearest-rank percentile of values in ascending order.
     fileprivate func percentile(_ percent: Double) -> Double {
         guard !isEmpty else { return .nan }
         return self[Swift.min(count - 1, Swift.max(0, Int((percent / 100 * Double(count)).rounded(.up)) - 1))]

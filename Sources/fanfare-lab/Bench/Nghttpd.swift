@@ -5,8 +5,8 @@ extension BenchPlace {
     ///
     /// - Parameters:
     ///   - certificates: a folder with `server.pem` and `server-key.pem`.
-    ///   - threads: its threads.
-    /// - Returns: its origin.
+    ///   - threads: the number of threads.
+    /// - Returns: the server's origin.
     /// - Throws: if it is not installed or does not start.
     func startNghttpd(certificates: String, threads: Int = 1) throws -> String {
         guard let program = Self.program("nghttpd") else {
@@ -16,7 +16,7 @@ extension BenchPlace {
         let inMemory = canMountInMemory()
         if !inMemory { note("nghttpd keeps each body in a file in /tmp: figures go by the disk") }
         for _ in 0..<8 {
-            // Nothing reserves a port for another process: pick one and see.
+            // A port cannot be reserved for another process: a random one is tried.
             let port = Int.random(in: 20_000..<60_000)
             let command = [program, "--echo-upload", "-n\(threads)", "-a", "127.0.0.1", "\(port)"]
             let server =
@@ -38,13 +38,14 @@ extension BenchPlace {
         throw BenchError("nghttpd did not start; its log: " + directory + "/nghttpd.log")
     }
 
-    /// Options of unshare(1): mounts that nobody else sees, in a user namespace, so that it needs no rights.
+    /// Options of unshare(1): a mount namespace inside a user namespace, so that no privileges are needed.
     private static let ownMounts = ["--map-root-user", "--mount"]
 
-    /// Runs nghttpd where `/tmp` is memory, and copies its key and certificate there, whose folder may lie below it.
+    /// Runs nghttpd with `/tmp` in memory, and copies its key and certificate there, because their folder may be below
+    /// `/tmp`.
     ///
-    /// With `--echo-upload` it makes a file in `/tmp` for each request. On a disk that takes longer than all the rest, and
-    /// ever longer: 4,000 requests a second instead of 60,000.
+    /// With `--echo-upload`, nghttpd creates a file in `/tmp` for each request. On a disk that dominates and grows
+    /// slower over time: 4,000 requests a second instead of 60,000.
     private static let inMemory = #"""
         key=$(cat "$1") && certificate=$(cat "$2") && shift 2 &&
         mount -t tmpfs tmpfs /tmp && umask 077 &&
@@ -52,7 +53,7 @@ extension BenchPlace {
         exec "$@" /tmp/key.pem /tmp/certificate.pem
         """#
 
-    /// Whether this user may have mounts of its own.
+    /// Returns whether this user may create mount namespaces.
     private func canMountInMemory() -> Bool {
         let mount = ["mount", "-t", "tmpfs", "tmpfs", "/tmp"]
         let log = directory + "/unshare.log"

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What the kernel counts about processes, read from outside: what is measured does not have to measure itself.
+/// The kernel's counters of processes, read from outside, so that the measured process does not have to measure itself.
 enum ProcessFiles {
-    /// CPU of a process's threads, user and system, in nanoseconds, summed by their names.
+    /// Returns the CPU of a process's threads, user and system, in nanoseconds, summed by thread name.
     ///
-    /// The same clock as the threads' own CLOCK_THREAD_CPUTIME_ID; up to a timer tick late for one that is running.
+    /// The same clock as the threads' own CLOCK_THREAD_CPUTIME_ID; for a running thread it is up to a timer tick late.
     static func threadCPU(of process: Int32) -> [String: Int64] {
         var cpu: [String: Int64] = [:]
         for thread in numbers(in: "/proc/\(process)/task") {
@@ -16,7 +16,7 @@ enum ProcessFiles {
         return cpu
     }
 
-    /// CPU seconds of a process and all its children, those that ended and were waited for included.
+    /// Returns the CPU seconds of a process and all its children, including those that ended and were waited for.
     static func familyCPU(of parent: Int32) -> Double {
         var ticks = status(of: parent).map { $0.own + $0.ofEndedChildren } ?? 0
         for process in numbers(in: "/proc") {
@@ -26,12 +26,12 @@ enum ProcessFiles {
         return Double(ticks) / ticksPerSecond
     }
 
-    /// CPU seconds of this process's children that have ended.
+    /// The CPU seconds of this process's children that have ended.
     static var endedChildrenCPU: Double {
         Double(status(of: getpid())?.ofEndedChildren ?? 0) / ticksPerSecond
     }
 
-    /// Resident bytes: the most since the last reset, and now.
+    /// Returns the resident bytes: the peak since the last reset, and the current value.
     static func memory(of process: Int32) -> (peak: Double, now: Double) {
         var values: [String: Double] = [:]
         for line in (text("/proc/\(process)/status") ?? "").split(separator: "\n") {
@@ -42,14 +42,14 @@ enum ProcessFiles {
         return (values["VmHWM"] ?? 0, values["VmRSS"] ?? 0)
     }
 
-    /// Lets the peak of resident memory begin again from what is resident now (proc(5), clear_refs).
+    /// Resets the peak of resident memory to its current value (proc(5), clear_refs).
     static func resetPeak(of process: Int32) {
         guard let file = FileHandle(forWritingAtPath: "/proc/\(process)/clear_refs") else { return }
         try? file.write(contentsOf: Data("5".utf8))
         try? file.close()
     }
 
-    /// Whether somebody listens on a TCP port of 127.0.0.1.
+    /// Returns whether a process listens on a TCP port of 127.0.0.1.
     static func isListening(port: Int) -> Bool {
         let address = "0100007F:" + String(format: "%04X", port)
         return (text("/proc/net/tcp") ?? "").split(separator: "\n").contains { line in
@@ -67,7 +67,7 @@ enum ProcessFiles {
     private static let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
 
     private static func status(of process: Int32) -> Status? {
-        // The name stands in parentheses and may hold anything: fields are counted behind it (proc(5), stat).
+        // The name is in parentheses and may contain any character: fields are counted after it (proc(5), stat).
         guard let line = text("/proc/\(process)/stat"), let end = line.lastIndex(of: ")") else { return nil }
         let fields = line[end...].split(separator: " ").dropFirst().map { Int64($0) ?? 0 }
         guard fields.count > 14 else { return nil }

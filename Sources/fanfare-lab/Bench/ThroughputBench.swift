@@ -3,14 +3,14 @@ import Foundation
 import PostgresClient
 import Threading
 
-/// How fast the daemon works off what is emitted, and what that costs.
+/// Measures how fast the daemon sends what is emitted, and what that costs.
 struct ThroughputBench: Sendable {
-    /// What one load took.
+    /// The result of one load.
     struct Result: Sendable {
         let pushes: Double
         let seconds: Double
         let usage: Usage
-        /// Bytes resident: the most, and the median over the load.
+        /// The resident bytes: the peak, and the median over the load.
         let peak: Double
         let steady: Double
 
@@ -20,7 +20,7 @@ struct ThroughputBench: Sendable {
     let daemon: DaemonProcess
     let database: BenchDatabase
 
-    /// Events of one recipient each, all visible at once.
+    /// Runs a backlog of events with one recipient each, all visible at once.
     func backlog(_ events: Int) throws -> Result {
         let connection = try database.connect()
         defer { connection.close() }
@@ -36,7 +36,7 @@ struct ThroughputBench: Sendable {
         return try measure(on: connection, pushes: events) { try connection.execute("COMMIT") }
     }
 
-    /// Events of one recipient each, one to a transaction, by several writers beside the daemon.
+    /// Runs events with one recipient each, one per transaction, emitted by several writers while the daemon sends.
     func stream(_ events: Int, writers: Int) throws -> Result {
         let connection = try database.connect()
         defer { connection.close() }
@@ -49,9 +49,9 @@ struct ThroughputBench: Sendable {
         return try measure(on: connection, pushes: events) { try sessions.run() }
     }
 
-    /// Inserts into a plain table by as many writers: what this machine could do with the same commits and no Fanfare.
+    /// Inserts into a plain table by as many writers, as the machine's rate for the same commits without Fanfare.
     ///
-    /// - Returns: commits per second.
+    /// - Returns: the commits per second.
     func inserts(_ rows: Int, writers: Int) throws -> Double {
         let turns = Turns(rows)
         let sessions = Writers(writers, to: database) { session in
@@ -62,24 +62,25 @@ struct ThroughputBench: Sendable {
         return Double(rows) * 1_000_000 / Double(KernelClock.monotonic.microseconds - start)
     }
 
-    /// One event to all devices, in the bulk lane.
+    /// Runs one event to all devices, in the bulk lane.
     ///
-    /// - Parameter event: its type; `bench.capped` counts it for each user.
-    /// - Returns: what it took.
-    /// - Throws: what the database says, and where not all pushes were accepted.
+    /// - Parameter event: the event type; `bench.capped` has a frequency cap per user.
+    /// - Returns: the result.
+    /// - Throws: the database's error, and an error if a push was not accepted.
     func broadcast(_ event: String = "bench.broadcast") throws -> Result {
         let connection = try database.connect()
         defer { connection.close() }
-        // Or what the load before left empty would be given back meanwhile, and be taken for this one's gain.
+        // Otherwise autovacuum would free pages of the load before meanwhile, and this load would be credited with
+        // them.
         try connection.execute("VACUUM")
         return try measure(on: connection, pushes: database.devices) {
             _ = try connection.query("SELECT fanfare.emit($1, '{\"title\": \"News\"}')", event)
         }
     }
 
-    /// Lets loose a load and waits until the last outcome is recorded.
+    /// Runs a load and waits until the last outcome is recorded.
     private func measure(on connection: PostgresConnection, pushes: Int, load: () throws -> Void) throws -> Result {
-        // On a connection of its own: `connection` may be inside the transaction that is the load.
+        // On a connection of its own, because `connection` may be inside the load's transaction.
         let watcher = try database.connect()
         defer { watcher.close() }
         let acceptedBefore = try watcher.number(Self.accepted)

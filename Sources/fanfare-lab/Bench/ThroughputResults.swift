@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a daemon's CPU per push is compared with: the bare client of the library that it sends over, at the same sink.
+/// The baseline of a daemon's CPU per push: the bare client of the same library, at the same sink.
 struct ThroughputBaseline: Sendable {
     let sink: BenchSink
     let transport: BenchTransportKind
@@ -10,7 +10,7 @@ struct ThroughputBaseline: Sendable {
         self.transport = transport
     }
 
-    /// CPU microseconds per request; nil where the client is not installed.
+    /// Returns the CPU microseconds per request; nil if the client is not installed.
     func microseconds(requests: Int) throws -> Double? {
         let load = try TransportLoad(sink: sink, requests: requests)
         return switch transport {
@@ -26,7 +26,7 @@ struct ThroughputBaseline: Sendable {
         }
     }
 
-    /// What the whole daemon may cost at most, as a multiple.
+    /// The bar of the whole daemon, as a multiple of the baseline.
     var bar: Bar {
         switch transport {
         case .engine: .atMost(2)
@@ -38,17 +38,17 @@ struct ThroughputBaseline: Sendable {
 /// The results of all runs.
 struct ThroughputResults: Sendable {
     private(set) var broadcasts: [ThroughputBench.Result] = []
-    /// Broadcasts of which each user may get so many.
+    /// The broadcasts with a frequency cap per user.
     private(set) var capped: [ThroughputBench.Result] = []
     private(set) var backlogs: [ThroughputBench.Result] = []
     private(set) var streams: [ThroughputBench.Result] = []
-    /// Plain inserts a second by the writers of the stream beside it.
+    /// The plain inserts per second by as many writers as in the stream.
     private(set) var inserts: [Double] = []
-    /// CPU microseconds per request of the baseline against the same sink.
+    /// The baseline's CPU microseconds per request at the same sink.
     private(set) var bare: [Double] = []
     let baseline: ThroughputBaseline?
 
-    /// Runs each load as often as asked, taking turns, so that a slow minute of the machine falls on all alike.
+    /// Runs each load as often as requested, in turn, so that a slow minute of the machine affects all of them.
     init(_ bench: ThroughputBench, events: Int, writers: Int, runs: Int, baseline: ThroughputBaseline?) throws {
         self.baseline = baseline
         for run in 1...runs {
@@ -110,7 +110,7 @@ extension BenchReport {
     }
 
     private mutating func addDatabase(_ broadcasts: [ThroughputBench.Result]) {
-        // Later broadcasts find the queue's pages empty; the first one is what an empty database pays.
+        // Later broadcasts reuse the empty pages of the queue; the first one is what an empty database pays.
         let bytes = broadcasts.map { $0.usage.tables / $0.pushes }
         add("database.first", "database per recipient, first broadcast", "B", Array(bytes.prefix(1)), bar: .atMost(12))
         let later = Array(bytes.dropFirst())

@@ -6,27 +6,27 @@ import PushCrypto
 import PushTransport
 import Threading
 
-/// The same message to one device after another, as fast as they are answered, sent by one sender or another.
+/// A load of the same message to one device after another, as fast as the responses arrive, for any sender.
 ///
-/// Each push has a token and a delivery id of its own, as the daemon's have: an id that stays the same costs HPACK a byte,
-/// one that changes pushes other fields out of the table. Only h2load sends the same ones always, as it knows no others.
+/// Each push has its own token and delivery id, as in the daemon: a constant id costs HPACK one byte, a varying one
+/// evicts other fields from the table. Only h2load repeats the same ones, because it cannot vary them.
 struct TransportLoad: Sendable {
-    /// What one run took.
+    /// The result of one run.
     struct Result: Sendable {
         let requests: Int
         let seconds: Double
         let cpuSeconds: Double
 
-        /// CPU microseconds per request, user and system.
+        /// The CPU microseconds per request, user and system.
         var microseconds: Double { cpuSeconds * 1_000_000 / Double(requests) }
         var rate: Double { Double(requests) / seconds }
     }
 
     let sink: BenchSink
-    /// A provider token; all senders send the same one.
+    /// The provider token, the same for all senders.
     let token: String
     var requests: Int
-    /// What senders go round: many more than fit into a table of HPACK's.
+    /// The pushes that senders cycle through: many more than fit into an HPACK table.
     private let pushes = (0..<1024).map { _ in
         let token = (0..<4).map { _ in String(UInt64.random(in: 1 << 60...UInt64.max), radix: 16) }
         return (path: "/3/device/" + token.joined(), id: UUID().uuidString.lowercased())
@@ -34,7 +34,7 @@ struct TransportLoad: Sendable {
     var connections = 2
     var streams = 100
 
-    /// Signs the token.
+    /// Creates the load, and signs the token.
     init(sink: BenchSink, requests: Int) throws {
         self.sink = sink
         self.requests = requests
@@ -45,14 +45,14 @@ struct TransportLoad: Sendable {
         )
     }
 
-    /// The same load with another number of requests.
+    /// Returns the same load with another number of requests.
     func with(requests: Int) -> TransportLoad {
         var load = self
         load.requests = requests
         return load
     }
 
-    /// libcurl's multi interface in C, with nothing around it.
+    /// Runs libcurl's multi interface in C, without other code.
     func bareCurl() throws -> Result {
         var (cpu, wall) = (0.0, 0.0)
         let body = String(decoding: Self.body, as: UTF8.self)
@@ -81,7 +81,7 @@ struct TransportLoad: Sendable {
         return Result(requests: requests, seconds: wall, cpuSeconds: cpu)
     }
 
-    /// One of the daemon's transports, one thread for each connection, as the daemon uses it.
+    /// Runs one of the daemon's transports, one thread for each connection, as in the daemon.
     func own(_ transport: BenchTransportKind) throws -> Result {
         let lanes = Locked<[Lane]>([])
         let failures = Locked<[String]>([])
@@ -107,10 +107,10 @@ struct TransportLoad: Sendable {
         return Result(requests: requests, seconds: seconds, cpuSeconds: Double(cpu) / 1_000_000)
     }
 
-    /// h2load, what nghttp2 does at best; nil where it is not installed.
+    /// Runs h2load, nghttp2's best client; nil if it is not installed.
     ///
-    /// It does not wait for the server's SETTINGS, and ends with requests that were refused where they allow fewer streams at
-    /// first, as APNs' do: such a run is no measure, and is made again.
+    /// h2load does not wait for the server's SETTINGS, and its requests are refused if the server allows fewer streams
+    /// at first, as APNs does. Such a run is repeated.
     func h2load() throws -> Result? {
         guard let program = BenchPlace.program("h2load") else { return nil }
         let body = NSTemporaryDirectory() + "fanfare-bench-" + UUID().uuidString
@@ -122,7 +122,7 @@ struct TransportLoad: Sendable {
         throw BenchError("h2load had never \(requests) answers of 200")
     }
 
-    /// - Returns: nil unless all requests were answered with success.
+    /// - Returns: the result; nil unless all responses were successful.
     private func h2load(_ program: String, body: String) throws -> Result? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
@@ -144,7 +144,7 @@ struct TransportLoad: Sendable {
         return Result(requests: requests, seconds: seconds, cpuSeconds: ProcessFiles.endedChildrenCPU - cpu)
     }
 
-    /// One thread's part.
+    /// One thread's part of the load.
     private struct Lane: Sendable {
         let accepted: Int
         let cpuMicroseconds: Int64
@@ -188,7 +188,7 @@ struct TransportLoad: Sendable {
         return Lane(accepted: accepted, cpuMicroseconds: KernelClock.threadCPU.microseconds - start)
     }
 
-    // As long as a usual payload.
+    // As long as a typical payload.
     private static let body = Array(
         (#"{"aps":{"alert":{"title":"Order 4711","body":"On its way, and with you tomorrow between nine and eleven"},"#
             + #""sound":"default","thread-id":"orders","badge":3},"order":{"id":4711}}"#).utf8
@@ -201,7 +201,7 @@ struct TransportLoad: Sendable {
     }
 }
 
-/// Lends strings to C.
+/// Passes strings to C.
 private func withCStrings<Result>(
     _ strings: [String],
     _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result

@@ -1,7 +1,7 @@
 import PostgresClient
 import Threading
 
-/// Sessions that write at the same time, all of them ready before the first begins.
+/// Sessions that write at the same time, all of them ready before the first starts.
 final class Writers<Value: Sendable>: Sendable {
     private let threads: [WorkerThread]
     private let gate: Mailbox<Never>
@@ -10,10 +10,10 @@ final class Writers<Value: Sendable>: Sendable {
     /// Opens the sessions, each on a thread of its own.
     ///
     /// - Parameters:
-    ///   - count: how many.
-    ///   - database: where.
-    ///   - preparation: what each does before, at its own pace.
-    ///   - work: what each does once all are let loose.
+    ///   - count: the number of sessions.
+    ///   - database: the database.
+    ///   - preparation: the preparation of each session.
+    ///   - work: the work of each session after the common start.
     init(
         _ count: Int,
         to database: BenchDatabase,
@@ -42,10 +42,10 @@ final class Writers<Value: Sendable>: Sendable {
 
     deinit { gate.close() }
 
-    /// Lets all of them loose, once, and waits for the last.
+    /// Starts all sessions at once, and waits for the last.
     ///
-    /// - Returns: what each came to, in no order.
-    /// - Throws: what one of them failed with.
+    /// - Returns: the results of the sessions, in no order.
+    /// - Throws: the error of a session.
     @discardableResult
     func run() throws -> [Value] {
         gate.close()
@@ -54,7 +54,7 @@ final class Writers<Value: Sendable>: Sendable {
     }
 }
 
-/// Numbers from 0 up, each given to one of several writers: so all are busy until the work is done.
+/// Numbers from 0, each given to one of several writers, so that all are busy until the work is done.
 final class Turns: Sendable {
     private let count: Int
     private let given = Locked(0)
@@ -63,7 +63,7 @@ final class Turns: Sendable {
         self.count = count
     }
 
-    /// The next number; nil if all are given.
+    /// Returns the next number; nil if none is left.
     func next() -> Int? {
         given.withLock { given in
             guard given < count else { return nil }
@@ -73,7 +73,7 @@ final class Turns: Sendable {
     }
 }
 
-/// A row in a table that nobody reads: what a commit costs this machine without Fanfare.
+/// Inserts a row into a plain table: the cost of a commit on this machine without Fanfare.
 struct InsertPlain: PostgresStatement {
     typealias Row = Void
     static let name = "bench_insert_plain"

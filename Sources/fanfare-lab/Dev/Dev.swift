@@ -4,7 +4,7 @@ import Foundation
 import PushSandbox
 import UnixSignals
 
-/// `fanfare dev`: everything at once, with nothing configured.
+/// `fanfare dev`: database, sandbox, daemon and demo, without configuration.
 struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run everything with nothing configured: PostgreSQL, simulated push services, the daemon and a demo.",
@@ -37,10 +37,11 @@ struct Dev: AsyncParsableCommand {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
         // Awaited below; a task of its own, so that the first signal can end it and a second one need not wait.
         let session = Task { try await show() }
-        // Ended below; it waits for nothing but signals.
+        // Ended below; it only waits for signals.
         let watcher = Task {
             for await _ in signals {
-                // The database server ends with us, whichever way. No exit handlers: threads are still running.
+                // The database server ends with this process in every case. No exit handlers: threads are still
+                // running.
                 if session.isCancelled { _exit(130) }
                 session.cancel()
             }
@@ -53,7 +54,7 @@ struct Dev: AsyncParsableCommand {
         }
     }
 
-    /// Starts everything, shows the demo's push and, unless it is to be the only one, those that come after it.
+    /// Starts everything, shows the demo's push and, unless only one was requested, the pushes after it.
     private func show() async throws {
         let console = DevConsole()
         console.line("Fanfare \(Program.version), everything at once in \(dir)")
@@ -93,12 +94,12 @@ struct Dev: AsyncParsableCommand {
         do {
             try await tour.showPushes(after: last) { try stack.checkDaemon() }
         } catch is CancellationError {
-            // Ctrl-C is how it is meant to end.
+            // Ctrl-C is the normal end.
         }
     }
 }
 
-/// Why `fanfare dev` cannot go on.
+/// An error that ends `fanfare dev`.
 struct DevError: Error, CustomStringConvertible {
     let description: String
 }

@@ -4,7 +4,7 @@ internal import FanfareStore
 internal import FanfareTools
 import Foundation
 
-/// Where the daemon answers by HTTP, and a token that allows everything there.
+/// The address of the daemon's HTTP API, and a token with all scopes.
 struct DevAPI: Sendable {
     /// The host's address.
     let host: String
@@ -12,20 +12,20 @@ struct DevAPI: Sendable {
     let port: Int
     /// The token's text.
     let token: String
-    /// Path of the file that has it too.
+    /// The path of the file with the token.
     let tokenFile: String
 
-    /// Where the console is, for who has the token: it begins a session.
+    /// The console's address with the token, which begins a session.
     var consoleAddress: String { "http://\(host):\(port)/login?token=\(token)" }
 
-    /// Makes a token, and keeps it where only its owner reads it.
+    /// Creates a token, and stores it in a file that only its owner can read.
     ///
     /// - Parameters:
-    ///   - address: where the daemon listens.
-    ///   - configuration: of the database.
-    ///   - directory: for the file.
-    /// - Returns: what to ask with.
-    /// - Throws: why there is no token, or no file.
+    ///   - address: the daemon's address.
+    ///   - configuration: the configuration of the database.
+    ///   - directory: the folder for the file.
+    /// - Returns: the address and the token.
+    /// - Throws: the error of creating the token or the file.
     static func open(
         at address: (host: String, port: Int),
         _ configuration: Configuration,
@@ -34,7 +34,7 @@ struct DevAPI: Sendable {
         let request = APITokenRequest(name: "dev", scopes: TokenScope.allCases)
         let database = try ToolDatabase(configuration, environment: [:])
         let token = try await database.whileOpen { database throws(ToolError) in
-            // That of the last time is in no file any more.
+            // The token of the last run is in no file any more.
             for row in try await database.tokens(onlyValid: true) where row.name == request.name {
                 _ = try await database.revokeToken(row.id)
             }

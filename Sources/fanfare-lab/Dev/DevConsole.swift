@@ -3,11 +3,11 @@ import FanfareService
 import Foundation
 import PushSandbox
 
-/// What `fanfare dev` shows on standard output, written at once, also into a pipe.
+/// The standard output of `fanfare dev`, unbuffered also for a pipe.
 struct DevConsole: Sendable {
     private let isColoured: Bool
 
-    /// Coloured as ``TerminalStyle`` says.
+    /// Creates the console, with colours according to ``TerminalStyle``.
     init() {
         let environment = ProcessInfo.processInfo.environment
         isColoured = TerminalStyle(isTerminal: isatty(STDOUT_FILENO) == 1, environment: environment).isColoured
@@ -15,18 +15,18 @@ struct DevConsole: Sendable {
 
     /// Writes a line.
     func line(_ text: String = "") {
-        // Nobody is left to be told if the terminal is gone.
+        // If the terminal is closed, there is nothing to write to.
         try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
     }
 
-    /// Tells that a part is up.
+    /// Reports that a part has started.
     func step(_ name: String, _ detail: String, since began: ContinuousClock.Instant) {
         let seconds = (ContinuousClock.now - began) / .seconds(1)
         let padded = name + String(repeating: " ", count: max(1, 16 - name.count))
         line("  \(colour("32", "✓")) \(padded)\(detail)  \(colour("2", String(format: "%.1f s", seconds)))")
     }
 
-    /// Shows a statement that is run.
+    /// Shows a statement.
     func sql(_ statement: String) {
         line("  \(colour("36", statement))")
     }
@@ -38,7 +38,7 @@ struct DevConsole: Sendable {
         }
     }
 
-    /// Says what to try next.
+    /// Suggests the next steps.
     func hints(_ stack: DevStack, _ directory: String) {
         line()
         line("Yours now, in another terminal:")

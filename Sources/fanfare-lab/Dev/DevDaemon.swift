@@ -15,9 +15,9 @@ import Threading
 
 /// A daemon in this process, with its log in a file.
 struct DevDaemon: Sendable {
-    /// How to ask it by HTTP.
+    /// The daemon's HTTP API.
     let api: DevAPI
-    /// The VAPID public key with which browsers subscribe to the demo.
+    /// The VAPID public key that browsers use to subscribe to the demo.
     let webPushKey: String
 
     private let group: ServiceGroup
@@ -29,22 +29,22 @@ struct DevDaemon: Sendable {
     /// Loads the schema, adopts the database and starts the daemon.
     ///
     /// - Parameters:
-    ///   - configurationFile: what the sandbox wrote.
-    ///   - apiPort: of its HTTP API; 0 for a free one.
-    ///   - directory: for the log.
-    ///   - console: told about each step.
-    /// - Returns: the daemon, hearing notifications.
-    /// - Throws: why it cannot run.
+    ///   - configurationFile: the configuration that the sandbox wrote.
+    ///   - apiPort: the port of its HTTP API; 0 for a free one.
+    ///   - directory: the folder for the log.
+    ///   - console: shows each step.
+    /// - Returns: the daemon, which is listening for notifications.
+    /// - Throws: the error that keeps it from running.
     static func start(
         _ configurationFile: String,
         apiPort: Int,
         in directory: String,
         console: DevConsole
     ) async throws -> DevDaemon {
-        // Without the environment: nothing configured means that nothing outside can steer it.
+        // The environment is ignored, so that no variable outside changes the result.
         let flags = [
             "log.format": "text", "log.deliveries": "all", "api.listen": "127.0.0.1:\(apiPort)",
-            // A browser that opens the demo's page and says yes has subscribed at the service of its maker.
+            // A browser that subscribes on the demo's page uses the push service of its vendor.
             "apps.\(DevDemo.app).webpush.allowed_hosts": (["localhost"] + WebPushSettings.services).joined(
                 separator: ","
             ),
@@ -122,21 +122,21 @@ struct DevDaemon: Sendable {
         }
     }
 
-    /// Throws once the daemon is no longer there.
+    /// Throws if the daemon has ended.
     func check() throws {
         if hasEnded.withLock({ $0 }) {
             throw DevError(description: "The daemon has ended; \(log) says why.")
         }
     }
 
-    /// Lets the daemon finish what it has begun, and waits for its end.
+    /// Stops the daemon gracefully, and waits for its end.
     func stop() async {
         await Self.stop(group, running, output)
     }
 
     private static func stop(_ group: ServiceGroup, _ running: Task<Void, any Error>, _ output: LogOutput) async {
         await group.triggerGracefulShutdown()
-        // What it failed from is in the log.
+        // The log has its error.
         _ = await running.result
         output.close()
     }

@@ -4,23 +4,23 @@ import PostgresClient
 import PushSandbox
 import Threading
 
-/// The demo: a table of orders, rules about it, and three customers' simulated devices; alice has one of each provider.
+/// The demo: a table of orders, rules, and three customers' simulated devices; alice has one at each provider.
 ///
 /// Its calls block.
 struct DevDemo: Sendable {
-    /// Name of the demo's app, in rules and configuration.
+    /// The name of the demo's app, in rules and configuration.
     static let app = "demo"
 
-    /// An order that has just been shipped.
+    /// An order that was just shipped.
     struct Shipment: Sendable {
         /// The order's id.
         let order: String
-        /// When COMMIT was about to be sent, in microseconds of CLOCK_MONOTONIC.
+        /// The time before COMMIT was sent, in microseconds of CLOCK_MONOTONIC.
         let committedAt: Int64
     }
 
     let databaseURL: String
-    /// The customers' simulated devices, one of each provider, by customer.
+    /// The simulated devices, one at each provider, by customer.
     private let devices: [String: [SimulatedDevice]]
 
     private static let tables = """
@@ -67,7 +67,7 @@ struct DevDemo: Sendable {
         WHERE r.dropped_at IS NULL AND v.state <> 'active' AND r.name IN ('order-shipped', 'sale-started')
         """
 
-    /// A customer's simulated devices of earlier runs, whose URLs went with the simulated service's port.
+    /// Selects the simulated devices of earlier runs, whose URLs have the port of an earlier sandbox.
     private static let oldDevices = """
         SELECT count(fanfare.unregister_device($1, d.provider, d.token)) FROM fanfare.devices AS d
         JOIN fanfare.apps AS a ON a.id = d.app_id AND a.name = $1
@@ -75,15 +75,15 @@ struct DevDemo: Sendable {
             AND d.token LIKE 'https://localhost:%'
         """
 
-    /// The customers; alice has a device of each provider, the others a phone.
+    /// The customers; alice has a device at each provider, the others have a phone.
     private static let customers = [
         (name: "alice", topics: ["news"]), (name: "bob", topics: ["news", "muted"]), (name: "carol", topics: ["news"]),
     ]
 
     /// - Parameters:
-    ///   - databaseURL: the demo's database.
-    ///   - sandbox: what the devices are simulated by.
-    /// - Throws: `SandboxError` for a name that no device can have.
+    ///   - databaseURL: the URL of the demo's database.
+    ///   - sandbox: the sandbox that simulates the devices.
+    /// - Throws: `SandboxError` for an invalid device name.
     init(databaseURL: String, sandbox: PushSandbox) throws(SandboxError) {
         self.databaseURL = databaseURL
         var devices: [String: [SimulatedDevice]] = [:]
@@ -91,9 +91,9 @@ struct DevDemo: Sendable {
         self.devices = devices
     }
 
-    /// Makes what is missing, and waits until the daemon has checked the rules.
+    /// Creates what is missing, and waits until the daemon has checked the rules.
     ///
-    /// - Throws: `PostgresError`; ``DevError`` if a rule is refused or nobody checks it.
+    /// - Throws: `PostgresError`; ``DevError`` if a rule is refused or not checked in time.
     func prepare() throws {
         let connection = try open()
         defer { connection.close() }
@@ -112,7 +112,7 @@ struct DevDemo: Sendable {
         try waitForRules(connection)
     }
 
-    /// Registers a customer's device in the place of that of an earlier run.
+    /// Registers a customer's device, replacing that of an earlier run.
     private func register(
         _ device: SimulatedDevice,
         of customer: String,
@@ -131,12 +131,12 @@ struct DevDemo: Sendable {
         return registered.rows.first?.first ?? nil
     }
 
-    /// How many devices the customers have together.
+    /// The number of all customers' devices.
     var deviceCount: Int { (devices["alice"]?.count ?? 0) + Self.customers.count - 1 }
 
-    /// Takes an order and ships it, in two transactions.
+    /// Creates an order and ships it, in two transactions.
     ///
-    /// - Returns: the order, and when its second transaction was about to be committed.
+    /// - Returns: the order, and the time before the second commit.
     func ship() throws(PostgresError) -> Shipment {
         let connection = try open()
         defer { connection.close() }
@@ -155,7 +155,7 @@ struct DevDemo: Sendable {
         try .open(PostgresOptions(url: databaseURL, applicationName: "fanfare dev"))
     }
 
-    /// An event goes by the rules that are in force when it is emitted, so the first one has to wait for them.
+    /// Waits for the rules: an event is matched by the rules in force at its emit.
     private func waitForRules(_ connection: PostgresConnection) throws {
         let deadline = ContinuousClock.now + .seconds(15)
         while true {

@@ -7,9 +7,9 @@ import PushSandbox
 import ServiceLifecycle
 import Threading
 
-/// What `fanfare dev` runs: a PostgreSQL of its own, the simulated push services, a daemon.
+/// The parts of `fanfare dev`: a PostgreSQL cluster, the simulated push services, and a daemon.
 struct DevStack: Sendable {
-    /// How to connect to the demo's database; holds no secret.
+    /// The URL of the demo's database; holds no secret.
     let databaseURL: String
     /// The simulated push services.
     let sandbox: PushSandbox
@@ -18,40 +18,41 @@ struct DevStack: Sendable {
     private let daemon: DevDaemon
     private let page: DevPage
 
-    /// The ports to take; 0 for a free one.
+    /// The ports to use; 0 for a free one.
     struct Ports: Sendable {
-        /// Of the simulated push services.
+        /// The port of the simulated push services.
         var push = 0
-        /// Of their control interface.
+        /// The port of their control interface.
         var control = 0
-        /// Of the daemon's HTTP API.
+        /// The port of the daemon's HTTP API.
         var api = 0
-        /// Of the demo's page.
+        /// The port of the demo's page.
         var page = 0
     }
 
-    /// Where the demo's page is.
+    /// The address of the demo's page.
     var pageAddress: String { page.address }
 
-    /// Where the daemon's console is; begins a session that may do everything.
+    /// The address of the daemon's console, which begins a session with all scopes.
     var consoleAddress: String { daemon.api.consoleAddress }
 
-    /// Whether the database is still there at the next start.
+    /// Whether the next start finds the same database.
     ///
-    /// It is not where its server cannot reach the folder, as root's below /root, and it had to be elsewhere.
+    /// It does not if the server cannot access the folder, such as root's below /root, so that the database had to be
+    /// in a temporary folder.
     var keepsDatabase: Bool { !cluster.temporaryDirectories.contains(cluster.directory) }
 
-    /// Name of the demo's database.
+    /// The name of the demo's database.
     static let database = "demo"
 
-    /// Starts everything; what an earlier run left in the folder is used again.
+    /// Starts everything, and uses the files of an earlier run in the folder.
     ///
     /// - Parameters:
-    ///   - directory: for all files.
-    ///   - ports: of what listens.
-    ///   - console: told about each step.
+    ///   - directory: the folder for all files.
+    ///   - ports: the ports of the listeners.
+    ///   - console: shows each step.
     /// - Returns: the running parts; `stop()` must be called on it.
-    /// - Throws: why one of them does not run; the others are stopped then.
+    /// - Throws: the error of a part that does not start; the others are then stopped.
     static func start(
         in directory: String,
         ports: Ports,
@@ -92,7 +93,7 @@ struct DevStack: Sendable {
         }
     }
 
-    /// Drains the daemon and ends everything.
+    /// Drains the daemon and stops everything.
     func stop() async {
         await page.stop()
         await daemon.stop()
@@ -100,7 +101,7 @@ struct DevStack: Sendable {
         await Self.stop(cluster)
     }
 
-    /// Throws once the daemon is no longer there.
+    /// Throws if the daemon has ended.
     func checkDaemon() throws {
         try daemon.check()
     }
@@ -109,7 +110,7 @@ struct DevStack: Sendable {
         do throws(PostgresError) {
             try cluster.createDatabase(database)
         } catch {
-            // An earlier run made it.
+            // An earlier run created it.
             guard error.sqlState == "42P04" else { throw error }
         }
     }
@@ -138,7 +139,7 @@ struct DevStack: Sendable {
         return try await PushSandbox.start(options)
     }
 
-    /// These need no escape in a URL's query, and people read and copy this one.
+    /// Decodes characters that need no escape in a URL's query, because people read and copy the URL.
     private static func readable(_ url: String) -> String {
         [("%2F", "/"), ("%2E", "."), ("%2D", "-"), ("%5F", "_")].reduce(url) { $0.replacing($1.0, with: $1.1) }
     }
@@ -153,14 +154,14 @@ struct DevStack: Sendable {
     }
 }
 
-/// Runs blocking code on a thread of its own: Swift's few pool threads must not wait for a database.
+/// Runs blocking code on a thread of its own, because Swift's small thread pool must not wait for a database.
 ///
-/// - Parameter body: may block.
-/// - Returns: what `body` returns.
-/// - Throws: what `body` throws.
+/// - Parameter body: the code, which may block.
+/// - Returns: the result of `body`.
+/// - Throws: the error of `body`.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
-        // Ends by itself; the continuation is what the caller waits for.
+        // Ends by itself; the caller waits for the continuation.
         _ = WorkerThread.start(name: "dev") {
             continuation.resume(with: Result(catching: body))
         }

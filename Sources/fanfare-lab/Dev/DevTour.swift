@@ -1,18 +1,18 @@
 import Foundation
 import PushSandbox
 
-/// Shows pushes as the simulated devices get them.
+/// Shows pushes as the simulated devices receive them.
 struct DevTour: Sendable {
     let demo: DevDemo
     let sandbox: PushSandbox
     let console: DevConsole
 
-    /// Pushes of one burst that are shown in full.
+    /// The number of pushes of a burst that are shown in full.
     private static let shownAtOnce = 5
 
-    /// Ships an order, shows the pushes that follow, and does it again on the connections that are open then.
+    /// Ships an order, shows its pushes, and repeats it on the connections that are then open.
     ///
-    /// - Returns: number of the last push that was shown.
+    /// - Returns: the number of the last push shown.
     /// - Throws: ``DevError`` if a push does not arrive.
     func showFirstPushes() async throws -> Int {
         let (shipment, pushes) = try await ship()
@@ -34,12 +34,12 @@ struct DevTour: Sendable {
         return second.map(\.n).max() ?? 0
     }
 
-    /// Shows what arrives, until the task is cancelled.
+    /// Shows pushes as they arrive, until the task is cancelled.
     ///
     /// - Parameters:
-    ///   - number: of the last push already shown.
-    ///   - check: called at least once a second; what it throws ends this.
-    /// - Throws: `CancellationError`, and what `check` throws.
+    ///   - number: the number of the last push already shown.
+    ///   - check: called at least once a second; its error ends the loop.
+    /// - Throws: `CancellationError`, and the error of `check`.
     func showPushes(after number: Int, check: () throws -> Void) async throws {
         var last = number
         while true {
@@ -57,7 +57,7 @@ struct DevTour: Sendable {
         }
     }
 
-    /// Ships an order and waits for its pushes, one from each provider.
+    /// Ships an order and waits for its pushes, one at each provider.
     private func ship() async throws -> (DevDemo.Shipment, [ReceivedPush]) {
         var last = sandbox.counts.received
         let demo = demo
@@ -79,7 +79,7 @@ struct DevTour: Sendable {
         )
     }
 
-    /// How long each push took, such as `3.1, 3.4 and 4.0 ms`.
+    /// Returns the latency of each push, such as `3.1, 3.4 and 4.0 ms`.
     private func milliseconds(_ shipment: DevDemo.Shipment, _ pushes: [ReceivedPush]) -> String {
         let times = pushes.map { push in
             String(format: "%.1f", Double(Int64(push.atNanoseconds / 1000) - shipment.committedAt) / 1000)

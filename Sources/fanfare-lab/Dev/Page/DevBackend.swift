@@ -1,32 +1,32 @@
 internal import FanfareCore
 internal import HTTPTypes
 
-/// What a shop's backend does for its pages: it knows its user, has the token, and registers devices by the HTTP API.
+/// The backend of the demo's shop: it knows the page's user, has the API token, and registers devices by the HTTP API.
 struct DevBackend: Sendable {
     /// The daemon's API, with a token of the scope `registrar` among others.
     let api: DevAPI
-    /// The VAPID public key with which browsers subscribe.
+    /// The VAPID public key that browsers use to subscribe.
     let key: String
 
-    /// Whoever opens the page: a customer of the demo.
+    /// The user of the page: a customer of the demo.
     static let user = "alice"
-    /// What a browser may say of itself; above all not whose it is.
+    /// The members that a browser may set; not the user.
     private static let members = ["provider", "token", "locale", "time_zone", "p256dh", "auth", "replaces"]
 
     /// Registers a browser.
     ///
-    /// - Parameter body: what the page sent.
-    /// - Returns: what the page is told.
+    /// - Parameter body: the body that the page sent.
+    /// - Returns: the status for the page.
     func register(_ body: JSONValue) async -> HTTPResponse.Status {
         var device = Self.device(body)
         device["user_id"] = .string(Self.user)
         return await ask("PUT", "devices", device)
     }
 
-    /// Has a browser get nothing any more.
+    /// Unregisters a browser.
     ///
-    /// - Parameter body: what the page sent.
-    /// - Returns: what the page is told.
+    /// - Parameter body: the body that the page sent.
+    /// - Returns: the status for the page.
     func signOut(_ body: JSONValue) async -> HTTPResponse.Status {
         let device = Self.device(body)
         var named = JSONObject()
@@ -40,7 +40,7 @@ struct DevBackend: Sendable {
         return device
     }
 
-    /// What Fanfare refuses is the browser's fault; that it is away is not, and the page may come again.
+    /// Sends a request to Fanfare; a rejection is the browser's error, an outage is not, and the page may retry.
     private func ask(_ method: String, _ path: String, _ body: JSONObject) async -> HTTPResponse.Status {
         let target = "/v1/apps/\(DevDemo.app)/\(path)"
         switch try? await DevRequest(api: api, method: method, target: target, body: JSONValue.object(body)).status() {

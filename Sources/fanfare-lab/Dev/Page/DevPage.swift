@@ -2,9 +2,9 @@ internal import Hummingbird
 internal import Logging
 internal import ServiceLifecycle
 
-/// The demo's page in a place of its own: the origin of a shop, whose backend registers browsers with Fanfare.
+/// The demo's page on an origin of its own: that of a shop, whose backend registers browsers with Fanfare.
 struct DevPage: Sendable {
-    /// Where to open it; browsers let pages of this host have service workers without TLS.
+    /// The page's address; browsers allow service workers without TLS on this host.
     let address: String
 
     private let group: ServiceGroup
@@ -14,9 +14,9 @@ struct DevPage: Sendable {
     ///
     /// - Parameters:
     ///   - backend: registers browsers.
-    ///   - port: on loopback; 0 takes a free one.
+    ///   - port: the port on loopback; 0 picks a free one.
     /// - Returns: the page; `stop()` must be called on it.
-    /// - Throws: ``DevError`` if there is no such port to be had.
+    /// - Throws: ``DevError`` if the port is not available.
     static func start(_ backend: DevBackend, port: Int) async throws -> DevPage {
         let quiet = Logger(label: "page") { _ in SwiftLogNoOpLogHandler() }
         let (ports, heard) = AsyncStream.makeStream(of: Int.self)
@@ -27,7 +27,7 @@ struct DevPage: Sendable {
             logger: quiet
         )
         var settings = ServiceGroupConfiguration(services: [.init(service: application)], logger: quiet)
-        // A browser may keep a connection for as long as its page is open.
+        // A browser may keep a connection open while its page is open.
         settings.maximumGracefulShutdownDuration = .seconds(2)
         let group = ServiceGroup(configuration: settings)
         // Awaited by `stop()`.
@@ -46,7 +46,7 @@ struct DevPage: Sendable {
         return DevPage(address: "http://localhost:\(port)", group: group, running: running)
     }
 
-    /// Stops serving it, and waits for the end.
+    /// Stops the server, and waits for its end.
     func stop() async {
         await group.triggerGracefulShutdown()
         _ = await running.result

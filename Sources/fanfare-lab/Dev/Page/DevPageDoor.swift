@@ -4,7 +4,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// Answers the page of `deploy/examples/browser` as `deploy/examples/server.mjs` does.
+/// Serves the page of `deploy/examples/browser` as `deploy/examples/server.mjs` does.
 struct DevPageDoor: HTTPResponder {
     typealias Context = BasicRequestContext
 
@@ -14,7 +14,7 @@ struct DevPageDoor: HTTPResponder {
     private static let bodyLimit = 16_384
 
     func respond(to request: Request, context: Context) async -> Response {
-        // A page whose name was made to lead to loopback (DNS rebinding) still says its own name.
+        // A page whose name was made to resolve to loopback (DNS rebinding) still sends its own host name.
         guard ListenAddress(tcp: request.head.authority ?? "")?.isLocal == true else { return Self.answer(.forbidden) }
         if request.method == .get, let file = DevPageFiles.at(request.uri.path) {
             return Self.answer(.ok, file.content, file.type)
@@ -32,7 +32,8 @@ struct DevPageDoor: HTTPResponder {
         _ request: Request,
         to handler: (JSONValue) async -> HTTPResponse.Status
     ) async -> Response {
-        // Only a page of this origin can send this type: others would need leave, and get none (no CORS headers).
+        // Only a page of this origin can send this type: other origins need a preflight, which fails without CORS
+        // headers.
         guard request.headers[.contentType]?.hasPrefix("application/json") == true else {
             return Self.answer(.unsupportedMediaType)
         }
@@ -48,7 +49,7 @@ struct DevPageDoor: HTTPResponder {
         _ content: [UInt8] = [],
         _ type: String? = nil
     ) -> Response {
-        // The page changes with the program, and so must what a browser kept.
+        // The page changes with the program, so a browser must not cache it.
         var headers: HTTPFields = [.cacheControl: "no-store", .xContentTypeOptions: "nosniff"]
         if let type { headers[.contentType] = type }
         if status == .serviceUnavailable { headers[.retryAfter] = "30" }

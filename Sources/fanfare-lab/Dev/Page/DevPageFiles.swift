@@ -1,6 +1,6 @@
-/// The files of `deploy/examples/browser`, as they were when this was built.
+/// The files of `deploy/examples/browser`, as of the build.
 enum DevPageFiles {
-    /// A file as it is served.
+    /// A served file.
     struct File: Sendable {
         /// Its content.
         let content: [UInt8]
@@ -8,7 +8,7 @@ enum DevPageFiles {
         let type: String
     }
 
-    /// The file at a path; nil if there is none.
+    /// Returns the file at a path; nil if there is none.
     static func at(_ path: String) -> File? {
         switch path {
         case "/": File(content: PackageResources.index_html, type: "text/html; charset=utf-8")

@@ -3,21 +3,21 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 
-/// One request to the daemon's HTTP API, on a connection of its own.
+/// A request to the daemon's HTTP API, on a connection of its own.
 struct DevRequest: Sendable {
-    /// Where, and with which token.
+    /// The API's address and token.
     let api: DevAPI
-    /// Such as `PUT`.
+    /// The method, such as `PUT`.
     let method: String
     /// The path.
     let target: String
     /// The body.
     let body: JSONValue
 
-    /// Asks.
+    /// Sends the request.
     ///
-    /// - Returns: the answer's status.
-    /// - Throws: if there is none. The daemon's own deadlines bound the wait.
+    /// - Returns: the response's status.
+    /// - Throws: an error if there is no response; the daemon's own timeouts limit the wait.
     func status() async throws -> Int {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(5))
