@@ -4,11 +4,11 @@ import TestKit
 import Testing
 import Threading
 
-/// Wall clocks that are ten minutes off, or are set while a daemon works.
+/// Tests with wall clocks that are ten minutes off, or are set while a daemon works.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 30))))
 struct ClockFaultTests {
     private static let tenMinutes = 600
-    /// Shorter than what the clocks are off by: who went by their own would think everything expired.
+    /// Shorter than the clocks' error: a daemon that used its own clock would expire every event.
     private static let rule = #""ttl": "2m""#
 
     @Test func nothingGoesByAClockThatIsOff() async throws {
@@ -42,7 +42,8 @@ struct ClockFaultTests {
         try await endAll(rig)
     }
 
-    /// An assertion from the future is no good; what waits for a token goes out once the clock is put right.
+    /// An assertion from the future is rejected; the pushes that wait for an access token are sent once the clock is
+    /// right.
     @Test func whatAWrongClockSignedIsRefusedAndWaits() async throws {
         let rig = try Rig.current
         try await endAll(rig)
@@ -77,7 +78,7 @@ struct ClockFaultTests {
 }
 
 extension RigDaemon {
-    /// Whether it said something by now, or does within a time.
+    /// Returns whether the daemon has logged a text, or logs it within the time.
     fileprivate func says(_ text: String, seconds: Double) async throws -> Bool {
         try await onThread { [log] in log.line(with: text, after: 0, seconds: seconds) != nil }
     }

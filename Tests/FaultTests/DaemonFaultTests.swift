@@ -2,10 +2,10 @@ import Foundation
 import TestKit
 import Testing
 
-/// What happens to daemons: killed, frozen, stopped.
+/// Tests of daemons that are killed, frozen or stopped.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 60))))
 struct DaemonFaultTests {
-    /// Requests that take a while keep batches in flight.
+    /// Slow requests keep batches in flight.
     private static let slow = #"[{"do": "slow", "ms": 300}]"#
     private static let kills = Soak.choose(1, soak: 20)
 
@@ -22,7 +22,7 @@ struct DaemonFaultTests {
             let victim = try await rig.busyDaemon()
             let (died, owned) = try await killed(victim, of: rig)
             try await rig.serve(3)
-            // At most once nothing of it may be sent again: there is nothing to wait for.
+            // With `at_most_once`, nothing of it may be sent again: there is no push to wait for.
             if delivery == "at_least_once",
                 let first = try await rescue(rig, audience, owned, after: died, notBy: victim)
             {
@@ -96,7 +96,7 @@ struct DaemonFaultTests {
         try await rig.emit(1, to: audience)
         for kill in 1...kills {
             let share = audience.devices * kill / (kills + 2)
-            // Whoever plans it: all of them may be.
+            // Kills any daemon, because the test does not know which one plans.
             try await rig.until(
                 """
                 SELECT NOT EXISTS (SELECT FROM fanfare.plans) AND NOT EXISTS (SELECT FROM fanfare.outbox)
@@ -126,7 +126,8 @@ struct DaemonFaultTests {
         try await rig.pushes(moreThan: 300)
         let (victim, owned) = try await stopAtWork(rig)
         let stopped = monotonicNanoseconds()
-        // By its lease, since a stopped process keeps its session and its lock. What nobody else had taken, it might take again itself.
+        // Waits for the lease's end, because a stopped process keeps its session and its lock. A batch that no other
+        // daemon had claimed could be claimed by the stopped one again.
         let numbers = Set(owned.map { "'\($0.event)'" }).joined(separator: ", ")
         try await rig.until(
             """
@@ -193,19 +194,19 @@ struct DaemonFaultTests {
         return rig
     }
 
-    /// Stops a daemon that then has deliveries in flight.
+    /// Stops a daemon that has deliveries in flight.
     private func stopAtWork(_ rig: Rig) async throws -> (RigDaemon, Set<Delivery>) {
         while true {
             let victim = try await rig.busyDaemon()
             victim.process.signal(SIGSTOP)
             let owned = try await rig.owned(by: victim)
             if !owned.isEmpty { return (victim, owned) }
-            // It finished in between.
+            // The daemon finished them before the signal.
             victim.process.signal(SIGCONT)
         }
     }
 
-    /// Kills a daemon; tells when, and which deliveries it still had.
+    /// Kills a daemon; returns the time of its end, and the deliveries that it had in flight.
     private func killed(_ victim: RigDaemon, of rig: Rig) async throws -> (UInt64, Set<Delivery>) {
         victim.process.signal(SIGKILL)
         let died = monotonicNanoseconds()
@@ -214,7 +215,7 @@ struct DaemonFaultTests {
         return (died, owned)
     }
 
-    /// Milliseconds until another daemon sends one of a dead one's deliveries; nil if it had none left.
+    /// Returns the milliseconds until another daemon sends one of a dead daemon's deliveries; nil if it had none left.
     private func rescue(
         _ rig: Rig,
         _ audience: Audience,

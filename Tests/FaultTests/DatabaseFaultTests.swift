@@ -4,11 +4,12 @@ import PrivateCluster
 import TestKit
 import Testing
 
-/// What happens to PostgreSQL and to the way there.
+/// Tests of faults of PostgreSQL and of the connections to it.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 60))))
 struct DatabaseFaultTests {
     private static let rounds = Soak.choose(1, soak: 10)
-    /// Milliseconds from the database's return to the first push; other suites want the machine too every day.
+    /// The bound on the milliseconds from the database's return to the first push; higher in daily runs, because other
+    /// suites use the machine too.
     private static let bound = Soak.choose(6000, soak: 2000)
 
     @Test(arguments: ["the planner", "all sessions"])
@@ -66,7 +67,7 @@ struct DatabaseFaultTests {
 
     @Test func theServerFreezes() async throws {
         let rig = try await ready()
-        // In the long run beyond the leases.
+        // In the long run, longer than the leases.
         let seconds = Soak.choose(4.0, soak: 25)
         let (audit, first) = try await rig.under("PostgreSQL SIGSTOPped for \(Int(seconds)) s") { _ in
             let processes = try rig.cluster.processes()
@@ -116,7 +117,8 @@ struct DatabaseFaultTests {
             let victim = try await rig.busyDaemon()
             let moment = monotonicNanoseconds()
             victim.database.behaviour = .blackHole
-            // It cannot say goodbye, and its session lives on: by the lease.
+            // The daemon cannot reach the server, and its session there stays open: only the lease's end frees its
+            // batches.
             try await rig.until(
                 """
                 SELECT NOT EXISTS (SELECT FROM fanfare.instances AS i JOIN fanfare.batches AS b ON b.owner = i.id
@@ -125,14 +127,14 @@ struct DatabaseFaultTests {
                 seconds: 60
             )
             freed = (monotonicNanoseconds() - moment) / 1_000_000
-            // Every day there is no time for that.
+            // Daily runs have no time for that.
             let patience = Soak.choose(0.1, soak: 60)
             found = try await onThread {
                 victim.log.line(with: "the database is not reachable", after: moment, seconds: patience)
             }?.milliseconds
             let healed = monotonicNanoseconds()
             victim.database.behaviour = .pass
-            // What the silent link held is of no use to either side.
+            // Bytes that the silent link held must not arrive later.
             victim.database.reset()
             return healed
         }
@@ -140,7 +142,7 @@ struct DatabaseFaultTests {
         #expect(audit.duplicates <= Rig.unrecorded)
     }
 
-    /// Requests take a while, so that some are always in flight and some answers not yet recorded.
+    /// Slow requests, so that some are always in flight, and some responses are not yet recorded.
     private func ready() async throws -> Rig {
         let rig = try Rig.current
         try await rig.sandbox.setFaults(#"[{"do": "slow", "ms": 200}]"#)

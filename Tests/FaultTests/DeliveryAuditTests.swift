@@ -1,6 +1,6 @@
 import Testing
 
-/// A checker that finds nothing proves nothing.
+/// Tests that the audit finds errors, without which it would prove nothing.
 @Suite struct DeliveryAuditTests {
     private static let audit = DeliveryAudit(devices: 2, events: 1)
 

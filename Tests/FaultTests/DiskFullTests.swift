@@ -3,7 +3,7 @@ import PrivateCluster
 import TestKit
 import Testing
 
-/// No room for another page.
+/// Tests of a full disk.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct DiskFullTests {
     @Test func whatWaitsGoesOnWhenThereIsRoomAgain() async throws {
@@ -17,7 +17,7 @@ struct DiskFullTests {
             disk = try await SmallDisk(megabytes: 96, for: cluster)
         } catch {
             cluster.stop(.immediate)
-            // A container may forbid it even root.
+            // Some containers do not even allow root to mount.
             report("fault: disk full: NOT played, \(error)")
             return
         }

@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// A provider, or whoever took its place, that speaks HTTP/2 to do harm.
+/// Tests of a malicious provider that violates HTTP/2.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 60))))
 struct HostileProviderTests {
     @Test(arguments: HostileServer.Speech.allCases)

@@ -4,10 +4,10 @@ import PrivateCluster
 import TestKit
 import Testing
 
-/// PgBouncer between PostgreSQL and whoever talks to it.
+/// Tests with PgBouncer between PostgreSQL and its clients.
 @Suite(.rig, .serialized, .timeLimit(.minutes(5)))
 struct PoolTests {
-    /// A daemon needs LISTEN and session locks, which a pool does not promise: it must say so, and at once.
+    /// A daemon needs LISTEN and session locks, which a pool does not support: it must report so at start.
     @Test(arguments: [PgBouncer.Mode.transaction, .session])
     func aDaemonBehindAPoolRefusesToStart(mode: PgBouncer.Mode) async throws {
         let rig = try Rig.current
@@ -28,14 +28,14 @@ struct PoolTests {
         }
     }
 
-    /// An application may emit through one.
+    /// An application may emit through PgBouncer.
     @Test func eventsAreEmittedThroughAPool() async throws {
         let rig = try Rig.current
         try await rig.sandbox.setFaults("[]")
         let audience = try await rig.audience("pool", devices: 20)
         let events = Soak.choose(200, soak: 5000)
         try await within(rig, .transaction) { url in
-            // Several applications, who get any of the pool's few sessions.
+            // Several applications, which share the few sessions of the pool.
             try await withThrowingTaskGroup { group in
                 for writer in 0..<4 {
                     group.addTask {

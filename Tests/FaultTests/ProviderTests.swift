@@ -2,7 +2,7 @@ import PostgresClient
 import TestKit
 import Testing
 
-/// What providers do to streams and connections.
+/// Tests of faults of streams and connections at providers.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 60))))
 struct ProviderConnectionTests {
     @Test(arguments: PlayedFault.connections) func theProviderFails(fault: PlayedFault) async throws {
@@ -10,7 +10,7 @@ struct ProviderConnectionTests {
     }
 }
 
-/// What providers answer.
+/// Tests of providers' responses.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 60))))
 struct ProviderAnswerTests {
     @Test(arguments: PlayedFault.answers) func theProviderFails(fault: PlayedFault) async throws {
@@ -18,7 +18,7 @@ struct ProviderAnswerTests {
     }
 }
 
-/// What happens on the way to providers.
+/// Tests of faults on the network to providers.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 60))))
 struct ProviderLinkTests {
     @Test(arguments: LinkFault.toProvider)
@@ -33,7 +33,7 @@ struct ProviderLinkTests {
         #expect(audit.count("accepted") == audit.expected)
     }
 
-    /// Milliseconds; other suites want the machine too every day.
+    /// The tolerance in milliseconds; higher in daily runs, because other suites use the machine too.
     private static let slack = Soak.choose(5000, soak: 1000)
 
     @Test(arguments: ["half-open", "one byte a second"])
@@ -54,13 +54,13 @@ struct ProviderLinkTests {
             daemon.provider.reset()
             return moment
         }
-        // 15 s, and what it takes to see the line.
+        // 15 s, and the time until the log line is seen.
         #expect(found.map { $0 <= 15_000 + Self.slack } == true, "a dead peer is found")
         #expect(audit.duplicates <= Rig.unrecorded)
         #expect(audit.count("accepted") == audit.expected)
     }
 
-    /// Pushes wait in their batches; connecting finds out when the provider is back.
+    /// Pushes wait in their batches; connection attempts notice when the provider is back.
     @Test func nobodyIsThere() async throws {
         let rig = try Rig.current
         let seconds = Soak.choose(8, soak: 45)
@@ -91,7 +91,7 @@ struct ProviderLinkTests {
             try await rig.sandbox.setFaults("[]")
             return moment
         }
-        // Some answers were on their way when it fell silent.
+        // Some responses were on their way when the provider fell silent.
         #expect(audit.duplicates <= 3 * Rig.unrecorded)
         #expect(audit.count("accepted") == audit.expected)
     }

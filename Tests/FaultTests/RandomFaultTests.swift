@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// One fault after the other, at random, without a pause between them.
+/// Tests with random faults, one after the other without a pause.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 30 + 2 * Soak.minutes))))
 struct RandomFaultTests {
     @Test func anyNumberOfFaultsInARow() async throws {
@@ -15,11 +15,11 @@ struct RandomFaultTests {
     }
 }
 
-/// A run of random faults: what is pushed meanwhile, what was done, and what was seen of it.
+/// A run of random faults: the pushes, the faults and the measurements.
 private struct RandomRun {
     private static let fault = "random faults in a row"
     private static let length = Duration.seconds(Soak.choose(15, soak: Soak.minutes * 60))
-    /// How often it says how it goes.
+    /// The interval between two progress reports.
     private static let interval = length / 12
 
     private let rig: Rig
@@ -28,7 +28,7 @@ private struct RandomRun {
     private let start = ContinuousClock.now
     private var toll = Toll()
     private var said = 0
-    /// Of the first daemon, which lives through it all: by interval.
+    /// The first daemon's memory and descriptors by interval; it lives through the whole run.
     private var vitals: [Vitals] = []
     private var samples: [Vitals] = []
 
@@ -43,21 +43,21 @@ private struct RandomRun {
         )
     }
 
-    /// Whether there was enough of it; a slow machine gets half as much time again.
+    /// Whether the run is long enough; a slow machine gets half as much time again.
     var isOver: Bool {
         let elapsed = ContinuousClock.now - start
         guard elapsed >= Self.length else { return false }
         return !Soak.isOn || hasEnough || elapsed >= Self.length * 1.5
     }
 
-    /// What an hour is to show, in proportion.
+    /// The number of deliveries and faults expected of an hour, in proportion to the run's length.
     private var hasEnough: Bool {
         let deliveries = least.count * least.audience.devices + once.count * once.audience.devices
         return deliveries >= 2_000_000 * Soak.minutes / 60 && toll.counts[.kill, default: 0] >= 200 * Soak.minutes / 60
             && toll.counts[.restart, default: 0] >= 50 * Soak.minutes / 60
     }
 
-    /// Does one harm, and lets the daemons work on.
+    /// Plays one fault, and lets the daemons work on.
     mutating func step() async throws {
         try await toll.play(.any(rig), on: rig)
         try await rig.serve(3, seconds: Soak.choose(30, soak: 120))
@@ -88,7 +88,7 @@ private struct RandomRun {
         )
     }
 
-    /// Waits until all is sent, and compares.
+    /// Waits until everything is sent, and audits the deliveries.
     mutating func finish() async throws {
         if vitals.isEmpty || !samples.isEmpty { try await sayHowItGoes() }
         try await rig.sandbox.setFaults("[]")
@@ -129,7 +129,7 @@ private struct RandomRun {
 }
 
 extension Soak {
-    /// How long random faults go on in a long run: `FANFARE_FAULT_MINUTES`, or an hour.
+    /// The length of a long run of random faults in minutes: `FANFARE_FAULT_MINUTES`, or 60.
     static var minutes: Int {
         ProcessInfo.processInfo.environment["FANFARE_FAULT_MINUTES"].flatMap { Int($0) } ?? 60
     }

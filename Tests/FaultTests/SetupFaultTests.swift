@@ -4,7 +4,7 @@ import TestKit
 import Testing
 import Threading
 
-/// Rules, events and surroundings that are wrong from the start.
+/// Tests with rules, events and environments that are wrong from the start.
 @Suite(.rig, .serialized, .timeLimit(.minutes(5)))
 struct SetupFaultTests {
     @Test func poisonStopsNobodyElse() async throws {
@@ -13,11 +13,12 @@ struct SetupFaultTests {
             let moment = monotonicNanoseconds()
             try await rig.sql { connection in
                 for rule in [
-                    // Refused when looked at, at each planning, and at each message.
+                    // Rules that are refused when they are checked, that fail at each planning, and that fail at each
+                    // message.
                     #"{"app": "demo", "name": "bad-path", "event": "\#(audience.name)", "when": "$.n +", "to": {"topic": "t"}, "message": {"notification": {"title": "T"}}}"#,
                     #"{"app": "demo", "name": "bad-field", "event": "\#(audience.name)", "to": {"topic": "\#(audience.name)"}, "message": {"notification": {"title": "{{absent}}"}}}"#,
                 ] {
-                    // Some mistakes are refused at once.
+                    // Some errors are refused by `put_rule` itself.
                     try? connection.execute("SELECT fanfare.put_rule('\(rule)')")
                 }
                 try connection.execute(
@@ -46,7 +47,7 @@ struct SetupFaultTests {
         for daemon in rig.daemons { #expect(await rig.end(daemon, by: SIGTERM) == 0) }
         try await rig.serve(3, options: .init(descriptors: 64))
         let (audit, _) = try await rig.under("64 file descriptors") { _ in
-            // What it opens anew has to fit as well.
+            // The descriptors of new connections have to fit too.
             for daemon in rig.daemons {
                 daemon.provider.reset()
                 daemon.database.reset()
@@ -57,7 +58,7 @@ struct SetupFaultTests {
         for daemon in rig.daemons { #expect(await rig.end(daemon, by: SIGTERM) == 0) }
     }
 
-    /// What a shell usually allows, what the program may allow itself, and too little.
+    /// The usual limit of a shell, a soft limit that the program can raise, and a limit that is too low.
     static let limits = [
         RigDaemon.Options(descriptors: 1024), RigDaemon.Options(descriptors: 4096, softDescriptors: 64),
         RigDaemon.Options(descriptors: 64),
@@ -107,14 +108,14 @@ struct SetupFaultTests {
         try await rig.sql { try $0.execute("DELETE FROM fanfare.batches") }
     }
 
-    /// The sandbox's own app, and as many more that are like it.
+    /// Returns a configuration with the sandbox's own app, and 80 more like it.
     @Sendable private static func eightyApps(_ text: String) -> String {
         guard let start = text.firstRange(of: "  \"demo\":\n")?.lowerBound else { return text }
         let block = text[start...]
         return text + (1...80).map { block.replacing("\"demo\":", with: "app\($0):", maxReplacements: 1) }.joined()
     }
 
-    /// A server that is not to be trusted, or does not speak HTTP/2.
+    /// A server that must not be trusted, or does not support HTTP/2.
     enum BadServer: String, Sendable, CaseIterable {
         case expired = "certificate expired"
         case otherHost = "certificate of another host"
@@ -158,7 +159,7 @@ struct SetupFaultTests {
         try await rig.sql { connection in
             _ = try connection.query("SELECT fanfare.cancel($1, $2)", audience.name, "\(audience.name)-1")
         }
-        // The next test's daemons find an empty queue.
+        // The daemons of the next test must find an empty queue.
         try await rig.serve(3)
         try await rig.until(
             "SELECT count(*) = 5 FROM fanfare.deliveries WHERE rule = '\(audience.name)' AND outcome NOT IN ('pending', 'retrying')",
@@ -166,7 +167,7 @@ struct SetupFaultTests {
         )
     }
 
-    /// An audience whose rule is in force before the daemons go.
+    /// Creates an audience, with the rule in force before the daemons end.
     private func served(_ rig: Rig, _ kind: BadServer) async throws -> Audience {
         try await rig.serve(1)
         let audience = try await rig.audience("bad-\(kind)", devices: 5)

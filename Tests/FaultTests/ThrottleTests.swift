@@ -3,20 +3,20 @@ import PostgresClient
 import TestKit
 import Testing
 
-/// Providers that say when to come again: obeyed, and not believed without limit.
+/// Tests of providers that send `Retry-After`: the daemon obeys it, up to a limit.
 @Suite(.rig, .serialized, .timeLimit(.minutes(5)))
 struct ThrottleTests {
     struct Throttle: Sendable, CustomTestStringConvertible {
         let name: String
         /// A member of the fault; empty for none.
         let field: String
-        /// Least and most seconds until the next attempt.
+        /// The shortest and longest time until the next attempt, in seconds.
         let wait: ClosedRange<Double>
 
         var testDescription: String { name }
     }
 
-    // 10 % and what it takes to notice come on top.
+    // With a tolerance of 10 % and some seconds.
     static let throttles = [
         Throttle(name: "seconds", field: #", "retry_after": "120""#, wait: 119...140),
         Throttle(name: "a date", field: #", "retry_after": "\#(date(in: 300))""#, wait: 240...340),
@@ -29,7 +29,8 @@ struct ThrottleTests {
     @Test(arguments: throttles) func theyAreGivenTheTimeTheyAskFor(throttle: Throttle) async throws {
         let rig = try Rig.current
         let fault = "429 with Retry-After: \(throttle.name), FCM"
-        // A device's rate: with the project's, the whole sender would wait, and the next of these with it.
+        // The device's rate limit: with the project's limit, the whole sender would wait, and with it the next test
+        // cases.
         let body = #"{\"error\": {\"status\": \"RESOURCE_EXHAUSTED\", \"message\": \"Device message rate exceeded.\"}}"#
         let audience = try await rig.audience("throttle-\(rig.random(0...1_000_000))", devices: 20, provider: "fcm")
         try await rig.sandbox.setFaults(
@@ -58,7 +59,7 @@ struct ThrottleTests {
         #expect(audit.duplicates == 0)
     }
 
-    /// As HTTP writes it (RFC 9110 section 5.6.7).
+    /// Returns a date in HTTP's format (RFC 9110 section 5.6.7).
     private static func date(in seconds: Double) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

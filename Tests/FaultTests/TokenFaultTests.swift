@@ -3,7 +3,7 @@ import PostgresClient
 import TestKit
 import Testing
 
-/// What providers say of tokens: followed on evidence only.
+/// Tests of pruning: only on a provider's evidence about the token.
 @Suite(.rig, .serialized, .timeLimit(.minutes(5)))
 struct TokenFaultTests {
     struct Verdict: Sendable, CustomTestStringConvertible {
@@ -26,7 +26,7 @@ struct TokenFaultTests {
         let audience = try await rig.audience("gone-\(rig.random(0...1_000_000))", devices: 20)
         try await rig.sandbox.setFaults(gone(audience, verdict.field))
         try await rig.emit(1, to: audience)
-        // Where the device may be registered anew it is tried once more after a minute, which we do not wait for.
+        // If the device may have registered again, it is retried after a minute; the test shortens that time.
         try await rig.until(
             """
             WITH asked AS (UPDATE fanfare.batches SET not_before = clock_timestamp() WHERE not_before > clock_timestamp() + interval '20 s')
@@ -46,7 +46,7 @@ struct TokenFaultTests {
         let fault = "410 racing a new registration"
         let audience = try await rig.audience("race", devices: 40)
         let again = Set(1...20)
-        // Registered before the answer, and after the moment it speaks of.
+        // Registered after the time in the response, and before the response arrives.
         try await rig.hold(seconds: 1)
         let spoken = Int(Date().timeIntervalSince1970 * 1000)
         try await rig.sandbox.setFaults(
@@ -74,7 +74,7 @@ struct TokenFaultTests {
         try await rig.sql { try $0.execute("UPDATE fanfare.batches SET not_before = clock_timestamp()") }
         try await rig.untilIdle()
         let kept = Set(1...audience.devices).subtracting(try await rig.disabled(audience))
-        // Whoever registered again while the old answer was under way is reached by the next event.
+        // A device that registered again while the old response was on its way gets the next event.
         try await rig.sql { try Traffic.emit(2, to: audience, on: $0) }
         try await rig.untilIdle()
         let reached = Set(try await rig.ledger(of: audience).filter { $0.fate == .accepted }.map(\.delivery.device))
@@ -85,7 +85,7 @@ struct TokenFaultTests {
         #expect(reached == again)
     }
 
-    /// The last one, since the fuse then stays blown.
+    /// The last test of the suite, because the fuse stays blown.
     @Test func thePruneFuseHolds() async throws {
         let rig = try Rig.current
         let fault = "30 % BadDeviceToken"
@@ -110,7 +110,7 @@ struct TokenFaultTests {
         audit.report(fault, "\(refused.count) tokens refused, disabled \(pruned) before the fuse blew: \(alarms)")
         #expect(audit.wronglyPruned.isEmpty)
         #expect(audit.unrecorded.isEmpty && audit.recordedTwice.isEmpty && audit.unexpected.isEmpty)
-        // As many as are followed whatever the share, of all daemons together.
+        // The number of devices that all daemons together may prune regardless of the share.
         #expect(pruned <= 100, "the fuse holds")
         #expect(pruned < refused.count)
         #expect(audit.count("accepted") == audience.devices - refused.count)

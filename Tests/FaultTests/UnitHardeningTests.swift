@@ -2,7 +2,7 @@ import Foundation
 import TestKit
 import Testing
 
-/// What systemd takes away from the service.
+/// Tests of the restrictions in systemd's unit file.
 @Suite struct UnitHardeningTests {
     private static let unit = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -25,7 +25,7 @@ import Testing
         #expect(level <= 1.5)
     }
 
-    /// What the service cannot do without.
+    /// The permissions that the service needs.
     @Test func theUnitStillLetsItWork() throws {
         let text = try String(contentsOfFile: Self.unit, encoding: .utf8)
         for line in [
@@ -36,9 +36,9 @@ import Testing
         #expect(!text.contains("\nPrivateNetwork=yes"))
     }
 
-    /// An installation needs the keys of its own providers only.
+    /// An installation needs only the keys of its own providers.
     ///
-    /// systemd refuses a default without a value.
+    /// systemd rejects a default without a value.
     @Test(arguments: ["apns.p8", "service-account.json", "vapid.pem"])
     func aKeyThatIsMissingDoesNotKeepItFromStarting(name: String) throws {
         let text = try String(contentsOfFile: Self.unit, encoding: .utf8)

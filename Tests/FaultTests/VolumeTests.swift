@@ -3,14 +3,14 @@ import PostgresClient
 import TestKit
 import Testing
 
-/// Millions of pushes while nothing goes wrong.
+/// Tests with millions of pushes and no faults.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 120))))
 struct SuppressionVolumeTests {
     @Test(arguments: ["at_least_once", "at_most_once"])
     func thereIsOneRequestEach(delivery: String) async throws {
         let rig = try Rig.current
         try await rig.sandbox.setFaults("[]")
-        // What is sent at most once is committed before, and takes longer.
+        // With `at_most_once`, attempts are committed before they are sent, which takes longer.
         let deliveries = Soak.deliveries(everyDay: 20_000, soak: 2_000_000) / (delivery == "at_most_once" ? 10 : 1)
         let fault = "none, \(deliveries) deliveries, \(delivery)"
         let devices = min(deliveries, 20_000)
@@ -24,7 +24,7 @@ struct SuppressionVolumeTests {
     }
 }
 
-/// Every kind of answer at once: who is disabled, and who is not.
+/// Tests of every kind of response at once: which devices are disabled, and which are not.
 @Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 120))))
 struct MixedAnswerTests {
     @Test func onlyDeadTokensAreDisabledAndAllOfThem() async throws {
@@ -52,14 +52,14 @@ struct MixedAnswerTests {
             ).rows[0][0]
         }
         #expect(blown == "", "so few dead tokens are believed")
-        // One that was reset, without an answer, is sent once more.
+        // A request that was reset without a response is sent once more.
         let reset = MixedAnswer.devices(upTo: devices) { $0.repeats }
         #expect(audit.duplicates == reset.count)
     }
 }
 
 extension Soak {
-    /// How many pushes there are: `FANFARE_FAULT_DELIVERIES`, or what is given.
+    /// Returns the number of pushes: `FANFARE_FAULT_DELIVERIES`, or the default.
     static func deliveries(everyDay: Int, soak: Int) -> Int {
         ProcessInfo.processInfo.environment["FANFARE_FAULT_DELIVERIES"].flatMap { Int($0) }
             ?? choose(everyDay, soak: soak)
@@ -67,9 +67,9 @@ extension Soak {
 }
 
 extension Rig {
-    /// Emits events at once, and waits until all is sent and recorded, however long that takes while it goes on.
+    /// Emits events at once, and waits until everything is sent and recorded, as long as there is progress.
     ///
-    /// - Returns: how many seconds that took.
+    /// - Returns: the duration in seconds.
     fileprivate func sendAll(_ events: Int, to audience: Audience, _ fault: String) async throws -> Double {
         let deliveries = events * audience.devices
         let began = monotonicNanoseconds()
@@ -79,17 +79,17 @@ extension Rig {
         var said = 0
         while received < deliveries {
             let now = try await sandbox.awaitCounts(received: before + min(deliveries, received + 50_000), seconds: 300)
-            // What was retried comes on top, so that this may end while some are still to come.
+            // Retries are counted too, so the loop may end while some first attempts are still to come.
             guard now.received - before > received else { break }
             received = now.received - before
-            // Read as it comes.
+            // The ledger is read while it grows.
             _ = try await ledger(of: audience)
             if received >= said + 250_000 {
                 said = received
                 report("fault: \(fault): \(received) received")
             }
         }
-        // Every day nobody waits the minute that some answers ask for.
+        // Daily runs do not wait the minute that some responses ask for.
         if !Soak.isOn { try await untilIdleHurrying(seconds: 120) }
         try await untilIdle(seconds: 5400)
         return Double(monotonicNanoseconds() - began) / 1e9

@@ -2,10 +2,10 @@ import Foundation
 import TestKit
 import Threading
 
-/// A TLS server of `openssl` with something wrong about it, which counts what a client says to it.
+/// A TLS server of `openssl` with a defect, which counts the bytes that clients send.
 final class BadTLSServer: Sendable {
     let port: Int
-    /// The CA of its certificate, to be trusted.
+    /// The file of its certificate's CA, to be trusted.
     let authorityFile: String
     private let process: ProgramProcess
     private let folder: String
@@ -20,13 +20,13 @@ final class BadTLSServer: Sendable {
         let (descriptor, port) = try LoopbackSocket.listen()
         close(descriptor)
         self.port = port
-        // Reads a pipe that never ends: it takes the end of its standard input for a command to stop.
+        // Its input is a pipe that never ends: the server takes the end of its standard input for a command to stop.
         process = try ProgramProcess(
             "/bin/sh",
             ["-c", #"mkfifo input; exec 0<>input; exec openssl s_server "$@""#, "sh"]
                 + ["-accept", "127.0.0.1:\(port)", "-cert", "server.pem", "-key", "server.key", "-quiet"]
                 + (speaksALPN ? ["-alpn", "h2"] : [])
-                // Where it is still built in, the library wants to be asked for it.
+                // Where OpenSSL still has the old version, it must be enabled explicitly.
                 + (isOld ? ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"] : []),
             directory: folder
         )
@@ -35,9 +35,9 @@ final class BadTLSServer: Sendable {
         reading = Task { for await line in output { heard.withLock { $0 += max(1, line.utf8.count) } } }
     }
 
-    /// Ends it.
+    /// Stops the server.
     ///
-    /// - Returns: how many bytes clients sent it inside TLS.
+    /// - Returns: the number of bytes that clients sent inside TLS.
     func stop() async -> Int {
         process.signal(SIGKILL)
         _ = await process.exitStatus()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Lines that a daemon wrote, each with the moment at which it was read; who waits for one is woken.
+/// The log lines of a daemon, each with the time at which it was read; a new line wakes the waiting tests.
 final class DaemonLines: Sendable {
     private let condition = NSCondition()
     nonisolated(unsafe) private var lines: [(at: UInt64, text: String)] = []  // Under the condition's lock.
@@ -12,9 +12,9 @@ final class DaemonLines: Sendable {
         condition.broadcast()
     }
 
-    /// The first line after a moment that holds a text; blocks until there is one.
+    /// Returns the first line after a time that contains a text; blocks until there is one.
     ///
-    /// - Returns: the line and the milliseconds from the moment to it; nil when the time is over.
+    /// - Returns: the line and the milliseconds from that time to it; nil after the timeout.
     func line(with text: String, after moment: UInt64, seconds: Double) -> (text: String, milliseconds: Int)? {
         let end = Date(timeIntervalSinceNow: seconds)
         condition.lock()

@@ -1,23 +1,23 @@
 import Foundation
 import Threading
 
-/// A TCP proxy on loopback that does to connections what bad networks do.
+/// A TCP proxy on loopback that simulates a faulty network.
 ///
-/// It lives in user space: the kernel acknowledges what a black hole swallows, as a peer does whose program hangs, so
-/// only what a program itself asks of its peer finds that out.
+/// It runs in user space: the kernel acknowledges what a black hole swallows, as for a peer whose program hangs, so
+/// only application-level timeouts and pings notice it.
 final class FaultProxy: Sendable {
-    /// What is done to bytes in both directions.
+    /// The effect on bytes in both directions.
     enum Behaviour: Sendable, Equatable {
         case pass
-        /// Every piece waits so many milliseconds.
+        /// Delays every chunk by a number of milliseconds.
         case delay(milliseconds: Int)
-        /// Every piece is written in parts of so many bytes.
+        /// Writes every chunk in parts of a number of bytes.
         case slice(bytes: Int)
-        /// One byte a second.
+        /// Passes one byte a second.
         case trickle
-        /// Nothing comes through, nothing is closed; what waits goes on when this ends.
+        /// Passes nothing and closes nothing; held bytes are passed when this ends.
         case blackHole
-        /// New connections are reset at once; those that are open pass.
+        /// Resets new connections; open ones pass.
         case refuse
     }
 
@@ -29,14 +29,14 @@ final class FaultProxy: Sendable {
         var target: Int
     }
 
-    /// The port it listens on, on 127.0.0.1.
+    /// The port on 127.0.0.1.
     let port: Int
     private let listener: Int32
     private let state = NSCondition()
     nonisolated(unsafe) private var guarded: State  // Under `state`'s lock.
     private let thread = Locked<WorkerThread?>(nil)
 
-    /// Listens, and forwards to another port on loopback.
+    /// Creates a proxy to another port on loopback.
     init(to target: Int) throws {
         guarded = State(target: target)
         (listener, port) = try LoopbackSocket.listen()
@@ -44,7 +44,7 @@ final class FaultProxy: Sendable {
         thread.withLock { $0 = worker }
     }
 
-    /// What is done to bytes from now on.
+    /// The effect on bytes from now on.
     var behaviour: Behaviour {
         get { locked { $0.behaviour } }
         set {
@@ -53,16 +53,16 @@ final class FaultProxy: Sendable {
         }
     }
 
-    /// Forwards new connections to another port, and resets those that are open.
+    /// Forwards new connections to another port, and resets open ones.
     func redirect(to target: Int) {
         locked { $0.target = target }
         reset()
     }
 
-    /// How many connections there have been.
+    /// The number of connections so far.
     var accepted: Int { locked { $0.accepted } }
 
-    /// Blocks until there have been more connections than `count`, or the time is over.
+    /// Blocks until there have been more than `count` connections, or a timeout.
     func awaitConnection(after count: Int, seconds: Double) {
         let end = Date(timeIntervalSinceNow: seconds)
         state.lock()
@@ -82,7 +82,7 @@ final class FaultProxy: Sendable {
         state.broadcast()
     }
 
-    /// Ends it, with all connections.
+    /// Stops the proxy, and closes all connections.
     func stop() {
         locked { $0.isClosed = true }
         shutdown(listener, Int32(SHUT_RDWR))
@@ -117,7 +117,7 @@ final class FaultProxy: Sendable {
         }
     }
 
-    /// Hands a piece on as the behaviour wants it; false once the connection is of no use.
+    /// Passes a chunk on according to the behaviour; false if the connection cannot be used any more.
     private func forward(_ bytes: ArraySlice<UInt8>, on link: ProxyLink, _ send: (ArraySlice<UInt8>) -> Bool) -> Bool {
         var rest = bytes
         var hasWaited = false

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Says one line of the results at once, also where the output is a file.
+/// Prints a line of the results, unbuffered also for a file.
 func report(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }
 
-/// CLOCK_MONOTONIC in nanoseconds, as in the ledger.
+/// Returns CLOCK_MONOTONIC in nanoseconds, as in the ledger.
 func monotonicNanoseconds() -> UInt64 {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)

@@ -3,28 +3,28 @@ import TestKit
 import Testing
 
 extension Rig {
-    /// How long a fault lasts; nothing is waited for.
+    /// Waits while a fault lasts, not for a condition.
     func hold(seconds: Double) async throws {
         try await Task.sleep(for: .seconds(seconds))
     }
 
-    /// Waits until the provider has received so many requests more than now.
+    /// Waits until the provider has received a number of further requests.
     func pushes(moreThan count: Int, seconds: Int = 60) async throws {
         let now = try await sandbox.awaitCounts().received
         let reached = try await sandbox.awaitCounts(received: now + count, seconds: seconds).received
         try #require(reached >= now + count, "pushes go on")
     }
 
-    /// Keeps an audience busy, does harm, and compares afterwards.
+    /// Pushes to an audience, plays a fault, and audits the deliveries.
     ///
     /// - Parameters:
-    ///   - fault: its name in the report.
-    ///   - devices: how many get each of the twenty events a second.
+    ///   - fault: the fault's name in the report.
+    ///   - devices: the number of devices that get each of the twenty events a second.
     ///   - provider: `apns` or `fcm`.
-    ///   - more: told in the report as well.
-    ///   - harm: does and ends the fault; returns the moment from which the first push counts.
-    /// - Returns: the comparison, and the milliseconds from that moment to the first push of an event that was not there
-    ///   before the fault.
+    ///   - more: further text for the report.
+    ///   - harm: plays and ends the fault; returns the time from which the first push counts.
+    /// - Returns: the audit, and the milliseconds from that time to the first push of an event that was emitted after
+    ///   the fault began.
     @discardableResult
     func under(
         _ fault: String,

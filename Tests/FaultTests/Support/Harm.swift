@@ -4,7 +4,7 @@ import PrivateCluster
 import TestKit
 import Testing
 
-/// What is done to a rig at work, at random.
+/// The faults that are played on a working rig at random.
 enum Harm: String, CaseIterable {
     case kill = "kill -9"
     case restart = "immediate restart"
@@ -15,33 +15,35 @@ enum Harm: String, CaseIterable {
     case refuse = "REFUSED_STREAM"
     case stop = "SIGTERM"
 
-    /// What the provider does all the time, so that requests are in flight.
+    /// A permanent delay of the provider, so that requests are in flight.
     static let slow = #"[{"do": "slow", "ms": 100}]"#
 
-    /// One of them; kills come three times as often as any other.
+    /// Returns a random fault; kills are three times as frequent as any other.
     static func any(_ rig: Rig) -> Harm {
         let deck = allCases + [.kill, .kill]
         return deck[rig.random(0...deck.count - 1)]
     }
 }
 
-/// What was done so far, and what the promise allows to be repeated for it.
+/// The faults played so far, and the repeats that they allow.
 struct Toll {
     private(set) var counts: [Harm: Int] = [:]
-    /// Answers that were lost with their connections are at most what a daemon has in flight.
+    /// The number of allowed repeats: responses that were lost with their connections are at most what a daemon has in
+    /// flight.
     private(set) var allowed = 0
-    /// When which daemon was killed.
+    /// The times at which daemons were killed.
     private(set) var deaths: [UInt16: UInt64] = [:]
 
-    /// What was done, in words.
+    /// The faults played so far, as text.
     var description: String {
         counts.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.value) × \($0.key.rawValue)" }
             .joined(separator: ", ")
     }
 
-    /// Does one harm.
+    /// Plays a fault.
     ///
-    /// The first daemon is neither killed nor stopped: what an hour of harm does to one is to be seen.
+    /// The first daemon is neither killed nor stopped, so that the effect of an hour of faults on one process is
+    /// measured.
     mutating func play(_ harm: Harm, on rig: Rig) async throws {
         counts[harm, default: 0] += 1
         switch harm {
@@ -81,7 +83,7 @@ struct Toll {
         allowed += Rig.unrecorded
     }
 
-    /// How many requests of each killed daemon another one repeated after its death.
+    /// Returns, for each killed daemon, the number of its requests that another daemon repeated after its death.
     func repeatsByKill(in repeats: some Sequence<Repeat>) -> [Int] {
         var counts = deaths.mapValues { _ in 0 }
         for one in repeats where one.daemon != one.previous {

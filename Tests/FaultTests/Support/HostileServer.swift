@@ -1,16 +1,16 @@
 import Foundation
 import TestKit
 
-/// A server with the simulated provider's certificate that answers each connection with the same bytes.
+/// A server with the simulated provider's certificate that sends the same bytes on each connection.
 final class HostileServer: Sendable {
-    /// What it says a second after a connection was made, when a first request is under way.
+    /// The bytes that it sends a second after the connection was made, when a first request is in progress.
     enum Speech: String, Sendable, CaseIterable {
         case garbage = "garbage frames"
         case pings = "a flood of PING"
         case settings = "a flood of SETTINGS"
         case headers = "a header of 2 MB"
 
-        /// Bytes beyond the first SETTINGS frame.
+        /// The bytes after the first SETTINGS frame.
         var bytes: [UInt8] {
             switch self {
             case .garbage:
@@ -19,17 +19,17 @@ final class HostileServer: Sendable {
             case .pings:
                 return Self.repeated(Self.frame(6, Array("flooding".utf8)), 200_000)
             case .settings:
-                // The initial window, which is as it was.
+                // The initial window, unchanged.
                 return Self.repeated(Self.frame(4, [0, 4, 0, 0, 0xff, 0xff]), 200_000)
             case .headers:
-                // `:status: 200`, which is not to be believed of a block that never ends, and fields `x` of 16,000 bytes
-                // that no table keeps.
+                // `:status: 200` in a block that never ends, so that the response is never complete, and fields `x` of
+                // 16,000 bytes that no table stores.
                 let field: [UInt8] = [0, 1, 0x78, 0x7f, 0x81, 0x7c] + [UInt8](repeating: 0x61, count: 16_000)
                 return Self.frame(1, [0x88], stream: 1) + Self.repeated(Self.frame(9, field, stream: 1), 125)
             }
         }
 
-        /// Without flags (RFC 9113 section 4.1): no header block ever ends.
+        /// Returns a frame without flags (RFC 9113 section 4.1), so that no header block ever ends.
         static func frame(_ type: UInt8, _ payload: [UInt8], stream: UInt8 = 0) -> [UInt8] {
             let length = payload.count
             return [UInt8(length >> 16), UInt8(length >> 8 & 0xff), UInt8(length & 0xff), type, 0, 0, 0, 0, stream]
@@ -48,8 +48,8 @@ final class HostileServer: Sendable {
     /// Starts to listen.
     ///
     /// - Parameters:
-    ///   - speech: what it says.
-    ///   - sandbox: the folder that holds the certificate.
+    ///   - speech: the bytes that it sends.
+    ///   - sandbox: the folder with the certificate.
     init(_ speech: Speech, sandbox: String) throws {
         folder = NSTemporaryDirectory() + "fanfare-hostile-" + UUID().uuidString.prefix(13).lowercased()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -58,7 +58,8 @@ final class HostileServer: Sendable {
         let (descriptor, port) = try LoopbackSocket.listen()
         close(descriptor)
         self.port = port
-        // One process for each connection, so that each hears it from the beginning. Whoever feeds it ends with us.
+        // One process for each connection, so that each gets the bytes from the start. The feeding process ends with
+        // the test.
         process = try ProgramProcess(
             "/bin/bash",
             [
@@ -77,12 +78,12 @@ final class HostileServer: Sendable {
             directory: folder
         )
         let (output, errors) = (process.output, process.errors)
-        // What clients say is nothing to us, but has to be read; both end with the process.
+        // The clients' bytes are read and ignored; both tasks end with the process.
         _ = Task { for await _ in output {} }
         _ = Task { for await _ in errors {} }
     }
 
-    /// Ends it, with what it feeds.
+    /// Stops the server and the processes that feed it.
     func stop() async {
         process.signal(SIGTERM)
         _ = await process.exitStatus()

@@ -1,20 +1,20 @@
 import TestKit
 
-/// One line of the ledger, as far as the suite looks at it: numbers only, since there may be millions.
+/// The numbers of a ledger line that the suite needs; there may be millions.
 struct LedgerLine: Sendable {
-    /// The beginning of its token, which tells the audience.
+    /// The prefix of its token, which identifies the audience.
     let audience: UInt64
     let delivery: Delivery
     let fate: ReceivedFate
-    /// Number of the daemon that sent it, by the port it took; 0 where that is not known.
+    /// The number of the daemon that sent it, by its port; 0 if unknown.
     let daemon: UInt16
     let nanoseconds: UInt64
 
-    /// Reads a push; nil for what is none of the suite's.
+    /// Reads a push; nil for other requests.
     ///
     /// - Parameters:
     ///   - push: the line.
-    ///   - sender: finds the number of a daemon by the port in the request's authority and by the moment.
+    ///   - sender: returns the number of a daemon by the port in the request's authority and by the time.
     init?(_ push: ReceivedPush, sender: (Substring, UInt64) -> UInt16) {
         guard let body = push.body?.utf8 else { return nil }
         let token =
@@ -36,12 +36,12 @@ struct LedgerLine: Sendable {
             switch push.status {
             case 200?: .accepted
             case let status?: .rejected(UInt16(status))
-            // GOAWAY counts here only where the last stream is below.
+            // A GOAWAY counts only with a last stream below the request's.
             case nil: ["refuse", "goaway"].contains(push.fault) ? .notProcessed : .unanswered
             }
     }
 
-    /// A string member after its key, wherever it is; our own messages need no more of JSON.
+    /// Returns a string member by its key, at any depth; the suite's own messages need no JSON parser.
     private static func text(_ key: String, in body: String.UTF8View) -> Substring? {
         guard let key = body.firstRange(of: key.utf8) else { return nil }
         let rest = body[key.upperBound...]
@@ -49,20 +49,20 @@ struct LedgerLine: Sendable {
     }
 }
 
-/// What was read of the ledger so far.
+/// The lines of the ledger read so far.
 struct LedgerMemory: Sendable {
-    /// Number of the last line.
+    /// The number of the last line.
     var last = 0
-    /// By audience, in order of arrival.
+    /// The lines by audience, in order of arrival.
     var lines: [UInt64: [LedgerLine]] = [:]
 }
 
-/// Which daemon had which port when: an hour of faults takes more daemons than there is a need of ports.
+/// The ports of daemons over time: an hour of faults starts so many daemons that ports are reused.
 struct DaemonRegister: Sendable {
     private var lives: [Int: [(from: UInt64, daemon: UInt16)]] = [:]
     private var last: UInt16 = 0
 
-    /// Notes that a new daemon has a port from now on.
+    /// Records that a new daemon uses a port from now on.
     ///
     /// - Returns: the daemon's number, from 1.
     mutating func add(port: Int) -> UInt16 {
@@ -71,7 +71,7 @@ struct DaemonRegister: Sendable {
         return last
     }
 
-    /// Who had a port at a moment; 0 for nobody.
+    /// Returns the daemon that used a port at a time; 0 for none.
     func daemon(port: Int, at nanoseconds: UInt64) -> UInt16 {
         lives[port]?.last { $0.from <= nanoseconds }?.daemon ?? 0
     }

@@ -1,13 +1,13 @@
 import Testing
 
-/// Something that is done to one daemon's link, once or for a while.
+/// A fault of one daemon's link, once or for a while.
 struct LinkFault: Sendable, CustomTestStringConvertible {
     let name: String
     let harm: @Sendable (FaultProxy, Rig) async throws -> Void
 
     var testDescription: String { name }
 
-    /// Lets a behaviour last, and ends it.
+    /// Returns a fault that applies a behaviour for a while.
     private static func lasting(_ name: String, _ behaviour: @escaping @Sendable (Rig) -> FaultProxy.Behaviour)
         -> LinkFault
     {
@@ -29,8 +29,8 @@ struct LinkFault: Sendable, CustomTestStringConvertible {
         proxy.behaviour = .pass
     }
 
-    /// What can be done to the link to the database.
+    /// The faults of the link to the database.
     static let toDatabase = [cut, reset, sliced, delayed, refused]
-    /// What can be done to the link to the provider.
+    /// The faults of the link to the provider.
     static let toProvider = [cut, reset, sliced, delayed, refused]
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// TCP sockets on 127.0.0.1, as far as the fault proxy needs them.
+/// The TCP sockets on 127.0.0.1 that the fault proxy uses.
 enum LoopbackSocket {
     struct Failure: Error {
         let call: String
@@ -35,15 +35,15 @@ enum LoopbackSocket {
         return descriptor
     }
 
-    /// Sends RST; threads that read wake up.
+    /// Sends RST; threads that read return.
     static func reset(_ descriptor: Int32) {
-        // To connect a socket to nowhere dissolves its connection at once, other than to close it.
+        // Connecting a socket to an unspecified address ends its connection at once, unlike closing it.
         var nowhere = sockaddr()
         nowhere.sa_family = sa_family_t(AF_UNSPEC)
         Glibc.connect(descriptor, &nowhere, socklen_t(MemoryLayout<sockaddr>.size))
     }
 
-    /// Sends all of it; false if the connection is gone.
+    /// Sends all bytes; false if the connection is closed.
     static func send(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
         bytes.withUnsafeBytes { buffer in
             var sent = 0

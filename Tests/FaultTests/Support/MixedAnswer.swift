@@ -1,16 +1,16 @@
-/// What the simulated provider answers to a part of the devices, by their kind.
+/// The simulated provider's response to some of the devices, by their kind.
 struct MixedAnswer: Sendable {
     private let kinds: ClosedRange<Int>
-    /// Members of the fault.
+    /// The members of the fault.
     private let fault: String
-    /// Whether the token is dead.
+    /// Whether the response reports the token as unregistered.
     var disables = false
-    /// Whether the device gets its push in the end.
+    /// Whether the push reaches the device in the end.
     var arrives = true
-    /// Whether the provider processes it twice.
+    /// Whether the provider processes the push twice.
     var repeats = false
 
-    /// Shares stay below those at which the prune fuse blows, and retries within their budget.
+    /// All responses; their shares stay below those at which the prune fuse blows, and the retries within their budget.
     static let all = [
         Self(
             kinds: 0x00...0x00,
@@ -37,7 +37,7 @@ struct MixedAnswer: Sendable {
             fault: #""do": "status", "reason": "Unregistered", "timestamp_age_ms": 86400000"#,
             arrives: false
         ),
-        // A reason about tokens with a status that is not its own is evidence of nothing.
+        // A reason about tokens with another status is no evidence for pruning.
         Self(
             kinds: 0x0b...0x0b,
             fault: #""do": "status", "status": 400, "reason": "Unregistered""#,
@@ -58,7 +58,7 @@ struct MixedAnswer: Sendable {
         Self(kinds: 0x1e...0x1e, fault: #""do": "refuse", "times": 1"#),
     ]
 
-    /// All of it, as the sandbox takes it.
+    /// All faults in the sandbox's format.
     static var faults: String {
         let entries = all.map { answer in
             let digits = answer.kinds.map { String($0 + 0x100, radix: 16).dropFirst() }.joined(separator: "|")
@@ -67,7 +67,7 @@ struct MixedAnswer: Sendable {
         return "[" + entries.joined(separator: ", ") + "]"
     }
 
-    /// The devices, numbered from 1, that get such an answer.
+    /// Returns the devices, numbered from 1, that get such a response.
     static func devices(upTo count: Int, where isMeant: (MixedAnswer) -> Bool) -> Set<Int> {
         let meant = all.filter(isMeant)
         return Set((1...count).filter { device in meant.contains { $0.kinds.contains(Audience.kind(of: device)) } })

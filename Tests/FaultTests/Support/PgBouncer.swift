@@ -3,7 +3,7 @@ import TestKit
 
 /// PgBouncer in front of a server on loopback.
 final class PgBouncer: Sendable {
-    /// When a client gets another session of the server.
+    /// The pooling mode: when a client gets another session of the server.
     enum Mode: String, Sendable {
         case transaction, session
     }
@@ -12,9 +12,9 @@ final class PgBouncer: Sendable {
     private let process: ProgramProcess
     private let folder: String
 
-    /// Starts one, and waits until it takes connections.
+    /// Starts PgBouncer, and waits until it accepts connections.
     ///
-    /// - Throws: also where there is no such program; `deploy/faults.sh` installs it.
+    /// - Throws: an error also if the program is missing; `deploy/faults.sh` installs it.
     init(to server: Int, mode: Mode) async throws {
         folder = NSTemporaryDirectory() + "fanfare-pool-" + UUID().uuidString.prefix(13).lowercased()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -36,7 +36,7 @@ final class PgBouncer: Sendable {
             """
         try configuration.write(toFile: folder + "/pgbouncer.ini", atomically: true, encoding: .utf8)
         try "\"postgres\" \"\"\n".write(toFile: folder + "/users", atomically: true, encoding: .utf8)
-        // It refuses to be root.
+        // PgBouncer refuses to run as root.
         let user = getuid() == 0 ? ["--user", "postgres"] : []
         process = try ProgramProcess(
             "/bin/sh",
@@ -50,7 +50,7 @@ final class PgBouncer: Sendable {
         throw RigError(message: "pgbouncer ended: \(said.suffix(3).joined(separator: "; "))")
     }
 
-    /// Ends it.
+    /// Stops PgBouncer.
     func stop() async {
         process.signal(SIGKILL)
         _ = await process.exitStatus()

@@ -6,17 +6,17 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
     let name: String
     let faults: String
     var provider = "apns"
-    /// The provider said that it did not process what it left unanswered: nothing may be repeated.
+    /// Whether no request may be repeated, because the provider reports unanswered ones as not processed.
     var repeatsNothing = false
-    /// How long it lasts.
+    /// The duration.
     var seconds = Self.seconds
 
     var testDescription: String { name }
 
-    /// How long most of them last.
+    /// The duration of most faults.
     static let seconds = Soak.choose(1.0, soak: 60)
 
-    /// What befalls streams and connections.
+    /// The faults of streams and connections.
     static let connections = [
         PlayedFault(name: "GOAWAY below what is in flight", faults: goAway("below"), repeatsNothing: true),
         PlayedFault(name: "GOAWAY at what is in flight", faults: goAway("at")),
@@ -34,7 +34,7 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
         PlayedFault(name: "closed without an answer", faults: #"[{"skip": 40, "do": "close", "total": 8}]"#),
     ]
 
-    /// What is answered, and how much may be asked at once.
+    /// The faults of responses and stream limits.
     static let answers = [
         PlayedFault(
             name: "503",
@@ -78,7 +78,7 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
         ),
         PlayedFault(name: "stream limit 1", faults: #"[{"do": "stream_limit", "value": 1}]"#, repeatsNothing: true),
         PlayedFault(name: "stream limit 0", faults: #"[{"do": "stream_limit", "value": 0}]"#, repeatsNothing: true),
-        // Longer than a request may take, in the long form.
+        // In the long form, longer than a request's timeout.
         PlayedFault(
             name: "window 0",
             faults: #"[{"do": "window", "value": 0}]"#,
@@ -93,12 +93,12 @@ struct PlayedFault: Sendable, CustomTestStringConvertible {
 }
 
 extension Rig {
-    /// Plays a fault and compares.
+    /// Plays a fault and audits the deliveries.
     func play(_ fault: PlayedFault) async throws {
         let (audit, _) = try await under(fault.name, provider: fault.provider) { _ in
             try await sandbox.setFaults(fault.faults)
             try await hold(seconds: fault.seconds)
-            // A limit that is raised again has to be said.
+            // A stream limit that is raised again has to be announced.
             try await sandbox.setFaults(
                 fault.faults.contains("stream_limit") ? #"[{"do": "stream_limit", "value": 1000}]"# : "[]"
             )

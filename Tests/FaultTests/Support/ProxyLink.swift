@@ -12,14 +12,14 @@ final class ProxyLink: Sendable {
         self.server = server
     }
 
-    /// Whether it was cut or reset.
+    /// Whether the connection was closed or reset.
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// Starts both directions.
     ///
     /// - Parameters:
-    ///   - forward: hands a piece on by the function it is given; false ends the direction.
-    ///   - ended: called once, when both directions are over.
+    ///   - forward: passes a chunk on by the given function; false ends the direction.
+    ///   - ended: called once, after both directions have ended.
     func pump(
         through forward: @escaping @Sendable (ArraySlice<UInt8>, (ArraySlice<UInt8>) -> Bool) -> Bool,
         ended: @escaping @Sendable () -> Void
@@ -33,7 +33,7 @@ final class ProxyLink: Sendable {
         }
     }
 
-    /// Ends both sides in order.
+    /// Closes both sides in order.
     func close() {
         whileOpen {
             shutdown(client, Int32(SHUT_RDWR))
@@ -49,7 +49,7 @@ final class ProxyLink: Sendable {
         }
     }
 
-    /// Under the lock, so that nobody else has got the descriptors meanwhile.
+    /// Runs a body under the lock, so that the descriptors cannot be reused meanwhile.
     private func whileOpen(_ body: () -> Void) {
         state.withLock { state in
             state.isClosed = true
@@ -70,7 +70,7 @@ final class ProxyLink: Sendable {
         let isLast = state.withLock { state in
             state.pumps -= 1
             guard state.pumps == 0 else {
-                // The other direction may have more to say.
+                // The other direction may have more to send.
                 shutdown(to, Int32(SHUT_WR))
                 return false
             }

@@ -4,14 +4,14 @@ import Testing
 import Threading
 
 extension Rig {
-    /// Lines of the ledger, or rows of the database, that are read at once.
+    /// The number of ledger lines or database rows that are read at once.
     private static let page = 20_000
 
-    /// What the provider received for an audience, in order of arrival.
+    /// Returns the requests for an audience, in order of arrival.
     func ledger(of audience: Audience) async throws -> [LedgerLine] {
         while true {
             let last = seen.withLock { $0.last }
-            // Only what is new, and not all of that at once: there may be millions.
+            // Only new lines, in parts: there may be millions.
             let new = try await sandbox.received(after: last, limit: Self.page)
             let senders = register.withLock { $0 }
             let lines = new.compactMap { push in
@@ -26,19 +26,19 @@ extension Rig {
         }
     }
 
-    /// Tells a comparison what the provider received.
+    /// Adds the provider's requests to an audit.
     func readLedger(of audience: Audience, into audit: inout DeliveryAudit) async throws {
         for line in try await ledger(of: audience) {
             audit.receive(line.delivery, line.fate, daemon: line.daemon, nanoseconds: line.nanoseconds)
         }
     }
 
-    /// Compares what was emitted, what the provider received and what the database says.
+    /// Compares the emitted events, the provider's ledger and the database.
     ///
     /// - Parameters:
-    ///   - audience: whose pushes.
-    ///   - events: how many were emitted, numbered from 1.
-    ///   - dead: devices that may be disabled.
+    ///   - audience: the audience.
+    ///   - events: the number of emitted events, numbered from 1.
+    ///   - dead: the devices that may be disabled.
     func audit(_ audience: Audience, events: Int, dead: Set<Int> = []) async throws -> DeliveryAudit {
         var audit = DeliveryAudit(devices: audience.devices, events: events)
         audit.dead = dead
@@ -53,7 +53,7 @@ extension Rig {
         }
     }
 
-    /// The devices of an audience that are disabled.
+    /// Returns the disabled devices of an audience.
     func disabled(_ audience: Audience) async throws -> Set<Int> {
         try await sql { connection in
             var devices: Set<Int> = []
@@ -114,7 +114,7 @@ extension Rig {
         try connection.execute("CLOSE rows")
     }
 
-    /// Milliseconds from a moment to the first push an audience got after it; nil if there was none.
+    /// Returns the milliseconds from a time to the audience's first push after it; nil if there was none.
     func millisecondsToFirstPush(
         after moment: UInt64,
         of audience: Audience,
@@ -126,7 +126,7 @@ extension Rig {
 }
 
 extension DeliveryAudit {
-    /// What holds under every fault.
+    /// Checks what must hold under every fault.
     func expectNothingLost(_ fault: String, sourceLocation: SourceLocation = #_sourceLocation) {
         let findings = [
             ("lost", lost.count), ("unexpected", unexpected.count), ("without outcome", unrecorded.count),
@@ -139,7 +139,7 @@ extension DeliveryAudit {
         }
     }
 
-    /// One line for the table.
+    /// Prints a line of the table of results.
     func report(_ fault: String, _ more: String = "") {
         let rest = more.isEmpty ? "" : ", " + more
         FaultTests.report(

@@ -4,11 +4,11 @@ import TestKit
 import Threading
 
 extension Rig {
-    /// Makes an audience and its rule, and waits until a daemon has put that into force.
+    /// Creates an audience and its rule, and waits until a daemon has put the rule into force.
     ///
     /// - Parameters:
-    ///   - name: of rule, event type and topic.
-    ///   - devices: how many.
+    ///   - name: the name of rule, event type and topic.
+    ///   - devices: the number of devices.
     ///   - provider: `apns` or `fcm`.
     ///   - more: further members of the rule, as JSON.
     func audience(
@@ -25,7 +25,7 @@ extension Rig {
             "message": {"notification": {"title": "T", "body": "\(Self.secret) {{n}}"}, "data": {"n": "{{n}}"}}\(rest)}
             """
         try await sql { connection in
-            // Not a million in one statement, which would hold their locks in memory.
+            // In parts, because a statement for a million devices would hold all their locks in memory.
             for first in stride(from: 1, through: devices, by: 50_000) {
                 try connection.execute(
                     """
@@ -46,7 +46,7 @@ extension Rig {
         return audience
     }
 
-    /// Emits numbered events at a steady rate until told to stop.
+    /// Emits numbered events at a steady rate until stopped.
     func traffic(to audience: Audience, perSecond: Int) -> Traffic {
         Traffic(to: audience, url: cluster.connectionURL(database: databaseName), perSecond: perSecond)
     }
@@ -58,13 +58,13 @@ extension Rig {
         }
     }
 
-    /// Stops traffic and waits until everything is sent and recorded.
+    /// Stops the traffic, and waits until everything is sent and recorded.
     ///
-    /// - Returns: how many events there were.
+    /// - Returns: the number of events.
     func settle(_ traffic: Traffic, seconds: Int = 60) async throws -> Int {
         let counted = await traffic.stop()
         let count = try await sql { connection in
-            // One whose COMMIT was not answered may be there all the same.
+            // An event whose COMMIT had no response may exist all the same.
             let highest = try connection.query(
                 "SELECT coalesce(max((payload->>'n')::int), 0)::text FROM fanfare.events WHERE type = $1",
                 traffic.audience.name
@@ -86,7 +86,7 @@ extension Rig {
         )
     }
 
-    /// What a daemon's batches still have to send: tokens, with the numbers of their events.
+    /// Returns the unsent deliveries of a daemon's batches: tokens, with the numbers of their events.
     func owned(by daemon: RigDaemon) async throws -> Set<Delivery> {
         let processID = daemon.process.processID
         return try await sql { connection in
@@ -112,7 +112,7 @@ extension Rig {
         }
     }
 
-    /// A daemon that has batches in flight; which of them, the seed decides.
+    /// Returns a daemon with batches in flight; the seed decides which.
     func busyDaemon() async throws -> RigDaemon {
         let patience = ContinuousClock.now + .seconds(30)
         while ContinuousClock.now < patience {

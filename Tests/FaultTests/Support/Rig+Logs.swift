@@ -5,7 +5,7 @@ import Testing
 import Threading
 
 extension Rig {
-    /// No log line may hold a token, a payload, a password or a key.
+    /// Checks that no log line contains a token, a payload, a password or a key.
     func searchLogsForSecrets() async throws {
         let lines = log.withLock { $0 }
         #expect(!lines.isEmpty, "daemons log")
@@ -20,7 +20,7 @@ extension Rig {
             try connection.query("SELECT DISTINCT left(token, 12) FROM fanfare.devices").rows.compactMap { $0[0] }
         }
         for line in lines {
-            // The line itself is what must not be shown.
+            // The line itself must not be shown.
             if let found = secrets.first(where: { line.contains($0) }) {
                 Issue.record(
                     "a log line holds \(found == Self.secret ? "a payload" : "a secret of \(found.count) characters")"

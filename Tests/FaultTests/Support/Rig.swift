@@ -7,31 +7,31 @@ import Threading
 
 /// Three daemons on one database, with a fault proxy in each of their links, and the simulated providers.
 ///
-/// One suite's faults share a rig, one after the other. It is bounded, on loopback, and takes all it made with it.
+/// The tests of a suite share a rig, one after the other. It uses only loopback, and removes everything it created.
 final class Rig: Sendable {
-    /// W of each daemon, small enough to be met.
+    /// The in-flight budget of each daemon, low enough to be reached.
     static let unrecorded = 256
     static let app = "demo"
-    /// In every message: no log may hold it.
+    /// A text in every message, which no log may contain.
     static let secret = "Confidential-7c1e"
-    /// In the database's URL; the server trusts whoever comes over loopback.
+    /// The password in the database's URL; the server trusts connections over loopback.
     static let password = "pw-5f0e2b"
 
     let cluster: PrivateCluster
     let sandbox: SandboxProcess
     let databaseName: String
     let seed: UInt64
-    /// All lines that any daemon wrote.
+    /// All log lines of all daemons.
     let log = Locked<[String]>([])
-    /// What was read of the ledger so far.
+    /// The lines of the ledger read so far.
     let seen = Locked(LedgerMemory())
-    /// Which daemon sent from where.
+    /// The ports of the daemons over time.
     let register = Locked(DaemonRegister())
     private let fleet = Locked<[RigDaemon]>([])
     private let generator: Locked<SeededGenerator>
     private let directory: String
 
-    /// Starts everything but the daemons.
+    /// Starts everything except the daemons.
     static func start(cluster: PrivateCluster? = nil, tablespace: String? = nil) async throws -> Rig {
         let server = try await onThread("cluster") { try cluster ?? .start(options: clusterOptions) }
         let name = "fault_" + UUID().uuidString.prefix(8).lowercased()
@@ -50,7 +50,7 @@ final class Rig: Sendable {
         }
     }
 
-    /// Commits survive a crash of the server, though not of the machine.
+    /// Commits survive a crash of the server, but not of the machine.
     static let clusterOptions = ClusterOptions(
         durable: false,
         ephemeral: true,
@@ -68,16 +68,16 @@ final class Rig: Sendable {
         report("fault suite: seed \(seed) (FANFARE_FAULT_SEED repeats it)")
     }
 
-    /// The daemons that run.
+    /// The running daemons.
     var daemons: [RigDaemon] { fleet.withLock { $0 } }
 
-    /// A number that the seed decides.
+    /// Returns a number that depends on the seed.
     func random(_ range: ClosedRange<Int>) -> Int {
         let (least, most) = (range.lowerBound, range.upperBound)
         return generator.withLock { .random(in: least...most, using: &$0) }
     }
 
-    /// Starts daemons until there are so many, and waits until each has its lease.
+    /// Starts daemons up to a number, and waits until each has its lease.
     func serve(_ count: Int, options: RigDaemon.Options = .init(), seconds: Int = 30) async throws {
         for index in 0..<count where !daemons.contains(where: { $0.index == index }) {
             let daemon = try await start(index, options)
@@ -120,7 +120,7 @@ final class Rig: Sendable {
         }
     }
 
-    /// Sends a signal that ends a daemon, waits for that, and takes it off the list.
+    /// Ends a daemon by a signal, waits for its end, and removes it from the list.
     @discardableResult
     func end(_ daemon: RigDaemon, by signal: Int32) async -> Int32 {
         daemon.process.signal(signal)
@@ -135,7 +135,7 @@ final class Rig: Sendable {
         daemon.provider.stop()
     }
 
-    /// Ends all, and deletes what was made.
+    /// Stops everything, and deletes the files.
     func stop() async {
         for daemon in daemons {
             daemon.process.signal(SIGCONT)
@@ -145,7 +145,7 @@ final class Rig: Sendable {
         cluster.stop(.immediate)
     }
 
-    /// Works with the database on a thread of its own, past all proxies.
+    /// Runs a body on a thread of its own with a connection that bypasses all proxies.
     func sql<Value: Sendable>(_ body: @escaping @Sendable (PostgresConnection) throws -> Value) async throws -> Value {
         let url = cluster.connectionURL(database: databaseName)
         return try await onThread("sql") {
@@ -153,7 +153,7 @@ final class Rig: Sendable {
         }
     }
 
-    /// Waits until a query says true; the server does the waiting.
+    /// Waits until a query returns true; the server does the waiting.
     func until(_ query: String, seconds: Int) async throws {
         try await sql { connection in
             let patience = ContinuousClock.now + .seconds(seconds)
@@ -165,19 +165,19 @@ final class Rig: Sendable {
     }
 }
 
-/// Why a rig is of no use.
+/// An error that makes a rig unusable.
 struct RigError: Error, CustomStringConvertible {
     let message: String
 
     var description: String { message }
 }
 
-/// Where random parameters come from: printed, and given again to repeat a run.
+/// The seed of random parameters: printed, and set again to repeat a run.
 enum FaultSeed {
     private static let first =
         ProcessInfo.processInfo.environment["FANFARE_FAULT_SEED"].flatMap { UInt64($0) }
         ?? .random(in: 0..<1_000_000)
 
-    /// The seed of a rig; all rigs of a run have the same.
+    /// Returns the seed of a rig, the same for all rigs of a run.
     static func next() -> UInt64 { first }
 }

@@ -2,26 +2,26 @@ import Foundation
 import TestKit
 import Threading
 
-/// A daemon of the rig: the built program in a process of its own, behind a proxy to the database and one to the
+/// A daemon of the rig: the built program in a separate process, behind a proxy to the database and one to the
 /// provider.
 final class RigDaemon: Sendable {
-    /// Its place in the rig.
+    /// Its position in the rig.
     let index: Int
     /// Its number, from 1, which no other daemon of the rig has or had.
     let number: UInt16
     let process: ProgramProcess
     let database: FaultProxy
     let provider: FaultProxy
-    /// What it logged.
+    /// Its log.
     let log = DaemonLines()
     private let reading: Task<Void, Never>
 
-    /// How to start it.
+    /// The options of its start.
     struct Options: Sendable {
         var environment: [String: String] = [:]
-        /// The most file descriptors; nil for the usual limit.
+        /// The hard limit of file descriptors; nil for the default.
         var descriptors: Int?
-        /// As many until it allows itself more.
+        /// The soft limit, which the daemon may raise to the hard one.
         var softDescriptors: Int?
         /// Changes its configuration file.
         var configuration: @Sendable (String) -> String = { $0 }
@@ -42,7 +42,7 @@ final class RigDaemon: Sendable {
         provider = proxies.provider
         let hard = options.descriptors.map { "ulimit -n \($0); " } ?? ""
         let limit = hard + (options.softDescriptors.map { "ulimit -S -n \($0); " } ?? "")
-        // The shell becomes the program, whose process id is then known.
+        // The shell replaces itself with the program, so that the process id is known.
         process = try ProgramProcess(
             "/bin/sh",
             ["-c", limit + #"exec "$@""#, "sh", FanfareBinary.path(), "serve", "--config", configuration]
@@ -66,7 +66,7 @@ final class RigDaemon: Sendable {
         }
     }
 
-    /// Waits for its end, and until all it said is read.
+    /// Waits for its end, and until all its output is read.
     @discardableResult
     func ended() async -> Int32 {
         let status = await process.exitStatus()

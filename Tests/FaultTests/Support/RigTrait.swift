@@ -1,10 +1,10 @@
 import Testing
 
-/// Gives the tests of a suite one rig, ``Rig/current``, with three daemons at the start of each test.
+/// A trait that gives the tests of a suite one rig, ``Rig/current``, with three daemons at the start of each test.
 struct RigTrait: SuiteTrait, TestScoping {
     @TaskLocal static var rig: Rig?
 
-    /// Once around the suite, not around each of its tests.
+    /// False: once around the suite, not around each of its tests.
     var isRecursive: Bool { false }
 
     func provideScope(
@@ -28,12 +28,12 @@ struct RigTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == RigTrait {
-    /// Three daemons, a database and the simulated providers, for the suite's tests to share.
+    /// Three daemons, a database and the simulated providers, shared by the suite's tests.
     static var rig: Self { Self() }
 }
 
 extension Rig {
-    /// The running suite's.
+    /// The rig of the running suite.
     static var current: Rig {
         get throws { try #require(RigTrait.rig, "give the suite the trait .rig") }
     }

@@ -1,31 +1,31 @@
 import Foundation
 import TestKit
 
-/// A wall clock of its own for a daemon, which the test sets: `libfaketime`, put before the system's clock.
+/// A daemon's own wall clock, which the test sets by preloading `libfaketime`.
 ///
-/// The clocks that nobody can set go on as they are. A daemon sees what was set within a second.
+/// Monotonic clocks are not changed. A daemon sees a change within a second.
 final class SettableClock: Sendable {
     private let file: String
 
-    /// Makes one that is right.
+    /// Creates a clock with the right time.
     ///
-    /// - Parameter directory: where it may keep a file.
+    /// - Parameter directory: the folder for its file.
     init(in directory: String) throws {
         file = directory + "/clock-" + UUID().uuidString.prefix(8).lowercased()
         try set(secondsAhead: 0)
     }
 
-    /// Sets it.
+    /// Sets the clock.
     ///
-    /// - Parameter secondsAhead: how much it is ahead of the machine's; negative if behind.
+    /// - Parameter secondsAhead: the difference from the machine's clock; negative if behind.
     func set(secondsAhead: Int) throws {
         try (secondsAhead < 0 ? "\(secondsAhead)" : "+\(secondsAhead)")
             .write(toFile: file, atomically: true, encoding: .utf8)
     }
 
-    /// What a process that goes by it needs in its environment.
+    /// Returns the environment of a process that uses the clock.
     ///
-    /// - Throws: where the library is not there; `deploy/faults.sh` installs it.
+    /// - Throws: an error if the library is missing; `deploy/faults.sh` installs it.
     func environment() throws -> [String: String] {
         let folders = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib").map { "/usr/lib/\($0)/faketime" }
         guard

@@ -3,12 +3,12 @@ import TestKit
 import Testing
 import Threading
 
-/// Emits events to an audience, whatever becomes of the database meanwhile.
+/// Emits events to an audience, and continues after outages of the database.
 ///
-/// Each event has a key, so that one whose COMMIT got no answer is emitted again and still sent once. Waits while
-/// daemons have more than they can do soon: what is to be seen is not how they work off hours of backlog.
+/// Each event has a key, so that one whose COMMIT had no response is emitted again and still sent once. It pauses while
+/// the daemons have a large backlog, because the tests do not measure how they work off hours of it.
 final class Traffic: Sendable {
-    /// Deliveries that may wait; more stop it for a while.
+    /// The number of pending deliveries above which it pauses.
     private static let patience = 20_000
     let audience: Audience
     private let emitted = Locked(0)
@@ -18,18 +18,18 @@ final class Traffic: Sendable {
     /// Starts to emit.
     ///
     /// - Parameters:
-    ///   - audience: who is pushed.
-    ///   - url: the database, past all proxies.
-    ///   - perSecond: how many events.
+    ///   - audience: the audience.
+    ///   - url: the database's URL, bypassing all proxies.
+    ///   - perSecond: the events per second.
     init(to audience: Audience, url: String, perSecond: Int) {
         self.audience = audience
         let (emitted, commands) = (emitted, commands)
         thread = WorkerThread.start(name: "traffic") {
             var connection: PostgresConnection?
             var next = ContinuousClock.now
-            // Ends when the mailbox is closed; nothing ever comes in it.
+            // Ends when the mailbox is closed; no command is ever sent.
             while commands.take(timeout: max(.zero, next - .now)) != nil {
-                // What an outage took is not made up for.
+                // Events missed during an outage are not made up for.
                 next = max(next, .now) + .milliseconds(1000 / perSecond)
                 let number = emitted.withLock { $0 } + 1
                 do {
@@ -45,13 +45,13 @@ final class Traffic: Sendable {
         }
     }
 
-    /// How many events were emitted so far.
+    /// The number of events emitted so far.
     var count: Int { emitted.withLock { $0 } }
 
-    /// Stops.
+    /// Stops the traffic.
     ///
-    /// - Returns: how many events were emitted; they are numbered from 1. A last one may have been emitted and not be
-    ///   counted: see ``Rig/settle(_:)``.
+    /// - Returns: the number of emitted events, numbered from 1. One more may have been emitted without being counted:
+    ///   see ``Rig/settle(_:)``.
     @discardableResult
     func stop() async -> Int {
         commands.close()
@@ -59,7 +59,7 @@ final class Traffic: Sendable {
         return emitted.withLock { $0 }
     }
 
-    /// Emits one event; for the second time it does nothing.
+    /// Emits one event; a second call has no effect.
     static func emit(_ number: Int, to audience: Audience, on connection: PostgresConnection) throws {
         _ = try connection.query(
             "SELECT fanfare.emit($1, $2::jsonb, $3)",
@@ -69,7 +69,7 @@ final class Traffic: Sendable {
         )
     }
 
-    /// How many deliveries are to be sent, those of events that are not yet planned left out.
+    /// Returns the number of pending deliveries, without those of unplanned events.
     private static func waiting(on connection: PostgresConnection) throws -> Int {
         let rows = try connection.query(
             "SELECT coalesce(sum(cardinality(device_ids)), 0)::text FROM fanfare.batches"

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Memory and file descriptors of a process.
+/// The memory and file descriptors of a process.
 struct Vitals: Sendable {
     let megabytes: Double
     let descriptors: Int
 
-    /// Looks at a process that runs.
+    /// Reads the values of a running process.
     init(of process: Int32) throws {
         let folder = "/proc/\(process)"
         let status = try String(contentsOfFile: folder + "/status", encoding: .utf8)
@@ -18,7 +18,7 @@ struct Vitals: Sendable {
         self.descriptors = descriptors
     }
 
-    /// What most of a time looked like; both are middle values, not those of one moment.
+    /// Returns the median values of a time, not those of one sample.
     static func median(of samples: [Vitals]) -> Vitals? {
         guard !samples.isEmpty else { return nil }
         return Vitals(
