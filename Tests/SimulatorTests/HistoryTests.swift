@@ -1,9 +1,9 @@
 import TestKit
 import Testing
 
-/// The simulator's rows are what PostgreSQL's would be.
+/// Tests that the simulator's rows behave like PostgreSQL's.
 ///
-/// Random histories of the daemon's statements end in the same rows, and are answered the same, on the model and on a
+/// Random histories of the daemon's statements return the same results and end in the same rows on the model and on a
 /// server. A failure names its seed.
 @Suite(.database, .serialized)
 struct HistoryTests {

@@ -2,12 +2,11 @@ import FanfareCore
 import TestKit
 import Testing
 
-/// What the daemon promises, under whatever may go wrong.
+/// Tests of the daemon's promises under all faults.
 ///
-/// A failure names its seed, and the seed alone makes it happen again: `FANFARE_SEED=123 swift test --filter
-/// SimulatorTests`.
+/// A failure names its seed, and the seed alone reproduces it: `FANFARE_SEED=123 swift test --filter SimulatorTests`.
 struct SimulatorTests {
-    /// Seeds of one test: long runs are cut, so that they share the processors.
+    /// The number of seeds in one test: long runs are divided, so that they share the processors.
     private static let share: UInt64 = 50
 
     @Test(arguments: 0..<Soak.choose(UInt64(10), soak: 200))
@@ -17,7 +16,7 @@ struct SimulatorTests {
         }
     }
 
-    /// Whoever is not to be disturbed is not, by whatever of it stands beside each other, and whatever else goes wrong.
+    /// Checks that suppressions hold, in every combination and under every fault.
     @Test(arguments: 0..<Soak.choose(UInt64(6), soak: 200))
     func nobodyIsDisturbed(part: UInt64) {
         let seeds = SeedRange.of(part, share: Combination.count / 3)
@@ -28,7 +27,7 @@ struct SimulatorTests {
             for batch in run.server.rows.log.values { outcomes.formUnion(batch.outcomes) }
         }
         guard seeds.count > 1 else { return }
-        // Otherwise what is promised would hold for nobody.
+        // Otherwise the promises would be tested without any such case.
         let tried: [Outcome] = [.accepted, .cancelled, .capped, .expired, .heldQuiet, .quiet]
         for outcome in tried { #expect(outcomes.contains(outcome.rawValue), "of \(seeds)") }
     }

@@ -4,9 +4,9 @@ import FanfareCore
 @testable import FanfareService
 @testable import FanfareStages
 
-/// The promises that hold at every moment.
+/// Checks of the promises that hold at every moment.
 extension Run {
-    /// A request is put on the wire.
+    /// Checks a request that is put on the wire.
     func checkRequest(_ delivery: Delivery, from daemon: VirtualDaemon) {
         let rows = server.rows
         let ours = rows.batches.values.first { batch in
@@ -22,19 +22,21 @@ extension Run {
         if let event = rows.events[delivery.event], let rule = SimulatedRule.numbered(delivery.rule) {
             let due = ours?.dueAt ?? event.waiting.createdAt
             let deadline = Deadline(createdAt: due, ttl: rule.timeToLive(event.waiting.ttl))
-            // It is looked at when the request is handed over, which may wait for a connection.
+            // The deadline is checked when the request is handed over, which may then wait for a connection.
             if server.now > deadline.at + Micros.second {
                 broke("\(delivery) was sent \(server.now - deadline.at) µs after its deadline")
             }
         }
-        // Claims that a server without power forgot are noticed with the control session, and a second more is allowed.
+        // Claims that a server lost with its power are noticed with the control session, and one more second is
+        // allowed.
         guard world.now > server.lostPowerAt + 3 * Micros.second else { return }
         if ours == nil { broke("\(delivery) was sent by a daemon that does not own it") }
     }
 
-    /// What a daemon has on its way, or answered and not recorded, is never more than W.
+    /// Checks that a daemon's deliveries sent or answered but not recorded stay within the in-flight budget.
     ///
-    /// Counted by claim: what a daemon claims anew, after it lost its control session, may be repeated for that loss.
+    /// Counted by claim: deliveries that a daemon claims again after it lost its control session may be repeated for
+    /// that loss.
     func checkUnrecorded(_ delivery: Delivery, of daemon: VirtualDaemon) {
         daemon.unrecorded[delivery] = claim(of: delivery, by: daemon)
         guard daemon.unrecorded.count > scenario.unrecorded else { return }
@@ -44,7 +46,7 @@ extension Run {
         }
     }
 
-    /// The token of the claim under which a daemon has a delivery that is not recorded; nil if it has none.
+    /// Returns the token of the claim under which a daemon has an unrecorded delivery; nil if it has none.
     private func claim(of delivery: Delivery, by daemon: VirtualDaemon) -> Int64? {
         for batch in server.rows.batches.values
         where batch.ruleVersion == delivery.rule && batch.owner.map({ daemon.owners.contains($0) }) ?? false {
@@ -59,7 +61,7 @@ extension Run {
         return nil
     }
 
-    /// Rows were changed.
+    /// Checks the rows after a change.
     func checkChange() {
         for id in server.rows.unfenced { broke("batch \(id) was written past the fence") }
         for owner in server.rows.instances.keys where server.rows.attempted(by: owner) > scenario.unrecorded {
@@ -78,7 +80,7 @@ extension Run {
     }
 }
 
-/// The promises that can be judged at the end.
+/// Checks of the promises that can be judged only at the end.
 extension Run {
     func checkEnd() {
         guard server.rows.isIdle else {
@@ -129,7 +131,7 @@ extension Run {
         return attempts
     }
 
-    /// Every (event, rule version) is expanded exactly once.
+    /// Checks that every (event, rule version) is expanded exactly once.
     private func checkExpansion(_ attempts: [Delivery: [Attempt]]) {
         for (delivery, tries) in attempts where tries.count(where: { $0.batch.parentID == nil }) != 1 {
             broke("\(delivery) was planned \(tries.count { $0.batch.parentID == nil }) times")
@@ -150,12 +152,12 @@ extension Run {
         }
     }
 
-    /// Whether nobody ever had a reason to disable the device.
+    /// Returns whether the device never had a reason to be disabled.
     private func everEnabled(_ device: Rows.Device) -> Bool {
         device.disabledReason == nil && device.registeredAt < Server.epoch
     }
 
-    /// Each delivery has one final outcome, and it is true.
+    /// Checks that each delivery has one final outcome, and that it is true.
     private func checkOutcomes(_ attempts: [Delivery: [Attempt]]) {
         var accepted: Set<Delivery> = []
         for request in provider.requests where request.ending == .accepted { accepted.insert(request.delivery) }
@@ -176,14 +178,15 @@ extension Run {
         }
     }
 
-    /// One request for each delivery, one more for each answer that asks for it, and at most W for each loss.
+    /// Checks that each delivery has one request, one more for each response that asks for a retry, and that at most
+    /// the in-flight budget is repeated per loss.
     private func checkRequests() {
         var repeated = 0
         for (delivery, requests) in Dictionary(grouping: provider.requests, by: \.delivery) {
             let asked = requests.count { $0.ending == .again || $0.isAmbiguous }
             repeated += max(0, requests.count - 1 - asked)
             guard SimulatedRule.numbered(delivery.rule)?.isAtMostOnce == true else { continue }
-            // What was not known to be refused must not be sent again.
+            // A request that is not known to be rejected must not be sent again.
             for request in requests.dropLast() {
                 let isSafe = request.isKnown && request.ending == .again && !request.isAmbiguous
                 if !isSafe { broke("\(delivery) was repeated though it promises at most once") }
@@ -192,7 +195,7 @@ extension Run {
         if repeated > losses * scenario.unrecorded { broke("\(repeated) requests were repeated in \(losses) losses") }
     }
 
-    /// Who is gone, and was found gone, is disabled.
+    /// Checks that devices that were reported unregistered are disabled.
     private func checkGoneDevices() {
         for batch in server.rows.log.values {
             for position in batch.deviceIDs.indices where OutcomeRange(code: batch.outcomes[position]) == .gone {

@@ -6,9 +6,9 @@ import PostgresClient
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What is promised to those who are not to be disturbed, at the moment of each decision and each request.
+/// Checks of the promises about suppressions, at each decision and each request.
 extension Run {
-    /// The quiet hours of a rule for a device; nil for none.
+    /// Returns the quiet hours of a rule for a device; nil for none.
     private func oracle(_ rule: SimulatedRule, _ device: Int64) -> (hours: Rows.Hours, oracle: QuietOracle)? {
         let hours: Rows.Hours? =
             switch rule.loaded.compiled.definition.suppressions.hours {
@@ -19,12 +19,12 @@ extension Run {
         return hours.map { ($0, QuietOracle($0, zone: server.rows.devices[device]?.zone)) }
     }
 
-    /// A daemon asks who is not to be disturbed, by a clock that is the database's.
+    /// Checks that a daemon decides about suppressions by the database's clock.
     func checkClock(_ now: Microseconds) {
         if abs(now - server.now) > Micros.second / 2 { broke("a claim goes by a clock \(now - server.now) µs ahead") }
     }
 
-    /// What is to be counted for caps is not held, nor dropped.
+    /// Checks that a delivery counted for caps is neither held nor dropped for quiet hours.
     func checkCounted(_ deliveries: [CapTaker.Delivery], of batch: ClaimedBatch, at now: Microseconds) {
         guard let rule = SimulatedRule.numbered(batch.ruleVersion) else { return }
         for delivery in deliveries where oracle(rule, batch.deviceIDs[delivery.position])?.oracle.end(at: now) != nil {
@@ -32,7 +32,7 @@ extension Run {
         }
     }
 
-    /// Users were granted events, or were not; called by the statement.
+    /// Records the events granted and refused to users; called by the statement.
     func noteGrants(_ take: TakeCaps, _ granted: [String]) {
         for (user, event) in zip(take.users, take.events) {
             guard granted.contains(user) else {
@@ -44,14 +44,14 @@ extension Run {
         }
     }
 
-    /// Something was claimed at a rate; called by the statement.
+    /// Records a claim at a rate; called by the statement.
     func notePaced(_ token: Int64) { ledger.paced[token] = world.now }
 
-    /// A daemon decided about the deliveries of a batch.
+    /// Checks a daemon's decisions about the deliveries of a batch.
     ///
     /// - Parameters:
-    ///   - prepared: what it decided.
-    ///   - now: the time that it asked by.
+    ///   - prepared: the decisions.
+    ///   - now: the time of the decisions.
     func checkDecisions(_ prepared: BatchPreparer.Prepared, at now: Microseconds) {
         let batch = prepared.batch.claimed
         guard let rule = SimulatedRule.numbered(batch.ruleVersion) else { return }
@@ -77,7 +77,7 @@ extension Run {
         ledger.grants[user(of: delivery)]?.contains { $0.event == delivery.event } ?? false
     }
 
-    /// A delivery was decided without a request: for the reason that is named.
+    /// Checks that a delivery was decided without a request for the recorded reason.
     private func check(_ result: DeliveryResult, of batch: ClaimedBatch, _ rule: SimulatedRule, at now: Microseconds) {
         let delivery = delivery(Int(result.position), of: batch)
         let quiet = oracle(rule, delivery.device)
@@ -98,7 +98,8 @@ extension Run {
         }
     }
 
-    /// What ends as too late is, or will be when those wake whom it is for; its time runs from when it was due.
+    /// Checks that an expired delivery is past its deadline, or will be at the end of its quiet hours; its time to live
+    /// runs from when it was due.
     private func checkExpired(_ delivery: Delivery, dueAt: Microseconds?, _ rule: SimulatedRule, wakes: Microseconds?) {
         guard let event = server.rows.events[delivery.event]?.waiting else { return }
         let deadline = Deadline(createdAt: dueAt ?? event.createdAt, ttl: rule.timeToLive(event.ttl)).at
@@ -107,24 +108,24 @@ extension Run {
         }
     }
 
-    /// Nobody is capped who had fewer events than a cap allows.
+    /// Checks that a user is capped only after as many events as a cap allows.
     private func checkCapped(_ delivery: Delivery) {
         let refusedAt = ledger.refusals[user(of: delivery)]?[delivery.event] ?? world.now
         let others = ledger.grants[user(of: delivery), default: []].filter {
             $0.event != delivery.event && $0.at <= refusedAt
         }
         let isFull = server.rows.policy?.caps.contains { cap in
-            // A grant counts from a second later, and between counting and being told of it a second may pass.
+            // A grant counts from a second later, and a second may pass between the count and its report.
             others.count { $0.at >= refusedAt - cap.period - 2 * Micros.second } >= cap.count
         }
         if isFull != true { broke("\(delivery) was capped after \(others.count) others") }
     }
 
-    /// A request of a campaign is put on the wire.
+    /// Checks a request of a campaign that is put on the wire.
     ///
     /// - Parameters:
-    ///   - delivery: whose.
-    ///   - batch: the batch that it comes from; nil where that was forgotten.
+    ///   - delivery: the delivery.
+    ///   - batch: its batch; nil if the server lost it.
     func checkCampaign(_ delivery: Delivery, of batch: Rows.Batch?) {
         guard let campaign = campaigns[delivery.event], let run = campaign.run else { return }
         let device = server.rows.devices[delivery.device]
@@ -146,7 +147,7 @@ extension Run {
     }
 }
 
-/// The same, as far as it can be judged at the end.
+/// Checks of the promises about suppressions that can be judged only at the end.
 extension Run {
     func checkSuppressionEnd() {
         checkHeld()
@@ -155,7 +156,7 @@ extension Run {
         checkDigests()
     }
 
-    /// What was held waits where it waited, until its time, with its history.
+    /// Checks that held deliveries wait in the same queue, until their time, with their attempts.
     private func checkHeld() {
         let children = Dictionary(grouping: server.rows.log.values) { $0.parentID ?? 0 }
         for batch in server.rows.log.values {
@@ -173,7 +174,7 @@ extension Run {
                     (child.history, child.gate, child.target) == (history, batch.gate, batch.target)
                     && (child.isRetry, child.dueAt) == (batch.isRetry, batch.dueAt)
                 if !isSame { broke("\(batch) was held as \(child)") }
-                // The daemon's reading of the database's clock is a little ahead.
+                // The daemon's estimate of the database's clock is a little ahead.
                 if let wakes = ledger.held[held], child.waitsUntil ?? 0 < wakes - Micros.second {
                     broke("event \(event) is held for device \(device) until \(child.waitsUntil ?? 0), not \(wakes)")
                 }
@@ -181,7 +182,7 @@ extension Run {
         }
     }
 
-    /// Never more events for a user than a cap allows in its time, whenever that begins.
+    /// Checks that no user gets more events than a cap allows within any interval of its period.
     private func checkCaps() {
         for (user, grants) in ledger.grants {
             for cap in server.rows.policy?.caps ?? [] {
@@ -195,7 +196,7 @@ extension Run {
         }
     }
 
-    /// No time has more deliveries than the rate brings in it and what was left from before.
+    /// Checks that no interval has more deliveries than the rate and its unused credit allow.
     private func checkRate() {
         guard let deliveriesPerSecond else { return }
         let claims = ledger.sent.compactMap { token, deliveries in
@@ -207,14 +208,14 @@ extension Run {
             for end in claims[begin...] where !ledger.lostPower(from: claims[begin].at, to: end.at) {
                 sum += end.deliveries
                 let span = end.at - claims[begin].at + Rows.Rate.credit
-                // The last of them may leave a debt.
+                // The last batch may exceed the credit.
                 guard Double(sum) > Double(span) / 1e6 * deliveriesPerSecond + 1.001 else { continue }
                 return broke("\(sum) deliveries were sent in \(span) µs at a rate of \(deliveriesPerSecond)")
             }
         }
     }
 
-    /// Each event that is gathered is in one digest, and in no hurry.
+    /// Checks that each gathered event is in one digest, and not sent before it is due.
     private func checkDigests() {
         let digests = server.rows.events.values.filter { $0.waiting.type == Rows.DigestDefinition.digest }
         for event in server.rows.events.values

@@ -5,12 +5,12 @@ import FanfareCore
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What a run has seen of whom it disturbed; kept beside the rows, which a server without power forgets some of.
+/// What a run has observed about suppressions; kept beside the rows, which a server loses in part with its power.
 struct SuppressionLedger {
     /// An event that was granted to a user.
     struct Grant {
         let event: Int64
-        /// Steady time.
+        /// The time on the steady clock.
         let at: Microseconds
     }
 
@@ -21,26 +21,28 @@ struct SuppressionLedger {
         let position: Int
     }
 
-    /// When power was lost; steady times.
+    /// The times at which power was lost, on the steady clock.
     var powerLosses: [Microseconds] = []
-    /// The first of each event and user.
+    /// The grants by user, the first of each event.
     var grants: [String: [Grant]] = [:]
-    /// When a user was first refused an event (steady): the user's other devices are refused it too.
+    /// The time on the steady clock at which a user was first refused an event, which applies to the user's other
+    /// devices too.
     var refusals: [String: [Int64: Microseconds]] = [:]
-    /// Until when deliveries are held.
+    /// The time until which deliveries are held.
     var held: [Held: Microseconds] = [:]
-    /// When what goes at a rate was claimed (steady), by the claim's token.
+    /// The time on the steady clock of each claim at a rate, by the claim's token.
     var paced: [Int64: Microseconds] = [:]
-    /// The deliveries that were sent by such claims.
+    /// The deliveries sent under such claims.
     var sent: [Int64: Set<Delivery>] = [:]
 
-    /// Whether power was lost between two times, or just after: what was committed shortly before is gone.
+    /// Returns whether power was lost between two times or just after, so that what was committed shortly before is
+    /// lost.
     func lostPower(from begin: Microseconds, to end: Microseconds) -> Bool {
         powerLosses.contains { $0 >= begin && $0 <= end + Micros.second }
     }
 }
 
-/// When it is quiet somewhere, told minute by minute: shares nothing with the rows' reading of the same.
+/// The quiet hours of a place, evaluated minute by minute; independent of the rows' implementation.
 struct QuietOracle {
     private static let day = 24 * 60
     private let from: Int
@@ -48,8 +50,8 @@ struct QuietOracle {
     private let offset: Int
 
     /// - Parameters:
-    ///   - hours: the hours.
-    ///   - zone: a zone's name; nil for none.
+    ///   - hours: the quiet hours.
+    ///   - zone: the time zone's name; nil for none.
     init(_ hours: Rows.Hours, zone: String?) {
         func minute(_ text: String) -> Int {
             let digits = text.utf8.compactMap { (48...57).contains($0) ? Int($0) - 48 : nil }
@@ -60,7 +62,7 @@ struct QuietOracle {
         offset = [SimulatedZone.asleep: -480, SimulatedZone.awake: 540][zone ?? ""] ?? 0
     }
 
-    /// When it is over at a time; nil where it is not quiet.
+    /// Returns the end of the quiet hours at a time; nil outside quiet hours.
     func end(at time: Microseconds) -> Microseconds? {
         let minute = Int(time / Micros.minute)
         let passed = (minute + offset - from + 2 * Self.day) % Self.day

@@ -7,7 +7,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What `Claimer` does.
+/// The simulation of `Claimer`.
 extension VirtualDaemon {
     private static let sweepInterval = 5 * Micros.second
     private static let returnDelay = 5 * Micros.second
@@ -73,7 +73,7 @@ extension VirtualDaemon {
         }
     }
 
-    /// What can be requested.
+    /// The possible claims.
     var batchRequests: BatchRequests {
         BatchRequests(
             room: { target, queue in Self.depth - (self.senders[target.id]?.waiting(queue) ?? 0) },
@@ -83,7 +83,7 @@ extension VirtualDaemon {
         )
     }
 
-    /// A claim is about to be sent.
+    /// Records a claim that is about to be sent.
     func begin(_ owner: Int32) -> DoubtfulClaim {
         leaseToken += 1
         let claim = DoubtfulClaim(owner: owner, leaseToken: leaseToken)
@@ -91,7 +91,7 @@ extension VirtualDaemon {
         return claim
     }
 
-    /// A claim was answered.
+    /// Records the response to a claim.
     func end(_ claim: DoubtfulClaim, _ claimed: [ClaimedBatch]) {
         doubts.answered(claim)
         for batch in claimed { floors.saw(batch) }
@@ -120,7 +120,7 @@ extension VirtualDaemon {
         }
     }
 
-    /// A pause may have come since they were claimed.
+    /// Returns claimed batches of a gate that was paused since the claim.
     private func leaveClosed(_ claimed: [ClaimedBatch], _ owner: Int32) {
         let closed = claimed.filter { context.gates.isClosed($0.gate) }
         guard !closed.isEmpty else { return prepare(claimed, owner) }
@@ -156,7 +156,7 @@ extension VirtualDaemon {
         guard let (waiting, window) = held.next(in: context.windows) else { return next() }
         let batch = waiting.prepared.batch
         let record = OpenBatch(batch, decided: waiting.prepared.decided).record
-        // `FlushCommit`: this one transaction waits for the disk.
+        // `FlushCommit`: only this transaction waits for the disk.
         run(claiming, flushed: true) { rows in
             rows.mark(Checkpoint(owner: batch.owner, batches: [record])).batches
         } answered: { mine in

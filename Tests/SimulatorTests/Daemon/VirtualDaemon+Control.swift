@@ -7,7 +7,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// One control session's time, as `Controller` has it.
+/// The tenure of a control session, as in `Controller`.
 struct VirtualTenure {
     let owner: Int32
     var renewedAt: Microseconds
@@ -16,7 +16,7 @@ struct VirtualTenure {
     var watch = DeathWatch()
 }
 
-/// What `Controller` and its `Tenure` do.
+/// The simulation of `Controller` and its `Tenure`.
 extension VirtualDaemon {
     private static let interval = 500 * Micros.millisecond
 
@@ -37,7 +37,7 @@ extension VirtualDaemon {
             return (owner, rows.now, seen, rows.policy?.hours != nil)
         } answered: { answer in
             guard let (owner, databaseNow, seen, isQuiet) = answer else { return self.lose() }
-            // Before the lease begins: nothing is claimed for a daemon that does not know.
+            // Before the lease begins, so that nothing is claimed for a daemon that does not know.
             self.context.quiet.replace(isQuiet ? ["shop"] : [])
             self.owners.insert(owner)
             self.context.lease.begin(owner: owner, startedAt: start, databaseNow: databaseNow)
@@ -46,7 +46,7 @@ extension VirtualDaemon {
         }
     }
 
-    /// The control connection was lost: a new owner number.
+    /// Handles the loss of the control connection: the daemon gets a new owner number.
     private func lose() {
         context.lease.lost()
         tenure = nil
@@ -95,7 +95,7 @@ extension VirtualDaemon {
         }
     }
 
-    /// Once a second: who else is dead.
+    /// Looks for dead daemons, once a second.
     private func check() {
         guard let tenure, Clocks.steady - tenure.checkedAt >= Micros.second else {
             return after(Self.interval) { self.tick() }

@@ -6,11 +6,11 @@ import PostgresClient
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What `Maintainer` and `Scheduler` do for whom is not to be disturbed.
+/// The simulation of the parts of `Maintainer` and `Scheduler` that concern suppressions.
 extension VirtualDaemon {
     private static let interval = 200 * Micros.millisecond...Micros.second
 
-    /// Ends what waits behind gates that were aborted, and gates that nothing waits behind.
+    /// Ends batches behind aborted gates, and removes gates without batches.
     func sweep() {
         let aborting = context.gates.aborting
         run(sweeping) { rows in
@@ -21,7 +21,7 @@ extension VirtualDaemon {
         }
     }
 
-    /// Lets digests leave that are due.
+    /// Sends digests that are due.
     func flush() {
         run(scheduling) { [weak suppressions] rows in
             for event in rows.flushDigests() {

@@ -7,7 +7,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What `Claimer` does about what goes at a rate.
+/// The simulation of `Claimer` for deliveries at a rate.
 extension VirtualDaemon {
     func claimPaced(_ owner: Int32, then next: @escaping ([ClaimedBatch]) -> Void) {
         guard context.gates.arePaced else { return next([]) }
@@ -71,7 +71,7 @@ extension VirtualDaemon {
         }
     }
 
-    /// Gives back what was charged for deliveries that need no request.
+    /// Refunds the rate for deliveries that need no request.
     func refund(_ prepared: [BatchPreparer.Prepared], then next: @escaping () -> Void) {
         let paced = Set(context.gates.open.filter(\.isPaced).map(\.id))
         var counts: [Pace: Int] = [:]

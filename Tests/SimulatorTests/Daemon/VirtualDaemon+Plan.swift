@@ -5,7 +5,7 @@ import FanfareCore
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What `Planner` and `Slicer` do; nobody is notified, so the planner goes by its sweeps alone.
+/// The simulation of `Planner` and `Slicer`; there are no notifications, so the planner only sweeps.
 extension VirtualDaemon {
     private static let roundSize = 3
     private static let sliceRows = 7

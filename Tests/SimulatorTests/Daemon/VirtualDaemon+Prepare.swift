@@ -7,11 +7,11 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What `BatchPreparer` does.
+/// The simulation of `BatchPreparer`.
 extension VirtualDaemon {
     typealias Claimed = (batch: ClaimedBatch, devices: [DeviceRow])
 
-    /// Prepares batches, one after the other, which takes as many statements as their rules ask for.
+    /// Prepares batches one after the other, with as many statements as their rules need.
     func draft(
         _ rest: ArraySlice<Claimed>,
         _ owner: Int32,
@@ -50,7 +50,7 @@ extension VirtualDaemon {
         }
     }
 
-    /// Asks who is not to be disturbed, where the rule has any such.
+    /// Queries the suppressions, if the rule has any.
     private func checkSuppression(
         _ batch: ClaimedBatch,
         _ rule: LoadedRule,
@@ -70,7 +70,7 @@ extension VirtualDaemon {
         }
     }
 
-    /// What `CapTaker` does.
+    /// The simulation of `CapTaker`.
     private func take(_ rounds: CapRounds, then next: @escaping ([Int]) -> Void) {
         var rounds = rounds
         guard let take = rounds.next() else { return next(rounds.full) }

@@ -7,13 +7,13 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// A sender thread's sender, the daemon's own, over a simulated transport.
+/// A sender thread: the daemon's own sender on a simulated transport.
 final class VirtualSender {
     let transport: SimulatedTransport
     private let shared: SenderShared
     private var sender: SenderState
     private var inbox: [PreparedBatch] = []
-    /// Whether a turn is to come.
+    /// Whether a turn is scheduled.
     var isAwake = false
 
     init(target: Target, daemon: VirtualDaemon, provider: Provider) {
@@ -42,7 +42,7 @@ final class VirtualSender {
 
     func waiting(_ queue: SendQueue) -> Int { shared.waiting.withLock { $0[queue] ?? 0 } }
 
-    /// Whether there is anything to send or to wait for.
+    /// Whether there are requests to send or responses to wait for.
     var isBusy: Bool { transport.inFlight > 0 || shared.waiting.withLock { $0.values.contains { $0 > 0 } } }
 
     func put(_ batch: PreparedBatch) {
@@ -57,7 +57,7 @@ final class VirtualSender {
     }
 }
 
-/// What `Sender` does.
+/// The simulation of `Sender`.
 extension VirtualDaemon {
     func send(_ batch: PreparedBatch) {
         guard let sender = senders[batch.target.id] else { return }
@@ -79,7 +79,7 @@ extension VirtualDaemon {
     }
 }
 
-/// What `Recorder` does.
+/// The simulation of `Recorder`.
 extension VirtualDaemon {
     func record() {
         guard !isRecording else { return }

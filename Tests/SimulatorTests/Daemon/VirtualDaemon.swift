@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// A daemon without threads, sockets and files: what its stages decide is the daemon's own code, what they wait for is
+/// A daemon without threads, sockets and files: its stages run the daemon's own code, and what they wait for is
 /// simulated.
 final class VirtualDaemon {
     let world: Simulation
@@ -20,15 +20,15 @@ final class VirtualDaemon {
     private var wallSkew: Microseconds
     private let jitter: Locked<Chance>
     private(set) var isAlive = true
-    /// Stopped by SIGSTOP until then.
+    /// The end of its SIGSTOP.
     private var stoppedUntil: Microseconds = 0
-    /// Cut off from the database until then.
+    /// The end of its separation from the database.
     private var cutOffUntil: Microseconds = 0
-    /// All owner numbers it ever had.
+    /// All its owner numbers so far.
     var owners: Set<Int32> = []
-    /// Deliveries it sent, less those that are known to be recorded, and the tokens of the claims it had them by.
+    /// The sent deliveries that are not known to be recorded, with the tokens of their claims.
     var unrecorded: [Delivery: Int64] = [:]
-    /// Called when a statement was sent, and now and then just before.
+    /// Called after a statement was sent, and occasionally just before.
     var reachedStep: (VirtualDaemon) -> Void = { _ in }
 
     // Control.
@@ -45,7 +45,7 @@ final class VirtualDaemon {
     var held = HeldBatches()
     var doubts = DoubtfulClaims()
     var turns = PacedTurns()
-    /// The version of the gates that all this goes by.
+    /// The version of the gates that this state is based on.
     var gatesSeen = 0
     var leaseToken: Int64
     // Send.
@@ -58,7 +58,7 @@ final class VirtualDaemon {
     // Maintain and schedule.
     let sweeping: VirtualSession
     let scheduling: VirtualSession
-    /// What watches whom it disturbs; nil where that is nobody's concern.
+    /// The run that checks its suppressions; nil if the run does not.
     weak var suppressions: Run?
 
     init(world: Simulation, server: Server, scenario: Scenario, provider: Provider) {
@@ -111,7 +111,8 @@ final class VirtualDaemon {
 
     // MARK: Time
 
-    /// Has a stage of this daemon do something, unless the daemon is dead by then; a stopped one does it afterwards.
+    /// Schedules an action of this daemon, which is dropped if the daemon is dead by then, and postponed if it is
+    /// stopped.
     func after(_ delay: Microseconds, _ body: @escaping () -> Void) {
         world.after(delay) { self.perform(body) }
     }
@@ -119,7 +120,7 @@ final class VirtualDaemon {
     private func perform(_ body: @escaping () -> Void) {
         guard isAlive else { return }
         guard world.now >= stoppedUntil else {
-            // All threads go on at once, in no order.
+            // All threads continue at once, in no order.
             let start = stoppedUntil - world.now + world.chance.time(0...3 * Micros.millisecond)
             return after(start, body)
         }
@@ -133,19 +134,19 @@ final class VirtualDaemon {
 
     // MARK: Faults
 
-    /// SIGKILL, or a host without power.
+    /// Simulates SIGKILL, or a host without power.
     func kill() {
         isAlive = false
         for session in sessions { session.close() }
     }
 
-    /// SIGSTOP, and SIGCONT later.
+    /// Simulates SIGSTOP, and SIGCONT later.
     func stop(for span: Microseconds) { stoppedUntil = max(stoppedUntil, world.now + span) }
 
-    /// Somebody sets its machine's clock.
+    /// Sets the clock of its machine.
     func setClock(by span: Microseconds) { wallSkew += span }
 
-    /// The network between it and the database fails, and the server notices.
+    /// Simulates a network failure between it and the database that the server notices.
     func cutOff(for span: Microseconds) {
         cutOffUntil = world.now + span
         for session in sessions { session.id.map { server.end($0) } }
@@ -153,11 +154,11 @@ final class VirtualDaemon {
 
     // MARK: Database
 
-    /// Runs a statement on a session; reconnects after a pause where it was lost.
+    /// Runs a statement on a session; reconnects after a pause if the session was lost.
     ///
     /// - Parameters:
-    ///   - session: which.
-    ///   - flushed: whether the commit waits for the disk; nil for what the session is set to.
+    ///   - session: the session.
+    ///   - flushed: whether the commit waits for the disk; nil for the session's setting.
     ///   - work: the statement.
     ///   - answered: called with the result, or with nil after an error.
     func run<Result>(
@@ -187,7 +188,7 @@ final class VirtualDaemon {
 final class VirtualSession {
     private let server: Server
     let isFlushed: Bool
-    /// Whether it may be lost by chance; the control session is lost on purpose only.
+    /// Whether it may be lost at random; the control session is lost only on purpose.
     let mayFail: Bool
     var backoff = ReconnectBackoff()
     private(set) var id: Int?

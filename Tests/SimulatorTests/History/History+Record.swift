@@ -88,7 +88,7 @@ extension History {
 
     // MARK: Random parts
 
-    /// Some batches with outcomes, under owners and tokens that are mostly right.
+    /// Returns some batches with outcomes, under owners and tokens that are mostly right.
     private func records() -> (owner: Int32, model: [BatchRecord], real: [BatchRecord]) {
         let owner = Int32(chance.number(1...3))
         var records: (model: [BatchRecord], real: [BatchRecord]) = ([], [])
@@ -103,7 +103,7 @@ extension History {
         return (owner, records.model, records.real)
     }
 
-    /// Evidence about each device that is gone, some of it older than the registration.
+    /// Returns evidence about each unregistered device, some of it older than the registration.
     private func evidence(_ model: [BatchRecord], _ theirs: [BatchRecord]) throws -> (TokenEvidence, TokenEvidence) {
         var evidence = (model: TokenEvidence(), real: TokenEvidence())
         var seen: Set<Int64> = []

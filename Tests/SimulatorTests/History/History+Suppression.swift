@@ -7,13 +7,13 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The statements that go by whom not to disturb, and those about gates.
+/// The statements about suppressions and gates.
 extension History {
-    /// It has a gate of its own.
+    /// The rule with a gate of its own.
     static let gatedRule: Int32 = 5
     private static let gate: Int32 = 1
 
-    /// What is there from the beginning, as in ``RealRows``.
+    /// Creates the initial rows, as in ``RealRows``.
     func beginSuppression() {
         rows.policy = Rows.Policy(
             hours: Rows.Hours(from: "23:30", until: "00:01", isHeld: true),
@@ -37,7 +37,7 @@ extension History {
         )
     }
 
-    /// It opens, closes, is paused or aborted; what is left of an aborted sending is swept.
+    /// Opens, closes, pauses or aborts a gate; the rest of an aborted gate is swept.
     func changeGate() throws {
         lastName = "change gate"
         let state = [Gate.State.open, .open, .held, .aborting][chance.number(0...3)]

@@ -22,9 +22,9 @@ final class History {
     var events: [Int64] = []
     /// The open transaction of the writer, if any.
     private var openXID: UInt64?
-    /// The last claim's.
+    /// The token of the last claim.
     var token: Int64 = 0
-    /// Ids of the queue's batches in both, by their names.
+    /// The ids of the queue's batches in both, by their names.
     private(set) var ids: [String: (model: Int64, real: Int64)] = [:]
 
     init(seed: UInt64, database: TestDatabase) throws {
@@ -45,7 +45,7 @@ final class History {
         beginSuppression()
     }
 
-    /// Runs a history; both are compared after each step.
+    /// Runs a history, and compares both after each step.
     func run(steps: Int) throws {
         for step in 1...steps {
             rows.now += Micros.millisecond
@@ -78,7 +78,7 @@ final class History {
         return lastName
     }
 
-    /// What the last step was.
+    /// The name of the last step.
     var lastName = ""
 
     private func findBatches() throws {
@@ -153,7 +153,7 @@ final class History {
 
     // MARK: Claiming
 
-    /// Requests for all that is due behind a gate, of one target or both.
+    /// Returns claims for all due batches behind a gate, of one target or both.
     func requests(behind gate: Int32) -> [BatchRequest] {
         let targets = chance.happens(0.5) ? [Int16(1), 2] : [Int16(chance.number(1...2))]
         return targets.flatMap { target in
@@ -207,5 +207,5 @@ final class History {
     }
 }
 
-/// Whether one list of devices comes before another.
+/// Orders lists of devices lexicographically.
 private func < (left: [Int64], right: [Int64]) -> Bool { left.lexicographicallyPrecedes(right) }

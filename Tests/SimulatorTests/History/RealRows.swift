@@ -14,7 +14,7 @@ final class RealRows {
     /// A session whose transactions stay open for a while.
     private let writer: PostgresConnection
     private let context: StageContext
-    /// By the order in which they were emitted.
+    /// The ids of events in the order of their emit.
     var events: [Int64] = []
 
     init(_ database: TestDatabase, devices: [Rows.Device], batchSize: Int) throws {
@@ -34,7 +34,7 @@ final class RealRows {
             _ = try connection.query("SELECT fanfare.put_rule($1::jsonb)", rule.json)
         }
         try RuleChecker(logger: context.logger).check(on: connection)
-        // The model's clock goes by steps, the database's by the machine's speed: there nothing is to expire earlier.
+        // The model's clock advances by steps, the database's with the machine: there nothing may expire earlier.
         try connection.execute("UPDATE fanfare.rule_versions SET ttl = ttl * 1000")
         _ = try connection.query(
             """
@@ -45,7 +45,7 @@ final class RealRows {
         )
     }
 
-    /// As the model's from the beginning of a history.
+    /// The policy, the same as the model's initial one.
     private static let policy = """
         {"time_zone": "UTC", "quiet_hours": {"from": "23:30", "until": "00:01"},
         "caps": {"few": {"max": 2, "per": "1m"}, "rare": {"max": 3, "per": "5m"}}}
@@ -84,7 +84,7 @@ final class RealRows {
 
     // MARK: Planning
 
-    /// A round in its transaction, as `PlannerLoop` runs it.
+    /// Runs a round in its transaction, as `PlannerLoop` does.
     func plan(_ statement: PlanRound) throws -> PlanRoundSummary {
         let planner = AudiencePlanner(context: context)
         return try connection.transaction(beginningWith: statement) { connection, parts throws(PostgresError) in
@@ -94,7 +94,7 @@ final class RealRows {
         }
     }
 
-    /// A slice in its transaction, as `Slicer` runs it.
+    /// Runs a slice in its transaction, as `Slicer` does.
     func slice(batchSize: Int) throws -> Bool {
         try connection.transaction { connection throws(PostgresError) in
             guard let plan = try connection.run(LockPlan()).first else { return false }
@@ -110,7 +110,7 @@ final class RealRows {
 
     // MARK: Reading
 
-    /// The rows as text, with events by number and batches without their ids, sorted.
+    /// Returns the rows as sorted text, with events by number and batches without ids.
     func summary() throws -> [String] {
         let batches = try connection.query(Self.batchSQL("fanfare.batches", live: true)).rows.map { row in
             "batch " + row.map { $0 ?? "-" }.joined(separator: " ")
@@ -135,7 +135,7 @@ final class RealRows {
         return (batches.map(numbered) + log.map(numbered) + devices + fates + rest).sorted()
     }
 
-    /// Ids of batches in the queue, by ``summary()``'s name for the first delivery.
+    /// Returns the ids of batches in the queue, by ``summary()``'s name of the first delivery.
     func batchIDs() throws -> [String: Int64] {
         let rows = try connection.query(
             "SELECT coalesce(event_id, event_ids[1]), rule_version, device_ids[1], id FROM fanfare.batches"
@@ -160,7 +160,7 @@ final class RealRows {
         event.flatMap { Int64($0) }.flatMap { events.firstIndex(of: $0) }.map { "#\($0)" } ?? "?"
     }
 
-    /// Puts numbers for the events in a line's brackets.
+    /// Replaces the event ids in a line's brackets by their numbers.
     private func numbered(_ line: String) -> String {
         line.replacing(/\[([0-9,]*)\]/) { match in
             match.1.split(separator: ",").map { number(String($0)) }.joined(separator: ",")
@@ -169,9 +169,9 @@ final class RealRows {
 }
 
 extension Rows {
-    /// As ``RealRows/summary()``.
+    /// Returns the rows as ``RealRows/summary()`` does.
     ///
-    /// - Parameter emitted: the ids of events, in the order in which they were emitted.
+    /// - Parameter emitted: the ids of events, in the order of their emit.
     func summary(_ emitted: [Int64]) -> [String] {
         func number(_ event: Int64) -> String { emitted.firstIndex(of: event).map { "#\($0)" } ?? "?" }
         func text(_ batch: Batch) -> String {

@@ -6,7 +6,7 @@ import PostgresClient
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the statements of the control session do.
+/// The model of the control session's statements.
 extension Rows {
     mutating func apply(_ statement: EnterInstance) -> Int32 {
         lastInstance += 1
@@ -14,7 +14,7 @@ extension Rows {
         return lastInstance
     }
 
-    /// - Returns: the server's time; nil if another daemon took this one for dead.
+    /// - Returns: the server's time; nil if another daemon declared this one dead.
     mutating func apply(_ statement: RenewLease) -> Timestamp? {
         guard instances[statement.owner] != nil else { return nil }
         instances[statement.owner] = now + statement.leaseMicroseconds
@@ -28,7 +28,7 @@ extension Rows {
         return listed + owners.sorted().map { OtherInstance(id: $0, leaseUntil: nil) }
     }
 
-    /// - Returns: how many batches are free; nil if the daemon was not dead after all.
+    /// - Returns: the number of freed batches; nil if the daemon was not dead.
     @discardableResult
     mutating func apply(_ statement: Rescue) -> Int64? {
         if let lease = statement.lease, let end = instances[statement.dead], end != lease.microseconds { return nil }

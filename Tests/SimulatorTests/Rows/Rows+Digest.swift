@@ -5,22 +5,22 @@ import FanfareCore
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Events that are gathered, and leave as one.
+/// The model of digests.
 extension Rows {
     struct DigestDefinition: Equatable {
         /// The type of events that are gathered.
         static let type = "gathered"
-        /// The type of those they leave as.
+        /// The type of the digests' events.
         static let digest = "digest"
         static let window = 10 * Micros.second
 
         let dueAt: Microseconds
-        /// How many there were.
+        /// The number of gathered events.
         var count = 0
         var events: [Int64] = []
     }
 
-    /// An event joins those of its user, in the round that plans it.
+    /// Adds an event to its user's digest, in the round that plans it.
     mutating func gather(_ event: Waiting) {
         guard event.type == DigestDefinition.type, events[event.id]?.fate == .planned, let user = event.users.first
         else {
@@ -30,7 +30,7 @@ extension Rows {
         openDigests[user]?.events.append(event.id)
     }
 
-    /// What is due leaves, as one event for each user.
+    /// Emits the due digests, one event for each user.
     ///
     /// - Returns: the new events.
     mutating func flushDigests() -> [Waiting] {

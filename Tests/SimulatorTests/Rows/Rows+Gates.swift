@@ -6,7 +6,7 @@ import PostgresClient
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the statements do about gates, and about what waits behind them.
+/// The model of statements about gates and the batches behind them.
 extension Rows {
     struct GateRow: Equatable {
         var state = Gate.State.open
@@ -14,18 +14,18 @@ extension Rows {
         var rate: Int32?
     }
 
-    /// One time that a campaign fires.
+    /// One run of a campaign.
     struct Run: Equatable {
         let gate: Int32
-        /// What all but the canary wait behind.
+        /// The gate of the audience without the canary.
         let held: Int32?
-        /// Who is the canary.
+        /// The users of the canary.
         let canary: Set<String>
-        /// When it is due, by zone; empty for at once.
+        /// The due time by zone; empty for at once.
         let due: [String: Microseconds]
     }
 
-    /// `fanfare.fire`, beside the event.
+    /// Models `fanfare.fire`, beside the event.
     mutating func fire(_ event: Int64, canary: Set<String>, due: [String: Microseconds], rate: Int32?) {
         let first = lastGate + 1
         let held = canary.isEmpty ? nil : first + 1
@@ -35,12 +35,12 @@ extension Rows {
         runs[event] = Run(gate: first, held: held, canary: canary, due: due)
     }
 
-    /// Both gates of a run.
+    /// Returns both gates of a run.
     func gates(of event: Int64) -> [Int32] {
         runs[event].map { [$0.gate] + ($0.held.map { [$0] } ?? []) } ?? []
     }
 
-    /// Where a slice puts a device.
+    /// Returns the gate and time of a device in a slice.
     func place(of device: Device, in event: Int64, _ rule: SimulatedRule) -> Place {
         guard let run = runs[event] else { return Place() }
         let gate = run.canary.contains(device.user) ? run.gate : run.held ?? run.gate
@@ -76,7 +76,7 @@ extension Rows {
             let target: Int16
             let queue: SendQueue
         }
-        // All gates of a queue have its room in common.
+        // All gates of a queue share its room.
         var room: [Queue: Int32] = [:]
         for request in statement.requests { room[Queue(target: request.target, queue: request.queue)] = request.count }
         let open = statement.requests.filter { isOpen($0.gate) && gates[$0.gate]?.rate == nil }
@@ -91,7 +91,7 @@ extension Rows {
 
     // MARK: The end
 
-    /// What waits behind a gate that is aborted ends.
+    /// Ends the batches behind an aborted gate.
     @discardableResult
     mutating func apply(_ statement: SweepGate) -> Int64 {
         guard gates[statement.gate]?.state == .aborting else { return 0 }
@@ -112,7 +112,7 @@ extension Rows {
         return Int64(ended.count)
     }
 
-    /// `FinishRuns`: gates go behind which nothing is left, and nothing can come.
+    /// Models `FinishRuns`: removes gates that have no batches and can get none.
     mutating func finishRuns() {
         for event in runs.keys where events[event] != nil && !plans.contains(where: { $0.eventID == event }) {
             let own = gates(of: event)

@@ -5,9 +5,9 @@ import FanfareCore
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the statements of planning do.
+/// The model of the planning statements.
 extension Rows {
-    /// A round and the plans that it opens, which are one transaction.
+    /// Runs a round and opens its plans, in one transaction.
     mutating func plan(_ statement: PlanRound) -> PlanRoundSummary {
         let taken = take(statement.floor, limit: statement.limit)
         var fates: [EventFate: Int64] = [:]
@@ -32,7 +32,7 @@ extension Rows {
         return PlanRoundSummary(parts)
     }
 
-    /// Takes events out of the outbox: what was open at the last pass's snapshot first, then what began since.
+    /// Takes events from the outbox: those that were open at the last pass's snapshot first, then newer ones.
     private mutating func take(_ floor: OutboxFloor, limit: Int) -> [Waiting] {
         let after = (UInt64(floor.afterXID) ?? 0, floor.afterID)
         let open = Set(floor.open.compactMap { UInt64($0) })
@@ -69,7 +69,7 @@ extension Rows {
         var place = Place()
     }
 
-    /// Behind which gate deliveries wait, and until when.
+    /// The gate of deliveries, and the time until which they wait.
     struct Place: Hashable {
         var gate: Int32 = 0
         var dueAt: Microseconds?
@@ -136,9 +136,9 @@ extension Rows {
         )
     }
 
-    /// One slice of the plan whose turn it is, which is one transaction.
+    /// Runs one slice of the next plan, in one transaction.
     ///
-    /// - Returns: false if there is none.
+    /// - Returns: false if there is no plan.
     mutating func slice(rows limit: Int, batchSize: Int) -> Bool {
         let turns = plans.indices.sorted { left, right in
             (plans[left].lane, plans[left].advancedAt, left) < (plans[right].lane, plans[right].advancedAt, right)

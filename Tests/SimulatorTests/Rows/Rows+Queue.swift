@@ -6,21 +6,21 @@ import PostgresClient
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the statements of claiming and recording do.
+/// The model of the statements of claiming and recording.
 extension Rows {
     mutating func apply(_ statement: ClaimBatches) -> [ClaimedBatch] {
         let due = due
         return take(due.of(statement.requests).map(\.id), statement.owner, statement.leaseToken)
     }
 
-    /// The batches that nobody has and whose time has come, in the order in which they are claimed.
+    /// The due batches without an owner, in the order of claims.
     var due: [Batch] {
         let now = now
         return batches.values.filter { $0.owner == nil && $0.notBefore <= now }
             .sorted { ($0.notBefore, $0.id) < ($1.notBefore, $1.id) }
     }
 
-    /// Takes batches for an owner.
+    /// Assigns batches to an owner.
     mutating func take(_ picked: [Int64], _ owner: Int32, _ leaseToken: Int64) -> [ClaimedBatch] {
         picked.compactMap { id in
             batches[id]?.owner = owner
@@ -39,14 +39,14 @@ extension Rows {
         return saved.sorted().map { .written(batch: $0) } + follow(statement.evidence, of: saved)
     }
 
-    /// A checkpoint that marks batches as attempted.
+    /// Runs a checkpoint that marks batches as attempted.
     mutating func mark(_ statement: Checkpoint) -> [Recorded] {
         let saved = apply(statement)
         for id in saved.batches { batches[id]?.marker = statement.owner }
         return saved
     }
 
-    /// How many deliveries would be unknown if a daemon died now.
+    /// Returns the number of deliveries that would be unknown if a daemon died now.
     func attempted(by owner: Int32) -> Int {
         batches.values.reduce(0) { sum, batch in
             sum + (batch.marker == owner ? batch.outcomes.count { $0 == Outcome.attempted.rawValue } : 0)
@@ -113,7 +113,7 @@ extension Rows {
         return taken.count
     }
 
-    /// The fence: who writes must own the batch under the token it was claimed with.
+    /// Returns whether the fence allows a write: the writer must own the batch under the token of its claim.
     private func isOwned(_ record: BatchRecord, by owner: Int32) -> Bool {
         guard let batch = batches[record.id] else { return false }
         return batch.owner == owner && batch.leaseToken == record.leaseToken
@@ -147,7 +147,7 @@ extension Rows {
 
     // MARK: Reading
 
-    /// When the next batch of a target is due; nil if none waits.
+    /// Returns the due time of a target's next batch; nil if there is none.
     func nextDue(_ target: Int16) -> Microseconds? {
         batches.values.filter { $0.owner == nil && $0.target == target }.map(\.notBefore).min()
     }
@@ -189,7 +189,7 @@ extension Rows {
 }
 
 extension [Rows.Batch] {
-    /// What each request finds among those that are due.
+    /// Returns the batches that each claim finds among those that are due.
     func of(_ requests: [BatchRequest]) -> [Rows.Batch] {
         guard !isEmpty else { return [] }
         return requests.flatMap { request in
@@ -223,7 +223,7 @@ extension Rows.Batch {
         )
     }
 
-    /// Where it waits.
+    /// The queue of the batch.
     var queue: SendQueue {
         SendQueue(lane: Lane(rawValue: lane) ?? .normal, isRetry: isRetry)
     }

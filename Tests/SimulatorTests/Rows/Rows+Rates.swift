@@ -6,18 +6,18 @@ import PostgresClient
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the statements do that claim at a rate.
+/// The model of the statements that claim at a rate.
 extension Rows {
-    /// So many deliveries a second.
+    /// A rate of deliveries per second.
     struct Rate: Equatable {
         let perSecond: Double
         var nextFree: Microseconds
 
-        /// What has come free and is not used counts for so long.
+        /// The time for which unused rate is kept.
         static let credit = 200 * Micros.millisecond
     }
 
-    /// How many deliveries a batch has at most.
+    /// Returns the largest number of deliveries in a batch.
     func batchSize(_ limit: Int, gate: Int32) -> Int {
         guard let rate = gates[gate]?.rate.flatMap({ rates[$0] }) else { return limit }
         return min(limit, max(1, Int(rate.perSecond / 10)))

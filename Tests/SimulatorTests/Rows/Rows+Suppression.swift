@@ -6,26 +6,26 @@ import PostgresClient
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What the statements do that tell whom not to disturb.
+/// The model of the statements about suppressions.
 extension Rows {
-    /// What the app asks for all its rules.
+    /// The app's policy, which applies to all its rules.
     struct Policy: Equatable {
-        /// Where devices without a time zone are.
+        /// The zone of devices without a time zone.
         var zone = "UTC"
         var hours: Hours?
-        /// By bit.
+        /// The caps by bit.
         var caps: [Cap] = []
     }
 
     /// Quiet hours.
     struct Hours: Equatable {
-        /// As in `23:30`.
+        /// The start, such as `23:30`.
         let from: String
         let until: String
         let isHeld: Bool
     }
 
-    /// At most so many events for each user in a time.
+    /// A limit of events for each user within a period.
     struct Cap: Equatable {
         let name: String
         let count: Int
@@ -37,7 +37,7 @@ extension Rows {
     struct Grant: Equatable {
         let event: Int64
         let at: Microseconds
-        /// The caps it counts for.
+        /// The caps that it counts for, as bits.
         var bits: Int
     }
 
@@ -76,7 +76,7 @@ extension Rows {
         }
     }
 
-    /// `fanfare.refuse`, for users with several devices.
+    /// Models `fanfare.refuse`, for users with several devices.
     private mutating func remember(_ asked: Grant, of user: String) {
         guard let known = grants[user], !known.contains(where: { $0.event == -asked.event }),
             devices.values.count(where: { $0.user == user && $0.disabledReason == nil }) > 1
@@ -88,12 +88,12 @@ extension Rows {
             ]
     }
 
-    /// `fanfare.decided_since`, in microseconds.
+    /// Models `fanfare.decided_since`, in microseconds.
     private static func decidedSince(_ grants: [Grant], _ asked: Grant) -> Microseconds {
         asked.at - (grants.count > 128 ? Micros.minute : Micros.hour)
     }
 
-    /// `fanfare.take`; nil where a cap is full.
+    /// Models `fanfare.take`; nil if a cap is full.
     private static func take(
         _ grants: [Grant],
         _ asked: Grant,
@@ -136,7 +136,7 @@ extension Rows {
         return grants.filter { grant in grant.at >= since || caps.indices.contains { counts(grant, $0) } }
     }
 
-    /// Whose devices they are, as `FetchDeviceFields` says.
+    /// Returns the users of devices, as `FetchDeviceFields` does.
     func fields(of devices: [Int64]) -> [Int64: DeviceContext] {
         var fields: [Int64: DeviceContext] = [:]
         for id in devices { fields[id] = DeviceContext(deviceID: id, userID: self.devices[id]?.user) }
@@ -144,15 +144,15 @@ extension Rows {
     }
 }
 
-/// A time zone whose clock never changes, as PostgreSQL knows it.
+/// A time zone with a fixed offset, by PostgreSQL's name.
 struct SimulatedZone {
-    /// It is midnight there when a run begins.
+    /// A zone where a run begins at midnight.
     static let asleep = "Etc/GMT+8"
-    /// It is afternoon there.
+    /// A zone where a run begins in the afternoon.
     static let awake = "Etc/GMT-9"
 
     private static let day = 24 * Micros.hour
-    /// East of Greenwich.
+    /// The offset east of Greenwich.
     private let offset: Microseconds
 
     static func named(_ name: String?) -> SimulatedZone {
@@ -163,7 +163,7 @@ struct SimulatedZone {
         }
     }
 
-    /// `fanfare.wakes_at`: when quiet hours are over that a time falls into.
+    /// Models `fanfare.wakes_at`: the end of the quiet hours that contain a time.
     func wakes(at time: Microseconds, from: String, until: String) -> Microseconds? {
         let (from, until) = (Self.time(from), Self.time(until))
         let wall = time + offset

@@ -6,11 +6,12 @@ import PostgresClient
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The rows of the queues and logs, as far as the promises need them, and what the daemon's statements do to them.
+/// A model of the rows of queues and logs, as far as the promises need them, and of the daemon's statements.
 ///
-/// A value: what a server that crashed had on its disk is a copy. `HistoryTests` holds it to the real statements.
+/// It is a value, so that a copy is what a server that crashed had on its disk. `HistoryTests` compares it with the
+/// real statements.
 struct Rows {
-    /// An event that waits to be planned.
+    /// An event in the outbox.
     struct Waiting: Equatable {
         let xid: UInt64
         let id: Int64
@@ -19,18 +20,18 @@ struct Rows {
         let key: String?
         let ttl: Microseconds?
         let users: [String]
-        /// The events that a digest stands for.
+        /// The events of a digest.
         var gathered: [Int64] = []
     }
 
-    /// An event that was planned.
+    /// A planned event.
     struct Event: Equatable {
         let waiting: Waiting
         let fate: EventFate
         let plannedAt: Microseconds
     }
 
-    /// How far an audience is walked.
+    /// The progress of expanding an audience.
     struct Plan: Equatable {
         let eventID: Int64
         let ruleVersion: Int32
@@ -53,20 +54,20 @@ struct Rows {
         let lane: Int16
         var attempt: Int16 = 1
         var history: Int32 = 0
-        /// Whether it waits among the retries.
+        /// Whether it is in the queue of retries.
         var isRetry = false
-        /// 0 for none.
+        /// The gate; 0 for none.
         var gate: Int32 = 0
-        /// Whence its deliveries' time to live runs.
+        /// The time from which its deliveries' time to live runs.
         var dueAt: Microseconds?
-        /// Until when it waits since it was made; nil for what was planned.
+        /// The time until which it waits since it was created; nil for a planned batch.
         var waitsUntil: Microseconds?
         let deviceIDs: [Int64]
         var outcomes: [UInt8] = []
-        /// Who marked its deliveries as attempted; nil if nobody did.
+        /// The owner that marked its deliveries as attempted; nil for none.
         var marker: Int32?
 
-        /// The event of one delivery.
+        /// Returns the event of one delivery.
         func eventID(at position: Int) -> Int64 { eventID ?? eventIDs?[position] ?? 0 }
     }
 
@@ -87,7 +88,7 @@ struct Rows {
 
     /// The server's clock, in microseconds since 1970; set before each statement.
     var now: Microseconds = 0
-    /// In order of transaction and id.
+    /// The outbox, in order of transaction and id.
     var outbox: [Waiting] = []
     var keys: [String: Int64] = [:]
     var events: [Int64: Event] = [:]
@@ -95,56 +96,56 @@ struct Rows {
     var batches: [Int64: Batch] = [:]
     var log: [Int64: Batch] = [:]
     var devices: [Int64: Device] = [:]
-    /// The lease's end of each daemon.
+    /// The end of each daemon's lease.
     var instances: [Int32: Microseconds] = [:]
     var cancels: [Cancel] = []
     var policy: Policy?
-    /// What users were granted, oldest first.
+    /// The users' grants, oldest first.
     var grants: [String: [Grant]] = [:]
     var gates: [Int32: GateRow] = [:]
     var lastGate: Int32 = 0
     var rates: [Int32: Rate] = [:]
     /// The gates of rules that have one of their own.
     var ruleGates: [Int32: Int32] = [:]
-    /// The gates and times of events that are broadcasts of a campaign.
+    /// The runs of campaigns, by event.
     var runs: [Int64: Run] = [:]
-    /// What is gathered for digests, by user.
+    /// The open digests, by user.
     var openDigests: [String: DigestDefinition] = [:]
-    /// Transactions that are open.
+    /// The open transactions.
     var open: Set<UInt64> = []
     var nextXID: UInt64 = 100
     var lastID: Int64 = 0
     var lastInstance: Int32 = 0
-    /// Devices that were disabled since this was last emptied.
+    /// The devices disabled since this was last emptied.
     var pruned: [Int64] = []
-    /// Batches that were written by somebody who did not own them under that claim; none may ever be.
+    /// The batches written by an owner without the claim; must stay empty.
     var unfenced: [Int64] = []
 
-    /// An id that no other row has.
+    /// Returns an unused id.
     mutating func newID() -> Int64 {
         lastID += 1
         return lastID
     }
 
-    /// What `pg_current_snapshot()` would say.
+    /// The result of `pg_current_snapshot()`.
     var snapshot: String {
         let open = open.sorted()
         return "\(open.first ?? nextXID):\(nextXID):\(open.map(String.init).joined(separator: ","))"
     }
 
-    /// Whether nothing is left to do.
+    /// Whether no work is left.
     var isIdle: Bool { outbox.isEmpty && plans.isEmpty && batches.isEmpty && open.isEmpty && openDigests.isEmpty }
 
     // MARK: Applications
 
-    /// Begins a transaction that writes.
+    /// Begins a writing transaction.
     mutating func begin() -> UInt64 {
         defer { nextXID += 1 }
         open.insert(nextXID)
         return nextXID
     }
 
-    /// `fanfare.emit`, in a transaction.
+    /// Models `fanfare.emit`, in a transaction.
     @discardableResult
     mutating func emit(
         _ type: String,
@@ -162,7 +163,7 @@ struct Rows {
         return id
     }
 
-    /// `fanfare.cancel`, in a transaction.
+    /// Models `fanfare.cancel`, in a transaction.
     mutating func cancel(event id: Int64, in xid: UInt64) {
         let fact = CancelFact(
             id: newID(),
@@ -175,7 +176,7 @@ struct Rows {
         cancels.append(Cancel(xid: xid, fact: fact))
     }
 
-    /// `fanfare.register_device` of a device that is known.
+    /// Models `fanfare.register_device` for a known device.
     mutating func register(_ id: Int64, token: String? = nil) {
         if let token { devices[id]?.token = token }
         devices[id]?.registeredAt = now
@@ -184,7 +185,7 @@ struct Rows {
 
     mutating func commit(_ xid: UInt64) { open.remove(xid) }
 
-    /// Whether a cancellation of the event is visible.
+    /// Returns whether a cancellation of the event is visible.
     func isCancelled(_ event: Int64) -> Bool {
         cancels.contains { $0.fact.eventID == event && !open.contains($0.xid) }
     }

@@ -1,6 +1,6 @@
 import FanfareCore
 
-/// SplitMix64: the same numbers for the same seed, in every process.
+/// SplitMix64, which gives the same numbers for the same seed in every process.
 struct Chance: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -16,18 +16,18 @@ struct Chance: RandomNumberGenerator, Sendable {
         return z ^ (z >> 31)
     }
 
-    /// Evenly distributed in 0..<1.
+    /// Returns a uniformly distributed number in 0..<1.
     mutating func unit() -> Double { Double(next() >> 11) / Double(1 << 53) }
 
-    /// True with a probability.
+    /// Returns true with a probability.
     mutating func happens(_ probability: Double) -> Bool { unit() < probability }
 
-    /// A span of time.
+    /// Returns a random span of time.
     mutating func time(_ range: ClosedRange<Microseconds>) -> Microseconds {
         range.lowerBound + Microseconds(next() % UInt64(range.upperBound - range.lowerBound + 1))
     }
 
-    /// A whole number.
+    /// Returns a random integer.
     mutating func number(_ range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(next() % UInt64(range.count))
     }

@@ -1,31 +1,31 @@
 import FanfareCore
 
-/// Whom a run is not to disturb: what stands beside each other there.
+/// The combination of suppressions in a run.
 ///
-/// Each seed has one, and as many seeds in a row as there are combinations have all.
+/// Each seed has one, and consecutive seeds cover all combinations.
 struct Combination: Equatable {
-    /// What the app's quiet hours do.
+    /// The effect of the app's quiet hours.
     enum Quiet: CaseIterable {
         case hold
         case drop
         case none
     }
 
-    /// What becomes of those who are not the canary.
+    /// What becomes of the audience without the canary.
     enum Canary: CaseIterable {
-        /// There is none.
+        /// There is no canary.
         case none
-        /// They have their turn after a wait.
+        /// The gate opens after a wait.
         case opens
-        /// They never have it.
+        /// The run is aborted.
         case aborted
     }
 
-    /// How many there are.
+    /// The number of combinations.
     static let count: UInt64 = 144
 
     let quiet: Quiet
-    /// Whether campaigns are due at a time of each time zone's own.
+    /// Whether campaigns are due at a local time in each time zone.
     let isLocal: Bool
     let hasRate: Bool
     let hasCaps: Bool
@@ -44,7 +44,7 @@ struct Combination: Equatable {
         (hasCaps, hasDigest) = (one(of: 2) == 1, one(of: 2) == 1)
     }
 
-    /// The types of events that are emitted, each as often as it stands here.
+    /// The types of the emitted events, repeated by their frequency.
     var types: [String] {
         let note = hasCaps ? "capped note" : "note"
         return ["once", note, note]

@@ -6,41 +6,41 @@ import Threading
 @testable import FanfareService
 @testable import FanfareStages
 
-/// One (event, rule, device).
+/// An event, a rule and a device.
 struct Delivery: Hashable {
     let event: Int64
     let rule: Int32
     let device: Int64
 }
 
-/// APNs in two environments: what it received, and what it knows of tokens.
+/// APNs in two environments: the requests received, and the state of tokens.
 final class Provider {
-    /// What is true of a token.
+    /// The true state of a token.
     struct Token {
-        /// The one target that knows it; nil for none.
+        /// The one target where it is registered; nil for none.
         var home: Int16?
-        /// Since when it is gone (server's time).
+        /// The time since which it is unregistered, by the server's clock.
         var goneSince: Microseconds?
     }
 
-    /// How a request ended, as the provider saw it.
+    /// The end of a request, as the provider saw it.
     enum Ending {
-        /// Taken.
+        /// Accepted.
         case accepted
-        /// Refused for good.
+        /// Rejected permanently.
         case refused
-        /// Refused for now, or for this environment.
+        /// Rejected for now, or for this environment.
         case again
     }
 
-    /// One request that reached the provider, or was lost on its way.
+    /// A request that reached the provider, or was lost on its way.
     struct Request {
         let at: Microseconds
         let delivery: Delivery
         let ending: Ending
-        /// Whether the answer did not come, so that the daemon cannot know the ending.
+        /// Whether the response was lost, so that the daemon cannot know the ending.
         let isAmbiguous: Bool
-        /// Whether the daemon was told all there was to tell.
+        /// Whether the daemon received the complete response.
         var isKnown = false
     }
 
@@ -48,9 +48,9 @@ final class Provider {
     var scenario: Scenario
     var tokens: [String: Token] = [:]
     private(set) var requests: [Request] = []
-    /// Which delivery a delivery id stands for.
+    /// The deliveries by their delivery id.
     private var deliveries: [[UInt8]: Delivery] = [:]
-    /// Called with each request, at the moment it is put on the wire.
+    /// Called with each request when it is put on the wire.
     var received: (Delivery, VirtualDaemon) -> Void = { _, _ in }
 
     init(world: Simulation, scenario: Scenario) {
@@ -58,7 +58,7 @@ final class Provider {
         self.scenario = scenario
     }
 
-    /// Makes known the ids of an event's deliveries.
+    /// Registers the ids of an event's deliveries.
     func expect(_ event: Int64, createdAt: Microseconds, type: String, devices: some Sequence<Int64>) {
         for rule in SimulatedRule.all where rule.event == type {
             for device in devices {
@@ -75,12 +75,12 @@ final class Provider {
         }
     }
 
-    /// The daemon was told how a request ended.
+    /// Records that the daemon received the response to a request.
     func tell(_ index: Int) { requests[index].isKnown = true }
 
-    /// Takes a request.
+    /// Receives a request.
     ///
-    /// - Returns: its number, the answer, and how long it takes.
+    /// - Returns: its number, the response, and the time until the response.
     func receive(_ request: PushRequest, target: Int16, from daemon: VirtualDaemon)
         -> (index: Int, answer: PushAnswer, delay: Microseconds)
     {
@@ -130,7 +130,7 @@ final class Provider {
     }
 }
 
-/// A connection of a virtual daemon to the provider.
+/// A virtual daemon's connection to the provider.
 final class SimulatedTransport: PushTransport {
     private struct Flight {
         let index: Int
@@ -146,10 +146,10 @@ final class SimulatedTransport: PushTransport {
     private let target: Int16
     private unowned let daemon: VirtualDaemon
     private let streams: Int
-    /// Taken, and not on the wire yet: a connection can be cold, or full.
+    /// Requests that were accepted and are not on the wire yet: the connection may not be open yet, or may be full.
     private var waiting: [PushRequest] = []
     private var flights: [Flight] = []
-    /// When there is a connection; nil while none is wanted.
+    /// The time at which the connection is open; nil while none is needed.
     private var connectedAt: Microseconds?
 
     var sendUntil = ContinuousClock.now
@@ -166,7 +166,7 @@ final class SimulatedTransport: PushTransport {
     var inFlight: Int { waiting.count + flights.count }
     var freeSlots: Int { max(0, streams - inFlight) }
     let isGrowing = false
-    /// When the next answer comes.
+    /// The time of the next response.
     var nextAnswer: Microseconds? { flights.map(\.at).min() }
 
     func submit(_ requests: ArraySlice<PushRequest>) -> Int {
@@ -196,7 +196,7 @@ final class SimulatedTransport: PushTransport {
         flights.removeAll { $0.at <= world.now }
     }
 
-    /// A connection is made when there is something to send, and given up where nothing waits for it any more.
+    /// Returns whether the connection is open: it is opened for requests, and closed when none is waiting.
     private func isConnected(at now: Microseconds) -> Bool {
         if waiting.isEmpty && flights.isEmpty {
             connectedAt = nil
@@ -206,7 +206,7 @@ final class SimulatedTransport: PushTransport {
         return connectedAt.map { now >= $0 } ?? false
     }
 
-    /// There is one connection at a time: the next has to be made first.
+    /// Retires a connection; there is one at a time, so the next has to be opened first.
     func retire(_ connection: UInt64) {
         connectedAt = nil
     }

@@ -5,17 +5,17 @@ import FanfareCore
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What a run has that goes by a combination: a policy, and campaigns whose gates open and close.
+/// The parts of a run that depend on its combination: a policy, and campaigns whose gates open and close.
 extension Run {
     private static let rate: Int32 = 1
 
-    /// What the app asks for is there from the beginning.
+    /// Stores the app's policy at the start.
     func putPolicy(_ combination: Combination) {
         let chance = world.chance.number(0...2)
         server.change { rows in
             var policy = Rows.Policy()
             if combination.quiet != .none {
-                // Quiet from the beginning, from a minute later, or in the afternoon of those who are awake.
+                // Quiet from the start, from a minute later, or in the afternoon of the zone that is awake.
                 let times = [("23:30", "00:01"), ("00:01", "00:02"), ("17:00", "17:01")][chance]
                 policy.hours = Rows.Hours(from: times.0, until: times.1, isHeld: combination.quiet == .hold)
             }
@@ -27,7 +27,7 @@ extension Run {
             }
             rows.policy = policy
             for id in rows.devices.keys {
-                // Devices of one user can be in several places.
+                // The devices of one user can be in several zones.
                 rows.devices[id]?.zone =
                     [SimulatedZone.asleep, SimulatedZone.asleep, SimulatedZone.awake, nil][Int(id % 4)]
             }
@@ -68,7 +68,7 @@ extension Run {
         if world.chance.happens(0.3) { again(in: world.chance.time(0...10 * Micros.second)) { self.pause(id) } }
     }
 
-    /// What an operator or a verdict does waits for a server that is down.
+    /// Postpones an action of an operator or a verdict while the server is down.
     private func again(in delay: Microseconds, _ body: @escaping () -> Void) {
         world.after(delay) {
             guard self.server.isUp else { return self.again(in: Micros.second, body) }
@@ -76,12 +76,12 @@ extension Run {
         }
     }
 
-    /// The canary was well.
+    /// Opens the gate after the canary's success.
     private func open(_ event: Int64) {
         guard let held = campaigns[event]?.run?.held, server.rows.gates[held]?.isPaused == false else {
             return again(in: Micros.second) { self.open(event) }
         }
-        // Noted first: what is claimed by the change itself is checked against it.
+        // Recorded first, so that claims caused by the change are checked against it.
         campaigns[event]?.openedAt = world.now
         server.change { $0.gates[held]?.state = .open }
     }
@@ -107,13 +107,13 @@ extension Run {
     }
 }
 
-/// What a run knows of one firing of a campaign; steady times.
+/// The state of one run of a campaign; times are on the steady clock.
 struct Campaign {
     let gates: [Int32]
     let run: Rows.Run?
-    /// When those who are not the canary have their turn.
+    /// The time at which the gate of the audience without the canary opened.
     var openedAt: Microseconds?
     var abortedAt: Microseconds?
-    /// Nil when it goes on.
+    /// The time of a pause; nil after it ended.
     var pausedAt: Microseconds?
 }

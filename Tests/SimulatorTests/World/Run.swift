@@ -4,7 +4,7 @@ import FanfareCore
 @testable import FanfareService
 @testable import FanfareStages
 
-/// One run: a few daemons, devices, events, and whatever its seed lets go wrong.
+/// One run: a few daemons, devices, events, and the faults of its seed.
 final class Run {
     let seed: UInt64
     let world: Simulation
@@ -12,26 +12,26 @@ final class Run {
     let server: Server
     let provider: Provider
     var daemons: [VirtualDaemon] = []
-    /// How often a daemon may have lost what it had not recorded.
+    /// The number of times a daemon may have lost what it had not recorded.
     private(set) var losses = 0
-    /// When each cancellation was committed (steady time).
+    /// The time on the steady clock at which each cancellation was committed.
     private(set) var cancelledAt: [Int64: Microseconds] = [:]
-    /// Events whose transactions committed.
+    /// The events whose transactions committed.
     var committed: Set<Int64> = []
     private(set) var problems: [String] = []
     private var eventsLeft: Int
-    /// Those that are still to be fired.
+    /// The number of campaigns still to be fired.
     var campaignsLeft = 0
-    /// Whom it does not disturb; nil where nobody asked for that.
+    /// The combination of suppressions; nil for a run without them.
     let combination: Combination?
     var campaigns: [Int64: Campaign] = [:]
-    /// Of campaigns that go at a rate.
+    /// The rate of paced campaigns.
     var deliveriesPerSecond: Double?
     var ledger = SuppressionLedger()
 
     /// - Parameters:
-    ///   - seed: what everything random comes from.
-    ///   - combination: whom it does not disturb; nil where nobody asked for that.
+    ///   - seed: the seed of all random numbers.
+    ///   - combination: the combination of suppressions; nil for a run without them.
     init(seed: UInt64, combination: Combination? = nil) {
         self.seed = seed
         self.combination = combination
@@ -50,15 +50,15 @@ final class Run {
         if let combination { putPolicy(combination) }
     }
 
-    /// Notes that a promise was broken.
+    /// Records a broken promise.
     func broke(_ promise: String) {
         let kind = combination.map { "\(scenario.kind), \($0)" } ?? "\(scenario.kind)"
         problems.append("seed \(seed), \(kind), at \(Double(world.now) / 1e6) s: \(promise)")
     }
 
-    /// Runs to the end of all work.
+    /// Runs until all work is done.
     ///
-    /// - Returns: what was broken.
+    /// - Returns: the broken promises.
     func finish() -> [String] {
         for _ in 0..<scenario.daemons { startDaemon() }
         world.after(world.chance.time(0...Micros.second)) { self.emit() }
@@ -72,7 +72,7 @@ final class Run {
         }
         server.writeAhead()
         makeTrouble()
-        // Chaos ends, and a while later everything is done; retries wait for minutes.
+        // After the faults end, everything is done some time later; retries wait for minutes.
         world.run(until: scenario.chaosEnd, or: { false })
         endTrouble()
         world.run(
@@ -135,7 +135,7 @@ final class Run {
         if eventsLeft > 0 { world.after(world.chance.time(0...4 * Micros.second)) { self.emit() } }
     }
 
-    /// Lets the provider know of an event that is emitted now.
+    /// Registers an event that is emitted now with the provider.
     func expect(_ event: Int64, type: String, createdAt: Microseconds? = nil) {
         provider.expect(
             event,
@@ -180,7 +180,7 @@ final class Run {
         world.after(world.chance.time(10 * Micros.millisecond...5 * Micros.second)) { self.startDaemon() }
     }
 
-    /// Stops a daemon for less or for more than its lease; often something is cancelled meanwhile.
+    /// Stops a daemon for less or for more than its lease; often an event is cancelled meanwhile.
     private func pause(_ victim: VirtualDaemon) {
         let isLong = world.chance.happens(0.3)
         let span = isLong ? 14 * Micros.second...25 * Micros.second : 10 * Micros.millisecond...13 * Micros.second
@@ -221,12 +221,12 @@ final class Run {
         provider.scenario = calm == scenario.kind ? scenario : scenario.withoutProviderFaults
     }
 
-    /// An app registers a token anew that was gone, or loses one.
+    /// Registers a token again that was unregistered, or unregisters one.
     private func registerAgain() {
         guard server.isUp else { return }
         let id = Int64(world.chance.number(1...scenario.devices))
-        // Not of those that are known in the other environment alone: what the first environment said of a token is not
-        // dated, so that a registration between two attempts is not seen.
+        // Not for tokens that are registered only in the other environment: the first environment's response has no
+        // timestamp, so that a registration between two attempts is not noticed.
         guard let device = server.rows.devices[id], var token = provider.tokens[device.token],
             token.home == device.target
         else { return }
@@ -255,7 +255,7 @@ final class Run {
 }
 
 extension Scenario {
-    /// As it is once providers work again.
+    /// The scenario after the providers' faults have ended.
     var withoutProviderFaults: Scenario {
         var calm = self
         (calm.throttled, calm.serverError, calm.answerLost) = (0, 0, 0)

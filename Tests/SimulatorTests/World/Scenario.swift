@@ -1,20 +1,20 @@
 import FanfareCore
 
-/// What may go wrong in a run, drawn from its seed.
+/// The faults of a run, drawn from its seed.
 struct Scenario {
-    /// Which faults there are, so that each promise is also tried under the faults that may not weaken it.
+    /// The kinds of faults, so that each promise is also tested under faults that must not weaken it.
     ///
     /// The last is as frequent as the others together.
     enum Kind: CaseIterable {
-        /// None: exactly one request for each delivery.
+        /// No faults: exactly one request for each delivery.
         case calm
-        /// Providers fail, daemons do not: no request beyond those the answers ask for.
+        /// Faults of providers only: no request beyond those that the responses ask for.
         case providers
-        /// Sessions are lost, but for the control session: nothing is repeated.
+        /// Sessions are lost, except for the control session: nothing is repeated.
         case sessions
         /// Daemons crash.
         case crashes
-        /// Everything.
+        /// All faults.
         case everything
     }
 
@@ -22,39 +22,39 @@ struct Scenario {
     let daemons: Int
     let devices: Int
     let events: Int
-    /// W of each daemon.
+    /// The in-flight budget of each daemon.
     let unrecorded = 32
     let batchSize = 8
-    /// Until when faults are made.
+    /// The end of the faults.
     let chaosEnd: Microseconds
-    /// The longest a provider takes to answer: deliveries that are long on their way meet more trouble.
+    /// The longest time until a provider's response; deliveries that are in flight for long meet more faults.
     let slowest: Microseconds
-    /// Requests at once.
+    /// The number of concurrent requests.
     let streams: Int
 
-    /// Probabilities of each answer.
+    /// The probability of each kind of response or loss.
     var throttled = 0.0
     var serverError = 0.0
     var answerLost = 0.0
     var requestLost = 0.0
     var notProcessed = 0.0
     var silent = 0.0
-    /// Share of devices whose token is gone, of the other environment, of neither.
+    /// The share of devices whose token is unregistered, of the other environment, or of neither.
     var gone = 0.0
     var elsewhere = 0.0
     var nowhere = 0.0
-    /// A session that is lost, for each statement.
+    /// The probability that a statement loses its session.
     var sessionLoss = 0.0
-    /// Mean time between crashes, pauses, restarts of the database, and so on; nil for never.
+    /// The mean time between crashes, pauses, restarts of the database, and so on; nil for never.
     var crashEvery: Microseconds?
     var pauseEvery: Microseconds?
     var restartEvery: Microseconds?
     var controlLossEvery: Microseconds?
     var cutOffEvery: Microseconds?
     var clockSetEvery: Microseconds?
-    /// How often a daemon crashes or is stopped in the middle of a statement.
+    /// The probability that a daemon crashes or is stopped in the middle of a statement.
     var stepTrouble = 0.0
-    /// How long a connection takes to be made.
+    /// The time that opening a connection takes.
     let connecting: Microseconds
 
     init(chance: inout Chance) {

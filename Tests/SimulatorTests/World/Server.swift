@@ -4,25 +4,25 @@ import FanfareCore
 @testable import FanfareService
 @testable import FanfareStages
 
-/// The database server: sessions that can be lost, session locks, and what of the rows is on the disk.
+/// The database server: sessions that can be lost, session locks, and the rows on disk.
 ///
-/// Statements are atomic and in order. Between a statement's sending, its effect and its answer time passes, in which
-/// anything may happen.
+/// Statements are atomic and in order. Time passes between a statement's sending, its effect and its response, and any
+/// fault may happen in between.
 final class Server {
     let world: Simulation
-    /// The time between the steady clock's zero and 1970.
+    /// The time from 1970 to the steady clock's zero.
     static let epoch: Microseconds = 1_800_000_000 * Micros.second
     private(set) var rows = Rows()
-    /// What a server that lost power has when it is back.
+    /// The rows that a server has after it lost power.
     private var onDisk = Rows()
     private(set) var isUp = true
     private var sessions: Set<Int> = []
     private var lastSession = 0
-    /// Which session holds the lock that says a daemon lives.
+    /// The session that holds each daemon's lock.
     private var locks: [Int32: Int] = [:]
-    /// When power was lost last.
+    /// The last time at which power was lost.
     private(set) var lostPowerAt: Microseconds = .min / 2
-    /// How often a statement loses its session.
+    /// The probability that a statement loses its session.
     var sessionLoss = 0.0
     /// Called after every effect.
     var changed: () -> Void = {}
@@ -34,7 +34,7 @@ final class Server {
 
     var now: Microseconds { Self.epoch + world.now }
 
-    /// Changes rows from outside a daemon, at once.
+    /// Changes rows at once, from outside a daemon.
     func change<Result>(flushed: Bool = true, _ work: (inout Rows) -> Result) -> Result {
         rows.now = now
         let result = work(&rows)
@@ -57,7 +57,7 @@ final class Server {
         locks = locks.filter { $0.value != session }
     }
 
-    /// Takes a lock for a session, unless another has it.
+    /// Takes a lock for a session, unless another session holds it.
     func tryLock(_ key: Int32, for session: Int) -> Bool {
         if let holder = locks[key], holder != session { return false }
         locks[key] = session
@@ -71,11 +71,11 @@ final class Server {
     /// Runs a statement.
     ///
     /// - Parameters:
-    ///   - session: on which session.
+    ///   - session: the session.
     ///   - flushed: whether its commit waits for the disk.
-    ///   - mayFail: whether this session may be lost by chance.
+    ///   - mayFail: whether this session may be lost at random.
     ///   - work: the statement.
-    ///   - answered: called with the result; nil where the session was lost, before or after the effect.
+    ///   - answered: called with the result; nil if the session was lost, before or after the effect.
     func run<Result>(
         on session: Int,
         flushed: Bool,
@@ -105,7 +105,7 @@ final class Server {
 
     // MARK: Faults
 
-    /// The server goes down, and is back after a while.
+    /// Stops the server, and starts it again after a while.
     func restart(losingPower: Bool) {
         isUp = false
         sessions = []
@@ -114,7 +114,7 @@ final class Server {
             lostPowerAt = world.now
             let before = rows
             rows = onDisk
-            // Neither sequences nor transaction ids go back behind what was given out.
+            // Sequences and transaction ids never go back.
             (rows.lastID, rows.nextXID, rows.lastInstance) = (before.lastID, before.nextXID, before.lastInstance)
             (rows.pruned, rows.lastGate) = (before.pruned, before.lastGate)
         }
@@ -130,13 +130,13 @@ final class Server {
         world.after(world.chance.time(100 * Micros.millisecond...4 * Micros.second)) { [self] in isUp = true }
     }
 
-    /// What PostgreSQL's WAL writer does, several times a second.
+    /// Models PostgreSQL's WAL writer, several times a second.
     func writeAhead() {
         onDisk = rows
         world.after(200 * Micros.millisecond) { [self] in writeAhead() }
     }
 
-    /// Hands over the devices that were disabled since the last time.
+    /// Returns the devices that were disabled since the last call.
     func takePruned() -> [Int64] {
         defer { rows.pruned = [] }
         return rows.pruned

@@ -49,16 +49,16 @@ struct SimulatedRule {
         SimulatedRule(10, event: Rows.DigestDefinition.digest, lane: .normal),
     ]
 
-    /// Quiet hours of a rule's own.
+    /// The rule's own quiet hours.
     private static let night = #", "quiet_hours": {"from": "23:30", "until": "00:01"}"#
     private static let capped = #", "caps": ["few", "rare"]"#
 
-    /// The rule of a number.
+    /// Returns the rule of a number.
     static func numbered(_ id: Int32) -> SimulatedRule? { all.indices.contains(Int(id) - 1) ? all[Int(id) - 1] : nil }
 
     var isAtMostOnce: Bool { loaded.compiled.definition.delivery == .atMostOnce }
 
-    /// The shorter of the event's and the rule's.
+    /// Returns the shorter of the event's and the rule's time to live.
     func timeToLive(_ ofEvent: Microseconds?) -> Microseconds? {
         let ofRule = ttl.map { $0 * Micros.second }
         guard let ofEvent else { return ofRule }

@@ -1,8 +1,8 @@
 import FanfareCore
 
-/// What happens, in the order of a virtual clock; everything random comes from one seed.
+/// Runs actions in the order of a virtual clock; all random numbers come from one seed.
 final class Simulation {
-    /// One thing that will happen.
+    /// A scheduled action.
     private struct Event {
         let at: Microseconds
         let number: UInt64
@@ -11,21 +11,21 @@ final class Simulation {
         static func < (left: Event, right: Event) -> Bool { (left.at, left.number) < (right.at, right.number) }
     }
 
-    /// Steady time since the beginning.
+    /// The steady time since the start.
     private(set) var now: Microseconds = 0
     var chance: Chance
-    /// A binary heap, the next event first.
+    /// A binary heap, the next action first.
     private var events: [Event] = []
     private var count: UInt64 = 0
     var steps = 0
-    /// Tells two runs of one seed apart.
+    /// A hash of the actions, which shows whether two runs of one seed are equal.
     private(set) var trace: UInt64 = 14_695_981_039_346_656_037
 
     init(seed: UInt64) {
         chance = Chance(seed: seed)
     }
 
-    /// Has something happen later.
+    /// Schedules an action.
     func after(_ delay: Microseconds, _ body: @escaping () -> Void) {
         count += 1
         events.append(Event(at: now + max(delay, 0), number: count, body: body))
@@ -36,7 +36,7 @@ final class Simulation {
         }
     }
 
-    /// Lets things happen until a condition holds or a time has come.
+    /// Runs actions until a condition holds or a time is reached.
     func run(until end: Microseconds, or isOver: () -> Bool) {
         while let next = events.first, next.at <= end {
             steps += 1
@@ -48,10 +48,10 @@ final class Simulation {
         }
     }
 
-    /// Breaks the cycles between what is still to happen and those to whom it would.
+    /// Drops the scheduled actions, which breaks their reference cycles.
     func end() { events = [] }
 
-    /// Adds to ``trace``.
+    /// Adds a value to ``trace``.
     func note(_ value: UInt64) {
         trace = (trace ^ value) &* 1_099_511_628_211
     }
