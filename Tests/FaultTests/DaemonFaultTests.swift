@@ -22,7 +22,7 @@ struct DaemonFaultTests {
             let victim = try await rig.busyDaemon()
             let (died, owned) = try await killed(victim, of: rig)
             try await rig.serve(3)
-            // With `at_most_once`, nothing of it may be sent again: there is no push to wait for.
+            // With `at_most_once`, none of these deliveries may be sent again: there is no push to wait for.
             if delivery == "at_least_once",
                 let first = try await rescue(rig, audience, owned, after: died, notBy: victim)
             {

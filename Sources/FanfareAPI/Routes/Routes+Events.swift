@@ -48,7 +48,7 @@ extension Routes {
             let event = try call.id("id")
             let page = try await Page(call, numbers: ToolDatabase.placeOfPush)
             let found = try await call.database.pushes(ofEvent: event, after: page.after, limit: Int(page.limit))
-            // An empty page must be told from an event that does not exist.
+            // An empty page needs a check that the event exists.
             if found.rows.isEmpty, page.after == nil { _ = try await call.database.event(event) }
             return try await page.answer(found.rows.map(\.json), next: found.next)
         },

@@ -49,7 +49,7 @@ extension Call {
 
     /// Whether a proxy's headers show that the request was forwarded.
     ///
-    /// A proxy on this host that sets none cannot be told from a browser.
+    /// A proxy on this host that sets none cannot be distinguished from a browser.
     var isForwarded: Bool {
         headers.contains { field in
             let name = field.name.canonicalName
