@@ -7,7 +7,7 @@ enum ConsoleAssets {
     /// The favicon.
     static let icon = PackageResources.icon_svg
 
-    /// A hash of the style sheet and the script, part of their addresses so that browsers may cache them forever.
+    /// A hash of the assets, part of their addresses so that browsers may cache them forever.
     static let version: String = {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in [styleSheet, script, icon].joined() {

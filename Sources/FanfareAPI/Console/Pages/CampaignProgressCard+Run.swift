@@ -81,14 +81,14 @@ extension CampaignProgressCard {
 
     private static func isPaused(_ run: CampaignRun) -> Bool { run.hold?.hasPrefix("paused") ?? false }
 
-    /// Returns the send rate; empty for a run that has ended.
+    /// Returns the send rate; empty unless the run is sending.
     private static func pace(_ run: CampaignRun) -> String {
         guard run.isRunning, !isPaused(run) else { return "" }
         let pace = "\(FigureText.short(run.pace ?? 0))/s over the last minute"
         return run.perSecond.map { "\(pace), at most \(FigureText.short($0))/s" } ?? pace
     }
 
-    /// Returns the bar of outcomes; for a run that has ended, attempts without a retry count as failed.
+    /// Returns the bar of final outcomes, as shares of the deliveries that have ended.
     private static func bar(_ progress: CampaignProgress) -> Markup {
         var parts: [ChartKind: Int64] = [:]
         for count in progress.attempts {

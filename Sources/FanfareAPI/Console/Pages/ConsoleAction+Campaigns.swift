@@ -121,7 +121,7 @@ private struct CampaignStart {
 
     private var devices: Int64? { counted?.devices }
 
-    /// The split of the audience by device state.
+    /// The audience, and the numbers of users and devices that were counted.
     private var facts: [Fact] {
         var facts = [
             Fact(name: "Audience", words: AudienceText.words(summary.campaign.inForce ?? summary.campaign.newest))
