@@ -206,11 +206,11 @@ enum MessageForm: Sendable {
     var fault: String {
         switch self {
         case .word, .exactWord: "not one of its values"
-        case .time: "no time in whole seconds since 1970"
-        case .duration: "no duration"
-        case .color: "no color"
-        case .link: "no https URL"
-        case .label: "no label"
+        case .time: "not a time in whole seconds since 1970"
+        case .duration: "not a duration"
+        case .color: "not a color"
+        case .link: "not an https URL"
+        case .label: "not a label"
         }
     }
 
