@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareCampaigns
 @testable import FanfareService
 
-/// What a campaign may say, read by the daemon and the commands: the same as in SQL, and cron expressions besides.
+/// The campaign definitions that the daemon and the commands accept: those of SQL, and cron expressions.
 @Suite(.database)
 struct CampaignDefinitionTests {
     private static let whole = #"""
@@ -95,7 +95,7 @@ struct CampaignDefinitionTests {
     func whatCannotBeIsRefusedWithItsPlace(member: String, problem: String) throws {
         let json =
             #"{"app": "shop", "name": "c", "to": {"everyone": true}, "message": {"data": {"a": "b"}}, \#(member)}"#
-        // Of a key that is there twice the last counts, as in jsonb.
+        // If a key occurs twice, the last one counts, as in jsonb.
         let value = try JSONValue(parsing: json, keeping: member)
         let error = #expect(throws: RuleProblem.self) { try CampaignDefinition(json: value) }
         #expect(error?.description.hasPrefix(problem) == true, "\(error?.description ?? "it was taken")")
@@ -103,7 +103,7 @@ struct CampaignDefinitionTests {
 }
 
 extension JSONValue {
-    /// The members of an object without those that one given as text takes the place of.
+    /// Parses an object, without the members that the given text replaces.
     fileprivate init(parsing json: String, keeping member: String) throws {
         let own = try JSONValue(parsing: "{\(member)}")
         var object = try JSONValue(parsing: json.replacing(", \(member)}", with: "}")).objectValue ?? JSONObject()

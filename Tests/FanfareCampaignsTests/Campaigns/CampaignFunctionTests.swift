@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What whoever writes SQL may do with campaigns, and what it says.
+/// The campaign functions of SQL, and their errors.
 @Suite(.database)
 struct CampaignFunctionTests {
     @Test(arguments: [
@@ -63,7 +63,7 @@ struct CampaignFunctionTests {
         var members = [
             #""app": "shop""#, #""name": "c""#, #""to": {"everyone": true}"#, #""message": {"data": {"a": "b"}}"#,
         ]
-        // Of a key that is there twice the last counts.
+        // If a key occurs twice, the last one counts.
         members.append(member)
         let error = try #require(throws: PostgresError.self) {
             _ = try world.connection.query(
@@ -194,7 +194,7 @@ struct CampaignFunctionTests {
         try world.schedule(at: "'2026-01-09'")
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.runs") == 0)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.rules WHERE dropped_at IS NULL") == 0)
-        // A new one of that name begins anew.
+        // A new campaign of the same name starts with version 1.
         #expect(try world.put(campaign: "hello") == 1)
         try world.schedule()
         #expect(try world.campaign("hello", "state") == "active")

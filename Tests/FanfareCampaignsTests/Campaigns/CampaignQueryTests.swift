@@ -11,7 +11,8 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Campaigns that ask the database whom they reach, or what they say: read when they fire, all of it or nothing.
+/// Campaigns whose audience or payload comes from a query: it runs when they fire, and its rows are used completely or
+/// not at all.
 @Suite(.database, .timeLimit(.minutes(3)))
 struct CampaignQueryTests {
     private static let message = #""message": {"notification": {"title": "Hi {{recipient.first_name}}"}}"#
@@ -19,7 +20,7 @@ struct CampaignQueryTests {
     private static let sessions = """
         FROM pg_stat_activity WHERE application_name = 'fanfare campaign-query' AND datname = current_database()
         """
-    /// Rows of the query that fails late; a long run has as many as a real campaign.
+    /// The number of rows of the query that fails late; a soak run has as many as a real campaign.
     private static let many = Soak.choose(50_000, soak: 1_000_000)
 
     private func world(_ audience: String, _ more: String = message) throws -> World {
@@ -43,7 +44,7 @@ struct CampaignQueryTests {
         return world
     }
 
-    /// What is stored of a campaign that came to nothing.
+    /// Returns the rows stored for a campaign whose query failed.
     private func leftovers(_ world: World) throws -> [String] {
         try world.connection.column(
             """
@@ -120,7 +121,7 @@ struct CampaignQueryTests {
 
     @Test func whatFailsLateUndoesAllThatCameBefore() throws {
         let world = try self.world("SELECT g::text, '{}'::jsonb FROM generate_series(1, \(Self.many)) AS g")
-        // In the last rows but some, whichever these are: users come in the order of their buckets.
+        // The failing rows are near the end of the result, because users are read in the order of their buckets.
         let end = Self.many / QueryRows.users - 1
         try world.connection.execute(
             """
@@ -189,10 +190,10 @@ struct CampaignQueryTests {
             try world.connection.waitUntil("SELECT count(*) = 1 \(query) AND query LIKE 'FETCH%'")
             #expect(try world.tell("c", "abort"))
             #expect(try world.states("c") == ["aborted"])
-            // The server is told so, too.
+            // The query is cancelled on the server too.
             try world.connection.waitUntil("SELECT count(*) = 0 \(query)", seconds: 10)
             #expect(try leftovers(world) == ["0", "0", "0", "0"])
-            // Its reader is free for the next.
+            // The query runner is free for the next campaign.
             try world.connection.execute("UPDATE public.sleepy SET seconds = 0")
             try world.start("c")
             try world.connection.waitUntil("SELECT bool_or(state = 'running') FROM fanfare.runs")
@@ -214,7 +215,7 @@ struct CampaignQueryTests {
     @Test func whoeverIsNotTheOwnerAnyMoreStoresNothing() throws {
         let world = try self.world("SELECT public.slow()")
         try world.start("c")
-        // The first is the one that reads.
+        // The first session is the one that runs the query.
         try world.connection.execute(
             """
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
@@ -225,7 +226,7 @@ struct CampaignQueryTests {
         let query = Self.sessions + " AND state = 'active'"
         try world.read { world in
             try world.connection.waitUntil("SELECT count(*) = 1 \(query) AND query LIKE 'FETCH%'")
-            // As if this daemon had been stopped so long that another one came.
+            // As if this daemon had been suspended until another one took over.
             try world.connection.execute("UPDATE fanfare.runs SET owner = 2 WHERE owner = 1")
             try world.connection.waitUntil("SELECT count(*) = 0 \(query)")
         }
@@ -244,7 +245,7 @@ struct CampaignQueryTests {
         #expect(try world.recipients(event).isEmpty)
     }
 
-    /// An emitter is refused at once; what it inserts past `emit`, when it is planned.
+    /// `emit` rejects such a type at once; for a direct insert, the planner rejects it.
     @Test(arguments: ["campaign.shop.c", "campaign-test.shop.c", "digest.shop.r"])
     func typesOfFanfaresOwnAreForNobodyElse(type: String) throws {
         let world = try self.world("SELECT id FROM public.lapsed")
@@ -270,13 +271,13 @@ struct CampaignQueryTests {
         #expect(watch?.message.contains("Fanfare only") == true)
     }
 
-    /// A daemon of the version before inserts the events of a campaign's query without saying that they are Fanfare's own.
+    /// A daemon of the previous version inserts the events of a campaign's query without marking them as Fanfare's own.
     @Test func whatAnOlderDaemonEmitsIsFanfaresOwn() throws {
         let world = try self.world("SELECT id FROM public.lapsed")
         let insert = "INSERT INTO fanfare.outbox (type, payload) VALUES ('digest.shop.r', '{}') RETURNING id"
         try world.connection.execute("SET ROLE fanfare_daemon")
         let event = try world.connection.number(insert)
-        // Anybody may notify on a foreign channel.
+        // Any role may notify on a foreign channel.
         try world.connection.run(StoreForeignEvent(channel: "digest.shop.s", payload: "{}"))
         try world.connection.execute("RESET ROLE")
         try world.plan()
@@ -409,7 +410,7 @@ struct CampaignQueryTests {
 }
 
 extension World {
-    /// Puts a campaign of app `shop`, of which all but the name is given.
+    /// Stores a campaign of app `shop` with the given members.
     fileprivate func put(campaign name: String, queries members: String) throws {
         _ = try connection.query(
             "SELECT fanfare.put_campaign($1::jsonb)",

@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// When campaigns fire, on clocks of the test's own.
+/// The times at which campaigns fire, with simulated clocks.
 @Suite(.database)
 struct CampaignScheduleTests {
     @Test func aWeeklyCampaignFiresOnceEachWeekWhereTheShopIs() throws {
@@ -26,7 +26,7 @@ struct CampaignScheduleTests {
         try world.schedule(at: "'2026-03-23 08:00+00'")
         try world.schedule(at: "'2026-03-23 08:00+00'")
         #expect(try world.runs("weekly") == ["2026-03-23 08:00 running"])
-        // Clocks went forward.
+        // Daylight saving time began.
         #expect(try world.campaign("weekly", "next_at AT TIME ZONE 'UTC'") == "2026-03-30 07:00:00")
         let event = try world.connection.query("SELECT type, key, payload::text FROM fanfare.outbox").rows
         #expect(
@@ -79,7 +79,7 @@ struct CampaignScheduleTests {
         try world.schedule(at: "'2099-12-02'")
         #expect(try world.runs("launch") == ["2099-12-01 14:00 running"])
         #expect(try world.campaign("launch", "state") == "ended")
-        // What is put again by every deployment changes nothing.
+        // Storing the same definition again, as every deployment does, changes nothing.
         #expect(
             try world.put(campaign: "launch", schedule: #"{"at": "2099-12-01T09:00", "time_zone": "America/New_York"}"#)
                 == 1
@@ -100,7 +100,7 @@ struct CampaignScheduleTests {
         try world.schedule(at: "'2026-01-07 12:00+00'")
         let edited = #""message": {"notification": {"title": "New"}}"#
         #expect(try world.put(campaign: "daily", schedule: #"{"cron": "0 9 * * *"}"#, edited) == 2)
-        // It was due before the edit: that it is judged late changes nothing.
+        // It was due before the edit; that the scheduler runs late changes nothing.
         try world.schedule(at: "'2026-01-08 10:00+00'")
         #expect(try world.runs("daily") == ["2026-01-08 09:00 running"])
         try world.put(campaign: "daily", schedule: #"{"cron": "30 9 * * *"}"#, edited)
@@ -131,7 +131,7 @@ struct CampaignScheduleTests {
 
     @Test func whatIsNeverDueIsRefused() throws {
         let world = try World()
-        // Both must hold, and after 2032 the first 29 February that is a Sunday is in 2060.
+        // Both conditions must hold, and the first 29 February after 2032 that is a Sunday is in 2060.
         try world.put(campaign: "never", schedule: #"{"cron": "0 0 29 2 */7"}"#)
         try world.schedule(at: "'2033-01-07 12:00+00'")
         #expect(try world.campaign("never", "state") == "refused")
@@ -154,8 +154,8 @@ struct CampaignScheduleTests {
         #expect(try world.connection.text("SELECT ok FROM fanfare.health WHERE name = 'campaigns'") == "f")
     }
 
-    /// Two that work at once, on clocks of their own that jump ahead and back, one of which is lost in the middle of a
-    /// transaction now and then.
+    /// Two concurrent schedulers with clocks that jump ahead and back; a session is sometimes lost in the middle of a
+    /// transaction.
     @Test func twoSchedulersFireEachRunOnce() async throws {
         let minutes = Soak.choose(200, soak: 1000)
         let database = TestDatabase.current
@@ -201,7 +201,8 @@ struct CampaignScheduleTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == Int64(minutes))
     }
 
-    /// While the clock was 3 days ahead a campaign fired; set right, it fires at its next time that had no turn.
+    /// A campaign fired while the clock was 3 days ahead. After the correction it fires at its next time that was not
+    /// used yet.
     @Test func aClockThatWasSetBackLeavesNoCampaignSilent() throws {
         let world = try World()
         func reschedule(_ at: String) throws -> String? {
@@ -215,12 +216,13 @@ struct CampaignScheduleTests {
         #expect(try reschedule("2026-01-10 00:30") == "0 2026-01-10 01:00:00")
         #expect(try reschedule("2026-01-07 00:40") == "1 2026-01-07 01:00:00")
         #expect(try reschedule("2026-01-07 00:40") == "0 2026-01-07 01:00:00")
-        // Of its turns there, one was passed over and one was fired.
+        // Of its runs on that clock, one was skipped and one was fired.
         try world.connection.execute("UPDATE fanfare.campaigns SET next_at = '2026-01-10 05:00+00'")
         #expect(try reschedule("2026-01-09 22:30") == "1 2026-01-10 01:00:00")
     }
 
-    /// What was planned, gathered or failed while the clock was ahead goes on once it is set right; what is for a time waits for it.
+    /// Plans, digests and retries from the time when the clock was ahead continue after the correction; those with a
+    /// scheduled time wait for it.
     @Test func aClockThatWasSetBackLeavesNothingWaiting() throws {
         let world = try World()
         try world.device("aa", user: "u")

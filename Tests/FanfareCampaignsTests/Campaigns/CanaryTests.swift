@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The few that a campaign goes to first, and what is decided by their answers.
+/// The devices that a campaign is sent to first, and the decision from their answers.
 @Suite(.database)
 struct CanaryTests {
     private let world: World
@@ -18,9 +18,9 @@ struct CanaryTests {
         world = try World(settings: StageSettings(batchSize: 50))
     }
 
-    /// Makes devices, puts the campaign `sale` with a canary, starts and plans it.
+    /// Creates devices, stores the campaign `sale` with a canary, starts and plans it.
     ///
-    /// - Returns: the run's gates: the canary's, and that of all others.
+    /// - Returns: the run's gates: the canary's and the others'.
     private func start(devices: Int, canary: String) throws -> (canary: Int32, held: Int32) {
         try world.connection.execute(
             """
@@ -44,7 +44,7 @@ struct CanaryTests {
         )
     }
 
-    /// Records answers for all that waits behind a gate: every n-th is a failure, the rest are accepted.
+    /// Records answers for all deliveries behind a gate: every n-th is a failure, the rest are accepted.
     private func answer(_ gate: Int32, failing: Int?) throws {
         for batch in try world.claim(gates: [gate]) {
             try close(batch, batch.deviceIDs.indices.map { index in failing.map { index % $0 == 0 } ?? false ? 96 : 1 })
@@ -164,7 +164,7 @@ struct CanaryTests {
         #expect(notices == ["campaign sale stays paused"])
     }
 
-    /// Fewer than 100 answers are judged only where no more will come.
+    /// Fewer than 100 answers are judged only if no more will arrive.
     @Test func fewAnswersAreNotEnoughWhileMoreWillCome() throws {
         let (canary, held) = try start(devices: 1000, canary: #"{"share": "50%", "wait": "1m"}"#)
         #expect(try waiting(canary) > 400)
@@ -179,7 +179,8 @@ struct CanaryTests {
         #expect(try world.state(held) == "held, paused")
     }
 
-    /// By recipients' time many are late at once: they are no answers, and the wait begins with the first of those.
+    /// With local times many deliveries expire at once. They are not answers, and the wait starts with the first
+    /// answer.
     @Test func whatIsLateAtOnceIsNoAnswer() throws {
         let (canary, held) = try start(devices: 1000, canary: #"{"share": "50%", "wait": "1m"}"#)
         for batch in try world.claim(gates: [canary], count: 4) {
@@ -193,7 +194,7 @@ struct CanaryTests {
         #expect(try state("verdict") == "passed")
     }
 
-    /// The audience is walked twice: counted, then planned.
+    /// The audience is scanned twice: to count it, then to plan it.
     @Test func aboutANumberOfDevicesGoesFirst() throws {
         let (canary, held) = try start(devices: 4000, canary: #"{"devices": 200}"#)
         #expect(try (150...250).contains(waiting(canary)))
@@ -210,7 +211,7 @@ struct CanaryTests {
         #expect(try state("state") == "done", "nobody is left to wait for a verdict")
     }
 
-    /// Nobody can resume what was dropped, so nothing is held for ever.
+    /// A dropped campaign cannot be resumed, so its deliveries are not held for ever.
     @Test func whatWasDroppedAndFailsIsAborted() throws {
         let (canary, held) = try start(devices: 300, canary: #"{"share": "50%", "wait": "1m"}"#)
         try answer(canary, failing: 2)

@@ -7,12 +7,12 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Nine o'clock where the device is.
+/// Campaigns at 09:00 in the device's time zone.
 @Suite(.database)
 struct RecipientTimeTests {
     @Test func eachZoneIsDueWhenItsClocksSaySo() throws {
         let world = try World()
-        // On this day clocks go back in New York, at two, and the first showing of half past one counts.
+        // On this day clocks go back in New York at 02:00, and the first 01:30 counts.
         for zone in ["Pacific/Kiritimati", "Europe/Madrid", "America/New_York", "Asia/Kolkata", "Pacific/Niue"] {
             try world.devices(at: zone)
         }
@@ -36,11 +36,11 @@ struct RecipientTimeTests {
                 "2026-11-01 05:30 America/New_York 1", "2026-11-01 12:30 Pacific/Niue 1",
             ]
         )
-        // Those whose time has passed wait for nothing.
+        // Deliveries whose time has passed are not delayed.
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.batches WHERE not_before < due_at") == 0)
     }
 
-    /// An outage of some hours between firing and planning takes nothing from zones that are not due yet.
+    /// If planning is delayed by an outage of some hours, zones that are not due yet lose nothing.
     @Test func whatIsPlannedLateReachesTheZonesToCome() throws {
         let world = try World()
         try world.devices(at: "Pacific/Niue")
@@ -99,7 +99,7 @@ struct RecipientTimeTests {
         let world = try World()
         try world.devices(at: "Pacific/Kiritimati")
         try world.devices(at: "Pacific/Niue")
-        // It was due in Kiritimati half a day ago, and is not yet in Niue.
+        // It was due in Kiritimati half a day ago, and is not due yet in Niue.
         try world.put(
             campaign: "now",
             schedule: #"{"cron": "0 0 1 1 *", "time_zone": "recipient"}"#,
@@ -181,7 +181,7 @@ extension World {
         )
     }
 
-    /// What is queued: when, for which zones, how many.
+    /// Returns the queued batches: time, zones and number of devices.
     fileprivate func due() throws -> [String] {
         try connection.column(
             """

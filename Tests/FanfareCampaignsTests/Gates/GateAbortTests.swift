@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// How what was aborted ends, and when a gate is done.
+/// The end of aborted deliveries, and the completion of a gate.
 @Suite(.database)
 struct GateAbortTests {
     let world: World
@@ -34,7 +34,7 @@ struct GateAbortTests {
     @Test func everyRecipientHasAnOutcome() throws {
         let gate = try world.gate("r", lane: 2)
         let event = try emit()
-        // One is being sent, one was partly sent and given back, two were not begun.
+        // One is being sent, one was partly sent and released, two were not started.
         let claimed = try world.claim(gates: [gate], count: 2)
         #expect(claimed.count == 2)
         let outcomes: [Outcome] = [.accepted, .attempted, .retryingServerError, .pending, .disabled]
@@ -71,7 +71,7 @@ struct GateAbortTests {
         #expect(tallies == counted)
     }
 
-    /// An aborted plan is planned to its end: whoever was to get it has a row.
+    /// An aborted plan is planned to its end, so that every recipient has a row.
     @Test func aPlanGoesOnAndIsSwept() throws {
         try world.connection.execute(
             """
@@ -151,7 +151,7 @@ struct GateAbortTests {
         #expect(try decided(due: "now() - interval '10 min'") == [], "emitted long ago, for now")
     }
 
-    /// Who has no credentials for it ends it by the same rule.
+    /// A daemon without credentials for the target ends it by the same rule.
     @Test func whatNobodyClaimsEndsByItToo() throws {
         let event = try emit()
         try world.connection.execute(
@@ -171,7 +171,7 @@ struct GateAbortTests {
         #expect(world.connection.refusal(make)?.constraint == "gates_of_rule", "a rule has one of its own at most")
     }
 
-    /// What a gate or a rate holds back is where it should be.
+    /// Batches that wait for a gate or a rate are not findings.
     @Test func theAuditPassesOverWhatIsHeldBack() throws {
         let gate = try world.gate("r")
         _ = try emit()

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What waits behind a gate, from plan to close.
+/// Batches behind a gate, from planning to closing.
 @Suite(.database)
 struct GateQueueTests {
     let world: World
@@ -71,7 +71,7 @@ struct GateQueueTests {
         #expect(try waiting(where: "owner IS NULL AND gate_id = \(gate)") == 3)
     }
 
-    /// Each campaign has a gate for as long as it is there: a hundred of them would be looked behind all the time.
+    /// Each campaign keeps its gate, so a hundred gates without batches would be queried all the time.
     @Test func nobodyLooksBehindARulesGateThatNothingWaitsBehind() throws {
         let gate = try world.gate("gated")
         let run = try world.gate("gated", run: 1)
@@ -85,7 +85,7 @@ struct GateQueueTests {
         #expect(gates.open.map(\.id) == [gate, run])
     }
 
-    /// A queue's room is one for all its gates: what was due first takes it.
+    /// All gates of a queue share its room: the batch that is due first takes it.
     @Test func aQueueGivesNoMoreThanThereIsRoomFor() throws {
         let gate = try world.gate("gated")
         let events = try emitBoth()
@@ -133,7 +133,7 @@ struct GateQueueTests {
         #expect(retry.map(\.queue) == [SendQueue(lane: .bulk, isRetry: true)] && retry.map(\.dueAt) == [due])
     }
 
-    /// Records some of a batch's deliveries as to be tried again, the rest as accepted.
+    /// Records some of a batch's deliveries as retries, the rest as accepted.
     private func close(_ batch: ClaimedBatch, retrying: Int) throws {
         let count = batch.deviceIDs.count
         let outcomes = (0..<count).map { $0 < retrying ? Outcome.retryingServerError : .accepted }.map(\.rawValue)
@@ -224,7 +224,7 @@ struct GateQueueTests {
         #expect(try world.state(gate) == "aborting")
     }
 
-    /// The planner has two indexes that would do, and no statistics to tell them apart.
+    /// Two indexes match, and the planner has no statistics to choose between them.
     @Test(arguments: [0, 3000]) func looksGoAlongTheIndexThatKnowsGates(batches: Int) throws {
         try world.connection.execute(
             """
@@ -242,7 +242,7 @@ struct GateQueueTests {
         }
     }
 
-    /// The plan in a session of the queues, with its output columns.
+    /// Returns the plan in a session of the queues, with its output columns.
     private func plan<Statement: PostgresStatement>(_: Statement.Type) throws -> String {
         let count = (1...10).last { Statement.sql.contains("$\($0)") } ?? 0
         try world.connection.execute("PREPARE look AS \(Statement.sql)")
@@ -252,7 +252,7 @@ struct GateQueueTests {
         return try world.connection.column(look).joined(separator: "\n")
     }
 
-    /// If the queue was empty at its last VACUUM, PostgreSQL estimates a full read as cheap, whatever was added since.
+    /// If the table was empty at its last VACUUM, PostgreSQL considers a full scan cheap, even after many inserts.
     @Test func whatManyGatesHaveIsLookedUpNotReadWhole() throws {
         try world.connection.execute(
             """

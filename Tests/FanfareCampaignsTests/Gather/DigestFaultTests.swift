@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Several daemons that gather and emit, while sessions are cut off.
+/// Several daemons that collect and emit digests, while sessions are terminated.
 @Suite(.database)
 struct DigestFaultTests {
     private static let users = 50
@@ -21,7 +21,7 @@ struct DigestFaultTests {
         let rounds = Soak.choose(20, soak: 60)
         try await onThread {
             let world = try World(database)
-            // One is due while the next is gathered under its key.
+            // One digest is due while the next one is open under its key.
             try world.rule(
                 "news",
                 event: "e",
@@ -74,7 +74,7 @@ struct DigestFaultTests {
     }
 }
 
-/// The stages of a daemon that gather and emit, on threads of their own.
+/// The digest stages of a daemon, on threads of their own.
 private final class Daemon {
     private let stages: [any Stage]
     private let threads: [WorkerThread]

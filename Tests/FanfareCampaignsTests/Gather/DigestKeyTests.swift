@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareCore
 @testable import FanfareProviders
 
-/// The keys that say how a rule gathers: the same in SQL as in the daemon.
+/// The members of a rule for digest and debounce: the same in SQL and in the daemon.
 @Suite(.database)
 struct DigestKeyTests {
     private static let faults: [(members: String, place: String, reason: String)] = [
@@ -51,7 +51,7 @@ struct DigestKeyTests {
         #expect(refusal?.sqlState == "22023" && refusal?.hint == problem.hint)
     }
 
-    /// An event that is made of others is not gathered again, or two rules could keep each other busy for ever.
+    /// An event that is a digest is not collected again; otherwise two rules could feed each other for ever.
     @Test(arguments: ["digest", "debounce"])
     func whatCannotBeGatheredIsRefused(key: String) throws {
         let connection = try TestDatabase.current.connect()

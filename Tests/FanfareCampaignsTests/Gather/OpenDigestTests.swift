@@ -13,7 +13,7 @@ import Threading
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// One push of many events.
+/// Digests: one push for many events.
 @Suite(.database)
 struct OpenDigestTests {
     private static let users = #"{"users": "$.u"}"#
@@ -21,7 +21,7 @@ struct OpenDigestTests {
     private static let numbers =
         "payload ->> 'count' || ': ' || (SELECT string_agg(e ->> 'n', ',') FROM jsonb_array_elements(payload -> 'events') AS e)"
 
-    /// Emits so many events for each of some users, all numbers different.
+    /// Emits the given number of events for each of some users, all with different numbers.
     private func emit(_ count: Int, users: Int, on world: World) throws {
         _ = try world.connection.query(
             "SELECT count(fanfare.emit('e', jsonb_build_object('u', (n % $2::int)::text, 'n', n))) FROM generate_series(1, $1::int) AS n",
@@ -30,7 +30,7 @@ struct OpenDigestTests {
         )
     }
 
-    /// One looks while the other puts the first version into force; neither may leave two in force.
+    /// Two sessions put versions into force at the same time; only one version may stay in force.
     @Test func twoWhoPutVersionsIntoForceLeaveOne() throws {
         let world = try World()
         try world.rule("news", event: "e", to: Self.users)
@@ -62,7 +62,7 @@ struct OpenDigestTests {
             WHERE v.state = 'active' AND v.retired_at IS NULL ORDER BY 1
             """
         #expect(try world.connection.column(inForce) == ["gather/news 3", "news 3"])
-        // A version that was retired by then is not in its way.
+        // A version that was retired in the meantime does not interfere.
         let event = try world.emit("e", #"{"u": "ann"}"#)
         try world.plan()
         let reasons = "SELECT reason FROM fanfare.why($1::bigint, 'ann') WHERE rule IS NOT NULL"
@@ -141,7 +141,7 @@ struct OpenDigestTests {
         )
     }
 
-    /// What is larger than an event may be is left out, from the oldest on; and what is nested too deeply beside others.
+    /// Events beyond the size limit are left out, starting with the oldest; so are events nested too deeply.
     @Test func aDigestFitsIntoAnEvent() throws {
         let world = try World()
         try world.rule("news", event: "e", to: Self.users, Self.digest)
@@ -214,7 +214,7 @@ struct OpenDigestTests {
     }
 }
 
-/// The rule that people see, and what gathers for it.
+/// The visible rule, and the internal one that collects for it.
 @Suite(.database)
 struct DigestRuleTests {
     private static let users = #"{"users": "$.u"}"#
@@ -242,7 +242,7 @@ struct DigestRuleTests {
         for type in ["e", "f"] { try world.emit(type, #"{"u": "ann", "n": 2}"#) }
         try world.plan()
         #expect(try world.connection.column("SELECT key FROM fanfare.open_digests ORDER BY key") == ["all", "ann"])
-        // What an older version gathered leaves by the newer.
+        // Events that an older version collected are emitted by the newer one.
         try world.emitDigests()
         try world.plan()
         #expect(try world.digests("news", "fate") == ["planned", "planned"])

@@ -10,7 +10,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What a campaign's author says of its rate.
+/// The rate in a campaign's definition.
 @Suite(.database)
 struct CampaignRateTests {
     private static let less = "at least 1/s; for less use a cap or smaller audiences"
@@ -103,7 +103,8 @@ struct CampaignRateTests {
         #expect(try Self.campaign(#"{"per": "500/s"}"#).json["rate"] == "500/s")
     }
 
-    /// It begins when it is told to; what is put while something runs begins at once, and what is put again goes on.
+    /// A ramp begins when the campaign starts, or at once if it is stored while a run is in progress; storing it again
+    /// does not restart it.
     @Test func aRampBegins() throws {
         let world = try World()
         let look = "SELECT coalesce(ramp_from, 0) || ' ' || coalesce(ramp_seconds, 0) FROM fanfare.rates"
@@ -155,7 +156,7 @@ struct CampaignRateTests {
         #expect(try world.connection.run(LiveGates()).map(\.isPaced) == [false])
     }
 
-    /// What goes in a tenth of a second, and at least one; of a rate that grows, at its slowest.
+    /// A batch holds what the rate allows in a tenth of a second, and at least one; for a ramp, at its slowest.
     @Test(arguments: [(100, 10), (19, 1), (1, 1), (4000, 50)], [#"{"everyone": true}"#, #"{"topic": "news"}"#])
     func batchesAreCutToIt(_ rate: (perSecond: Int, size: Int64), to: String) throws {
         let world = try World(settings: StageSettings(batchSize: 50))
@@ -182,7 +183,7 @@ struct CampaignRateTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.rates") == 0)
     }
 
-    /// Otherwise a campaign that is paused, aborted or looked at early has reached one provider only.
+    /// Otherwise a campaign that is paused, aborted or checked early would have reached one provider only.
     @Test func providersGoInProportion() throws {
         let world = try World()
         try world.connection.execute(

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// When is looked for what goes at a rate.
+/// The times at which paced queues are queried.
 struct PacedTurnsTests {
     private let paces = (1...3).map { Pace(gate: $0, lane: .bulk, rates: []) }
 
@@ -34,7 +34,7 @@ struct PacedTurnsTests {
         _ = turns.toAsk(of: paces, at: 0)
         turns.asked([:], at: 0)
         #expect(turns.wait(at: 0) == nil)
-        // A claim of something else rang: what is new is seen when it may be asked again.
+        // Another claim rang the bell: new batches are found when the queue may be queried again.
         _ = turns.toAsk(of: paces, at: 1000)
         #expect(turns.wait(at: 1000) == 99_000)
     }
@@ -59,7 +59,7 @@ struct PacedTurnsTests {
         #expect(turns.toAsk(of: paces, at: 1).count == 3 && turns.wait(at: 1) == nil)
     }
 
-    /// One of an app whose credentials went would otherwise be looked at without an end.
+    /// Otherwise the queue of an app whose credentials were removed would be queried for ever.
     @Test func whatIsNoLongerThereIsForgotten() {
         var turns = PacedTurns()
         _ = turns.toAsk(of: paces, at: 0)

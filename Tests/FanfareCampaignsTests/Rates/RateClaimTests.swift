@@ -9,7 +9,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The claim that goes by a rate.
+/// Claims under a rate.
 @Suite(.database)
 struct RateClaimTests {
     let world: World
@@ -18,9 +18,9 @@ struct RateClaimTests {
         world = try World(settings: StageSettings(batchSize: 10))
     }
 
-    /// On a clock of their own: whoever looks, and a little late each time.
+    /// Several claimers on a simulated clock, each a little late.
     ///
-    /// Any second, wherever it begins, has at most 1.2 times the rate; and none of it is lost.
+    /// Any period of one second has at most 1.2 times the rate, and none of the rate is lost.
     @Test(arguments: [50, 500, 5000, 20_000])
     func threeClaimersShareOneRateExactly(perSecond: Int) throws {
         let seconds = 12
@@ -43,7 +43,7 @@ struct RateClaimTests {
         }
     }
 
-    /// What is slower than ten a second goes one by one.
+    /// With fewer than ten per second, deliveries are claimed one by one.
     @Test(arguments: [1, 3, 9])
     func whatIsSlowDoesNotComeInBursts(perSecond: Int) throws {
         let gate = try world.pace(batches: 60, of: 1, perSecond: perSecond)
@@ -58,7 +58,7 @@ struct RateClaimTests {
         #expect(gaps.dropFirst().allSatisfy { abs($0 * Double(perSecond) - 1) < 0.01 }, "\(gaps)")
     }
 
-    /// From 50 to 500 a second in 10 s: after each look what was claimed is the integral of it, less a portion.
+    /// From 50 to 500 per second in 10 s: after each claim, the total is the integral of the rate, less one portion.
     @Test func aRampGrowsEvenly() throws {
         let gate = try world.pace(batches: 1200, of: 5, perSecond: 500)
         try world.connection.execute(
@@ -76,7 +76,7 @@ struct RateClaimTests {
             let elapsed = now - 60
             let grown = min(elapsed, 10)
             let ideal = 50 * grown + 22.5 * grown * grown + 500 * (elapsed - grown)
-            // What comes free between two looks counts by the rate of the later one.
+            // What becomes free between two claims counts with the rate at the later one.
             #expect(Double(claimed) < 1.02 * ideal + 10 && Double(claimed) > 0.98 * ideal - 60, "after \(elapsed) s")
             now += max(try #require(claim.wait), 0.001) + .random(in: 0...0.05, using: &generator)
         }
@@ -156,7 +156,7 @@ struct RateClaimTests {
         #expect(try world.claim(paced: gate, at: 60).sizes.count == 4)
     }
 
-    /// The others' claim takes nothing of it, and they find all that is theirs, in the same lane and the same moment.
+    /// Claims without a rate use none of it, and find all their batches in the same lane at the same time.
     @Test func whatHasNoRateIsNotHeldUp() throws {
         let gate = try world.pace(100, perSecond: 250)
         try world.rule("free", event: "f", to: #"{"users": "$.u"}"#, #""lane": "bulk""#)
@@ -170,7 +170,7 @@ struct RateClaimTests {
         #expect(try world.claim(gates: [gate]).count == 5, "without its rate the rest goes at once")
     }
 
-    /// By the database's clock and at once: whoever waited for the lock sees what was charged.
+    /// With the database's clock and concurrent sessions: a claimer that waited for the lock sees the other's charge.
     @Test func whoWaitsForTheLockSeesTheCharge() throws {
         let gate = try world.pace(1000, perSecond: 250)
         let clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
@@ -178,7 +178,7 @@ struct RateClaimTests {
         try world.connection.execute("BEGIN")
         #expect(try world.claim(paced: gate).sizes.count == 5)
         let second = claimer(2) { try $0.claim(paced: gate, owner: 2).sizes }
-        // In its own session, since a transaction sees one state of the server's activity.
+        // In a session of its own, since pg_stat_activity does not change within a transaction.
         try World().connection.waitUntil(
             """
             SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')
@@ -205,14 +205,14 @@ struct RateClaimTests {
             }
         }
         let sizes = try sessions.flatMap { try $0() }
-        // A fifth of a second's are free at the beginning.
+        // A fifth of a second's worth is available at the start.
         #expect(start.duration(to: .now) > .milliseconds(790))
         #expect(sizes.reduce(0, +) == count && sizes.count == count / 10, "each batch once")
     }
 
-    /// Lets a session on a thread of its own claim.
+    /// Starts a claim in a session on its own thread.
     ///
-    /// - Returns: waits for it, and says what it claimed.
+    /// - Returns: a function that waits for it and returns the number claimed.
     private func claimer(
         _ owner: Int32,
         _ body: @escaping @Sendable (World) throws -> [Int]
@@ -222,7 +222,7 @@ struct RateClaimTests {
         let thread = WorkerThread.start(name: "claimer-\(owner)") {
             let outcome = Result {
                 let world = try World(database)
-                // However busy the machine is.
+                // Long timeouts, because the machine may be busy.
                 try world.connection.execute("SET lock_timeout = '1min'; SET statement_timeout = '1min'")
                 return try body(world)
             }

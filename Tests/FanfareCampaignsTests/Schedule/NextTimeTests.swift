@@ -5,13 +5,13 @@ import Testing
 
 @testable import DaemonKit
 
-/// Schedules as the daemon reads and the database reckons them.
+/// Schedules as the daemon parses and the database computes them.
 @Suite(.database) struct NextTimeTests {
     private let connection: PostgresConnection
 
     init() throws {
         connection = try TestDatabase.current.connect()
-        // As JSON keeps the lists, but for the brackets.
+        // The lists as in JSON, without the brackets.
         try connection.execute(
             """
             CREATE FUNCTION pg_temp.list(fields jsonb, name text) RETURNS int[] LANGUAGE sql
@@ -28,7 +28,7 @@ import Testing
         )
     }
 
-    /// Some times in a row, in UTC: `2024-03-31T01:30:00Z`; fewer where there are none for years.
+    /// Returns consecutive times in UTC: `2024-03-31T01:30:00Z`; fewer if there are none for years.
     private func next(_ expression: String, _ zone: String, after: String, count: Int = 3) throws -> [String] {
         let fields = try CronExpression(expression).json.text
         var times = [after]
@@ -47,7 +47,7 @@ import Testing
         return Array(times.dropFirst())
     }
 
-    /// The same as the zone's clocks show them, `31 03:30`: day, hour and minute.
+    /// Returns the same times in the zone, `31 03:30`: day, hour and minute.
     private func shown(_ expression: String, _ zone: String, after: String, count: Int = 3) throws -> [String] {
         try next(expression, zone, after: after, count: count).map { time in
             try #require(
@@ -75,7 +75,7 @@ import Testing
                 "31 03:30", "01 02:30", "02 02:30",
             ]
         )
-        // What is not missing may come before it.
+        // A time that exists may come before the missing one.
         #expect(try shown("0 2,3 31 * *", "Europe/Madrid", after: "2024-03-31T00:00:00Z", count: 1) == ["31 03:00"])
         #expect(
             try shown("30 2,3 * * *", "Europe/Madrid", after: "2024-03-31T00:00:00Z") == [
@@ -133,7 +133,7 @@ import Testing
     @Test func nothingForEightYearsIsNone() throws {
         #expect(try next("0 12 29 2 *", "UTC", after: "2096-02-29T12:00:00Z", count: 1) == ["2104-02-29T12:00:00Z"])
         #expect(try next("0 0 29 2 */7", "UTC", after: "2004-02-29T00:00:00Z", count: 1) == [], "the next is in 2032")
-        // The hour that is always missing.
+        // This hour is missing on every matching day.
         #expect(try next("*/10 2 25-31 3 */7", "Europe/Madrid", after: "2023-06-01T00:00:00Z", count: 1) == [])
         #expect(try shown("30 2 25-31 3 */7", "Europe/Madrid", after: "2023-06-01T00:00:00Z", count: 1) == ["31 03:30"])
         #expect(
@@ -155,7 +155,7 @@ import Testing
         #expect(try next("-infinity") == nil)
     }
 
-    /// A session's settings are whoever's it is.
+    /// The result does not depend on the session's settings.
     @Test func doesNotDependOnTheSession() throws {
         let before = try next("30 2 1,15 * mon", "Europe/Madrid", after: "2024-03-30T12:00:00Z")
         try connection.execute(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// When a wall time is in a zone, and when quiet hours end there.
+/// The instant of a wall time in a zone, and the end of quiet hours there.
 @Suite(.database) struct WallTimeTests {
     private let connection: PostgresConnection
 
@@ -81,11 +81,11 @@ import Testing
     @Test func quietHoursThatEndInAMissingHourEndLater() throws {
         #expect(try wakes("2024-03-31 01:10", "22:00", "02:30") == "2024-03-31 03:30:00")
         #expect(try wakes("2024-03-31 03:10", "22:00", "02:30") == nil)
-        // Nobody is awake between half past two and three, when that is missing.
+        // The only time outside quiet hours, from 02:30 to 03:00, is missing on this day.
         #expect(try wakes("2024-03-31 01:10", "03:00", "02:30") == "2024-04-01 02:30:00")
     }
 
-    /// Every few minutes around changes of clocks, for hours that begin, end or lie in them.
+    /// Every few minutes around clock changes, for quiet hours that begin, end or lie within them.
     @Test func whoWakesIsNeverAsleepAndNeverLate() throws {
         let zones = Set(try TimeTable.rows("instants").map { $0[0] }).sorted()
         let counts = try connection.query(

@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Variants and those who get nothing, through a daemon, to the simulated providers.
+/// Variants and holdouts through a daemon, to the simulated providers.
 @Suite(.database, .flowSandbox, .timeLimit(.minutes(2)))
 struct VariantFlowTests {
     private static let members = """
@@ -15,7 +15,7 @@ struct VariantFlowTests {
             {"name": "plain", "weight": 60}, {"name": "short", "weight": 40, "message": {"notification": {"title": "short"}}}]
         """
 
-    /// Every second device is answered with an error at first: it gets the same again.
+    /// Every second device gets an error first, and then the same variant again.
     @Test func eachGetsItsVariantAlsoWhenItIsTriedAgain() async throws {
         try await Flow.run { flow in
             try await flow.sql { world in
@@ -62,7 +62,7 @@ struct VariantFlowTests {
         }
     }
 
-    /// A lone event is planned, rendered and sent by one thread otherwise.
+    /// One thread plans, renders and sends a single event, in another code path.
     @Test func aLoneEventGoesByItToo() async throws {
         try await Flow.run { flow in
             let groups = try await flow.sql { world in

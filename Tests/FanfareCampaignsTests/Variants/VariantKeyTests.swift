@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareCore
 @testable import FanfareProviders
 
-/// The keys that divide people: the same in SQL as in the daemon.
+/// The members that declare variants and holdouts: the same in SQL and in the daemon.
 @Suite(.database)
 struct VariantKeyTests {
     private static let faults: [(members: String, place: String, reason: String)] = [
@@ -100,7 +100,7 @@ struct VariantKeyTests {
         }
     }
 
-    /// Each variant is checked as a message of its own, and what is wrong is told with its line.
+    /// Each variant is checked as a message of its own, and errors have its line.
     @Test(arguments: [
         ("body: \"{{> partial}}\"", "variants[1].message.notification.body", 10),
         ("tilte: x", "variants[1].message.notification.tilte", 10),

@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareProviders
 @testable import FanfareService
 
-/// Who gets which variant of a message: by a hash that daemons and SQL compute alike.
+/// The assignment of variants to users, by a hash that daemons and SQL compute alike.
 @Suite(.database)
 struct VariantShareTests {
     private static let count = 100_000
@@ -16,7 +16,7 @@ struct VariantShareTests {
             {"name": "short", "weight": 20}, {"name": "never", "weight": 0}, {"name": "plain", "weight": 75}, {"name": "long", "weight": 5}]
         """
 
-    /// The group of so many users, by SQL and the newest rule for events of a type.
+    /// Returns the groups of the given number of users, by SQL and the newest rule for events of a type.
     private func groups(_ world: World, _ type: String, _ count: Int) throws -> [String] {
         try world.connection.column(
             """
@@ -61,7 +61,7 @@ struct VariantShareTests {
             let part = Double(groups.count { $0 == name }) / Double(Self.count)
             #expect(abs(part - share) < 0.005, "\(name): \(part)")
         }
-        // Who goes first has nothing to do with it.
+        // The variant is independent of membership in the canary.
         let first = try world.connection.column(
             "SELECT fanfare.bucket('7:canary', 'user-' || n) < (1::bigint << 32) / 4 FROM generate_series(1, \(Self.count)) AS n ORDER BY n"
         )
@@ -90,7 +90,7 @@ struct VariantShareTests {
         #expect(try put("sale") == before)
         #expect(try rule() != old)
         #expect(try put("other") != before, "another one asks others")
-        // Who tries it gets what that user will get, and gets it whatever the holdout says.
+        // A test shows the variant that the user will get, even to users in the holdout.
         _ = try world.connection.query("SELECT fanfare.test_campaign('shop', 'sale', '{ann}')")
         let tried = try groups(world, "campaign-test.shop.sale", 2000)
         #expect(tried.count == before.count && !tried.contains("holdout"))

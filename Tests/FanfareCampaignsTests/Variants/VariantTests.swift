@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What is decided about deliveries of rules that divide people, right before they are sent.
+/// The decisions about deliveries of rules with variants, just before they are sent.
 @Suite(.database)
 struct VariantTests {
     private static let everyone = #"{"everyone": true}"#
@@ -19,7 +19,7 @@ struct VariantTests {
             {"name": "plain"}]
         """
 
-    /// By token: the group that the device's user belongs to.
+    /// Returns the group of the device's user, by token.
     private func groups(_ world: World, rule: String) throws -> [String: String] {
         let rows = try world.connection.query(
             """
@@ -91,7 +91,7 @@ struct VariantTests {
             try world.connection.number("SELECT count(*) FROM fanfare.cap_grants")
                 == Int64(prepared.flatMap(\.batch.deliveries).count)
         )
-        // A device that is gone is gone, whoever had it.
+        // A deleted device is reported as gone, in any group.
         try world.connection.execute(
             """
             UPDATE fanfare.batches SET owner = NULL, lease_token = NULL;
@@ -102,7 +102,7 @@ struct VariantTests {
         #expect(gone == Array(repeating: .disabled, count: 20))
     }
 
-    /// What is planned in one round for several events travels together.
+    /// Events planned in one round share a batch.
     @Test func whatIsToldOfAnEventAddsUpToItsRecipients() throws {
         let world = try World()
         for user in 0..<40 { try world.device("aa\(100 + user)0", user: "u\(user)") }

@@ -4,7 +4,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareProviders
 
-/// README is short, and each article is found from it.
+/// README is short and links to each article.
 @Suite struct ArticleTests {
     @Test func readmeIsShort() throws {
         let readme = try Documentation.readme()
@@ -12,7 +12,7 @@ import Testing
         #expect(readme.utf8.count <= 12 * 1024)
     }
 
-    /// A figure that two places tell is sooner or later two figures.
+    /// Figures that stand in two places would drift apart.
     @Test func readmeQuotesFiveFiguresAsTheyWereMeasured() throws {
         let section = try #require(try Documentation.readme().components(separatedBy: "\n## Five figures\n").last)
         let own = section.components(separatedBy: "\n## ")[0]
@@ -36,7 +36,7 @@ import Testing
         #expect(root.matches(of: /<doc:\w+>/).count == articles.count)
     }
 
-    /// Whoever follows one event needs few files, and finds them where the article says.
+    /// The article names the files that handle an event, and they must exist where it says.
     @Test func theWayOfAnEventThroughTheSourceIsAsItIsTold() throws {
         let section = try #require(
             try Documentation.text("HowItWorks").components(separatedBy: "## In the source").last
@@ -63,7 +63,7 @@ import Testing
         #expect(files.count == Providers.all.count)
     }
 
-    /// Also those to a heading: the code host's anchors are the heading in small letters, with dashes for spaces.
+    /// Links to headings too: the code host's anchors are the heading in lower case, with dashes for spaces.
     @Test func everyLinkLeadsSomewhere() throws {
         var pages = [(name: "README", text: try Documentation.readme(), folder: Documentation.root)]
         for article in try Documentation.articles() {

@@ -8,16 +8,16 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Whoever is woken by a row of `fanfare.health` finds its name among the headings of the article on operation.
+/// Each row of `fanfare.health` has a heading of its name in the article on operation.
 @Suite struct HealthArticleTests {
-    /// The headings of single names, `<…>` left away: `daemons`, `role: maintenance`, `watch: `.
+    /// Returns the headings that are names, without `<…>`: `daemons`, `role: maintenance`, `watch: `.
     private func headings() throws -> Set<String> {
         let headings = try Documentation.text("Operation").matches(of: /\n### `([^`<]+)[^`]*`\n/).map { String($0.1) }
         #expect(Set(headings).count == headings.count, "each name has one")
         return Set(headings)
     }
 
-    /// The names of the view as it is written, up to what differs.
+    /// Returns the names in the view's source, up to their variable part.
     private func names() throws -> [String] {
         let view = try #require(Schema.sql.components(separatedBy: "fanfare.create_view('health'").last)
         let query = view.components(separatedBy: "$view$")[1]

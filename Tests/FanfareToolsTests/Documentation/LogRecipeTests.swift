@@ -6,9 +6,9 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareLogging
 
-/// The recipes of the article on the log do what they say, as they are printed.
+/// The recipes of the article on the log work as printed.
 struct LogRecipeTests {
-    /// A log as a daemon writes it.
+    /// An example log of a daemon.
     private static let log: String = [
         line(
             .info,
@@ -51,7 +51,7 @@ struct LogRecipeTests {
         return LogLine(time: time, level: level, message: message, metadata: metadata).json
     }
 
-    /// What each of them prints, with blanks taken together.
+    /// The output of each recipe, with repeated blanks removed.
     private static let expected: [[String]] = [
         ["2 accepted", "1 gone"], ["1 apns gone Unregistered"], ["push accepted"], ["push accepted"],
         ["push not accepted"],
@@ -73,7 +73,7 @@ struct LogRecipeTests {
         for (recipe, expected) in zip(recipes, Self.expected) {
             let output = try Self.run(recipe, in: folder)
             let lines = output.split(separator: "\n").map { line in
-                // Whole lines of the log stand for their message.
+                // A whole line of the log is represented by its message.
                 line.firstMatch(of: /"msg":"([^"]+)"/).map { String($0.1) }
                     ?? line.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
             }

@@ -11,7 +11,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// The articles repeat what the code knows; `FANFARE_UPDATE_DOCS=1` writes it anew.
+/// The generated sections of the articles match the code; `FANFARE_UPDATE_DOCS=1` rewrites them.
 @Suite(.serialized) struct ReferenceTests {
     @Test func theConfigurationIsDescribedAsItIs() throws {
         try expect("Configuration", section: "configuration", is: Configuration.reference)
@@ -44,7 +44,7 @@ import Testing
         #expect(try Documentation.text("Log").contains("`v` (version of this contract, now \(LogLine.version))"))
     }
 
-    /// Compares what stands between the section's two comments in an article.
+    /// Compares the text between the section's two comments in an article.
     private func expect(_ article: String, section: String, is expected: String) throws {
         let text = try Documentation.text(article)
         let begin = try #require(text.range(of: "<!-- \(section): begin -->\n"))

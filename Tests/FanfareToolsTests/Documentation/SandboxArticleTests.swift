@@ -3,9 +3,9 @@ import Testing
 
 @testable import DaemonKit
 
-/// The article on the sandbox has the tables of the code that it describes.
+/// The article on the sandbox has the same tables as the comments of the code.
 @Suite struct SandboxArticleTests {
-    /// The lines of tables in a file's comments.
+    /// Returns the table lines in a file's comments.
     private func rows(_ path: String) throws -> [String] {
         let file = Documentation.root.appending(path: "Sources/PushSandbox/\(path)")
         let lines = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")

@@ -5,9 +5,9 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareTools
 
-/// RFC 4180 as files have it, and as they should not.
+/// RFC 4180 files, and files that deviate from it.
 struct CSVReaderTests {
-    /// What is read of a text, which comes so many bytes at a time.
+    /// Returns the records of a text that is read in blocks of the given size.
     private func records(_ text: String, by block: Int = 1000, separator: UInt8 = UInt8(ascii: ",")) throws
         -> [SourceRecord]
     {

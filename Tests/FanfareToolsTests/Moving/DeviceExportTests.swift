@@ -5,7 +5,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareTools
 
-/// What is exported, by whom, and that it can be imported.
+/// The content of exports, the rights that they need, and the import of what was exported.
 @Suite(.database)
 struct DeviceExportTests {
     @Test func registrarsImportAndReadersExport() async throws {
@@ -70,7 +70,7 @@ struct DeviceExportTests {
             let second = try await exported("copy") {
                 ($0.format, $0.withTokens, $0.includesDisabled) = (format, true, true)
             }
-            // But for ids.
+            // Without ids.
             func plain(_ text: String) -> [String] {
                 text.replacing(/(?m)^(\d+|\{"device_id":\d+),/, with: "").split(separator: "\n").map(String.init)
             }

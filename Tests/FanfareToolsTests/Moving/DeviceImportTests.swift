@@ -6,7 +6,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareTools
 
-/// Files of other systems, from their first byte to what is in the database.
+/// The import of other systems' files into the database.
 @Suite(.database)
 struct DeviceImportTests {
     private static let apns = String(repeating: "ab", count: 32)
@@ -92,7 +92,7 @@ struct DeviceImportTests {
         }
     }
 
-    /// What spreadsheets, Windows, old Macs and MySQL do to a file.
+    /// The changes that spreadsheets, Windows, old Macs and MySQL make to a file.
     @Test func cellsOfSpreadsheetsAreReadAsTheyAreMeant() async throws {
         try await withNewFolder { folder in
             var importer = TestImporter(folder)
@@ -155,7 +155,7 @@ struct DeviceImportTests {
             let rejected = try String(contentsOfFile: path, encoding: .utf8)
             #expect(rejected.split(separator: "\n").count == Self.badRows.count + 1)
             #expect(rejected.contains(#""12","last_seen","is not a time"#))
-            // Mended, it is imported in its turn.
+            // After the correction, the rejected rows can be imported.
             importer.rejects = nil
             let mended = try await importer.run(
                 rejected.replacing("10/11/2024", with: "2024-11-10").replacing("no%20topic!", with: "ok")
@@ -176,7 +176,7 @@ struct DeviceImportTests {
         }
     }
 
-    /// Twenty rows, of which some are refused, skipped and there twice.
+    /// Twenty rows, some of them rejected, skipped or duplicate.
     private static let twenty =
         "provider,token,enabled,note\n"
         + (1...20).map { n in
@@ -199,7 +199,8 @@ struct DeviceImportTests {
                     "SELECT count(*) FROM fanfare.devices AS d JOIN fanfare.apps AS a ON a.id = d.app_id WHERE a.name = 'shop'"
                 ) != ["0"]
             )
-            // Killed after it had written of the next chunk, before that was committed.
+            // The process was killed after it had written rejects of the next chunk, and before that chunk was
+            // committed.
             let handle = try FileHandle(forUpdating: URL(fileURLWithPath: "\(folder)/rejected.csv"))
             try handle.seekToEnd()
             try handle.write(contentsOf: Data("\"99\",half a row".utf8))
@@ -245,7 +246,7 @@ struct DeviceImportTests {
         }
     }
 
-    /// Whatever its size, and wherever it is another.
+    /// Independent of the file's size, and of where it differs.
     @Test(arguments: [1, 500_000, 999_999])
     func aFileIsKnownByAllThatIsInIt(place: Int) async throws {
         try await withNewFolder { folder in

@@ -4,10 +4,10 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareTools
 
-/// Rows of devices that no push could ever reach, which the database cannot tell.
+/// Rows of devices that no push can reach, which the database cannot detect.
 @Suite(.database)
 struct ImportFaultTests {
-    /// 65 bytes that begin with 4, and are no point of P-256.
+    /// 65 bytes that start with 4 and are not a point of P-256.
     private static let offCurve = "BAEB" + String(repeating: "AQEB", count: 20) + "AQE"
 
     private func line(_ endpoint: String, _ key: String, _ more: String = "") -> String {

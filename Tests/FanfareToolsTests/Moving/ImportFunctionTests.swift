@@ -6,7 +6,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareCore
 
-/// `fanfare.import_devices` beside `fanfare.register_device`.
+/// `fanfare.import_devices` compared with `fanfare.register_device`.
 @Suite(.database)
 struct ImportFunctionTests {
     let connection: PostgresConnection
@@ -17,7 +17,7 @@ struct ImportFunctionTests {
 
     private static let keys = #""p256dh": "\#(SampleSubscription.p256dh)", "auth": "\#(SampleSubscription.auth)""#
 
-    /// Registers a row as an app would; what refuses it comes back.
+    /// Registers a row as an app would, and returns the error if it is rejected.
     private func register(_ row: String, app: String) throws -> String? {
         do throws(PostgresError) {
             _ = try connection.query(
@@ -58,7 +58,7 @@ struct ImportFunctionTests {
 
     private static let large = #""attributes": {"a": "\#(String(repeating: "x", count: 16_384))"}"#
 
-    /// Rows that tell nothing of time count as now, as a registration does, if they are of the future.
+    /// Returns a random row; a row without a time, or with one in the future, counts as registered now.
     private func row(_ random: inout SeededGenerator) -> String {
         func one(_ choices: [String?]) -> String? { choices.randomElement(using: &random) ?? nil }
         let browser = Int.random(in: 0..<4, using: &random) == 0

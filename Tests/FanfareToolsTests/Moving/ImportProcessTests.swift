@@ -7,7 +7,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareTools
 
-/// The program itself: killed, fed by a pipe, and as MovingIn.md tells to call it.
+/// The program as a process: killed, reading from a pipe, and with the commands of MovingIn.md.
 @Suite(.database)
 struct ImportProcessTests {
     private var environment: [String: String] { ["DATABASE_URL": TestDatabase.current.url] }
@@ -17,7 +17,7 @@ struct ImportProcessTests {
             let path = "\(folder)/devices.csv"
             try ("fcm_token\n" + (1...4500).map { "t\($0)" }.joined(separator: "\n"))
                 .write(toFile: path, atomically: true, encoding: .utf8)
-            // Another session's lock on a device of the second chunk keeps it there.
+            // Another session's lock on a device of the second chunk blocks the import there.
             let database = TestDatabase.current
             let holder = try database.connect()
             _ = try holder.query("SELECT fanfare.register_device('shop', 'fcm', 't3000')")
@@ -61,7 +61,7 @@ struct ImportProcessTests {
         #expect(resumed.status == 64)
     }
 
-    /// Files stand in MovingIn.md below their names; each command that imports one of them is run.
+    /// MovingIn.md shows each file below its name; each command that imports one of them is run.
     @Test func theArticlesExamplesAreImported() async throws {
         let text = try Documentation.text("MovingIn")
         try await withNewFolder { folder in

@@ -4,14 +4,14 @@ import TestKit
 @testable import DaemonKit
 @testable import FanfareTools
 
-/// An import of a text into the running test's database, and what it told.
+/// An import of a text into the running test's database, with its messages.
 struct TestImporter {
-    /// Stops an import on purpose.
+    /// The error that stops an import deliberately.
     static let stop = ToolError(.failed, "stopped by the test")
 
     let folder: String
     var rowsAtOnce = 3
-    /// How many chunks are imported before it is stopped; nil for all.
+    /// The number of chunks after which the import is stopped; nil for all.
     var chunks: Int?
     var rejects: String?
     var user: String?
@@ -25,7 +25,7 @@ struct TestImporter {
         self.folder = folder
     }
 
-    /// The path of a file with a text.
+    /// Writes a text to a file and returns its path.
     func file(_ text: String, named name: String = "devices.csv") throws -> String {
         let path = "\(folder)/\(name)"
         try text.write(toFile: path, atomically: true, encoding: .utf8)

@@ -10,7 +10,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// What the article on campaigns prints does what it says.
+/// The examples of the article on campaigns work as printed.
 @Suite(.database) struct CampaignArticleTests {
     private func blocks(of language: String) throws -> [String] {
         try Documentation.text("Campaigns").components(separatedBy: "```\(language)\n").dropFirst()
@@ -41,7 +41,7 @@ import Testing
                 "\(command)"
             )
         }
-        // Times of the article pass, in time.
+        // Moved to the far future, because the article's times will pass.
         let yaml = try #require(blocks(of: "yaml").first).replacing("2026-12-01", with: "2999-12-01")
         let set = try CampaignSet(RulesFile(yaml: yaml, named: "campaigns.yaml", of: .campaign).rules)
         let plan = try await toolDatabase().planCampaigns(set, prune: false)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import DaemonKit
 
-/// The chat in the cookbook works as it is printed.
+/// The chat recipe of the cookbook works as printed.
 @Suite(.database) struct ChatRecipeTests {
-    /// What a phone showed: whose, from whom, the text, the badge.
+    /// Returns the content of a push: recipient, sender, text, badge.
     private func shown(_ push: ReceivedPush) throws -> [String] {
         let phones = ["/3/device/a1": "ann", "/3/device/b0": "bob", "/3/device/c1": "cleo"]
         let aps = try JSONValue(parsing: push.body ?? "")["aps"]
@@ -22,7 +22,7 @@ import Testing
         #expect(blocks.map(\.language) == ["sql", "sql", "yaml", "sh", "sql", "sql"])
         try await RecipeKitchen.open { kitchen in
             var count = 0
-            /// Looks at the one push that came since the last look.
+            /// Expects exactly one new push since the last call.
             func expect(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) async throws {
                 let pushes = try await kitchen.sandbox.awaitReceived(1, after: count)
                 count += pushes.count
@@ -38,7 +38,7 @@ import Testing
             try await kitchen.follow(try #require(blocks.last), file: "")
             try kitchen.run("INSERT INTO messages (room_id, sender, body) VALUES (7, 'ann', 'See you')")
             try await expect("bob", "ann", "See you", "1")
-            // A room where everybody else muted it or is gone stores the message and pushes nothing.
+            // If all other members have muted or left the room, the message is stored and no push is sent.
             try kitchen.run("UPDATE members SET muted = true WHERE user_id = 'bob'")
             try kitchen.run("INSERT INTO messages (room_id, sender, body) VALUES (7, 'ann', 'Alone')")
             try kitchen.run("INSERT INTO messages (room_id, sender, body) VALUES (7, 'bob', 'Not quite')")

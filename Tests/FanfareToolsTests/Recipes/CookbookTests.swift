@@ -4,9 +4,9 @@ import Testing
 
 @testable import DaemonKit
 
-/// Orders, the digest and live scores in the cookbook work as they are printed.
+/// The recipes for orders, the digest and live scores work as printed.
 @Suite(.database) struct CookbookTests {
-    /// What the sandbox got after so many pushes: the beginning of the token, title and text.
+    /// Returns the pushes that the sandbox received after the given number: start of the token, title and text.
     private func shown(_ count: Int, after number: Int, in kitchen: RecipeKitchen) async throws -> [[String]] {
         try await kitchen.sandbox.awaitReceived(count, after: number).map { push in
             let alert = try JSONValue(parsing: push.body ?? "")["aps"]?["alert"]

@@ -7,7 +7,7 @@ import Testing
 
 /// The code of one section of the cookbook, in the order in which a reader pastes it.
 struct Recipe {
-    /// One block.
+    /// One code block.
     struct Block {
         /// `sql`, `yaml` or `sh`.
         let language: String
@@ -16,13 +16,13 @@ struct Recipe {
 
     let blocks: [Block]
 
-    /// Takes the blocks of a section.
+    /// Reads the blocks of a section.
     ///
-    /// - Parameter heading: of the second level.
+    /// - Parameter heading: a heading of the second level.
     init(_ heading: String) throws {
         let sections = try Documentation.text("Cookbook").components(separatedBy: "\n## \(heading)\n")
         let own = try #require(sections.dropFirst().first).components(separatedBy: "\n## ")[0]
-        // Fences come in deliveries, so every second part is a block, with its language in the first line.
+        // Fences come in pairs, so every second part is a block, with its language in the first line.
         let parts = own.components(separatedBy: "```").enumerated().filter { !$0.offset.isMultiple(of: 2) }
         blocks = parts.map { part in
             let lines = part.element.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
@@ -31,13 +31,14 @@ struct Recipe {
     }
 }
 
-/// A place to try a recipe in: the test's database, simulated providers, and a daemon of the built program for app `shop`.
+/// The environment to try a recipe: the test's database, simulated providers, and a daemon of the built program for app
+/// `shop`.
 struct RecipeKitchen {
     let sandbox: SandboxProcess
     private let folder: String
     private let environment: [String: String]
 
-    /// Starts everything, runs a body, and stops it.
+    /// Starts the environment, runs a body, and stops it.
     static func open(_ body: (RecipeKitchen) async throws -> Void) async throws {
         try sql("SELECT fanfare.adopt()")
         let sandbox = try await SandboxProcess.start()
@@ -70,16 +71,16 @@ struct RecipeKitchen {
     func run(_ text: String) throws {
         let connection = try TestDatabase.current.connect()
         defer { connection.close() }
-        // The sessions of Fanfare have another one.
+        // Fanfare's sessions use another search_path.
         try connection.execute("SET search_path = public")
         try connection.execute(text)
     }
 
-    /// Does with a block what its reader does.
+    /// Executes a block as a reader would.
     ///
     /// - Parameters:
     ///   - block: the block.
-    ///   - file: where YAML goes.
+    ///   - file: the file that receives YAML.
     func follow(_ block: Recipe.Block, file: String) async throws {
         switch block.language {
         case "sql": try run(block.text)

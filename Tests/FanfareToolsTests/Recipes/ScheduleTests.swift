@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// What starts campaigns from outside, as the unit and the article have it, does what they say.
+/// The examples that start campaigns from outside, in the unit and the article, work as printed.
 @Suite(.database, .timeLimit(.minutes(2))) struct ScheduleTests {
     private let connection: PostgresConnection
 
@@ -13,17 +13,17 @@ import Testing
         connection = try TestDatabase.current.connect()
     }
 
-    /// Type, key and payload of what waits, in the order in which it was emitted.
+    /// Returns type, key and payload of the waiting events, in order of emission.
     private func events() throws -> [String] {
         try connection.column("SELECT type || ' | ' || key || ' | ' || payload FROM fanfare.outbox ORDER BY id")
     }
 
-    /// Today in UTC, as the database has it.
+    /// Returns the current date in UTC by the database's clock.
     private func today() throws -> String {
         try #require(try connection.text("SELECT (now() AT TIME ZONE 'UTC')::date"))
     }
 
-    /// Runs a command in a shell that has the built program, with its configuration in the place of the installed one.
+    /// Runs a command in a shell with the built program, and its configuration in place of the installed one.
     private func run(_ command: String, _ variables: [String: String] = [:]) async throws -> (Int32, [String]) {
         let program = try FanfareBinary.path()
         var result: (Int32, [String]) = (0, [])
@@ -54,8 +54,8 @@ import Testing
         try String(contentsOf: Documentation.root.appending(path: "systemd/\(name)"), encoding: .utf8)
     }
 
-    /// The command of the service as systemd runs it for an instance (systemd.service(5), "Command lines"; systemd.unit(5),
-    /// "Specifiers").
+    /// Returns the service's command as systemd runs it for an instance (systemd.service(5), "Command lines";
+    /// systemd.unit(5), "Specifiers").
     private static func command(of instance: String) throws -> String {
         let line = try #require(
             try unit("fanfare-campaign@.service").firstMatch(of: /\nExecStart=\/bin\/sh -ec '(.*)'\n/)
@@ -71,7 +71,7 @@ import Testing
             let (status, output) = try await run(command, file)
             #expect(status == 0 && Int64(output.first ?? "") != nil)
         }
-        // The planner makes a duplicate of the second.
+        // The planner marks the second event as a duplicate.
         let event = #"sale.started | spring-sale \#(day) | {"name": "Spring 'sale'"}"#
         #expect(try events() == [event, event] || today() != day)
         #expect(try await run(command, ["TYPE": "", "PAYLOAD": "{}", "EVERY": "%F"]).0 == 64, "not tried again")
@@ -98,7 +98,7 @@ import Testing
         return try #require(parts.last?.components(separatedBy: "\n```").first)
     }
 
-    /// cron ends a command at a percent sign unless a backslash is before it, which it takes away (crontab(5)).
+    /// cron ends a command at a percent sign unless a backslash precedes it, and removes the backslash (crontab(5)).
     @Test func theLineOfACrontabEmits() async throws {
         let line = try #require(try Documentation.text("Schedules").firstMatch(of: /\n0 9 \* \* 1-5  (.*)\n/))
         #expect(line.1.matches(of: /[^\\]%/).isEmpty)

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// `fanfare campaigns` as it is typed.
+/// The command line of `fanfare campaigns`.
 @Suite(.database) struct CampaignCommandTests {
     private static let hello = "{ name: hello, app: shop, to: { everyone: true }, message: { data: { a: b } } }"
 

@@ -13,11 +13,11 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What a campaign would send to whom and when.
+/// The explanation of a campaign: recipients, messages and times.
 @Suite(.database) struct CampaignExplainTests {
     /// - Parameters:
-    ///   - file: YAML in which it is looked for; nil for what is stored.
-    ///   - now: the time it is asked at, as PostgreSQL reads it; nil for now.
+    ///   - file: the YAML that contains it; nil for the stored campaign.
+    ///   - now: the time of the query, as PostgreSQL reads it; nil for now.
     private func explain(
         _ name: String,
         file: String? = nil,
@@ -69,7 +69,7 @@ import Testing
         #expect(lines[4] == "  disabled for: Unregistered 2")
         #expect(lines[5] == "  first push 2026-06-01 12:00 UTC, last due 2026-06-01 12:00 UTC, unthrottled")
         #expect(lines.contains("Asia/Tokyo     3        2026-06-01 21:00"))
-        // Web Push reaches nobody.
+        // Web Push has no recipients.
         #expect(explanation.messages.map(\.provider) == [.apns, .fcm, .apns, .fcm])
         #expect(explanation.messages.map(\.matchedLocale) == [nil, nil, "es", "es"])
         #expect(explanation.messages.allSatisfy { $0.body.utf8.count > 10 && $0.problem == nil })
@@ -79,7 +79,7 @@ import Testing
         #expect(json["messages"]?.arrayValue?.last?["body"]?.text.contains("Más") == true)
     }
 
-    /// At noon UTC nine has passed east of Madrid; in Kiritimati it did seventeen hours ago, in Tokyo twelve.
+    /// At noon UTC, 09:00 has passed east of Madrid: seventeen hours ago in Kiritimati, twelve in Tokyo.
     @Test func whereItsTimeHasPassedItIsSentAtOnceOrTooLate() async throws {
         let world = try World()
         try world.devices(2, in: "Asia/Tokyo")
@@ -115,7 +115,7 @@ import Testing
         #expect(text.contains("2099-01-04 19:00 UTC  4        Pacific/Kiritimati\n"))
         #expect(!text.contains("warning: "), "that they are too late is said already")
         #expect(explanation.json["passed"]?["too_late"]?["devices"] == 4)
-        // Before the first of them is due, nothing has passed.
+        // Before the first zone is due, no zone's time has passed.
         let early = try await explain("once", file: yaml, at: "2099-01-01 12:00Z")
         #expect(early.passed?.isEmpty == true && early.text.contains("(planned 2099-01-04 18:00 UTC)"))
         #expect(early.forecast?.seconds == 68_400)
@@ -133,7 +133,7 @@ import Testing
         )
         try world.schedule(at: "'2026-06-01 00:00Z'")
         let explanation = try await explain("slow", at: "2026-06-01 08:00Z")
-        // Ten go first, within five seconds; of the others twenty in what is left.
+        // Ten devices are sent first, within five seconds; of the others, twenty fit into the remaining time.
         #expect(explanation.forecast?.canary == 10 && explanation.forecast?.expired == 20)
         let text = explanation.text
         #expect(text.contains("  next 2026-06-01 09:00 UTC\n  ttl: 20s\n  rate: 2/s\n"))
@@ -239,7 +239,7 @@ import Testing
         )
     }
 
-    /// The same zones as above, by `campaigns plan`.
+    /// The same zones as above, in `campaigns plan`.
     @Test func aPlanSaysWhereTheNextTimeHasPassed() async throws {
         let world = try World()
         try world.devices(2, in: "Asia/Tokyo")
@@ -273,7 +273,7 @@ import Testing
         }
         let early = try await database.planCampaigns(set, prune: false, at: Self.time("2099-01-01 12:00Z"))
         #expect(early.json["campaigns"]?.arrayValue?.first?["passed"] == nil)
-        // Once it was fired it has passed nowhere.
+        // After it has fired, it counts as passed in no zone.
         _ = try await database.applyCampaigns(set, prune: false)
         try world.schedule()
         try world.schedule(at: "'2099-01-05 12:00Z'")
@@ -286,7 +286,7 @@ import Testing
 extension World {
     /// Registers devices with a time zone.
     ///
-    /// - Returns: their ids, with commas.
+    /// - Returns: their ids, separated by commas.
     @discardableResult
     fileprivate func devices(
         _ count: Int,

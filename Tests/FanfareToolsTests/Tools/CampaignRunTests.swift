@@ -12,7 +12,7 @@ import Threading
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// Campaigns that are started manually, and looked at.
+/// Campaigns that are started and watched manually.
 @Suite(.database) struct CampaignRunTests {
     private func start(
         _ name: String,
@@ -159,7 +159,7 @@ import Threading
                 steps += 1
                 return steps
             }
-            // Two of four are sent, then the rest is.
+            // Two of four deliveries are sent first, then the rest.
             try sql(
                 """
                 INSERT INTO fanfare.stats_pending (at, rule_version, target_id, outcome, deliveries, gate_id)
@@ -185,7 +185,8 @@ import Threading
         #expect(clock.slept == [.seconds(1), .seconds(1)])
     }
 
-    /// Ten deliveries: one waits for its second answer; 30 ended in the last minute, ten seconds ago the first of them.
+    /// Ten deliveries, one of them before its second attempt; 30 ended in the last minute, the first of them ten
+    /// seconds ago.
     @Test func itSaysHowFastItGoesAndWhenItWillBeThrough() async throws {
         let world = try World()
         try world.devices(100)
@@ -210,7 +211,7 @@ import Threading
         #expect(progress.run.accepted == 60 && progress.run.failed == 4)
         #expect(progress.run.perSecond == 2)
         #expect(try (2.5...3).contains(#require(progress.run.pace)))
-        // Thirty at two a second, though it went faster in the last minute.
+        // Thirty deliveries at two per second, although the last minute was faster.
         let end = try #require(progress.run.endsAt).microseconds - Clocks.wall
         #expect((10 * Micros.second...16 * Micros.second).contains(end))
         #expect(progress.attempts.map(\.count) == [60, 7, 6, 4])
@@ -221,7 +222,7 @@ import Threading
     }
 }
 
-/// A clock on which no time passes but what is slept, at once; something is done each time.
+/// A clock that advances only by sleeping, which returns at once; an action runs each time.
 private final class SteppedClock: Clock {
     struct Instant: InstantProtocol {
         var offset: Duration

@@ -9,11 +9,11 @@ import Threading
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What `fanfare tail` tells of campaigns.
+/// The lines of `fanfare tail` about campaigns.
 @Suite(.database) struct CampaignTailTests {
     private let clock = Locked<Microseconds>(0)
 
-    /// Follows all that a filter lets pass, on a clock that only the test moves.
+    /// Follows everything that passes a filter, with a clock that the test advances.
     private func tail(_ change: (inout LogTail.Filter) -> Void = { _ in }) throws -> LogTail {
         var filter = LogTail.Filter()
         change(&filter)
@@ -21,7 +21,7 @@ import Threading
         return try toolDatabase().tail(filter) { clock.withLock { $0 } }
     }
 
-    /// The lines of campaigns: what they say behind the event.
+    /// Returns the new lines of campaigns: their text after the event.
     private func look(_ tail: LogTail, after time: Microseconds = CampaignWatch.pause) throws -> [String] {
         clock.withLock { $0 += time }
         return try tail.next().compactMap { line in
@@ -30,7 +30,7 @@ import Threading
         }
     }
 
-    /// Starts a campaign to all there are and plans it; two of its deliveries have ended.
+    /// Starts and plans a campaign to all devices; two of its deliveries have ended.
     private func start(_ name: String, in world: World) throws -> Int64 {
         try world.put(campaign: name)
         try world.schedule()
@@ -107,7 +107,7 @@ import Threading
 }
 
 extension LogTail {
-    /// The next line for people, that of a campaign.
+    /// Returns the next campaign line in the text format.
     fileprivate func nextText(after time: Microseconds, _ clock: Locked<Microseconds>) throws -> String {
         clock.withLock { $0 += time }
         return try #require(try next().last).text(colour: false)

@@ -47,7 +47,7 @@ import Testing
         #expect(try await database.campaigns(app: "shop").map(\.version) == [1, 1])
     }
 
-    /// With the role's rights alone, on one session, for longer than its statements have plans of their own for each execution.
+    /// With the role's rights only, in one session, often enough that its statements get generic plans.
     @Test func anOperatorPausesAndResumesAsOftenAsItTakes() async throws {
         _ = try await toolDatabase().applyCampaigns(set(Self.hello), prune: false)
         try sql("SELECT fanfare.take_campaign(id, version, NULL, now()) FROM fanfare.campaigns")
@@ -177,7 +177,7 @@ import Testing
         )
         let plan = try await database.planCampaigns(set(past), prune: false)
         #expect(plan.text.hasPrefix("= shop/hello\n    no further runs\n"))
-        // Its text may change, but not its time to another that has passed.
+        // The text may change, but the time may not change to another past time.
         let text = past.replacing("title: \"Hello\"", with: "title: \"Hallo\"")
         #expect(try await database.planCampaigns(set(text), prune: false).changes.items.map(\.change) == [.changed])
         let other = past.replacing("2020", with: "2021")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// How the program ends where it cannot do what it was asked: what, where, how to mend, and the exit code.
+/// The program's errors: problem, place, remedy and exit code.
 @Suite struct CommandLineFailureTests {
     @Test func aMissingFaultsFileIsAMistakeOfUsage() async throws {
         try await withNewFolder { folder in
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// It used to run on at the server, and the next one waited for its locks.
+    /// Without the cancellation, the statement continued on the server and its locks blocked the next command.
     @Test(.timeLimit(.minutes(5)), arguments: [SIGTERM, SIGINT])
     func migrateEndsItsStatementWhenItIsToldToEnd(signal: Int32) async throws {
         try sql(

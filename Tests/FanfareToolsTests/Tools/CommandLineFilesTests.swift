@@ -24,7 +24,7 @@ import Testing
     }
 }
 
-/// What the program reads: its configuration, and standard input.
+/// The program's inputs: its configuration and standard input.
 @Suite struct CommandLineFilesTests {
     private static let broken = "log: { levl: debug }\n"
 

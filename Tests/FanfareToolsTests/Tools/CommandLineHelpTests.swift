@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// What the program says of itself.
+/// The program's help texts.
 @Suite struct CommandLineHelpTests {
     @Test(arguments: [
         (["emti", "t"], "`fanfare emti`; did you mean `fanfare emit`?"),
@@ -123,7 +123,7 @@ import Testing
         #expect(style(false, ["TERM": "xterm"]) == [false, false])
     }
 
-    /// `script`, of util-linux, runs the program on a terminal of its own.
+    /// `script`, of util-linux, runs the program on a pseudo-terminal.
     @Test(arguments: [("xterm", "", true), ("dumb", "", false), ("xterm", "1", false)])
     func theLogOnATerminalIsColouredWhereThatIsWanted(term: String, noColour: String, isColoured: Bool) async throws {
         let command = "\(try FanfareBinary.path()) serve --log-format text --wait-for-database 1s"

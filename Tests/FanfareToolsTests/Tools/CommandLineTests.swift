@@ -4,13 +4,13 @@ import Testing
 
 @testable import DaemonKit
 
-/// Waits for a line with a word in it.
+/// Waits for a line that contains a word.
 func line(with word: String, in lines: AsyncStream<String>) async -> String? {
     for await line in lines where line.contains(word) { return line }
     return nil
 }
 
-/// How a daemon whose log is JSON says why it ends.
+/// The reason that a daemon with a JSON log gives for ending.
 private struct FatalLine: Decodable {
     let level: String
     let msg: String

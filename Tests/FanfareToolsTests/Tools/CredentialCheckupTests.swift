@@ -10,14 +10,14 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// What `fanfare check` finds in the files of credentials.
+/// The findings of `fanfare check` in credential files.
 @Suite struct CredentialCheckupTests {
     let openssl: OpenSSL
     let now = Int64(Date().timeIntervalSince1970)
 
     init() throws { openssl = try OpenSSL() }
 
-    /// The items at a time after ``now``; without days a minute later, since files are made in between.
+    /// Returns the items at a time after ``now``; without days a minute later, since files are created in between.
     private func items(_ app: Configuration.App, after days: Int64? = nil) -> [CheckItem] {
         let files = CredentialFiles(environment: [:])
         let later = days.map { $0 * 86_400 } ?? 60
@@ -44,7 +44,7 @@ import Testing
         #expect(item.level == .ok)
         #expect(item.name == "APNs certificate of shop")
         #expect(item.detail.hasSuffix(", for com.example.shop"))
-        // The certificate is made a moment later, perhaps on the next day.
+        // The certificate is created a moment later, perhaps on the next day.
         let ends = [0, 60].map { Date(timeIntervalSince1970: TimeInterval(now + 100 * 86_400 + $0)).ISO8601Format() }
         #expect(ends.contains { item.detail.contains("valid until \($0.prefix(10))") })
     }
@@ -107,7 +107,7 @@ import Testing
         try openssl.makeKey("open.p8")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: openssl.path("open.p8"))
         #expect(try advice("open.p8") == "Run chmod 600 on it.", "another file would not help")
-        // A loop of links, since a test run by root may read whatever its mode is.
+        // A loop of links, since a test that runs as root can read files of any mode.
         try FileManager.default.createSymbolicLink(atPath: openssl.path("loop"), withDestinationPath: "loop")
         #expect(try advice("loop") == "Give the user that runs fanfare read permission.")
     }
@@ -155,7 +155,7 @@ import Testing
     }
 }
 
-/// What `fanfare check --online` makes of FCM's answers.
+/// The results of `fanfare check --online` for FCM's answers.
 @Suite struct FCMProbeTests {
     private func judge(_ status: UInt16, _ body: String) -> CheckItem {
         FCMProbe(app: "shop", credentials: FCMSettings(), transports: ProviderTransports(Configuration.Send()))

@@ -12,7 +12,8 @@ import UnixSignals
 @testable import FanfareTools
 
 @Suite struct DrainGuardTests {
-    /// Watches some signals until they end, and notes because of which the process would have been ended; nil for none.
+    /// Sends signals to a guard; returns those for which it would have ended the process (nil for the time limit), and
+    /// those that it forwarded.
     private func abandons(
         _ sent: [UnixSignal],
         limit: Duration,

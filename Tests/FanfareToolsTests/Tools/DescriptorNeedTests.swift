@@ -8,7 +8,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// What is said of file descriptors before they are missing.
+/// The warning about file descriptors before they run out.
 struct DescriptorNeedTests {
     private func configuration(apps: Int) -> Configuration {
         var configuration = Configuration()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// A folder of the test's own, gone afterwards.
+/// Runs a test in a temporary folder, which is deleted afterwards.
 private func withFolder(_ body: (String) async throws -> Void) async throws {
     let folder = NSTemporaryDirectory() + "fanfare-dev-" + UUID().uuidString.prefix(13).lowercased()
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -15,14 +15,14 @@ private func withFolder(_ body: (String) async throws -> Void) async throws {
 
 private func start(_ arguments: [String], in folder: String) async throws -> ProgramProcess {
     let program = try FanfareBinary.path()
-    // What stands in the environment must not matter.
+    // Variables of the environment must have no effect.
     let environment = ["DATABASE_URL": "postgres://127.0.0.1:1/app", "FANFARE_LOG__LEVEL": "nonsense"]
     return try await onThread("dev") {
         try ProgramProcess(program, ["dev"] + arguments, environment: environment, directory: folder)
     }
 }
 
-/// The program that a newcomer meets first.
+/// `fanfare dev`, the first command that a new user runs.
 @Suite(.serialized) struct DevTests {
     @Test(.timeLimit(.minutes(3))) func onceShowsThePushAndMayBeRunAgain() async throws {
         try await withFolder { folder in

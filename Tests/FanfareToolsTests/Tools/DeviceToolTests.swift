@@ -123,7 +123,7 @@ import Testing
         }
         #expect(try await database.restore(hour, isDryRun: false).isEmpty)
 
-        // However many there are, each goes by ids.
+        // With any number of devices, each query uses ids.
         let connection = try World().connection
         try connection.execute("ANALYZE fanfare.devices")
         let since = Timestamp(microseconds: 0)

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What metrics read of the database.
+/// The metrics that are read from the database.
 @Suite(.database)
 struct FigureTests {
     let world: World
@@ -19,7 +19,7 @@ struct FigureTests {
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
     }
 
-    /// Puts a batch into the queue, as columns and SQL; due so many seconds ago.
+    /// Inserts a batch with the given columns as SQL, due the given number of seconds ago.
     private func batch(_ seconds: Int, lane: Lane = .transactional, _ columns: [String: String] = [:]) throws {
         let more = columns.sorted { $0.key < $1.key }
         try world.connection.execute(
@@ -33,7 +33,7 @@ struct FigureTests {
         )
     }
 
-    /// Whole minutes since what is ready was due, by lane.
+    /// Returns the age of the oldest ready batch by lane, in whole minutes.
     private func minutes() throws -> [Lane: Int] {
         let rows = try world.connection.run(ReadyAges()).filter { $0.environment == "production" }
         #expect(rows.allSatisfy { $0.app == "shop" && $0.provider == "apns" } && rows.count == 3)
@@ -50,7 +50,7 @@ struct FigureTests {
             UPDATE fanfare.gates SET rate_id = made.id FROM made WHERE gates.id = \(paced)
             """
         )
-        // Waits for its morning, has an owner, and is behind a gate with a rate or one that is not there.
+        // Batches that are held for quiet hours, have an owner, or are behind a gate with a rate or a missing one.
         try batch(-3600)
         try batch(7200, ["owner": "1", "lease_token": "1"])
         try batch(7200, ["gate_id": "\(paced)"])
@@ -60,7 +60,7 @@ struct FigureTests {
         try batch(600, ["is_retry": "true"])
         try batch(900, lane: .normal)
         #expect(try minutes() == [.transactional: 10, .normal: 15, .bulk: 0])
-        // Once the gate has no rate, what waits behind it is ready; paused it is not.
+        // When the gate has no rate, its batches are ready; when it is paused, they are not.
         try world.connection.execute("UPDATE fanfare.gates SET rate_id = NULL")
         #expect(try minutes()[.transactional] == 120)
         try world.setGates("r", "pause")

@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What `fanfare tail` reads, however rows lie in the logs.
+/// The rows that `fanfare tail` reads, with various physical orders of the logs.
 @Suite(.database) struct LogTailReadTests {
     private let connection: PostgresConnection
 
@@ -35,7 +35,7 @@ import Testing
         )
     }
 
-    /// Closes batches of one delivery each, a microsecond apart from a time on.
+    /// Closes batches of one delivery each, one microsecond apart, from a given time on.
     private func close(_ count: Int) throws {
         _ = try connection.query(
             """
@@ -49,7 +49,7 @@ import Testing
         )
     }
 
-    /// PostgreSQL puts a row into any page that has room.
+    /// PostgreSQL stores a row in any page that has room.
     @Test func rowsInPagesFarBehindAreRead() throws {
         let tail = try toolDatabase().tail(LogTail.Filter())
         var read: [Int64] = []
@@ -91,7 +91,7 @@ import Testing
         #expect(try tail.next().map(\.eventType).sorted() == ["old", "t"])
     }
 
-    /// Who goes on behind a fate by its time has got all outcomes before it.
+    /// A client that continues after a fate by its time has received all earlier outcomes.
     @Test func fatesWaitForTheOutcomesBeforeThem() throws {
         var filter = LogTail.Filter()
         filter.since = Since("1h")

@@ -12,7 +12,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// The commands that manage what providers keep, against the simulated services.
+/// The commands that manage objects at providers, against the simulated services.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct ProviderToolTests {
     private let flow: Flow
@@ -47,7 +47,7 @@ struct ProviderToolTests {
 
     // MARK: A proxy
 
-    /// Management, tokens and pushes, whatever transport is configured.
+    /// Management, tokens and pushes, with any configured transport.
     @Test func everythingGoesThroughTheProxy() async throws {
         try await withProxy { proxy in
             var configuration = configuration
@@ -186,11 +186,11 @@ struct ProviderToolTests {
         #expect(late[0].problem?.contains("expired") ?? false)
     }
 
-    /// The API's certificate ends, too, and nothing else tells before clients refuse it.
+    /// The API's certificate expires too, and without this row clients would be the first to notice.
     @Test func theCertificateOfTheAPISaysWhenItEnds() async throws {
         var configuration = configuration
         configuration.apps = [:]
-        // A certificate and its key are in one file there.
+        // The sandbox keeps a certificate and its key in one file.
         configuration.api.certificateFile = flow.sandbox.ready.certificateFile
         configuration.api.keyFile = flow.sandbox.ready.certificateFile
         let now = Clocks.wall / Micros.second

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// Which rules take an event, and who would get it.
+/// The rules that match an event, and its recipients.
 @Suite(.database) struct RuleJudgementTests {
     private static let yaml = """
         - name: shipped
@@ -66,7 +66,7 @@ import Testing
         if case .counted(let counts) = judgement?.audience { counts } else { nil }
     }
 
-    /// Ann has a phone with each provider and a disabled one, Bob one without attributes.
+    /// Ann has a phone at each provider and a disabled one; Bob has one without attributes.
     private func register() throws {
         try sql(
             """

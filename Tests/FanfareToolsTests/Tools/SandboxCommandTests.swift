@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// The flags of `fanfare sandbox`, and what it says of a configuration that it did not write.
+/// The flags of `fanfare sandbox`, and its message about a configuration that it did not write.
 @Suite struct SandboxCommandTests {
     @Test func theAppIsCalledAsItIsTold() async throws {
         let sandbox = try await SandboxProcess.start(arguments: ["--app", "shop", "--sink"])

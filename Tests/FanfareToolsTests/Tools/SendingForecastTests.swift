@@ -7,14 +7,14 @@ import Testing
 @testable import FanfareProviders
 @testable import FanfareTools
 
-/// When pushes of a campaign leave, by what it says.
+/// The forecast of a campaign's sending times from its definition.
 @Suite struct SendingForecastTests {
     private static let begin = Timestamp(microseconds: 1_800_000_000_000_000)
 
     /// - Parameters:
-    ///   - groups: seconds from the beginning until devices are due, and how many; every other group is Android's.
+    ///   - groups: the seconds from the start until devices are due, and their number; every other group is for Android.
     ///   - more: members of the campaign.
-    ///   - policy: of its app.
+    ///   - policy: the app's policy.
     private func forecast(
         _ groups: [(Int64, Int64)],
         _ more: String = "",
@@ -51,19 +51,19 @@ import Testing
         let hour = #", "rate": "50/s", "ttl": "1h""#
         let many = try forecast([(0, 1_000_000)], hour)
         #expect(many.expired == 1_000_000 - 180_000 && many.seconds == 3600)
-        // What is too late takes nothing of the rate: the second zone begins in time.
+        // Expired deliveries use none of the rate: the second zone starts in time.
         let two = try forecast([(0, 200_000), (7200, 100)], hour)
         #expect(two.expired == 20_000 && two.lastAt == Self.after(7202))
         let passed = try forecast([(-3600, 7), (-3599, 40), (0, 1)], hour)
         #expect(passed.expired == 7)
-        // Ten million at a hundred a second take 28 hours.
+        // Ten million at 100 per second take 28 hours.
         let standard = try forecast([(0, 10_000_000)], #", "rate": "100/s""#)
         #expect(standard.expired == 10_000_000 - 8_640_000 && standard.seconds == 86_400)
     }
 
     @Test func aRampIsSlowerInTheBeginning() throws {
         let rate = #", "rate": {"per": "100/s", "ramp": {"from": "20/s", "over": "100s"}}"#
-        // 6,000 leave while it grows, 60 a second in the mean.
+        // 6,000 are sent during the ramp, 60 per second on average.
         #expect(try forecast([(0, 6000)], rate).seconds == 100)
         #expect(try forecast([(0, 8000)], rate).seconds == 120)
         // 20 t + 0.4 t² = 2000 after 50 s.
@@ -78,12 +78,12 @@ import Testing
         let forecast = try forecast([(0, 100_000)], canary)
         #expect(forecast.canary == 1000 && forecast.judgedAt == Self.after(600))
         #expect(forecast.seconds == 600 + 990)
-        // The second zone's few are needed for a hundred answers.
+        // The few deliveries of the first zone lack answers, so the second zone's are needed for a hundred.
         let few = try self.forecast([(0, 5000), (7200, 100_000)], canary)
         #expect(few.judgedAt.map { $0 > Self.after(7200) && $0 < Self.after(7202) } == true)
         let counted = try self.forecast([(0, 300)], #", "canary": {"devices": 500}"#)
         #expect(counted.canary == 300 && counted.lastAt == Self.begin)
-        // The ramp begins anew with the others.
+        // The ramp restarts with the deliveries after the canary.
         let ramp = #", "canary": {"devices": 100}, "rate": {"per": "100/s", "ramp": {"from": "20/s", "over": "100s"}}"#
         #expect(try self.forecast([(0, 6100)], ramp).seconds == 600 + 100)
     }
@@ -97,7 +97,7 @@ import Testing
         #expect(try forecast([(0, 1000)], #", "rate": "500/s""#, policy: policy).seconds == 10)
         #expect(try forecast(both, #", "lane": "transactional""#, policy: policy).isLimited == false)
         #expect(try forecast([(0, 10), (0, 1000)], #", "ttl": "60s""#, policy: policy).expired == 400)
-        // The ramp ends where the app's rate begins: after 80 of 180 seconds.
+        // The ramp ends where it reaches the app's rate: after 80 of 180 seconds.
         let ramp = #", "rate": {"per": "200/s", "ramp": {"from": "20/s", "over": "180s"}}"#
         #expect(try forecast([(0, 4800 + 2000)], ramp, policy: policy).seconds == 80 + 20)
     }

@@ -6,7 +6,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareTools
 
-/// Commands that reach a standby.
+/// Commands that are connected to a standby.
 @Suite(.databaseOnOwnServer, .timeLimit(.minutes(5))) struct StandbyTests {
     @Test func whatHasToWriteSaysWhereToConnect() async throws {
         try sql("SELECT fanfare.adopt('production')")

@@ -82,7 +82,7 @@ import Testing
         #expect(one.level == .warn && one.detail.hasPrefix("this server does not know Europe/Kyiv: "))
         let two = try #require(DatabaseCheckup.timeZoneItems(unknown: ["America/Nuuk", "Europe/Kyiv"]).first)
         #expect(two.detail.hasPrefix("this server does not know America/Nuuk and 1 more: "))
-        // As a server does that has neither the new name nor an old one.
+        // Like a server that has neither the new name nor an old one.
         try sql(
             "CREATE OR REPLACE FUNCTION fanfare.time_zone(name text) RETURNS text LANGUAGE sql AS $$ SELECT nullif(name, 'Europe/Kyiv') $$"
         )
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// Nobody is warned of queries that there are none of.
+    /// There is no warning if no queries exist.
     @Test func whatAuthorsQueriesMayUseUpIsAWarning() async throws {
         try sql("SELECT fanfare.adopt()")
         let names = ["temp_file_limit", "pg_logical_emit_message"]

@@ -11,16 +11,16 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What explain says that a push would be kept from is what a push is kept from: the same people, at the same time.
+/// The suppressions that explain predicts are those that happen: for the same users, at the same time.
 @Suite(.database) struct SuppressionTests {
     private static let people = 240
     private static let users = #"{"users": "$.u"}"#
-    /// What was planned for when its zone wakes is claimed at the time that explain was asked about.
+    /// Makes deliveries that were planned for the end of quiet hours due at the time that explain was given.
     private static let wakeAll = "UPDATE fanfare.batches SET not_before = now() WHERE attempt = 1"
 
-    /// People in three zones.
+    /// Creates users in three zones.
     ///
-    /// In Tokyo it is night. Some opted out, some snoozed, some had what their cap allows.
+    /// In Tokyo it is night. Some have opted out, some have snoozed, some have reached their cap.
     private func world(mode: String) throws -> World {
         let world = try World()
         let hours = try world.connection.query(
@@ -45,7 +45,7 @@ import Testing
             SELECT fanfare.snooze('shop', 'u' || n, now() + interval '30 h') FROM generate_series(4, \(Self.people / 2), 23) AS n;
             """
         )
-        // Every third had an event today that counts.
+        // Every third user had an event today that counts for the cap.
         try world.rule("before", event: "before", to: Self.users, #""caps": ["daily"], "quiet_hours": "off""#)
         try world.emit("before", named((0...Self.people / 2).filter { $0 % 3 == 0 }))
         try world.plan()
@@ -58,7 +58,7 @@ import Testing
         #"{"u": [\#(users.map { "\"u\($0)\"" }.joined(separator: ", "))]}"#
     }
 
-    /// All that is sent is accepted.
+    /// Records every sent delivery as accepted.
     private func end(_ prepared: [BatchPreparer.Prepared], in world: World) throws {
         world.record(
             prepared.flatMap { one -> [RecorderMessage] in
@@ -71,7 +71,7 @@ import Testing
         )
     }
 
-    /// How an event's devices ended: by reason, in the words of explain.
+    /// Returns the number of an event's deliveries by reason, in the words of explain.
     private func outcomes(_ world: World, _ type: String) throws -> [String: Int64] {
         let rows = try world.connection.query(
             """
@@ -95,7 +95,7 @@ import Testing
         )
     }
 
-    /// The same, as explain says it.
+    /// Returns the same numbers as predicted by explain.
     private func told(_ audience: JSONValue?) throws -> [String: Int64] {
         let audience = try #require(audience)
         let all = try #require(audience["devices"]?.numberValue?.integer)
@@ -134,7 +134,7 @@ import Testing
             #expect((told["later/quiet"] != nil) == isKept && (told["later/snoozed"] != nil) == (mode == "hold"))
             #expect((told["expired"] != nil) == (mode == "hold") && (told["quiet"] != nil) == (mode == "drop"))
             #expect(judgement.text.contains("of these "))
-            // What was granted to the one counts for the other.
+            // The first event's grants count for the second.
             try world.connection.execute(
                 "DELETE FROM fanfare.cap_grants AS g USING fanfare.event_log AS e WHERE e.type = 'named' AND g.grants[1] = e.id"
             )

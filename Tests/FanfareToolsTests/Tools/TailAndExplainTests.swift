@@ -11,7 +11,7 @@ import Testing
 @testable import FanfareTools
 
 @Suite(.database) struct LogTailTests {
-    /// Makes one planned event with one closed batch.
+    /// Creates one planned event with one closed batch.
     private func deliver(_ type: String, outcomes: String = "\\x0141", devices: String = "{1,2}") throws -> Int64 {
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01', 'ann')")
         try sql(
@@ -69,7 +69,7 @@ import Testing
         let wanted = try deliver("a")
         let others = try (0..<2).map { _ in try closeBatch("a", "\\x01", "{1}") }
         let columns = "day, lane, target_id, attempt, id, created_at, first_device, last_device, rule_version"
-        // In the order of their devices, as a batch has them; around the wanted one, which no other holds.
+        // Ordered by device, as in a batch; the wanted device is in the middle, and in no other batch.
         try sql(
             """
             INSERT INTO fanfare.batch_log (\(columns), device_ids, event_ids, outcomes)
@@ -111,7 +111,7 @@ import Testing
         #expect(try toolDatabase().tail(later).next().isEmpty)
     }
 
-    /// The lines of everything so far that pass a filter, as texts of outcome or fate with the device, if any.
+    /// Returns the lines so far that pass a filter, as outcome or fate with the device, if any.
     private func passing(_ change: (inout LogTail.Filter) -> Void) throws -> [String] {
         var filter = LogTail.Filter()
         filter.since = Since("1h")

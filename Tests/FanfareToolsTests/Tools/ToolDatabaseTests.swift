@@ -11,7 +11,7 @@ import Threading
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// The one session that commands share.
+/// The session that commands share.
 @Suite(.database) struct ToolDatabaseTests {
     private let yaml = """
         - name: all
@@ -53,7 +53,7 @@ import Threading
             let set = try RuleSet(RulesFile(yaml: yaml, named: "a.yaml").rules)
             let judgements = try await database.judge(set, ExampleEvent(payload: "{}"), toolConfiguration())
             #expect(judgements.map(\.isMatched) == [true])
-            // It was read-only.
+            // The session was read-only before.
             #expect(try await database.emit(type: "e", payload: "{}", key: nil, ttl: nil) > 0)
         }
     }

@@ -9,19 +9,20 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// Each cause for which a push does not come is told by its outcome, its reason and the words that help, of an event and in the list.
+/// Each cause of a missing push is reported with its outcome, its reason and a helpful text, for one event and in the
+/// list.
 @Suite(.database)
 struct WhyCauseTests {
-    /// What happened, and what is to be told of it.
+    /// A cause, and the expected report.
     struct Cause: Sendable, CustomTestStringConvertible {
         let name: String
         let outcome: String
         let reason: String
         let words: [String]
-        /// Whether a daemon runs, and what it reports; nil for none.
+        /// The report of a running daemon; nil for no daemon.
         var report: String? = "{}"
         var user = "ann"
-        /// Plays it, and gives the event.
+        /// Creates the situation, and returns the event.
         let play: @Sendable (World) throws -> Int64
 
         var testDescription: String { name }
@@ -35,14 +36,14 @@ struct WhyCauseTests {
         return event
     }
 
-    /// An event for ann, whose push waits.
+    /// Emits an event for ann whose push is waiting.
     @Sendable private static func waiting(_ world: World) throws -> Int64 {
         try world.device("aa01", user: "ann")
         try world.rule("r", event: "e", to: users)
         return try planned(world, "e", #"{"new": {"user": "ann"}}"#)
     }
 
-    /// An event of a conversation that ann has muted, or has joined with a device since.
+    /// Emits an event of a conversation that ann has muted, or that she joined later with a device.
     private static func conversation(_ world: World) throws -> Int64 {
         try world.connection.execute(
             "CREATE TABLE public.members (id text); INSERT INTO public.members VALUES ('bob'); GRANT SELECT ON public.members TO fanfare_sql"
@@ -54,7 +55,7 @@ struct WhyCauseTests {
         return event
     }
 
-    /// A rule by which it is night now for four hours.
+    /// Puts a rule into force whose quiet hours started now and last four hours.
     private static func night(_ world: World, _ more: String = "") throws {
         let clock = { (hours: Int) in
             try world.connection.text("SELECT to_char(now() AT TIME ZONE 'UTC' + interval '\(hours) h', 'HH24:MI')")
@@ -65,7 +66,7 @@ struct WhyCauseTests {
         try world.rule("night", event: "night", to: users, quiet + more)
     }
 
-    /// An event for ann whose claim finds that it is night.
+    /// Emits an event for ann whose claim finds quiet hours.
     private static func evening(_ world: World) throws -> Int64 {
         let event = try planned(world, "night", #"{"new": {"user": "ann"}}"#)
         for one in try world.prepare(try world.claim()) { world.record([.opened(one.batch, decided: one.decided)]) }
@@ -262,7 +263,7 @@ struct WhyCauseTests {
         },
     ]
 
-    /// Has a daemon run that reports this.
+    /// Simulates a running daemon with this report.
     private static func run(_ report: String?, on world: World) throws {
         guard let report else { return }
         _ = try world.connection.query(
@@ -306,7 +307,7 @@ struct WhyCauseTests {
         }
     }
 
-    /// Whom an event never was for learns that, also where the device was registered since.
+    /// A user who was not in an event's audience is told so, even if the device was registered later.
     @Test func whoWasNotMeantIsToldSoFirst() throws {
         let world = try World()
         _ = try Self.waiting(world)
@@ -350,7 +351,7 @@ struct WhyCauseTests {
         await database.close()
     }
 
-    /// Before the first rule is put, and of a user whose device is disabled.
+    /// Before the first rule is stored, and for a user whose device is disabled.
     @Test func withoutRulesNothingIsGuessed() throws {
         let world = try World()
         try world.device("aa01", user: "ann")
@@ -383,7 +384,7 @@ struct WhyCauseTests {
         )
     }
 
-    /// Some of very many devices are told of, and it is said.
+    /// Of very many devices only some are listed, and the output says so.
     @Test func ofManyDevicesTheLastAreToldOf() throws {
         let world = try World()
         try world.rule("r", event: "e", to: Self.users)

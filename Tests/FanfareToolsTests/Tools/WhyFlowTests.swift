@@ -7,10 +7,10 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// What `why` says of pushes that a daemon sent, or did not.
+/// The output of `why` for pushes that a daemon sent or suppressed.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct WhyFlowTests {
-    /// What an event came to for a user in one line: outcome, reason, and what it means.
+    /// Returns an event's result for a user in one line: outcome, reason and explanation.
     private static func line(_ world: World, _ event: Int64, _ user: String) throws -> String {
         let row = try world.connection.query(
             "SELECT outcome, reason, detail FROM fanfare.why_verdict($1, $2)",
@@ -22,7 +22,7 @@ struct WhyFlowTests {
 
     private static func users(_ more: String = "") -> String { #"{"users": "$.u"\#(more)}"# }
 
-    /// Every rule, device and user that the causes need.
+    /// Creates every rule, device and user that the causes need.
     private static func furnish(_ world: World) throws {
         try world.connection.execute(
             #"SELECT fanfare.put_policy('shop', '{"caps": {"daily": {"max": 1, "per": "1d"}}}')"#
@@ -104,7 +104,7 @@ struct WhyFlowTests {
         }
     }
 
-    /// By name of the event in the test: how the line begins, and what it says too.
+    /// The expected line by the event's name in the test: its start, and a text that it contains.
     private static let expected: [String: (begins: String, holds: String)] = [
         "accepted": ("accepted | accepted | The provider accepted the push", "focus or power saving"),
         "granted": ("accepted | accepted | ", "The provider accepted the push"),
@@ -138,7 +138,7 @@ struct WhyFlowTests {
         ),
     ]
 
-    /// The steps on the way, in order, and the user's last events.
+    /// Checks the delivery's steps, in order, and the user's last events.
     private func checkSteps(
         _ events: [String: (event: Int64, user: String)],
         _ flow: Flow
@@ -162,7 +162,7 @@ struct WhyFlowTests {
         #expect(recent == recent.sorted { Int64($0) ?? 0 > Int64($1) ?? 0 })
         let foreign = try await flow.sql { try $0.connection.column("SELECT fanfare.recent_events('bob', 'shop')") }
         #expect(foreign == ["\(events["no device"]?.event ?? 0)"])
-        // It is cancelled while it waits.
+        // The event is cancelled while it waits.
         let cancelled = try await flow.sql { world in
             try world.connection.execute("SELECT fanfare.cancel(\(held))")
             return try Self.line(world, held, "ann")

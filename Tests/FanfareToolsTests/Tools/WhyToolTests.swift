@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What `why` says of what no daemon has sent, and how the command shows it.
+/// The output of `why` for events that no daemon has sent, and its formats.
 @Suite(.database)
 struct WhyToolTests {
     private let world: World
@@ -18,7 +18,7 @@ struct WhyToolTests {
         world = try World()
     }
 
-    /// Outcome, reason and detail of what an event came to for a user.
+    /// Returns outcome, reason and detail of an event's result for a user.
     private func line(_ event: Int64, _ user: String = "ann") throws -> String {
         try world.connection.query(
             "SELECT outcome, reason, detail FROM fanfare.why_verdict($1, $2)",
@@ -27,7 +27,7 @@ struct WhyToolTests {
         ).rows[0].map { $0 ?? "" }.joined(separator: " | ")
     }
 
-    /// An event that waits in the queue, of a rule to everyone behind a gate of its own.
+    /// Emits an event that waits in the queue, for a rule to everyone behind a gate of its own.
     private func waiting() throws -> Int64 {
         try world.device("aa01", user: "ann")
         try world.rule("r", event: "e", to: #"{"everyone": true}"#)
@@ -73,7 +73,7 @@ struct WhyToolTests {
         #expect(try line(event).hasPrefix("waiting | in_flight | "))
     }
 
-    /// What is in the log is told by its outcome, whoever wrote it.
+    /// A logged delivery is reported by its outcome, no matter how it was written.
     @Test(arguments: [
         (14, "held_out | holdout | In the holdout (control) group"),
         (4, "expired | ttl_passed | Its ttl passed"),
@@ -123,7 +123,7 @@ struct WhyToolTests {
         )
     }
 
-    /// By its conditions, of which strings and brackets hold none.
+    /// Split at its conditions; strings and brackets may contain the same words.
     @Test(arguments: [
         (#"$.a == 1 && $.b == "x && y""#, [#"$.a == 1"#, #"$.b == "x && y""#]),
         (
