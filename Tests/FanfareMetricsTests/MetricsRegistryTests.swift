@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareMetrics
 
-/// Series: what is one, what is another, what is none.
+/// The identity of series: same, different, invalid.
 struct MetricsRegistryTests {
     private let registry = MetricsRegistry(describing: [
         MetricDescription("fanfare.events", help: "Events by their fate."),
@@ -62,7 +62,7 @@ struct MetricsRegistryTests {
         #expect(registry.family("depth")?.kind == .gauge)
         #expect(registry.family("depth")?.series.map(\.value) == [.number(5)])
         #expect(registry.snapshot.refused == ["depth"])
-        // Its name ends otherwise, so it is another metric.
+        // The name has another suffix, so it is another metric.
         counter("depth").increment()
         #expect(names == ["depth", "depth_total"])
     }
@@ -89,7 +89,7 @@ struct MetricsRegistryTests {
         #expect(registry.family("a_total")?.sum() == 2)
         second.destroy()
         #expect(registry.snapshot == MetricsRegistry().snapshot)
-        // Used all the same, it harms nobody, and whoever begins anew begins at zero.
+        // It can still be used without harm, and a new counter starts at zero.
         second.increment()
         let third = counter("a", [("b", "c")])
         second.destroy()
@@ -123,7 +123,7 @@ struct MetricsRegistryTests {
             for task in 0..<8 {
                 tasks.addTask { [registry] in
                     for turn in 0..<10_000 {
-                        // Looked up every time, and made by whoever comes first.
+                        // Looked up every time; the first task to need it creates it.
                         let dimensions = [("task", "\(task % 2)"), ("turn", "\(turn % 3)")]
                         Counter(label: "whole", dimensions: dimensions, factory: registry).increment(by: 2)
                         FloatingPointCounter(label: "half", factory: registry).increment(by: 0.5)

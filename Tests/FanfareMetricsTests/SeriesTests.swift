@@ -2,7 +2,7 @@ import CoreMetrics
 import FanfareMetrics
 import Testing
 
-/// What counters and histograms make of values.
+/// The values of counters and histograms.
 struct SeriesTests {
     private let registry = MetricsRegistry(describing: [
         MetricDescription("delivery", help: "From commit to answer.", bounds: [0.5, 1, 2.5])

@@ -201,7 +201,7 @@ struct CampaignScheduleTests {
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == Int64(minutes))
     }
 
-    /// A campaign fired while the clock was 3 days ahead. After the correction it fires at its next time that was not
+    /// After a clock that was 3 days ahead is corrected, a campaign fires at its next time that was not
     /// used yet.
     @Test func aClockThatWasSetBackLeavesNoCampaignSilent() throws {
         let world = try World()

@@ -179,7 +179,7 @@ struct CanaryTests {
         #expect(try world.state(held) == "held, paused")
     }
 
-    /// With local times many deliveries expire at once. They are not answers, and the wait starts with the first
+    /// With local times many deliveries expire at once; they are not answers, and the wait starts with the first
     /// answer.
     @Test func whatIsLateAtOnceIsNoAnswer() throws {
         let (canary, held) = try start(devices: 1000, canary: #"{"share": "50%", "wait": "1m"}"#)

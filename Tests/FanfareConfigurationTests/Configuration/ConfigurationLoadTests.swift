@@ -23,7 +23,7 @@ func configuration(
     )
 }
 
-/// The messages that a configuration is refused with; none if it is taken.
+/// Returns the problems for which a configuration is rejected; none if it is accepted.
 func problems(
     _ yaml: String?,
     environment: [String: String] = ["DATABASE_URL": "postgres:///app"],

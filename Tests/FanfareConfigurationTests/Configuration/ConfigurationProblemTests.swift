@@ -155,7 +155,7 @@ import Testing
         )
     }
 
-    /// What needs the database only does not look at credentials, but does at the database's password.
+    /// Commands that need only the database check its password, but no credentials.
     @Test func commandsForTheDatabaseNeedNoVariablesOfCredentials() throws {
         func load(_ yaml: String) throws -> Configuration {
             let file = FileManager.default.temporaryDirectory.appending(path: "fanfare-\(UUID().uuidString).yaml")

@@ -38,7 +38,7 @@ import Testing
         #expect(campaigns.map { $0.schedule != nil } == [true, false])
     }
 
-    /// Whoever copies a rule or a campaign from README or an article gets one that works.
+    /// Rules and campaigns in README and the articles must work when copied.
     @Test func theDocumentationsRulesMakeSense() throws {
         let pages = [try Documentation.readme()] + (try Documentation.articles().map(Documentation.text))
         let blocks = pages.flatMap { page in

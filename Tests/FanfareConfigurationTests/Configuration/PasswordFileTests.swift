@@ -19,7 +19,7 @@ import Testing
             let read = try options.map { try $0.password?() }
             #expect(read == [password, password, password])
         }
-        // It is the connect that fails, and may be tried again.
+        // An empty file fails the connection attempt, which can be retried.
         try files.write("password", "")
         let error = #expect(throws: PostgresError.self) { try options[0].password?() }
         #expect(error?.code == .connectionFailed && error?.isTransient == true)

@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 
-/// What is wrong with an app's credentials is named with its line.
+/// Problems with an app's credentials are reported with their line.
 @Suite struct ProviderProblemTests {
     private static let key = "team_id: DEF123GHIJ, key_id: ABC123DEFG, key_file: a.p8"
 

@@ -42,7 +42,7 @@ import Testing
         #expect(left(at: .max, &limiter).isEmpty)
     }
 
-    /// Each line is written, or counted by one line.
+    /// Each line is either written or included in one summary line's count.
     @Test(arguments: 1...20) func nothingIsLostOrToldTwice(seed: UInt64) {
         var random = RandomLines(seed: seed)
         var limiter = Limiter(limit: 3)

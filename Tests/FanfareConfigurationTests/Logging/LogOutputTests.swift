@@ -11,7 +11,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// Collects what a writer writes.
+/// A sink that collects written lines.
 private final class Sink: Sendable {
     let writes = Locked<[[UInt8]]>([])
 
@@ -161,7 +161,7 @@ private struct Refused: Error {}
         }
         writer.put("lost\n", droppedNotice: { _ in "" })
         _ = entered.take()
-        // The count is raised after the write: only the next write proves that it was.
+        // The count is raised after the write, so only the next write shows that it was.
         writer.put("lost\n", droppedNotice: { _ in "" })
         _ = entered.take()
         fail.withLock { $0 = false }

@@ -164,7 +164,7 @@ extension String {
     }
 }
 
-/// A condition over six topics that can be asked directly.
+/// A condition over six topics that can be evaluated directly.
 private indirect enum RandomCondition {
     case topic(Int)
     case not(RandomCondition)

@@ -29,7 +29,7 @@ struct DeliveryTests {
         #expect(id.text == "b50a97f8-b297-8541-97f6-887b59f04f45")
     }
 
-    /// A sequence that goes back with its server gives ids again.
+    /// After a failover the sequence may go back, and ids are assigned again.
     @Test func eventsOfOneIDAreToldApartByTheirMoment() {
         let moments = (0..<1000).map { Int64($0) } + [.max]
         let ids = moments.map {

@@ -15,7 +15,7 @@ struct TraceContextTests {
         #expect(small.traceID == "00000000000000000000000000000009" && small.parentID == 0x0101_0101_0101_0101)
     }
 
-    /// The trace goes on under a span of ours; of the flags only those that are known do.
+    /// The trace continues with a new span; only known flags are passed on.
     @Test func aRequestHasASpanOfItsOwn() throws {
         let trace = try #require(TraceContext(traceparent: Self.text.dropLast(2) + "ff"))
         #expect(trace.traceparent(from: 0xAB) == "00-0af7651916cd43dd8448eb211c80319c-00000000000000ab-03")

@@ -50,7 +50,7 @@ struct JSONParserTests {
         }
     }
 
-    /// As PostgreSQL does, which keeps both.
+    /// Like PostgreSQL, which keeps both.
     @Test(arguments: [0, 100])
     func keysAreComparedByTheirBytes(others: Int) throws {
         let members = (0..<others).map { "\"k\($0)\":\($0)," }.joined()

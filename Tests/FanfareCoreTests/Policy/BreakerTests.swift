@@ -25,7 +25,7 @@ struct BreakerTests {
         #expect(breaker.state == .open(until: 5 * second, wait: 5 * second))
     }
 
-    /// An operator mends it: what waits is to go soon after.
+    /// An operator fixes the cause, and waiting pushes should be sent soon after.
     @Test func aRefusedSenderIsProbedEveryFiveSeconds() {
         var breaker = Breaker()
         breaker.refused(at: 0)
@@ -90,7 +90,7 @@ struct BreakerTests {
         for _ in 0..<4 { breaker.connectFailed() }
         #expect(breaker.admit(at: 0) == .all)
         breaker.connectFailed()
-        // Again and again, however long it takes, without a wait that doubles.
+        // The interval stays the same for any number of probes, without doubling.
         for now in Int64(0)..<100 {
             #expect(breaker.admit(at: now * second) == .probe)
             #expect(breaker.admit(at: now * second) == .awaitsProbe)

@@ -17,7 +17,7 @@ struct DatabaseClockTests {
     @Test func anAnswerThatALongStopDelayedIsNotBelievedBeyondWhatItProves() {
         var clock = DatabaseClock(wall: 0, steady: 0)
         clock.read(500 * second, asked: 100 * second, answered: 100 * second + 1000)
-        // The server answered at once; the process was stopped for 10 s and read the answer then.
+        // The server answered at once; the process was suspended for 10 s and then read the answer.
         clock.read(505 * second, asked: 105 * second, answered: 115 * second)
         #expect(clock.now(steady: 115 * second) == 515 * second)
     }

@@ -76,7 +76,7 @@ struct LeaseGuardTests {
             let start = now
             now += Int64.random(in: 0...20 * second, using: &random)
             if Bool.random(using: &random) {
-                // The database sets the end when it runs the statement: between sending and answer.
+                // The database computes the end when it runs the statement, between sending and answer.
                 databaseEnd = max(databaseEnd, Int64.random(in: start...now, using: &random) + LeaseGuard.length)
                 lease.renewSucceeded(startedAt: start)
             }

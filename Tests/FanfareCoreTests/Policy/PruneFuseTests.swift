@@ -49,14 +49,14 @@ struct PruneFuseTests {
     }
 
     @Test(arguments: [
-        // Enough answers: all of it, or nothing.
+        // With enough answers: all of them, or none.
         (
             PruneCounts(answers: 10_000, weak: 200, strong: 2500), PruneCounts(answers: 0, weak: 150, strong: 2000),
             150, 2000
         ),
         (PruneCounts(answers: 10_000, weak: 201), PruneCounts(answers: 0, weak: 1), 0, 0),
         (PruneCounts(answers: 1000, strong: 250), PruneCounts(answers: 0, strong: 250), 0, 250),
-        // Too few: as much as a thousand would allow, and a hundred in any case.
+        // With too few: as many as 1,000 answers would allow, and 100 in any case.
         (PruneCounts(answers: 999, weak: 999), PruneCounts(answers: 0, weak: 999), 100, 0),
         (PruneCounts(answers: 999, weak: 999), PruneCounts(answers: 0, weak: 909), 10, 0),
         (PruneCounts(answers: 999, strong: 999), PruneCounts(answers: 0, strong: 999), 0, 250),

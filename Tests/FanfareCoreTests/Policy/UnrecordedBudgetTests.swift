@@ -116,7 +116,7 @@ struct UnrecordedBudgetTests {
         }
     }
 
-    /// All lanes of two keys always have work; slots come back after a while, and who asks first is random.
+    /// All lanes of two keys always have work; slots are returned after a while, and the order of requests is random.
     @Test(arguments: 0..<6)
     func everyLaneProgressesUnderFullLoad(seed: UInt64) {
         var random = SeededGenerator(seed: seed)

@@ -2,7 +2,7 @@ import FanfareCore
 import Testing
 
 struct CronExpressionTests {
-    /// A schedule as `minutes | hours | days | months | weekdays`, with `*` for all values that there are.
+    /// Returns a schedule as `minutes | hours | days | months | weekdays`, with `*` for all possible values.
     private func lists(_ expression: CronExpression) -> String {
         let fields: [([Int], ClosedRange<Int>)] = [
             (expression.minutes, 0...59), (expression.hours, 0...23), (expression.days, 1...31),
@@ -156,7 +156,7 @@ struct CronExpressionTests {
         #expect(try CronExpression("0-59/30 9 1 2 6-7").json.text == text)
     }
 
-    /// Whatever is written, it is refused with a remedy or gives lists that the database can walk through.
+    /// Any text is either rejected with a remedy or gives lists that the database can use.
     @Test(arguments: 0..<20 as Range<UInt64>) func listsAscendWhateverIsWritten(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let pieces = ["*", "0", "1", "5", "7", "12", "31", "-", "-", "/", "/", ",", ",", "mon", "sun", "feb", "L", "é"]

@@ -83,7 +83,7 @@ struct TextTemplateTests {
         #expect(problem?.hint.isEmpty == false)
     }
 
-    /// A section sends a template through swift-mustache; without it text and variables are put together here.
+    /// swift-mustache renders templates with sections; texts and variables alone are rendered by Fanfare's own code.
     @Test(arguments: 0..<100 as Range<UInt64>)
     func bothWaysOfRenderingAgree(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
@@ -148,7 +148,7 @@ struct TextTemplateTests {
         #expect(throws: RenderProblem.tooManySteps(limit: 65_536)) { try template.text(event(["l": list])) }
     }
 
-    /// Whatever repeats it, 64 KiB are all that a text may have; what is written out between tags counts as what is looked up does.
+    /// A text is limited to 64 KiB with any kind of repetition; literal text between tags counts like variables.
     @Test(arguments: [
         "{{#l}}{{long}} {{/l}}", "{{#l}}{{#l}}{{long}}{{/l}}{{/l}}", "{{#l}}{{#l}}LITERAL{{/l}}{{/l}}",
         "{{#l}}{{^none}}LITERAL{{/none}}{{/l}}", "{{#l}}{{#flag}}LITERAL{{/flag}}{{/l}}",
@@ -173,7 +173,7 @@ struct TextTemplateTests {
         #expect(try template.text(event(["l": list])).utf8.count == 65_536 / 240 * 240)
     }
 
-    /// What a section repeats is counted before it is repeated, and so is what a transform goes through.
+    /// A section's output is counted before it is repeated, and so is the input of a transform.
     @Test(arguments: [
         "{{#l}}{{#l}}{{/l}}{{/l}}", "{{#l}}\(String(repeating: "{{e}}", count: 500)){{/l}}",
         "{{#l}}{{#empty(reversed(long))}}{{/empty(reversed(long))}}{{/l}}",

@@ -4,12 +4,12 @@ import Testing
 
 @testable import DaemonKit
 
-/// Functions that are called thousands of times in one statement, with plans made while there was next to nothing.
+/// Functions that are called thousands of times in one statement, with plans made while the tables were nearly empty.
 @Suite(.database)
 struct BulkTests {
     private static let calls = 300
 
-    /// Statements of ``calls`` calls each, in an order in which each finds what it changes.
+    /// Statements of ``calls`` calls each, in an order in which each finds the rows that it changes.
     private static let statements = [
         "SELECT count(fanfare.register_device('shop', 'apns', md5(n::text), 'u' || n)) FROM generate_series(1, $1) AS n",
         "SELECT count(fanfare.register_device('shop', 'apns', md5(n::text), 'u' || n)) FROM generate_series(1, $1) AS n",
@@ -37,7 +37,7 @@ struct BulkTests {
         "SELECT count(fanfare.drop_rule('shop', 'r' || n)) FROM generate_series(1, $1) AS n",
     ]
 
-    /// What this transaction has read so far, by whatever plan.
+    /// The number of rows that this transaction has read so far, with any plan.
     private static let rowsRead =
         "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables WHERE schemaname = 'fanfare'"
 
@@ -51,7 +51,7 @@ struct BulkTests {
         try setup.execute(
             "ANALYZE fanfare.devices, fanfare.subscriptions, fanfare.topics, fanfare.apps, fanfare.targets, fanfare.rules, fanfare.rule_versions"
         )
-        // A session of its own, whose plans are made now.
+        // A new session, whose plans are made now.
         let connection = try TestDatabase.current.connect()
         try connection.execute("BEGIN")
         var before: Int64 = 0

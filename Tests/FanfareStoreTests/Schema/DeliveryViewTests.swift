@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// The view `deliveries`: it finds what one event or user got through indexes, and nothing else than a look at all of it.
+/// The view `deliveries`: it finds the deliveries of one event or user through indexes, and agrees with a full scan.
 @Suite(.databaseWithRing)
 struct DeliveryViewTests {
     let world: World
@@ -18,7 +18,7 @@ struct DeliveryViewTests {
         world = try World()
     }
 
-    /// Records everything that is claimed as accepted.
+    /// Records all claimed deliveries as accepted.
     private func sendAll() throws {
         for one in try world.prepare(try world.claim()) {
             let results = one.batch.deliveries.map { DeliveryResult(position: $0.position, outcome: .accepted) }
@@ -28,7 +28,7 @@ struct DeliveryViewTests {
         }
     }
 
-    /// Rounds of small events, broadcasts and one event by itself; the last round is still in the queue.
+    /// Creates rounds of small events, broadcasts and one single event; the last round is still in the queue.
     private func populate() throws -> (events: [Int64], users: [String]) {
         let users = (0..<12).map { "user-\($0)" }
         for (n, user) in users.enumerated() {
@@ -78,7 +78,7 @@ struct DeliveryViewTests {
         #expect(try world.connection.number(mixed) > 0)
     }
 
-    /// So little is in the tables that the planner would read all of it: it is told to look up, and then must have a way.
+    /// The tables are so small that the planner would scan them; with scans disabled, an index path must exist.
     @Test(arguments: ["event_id = 10862", "user_id = 'user-7'"])
     func everyBatchOfTheLogIsReachedThroughAnIndex(_ condition: String) throws {
         for path in ["seqscan", "hashjoin", "mergejoin", "material"] {
@@ -146,10 +146,10 @@ struct DeliveryViewTests {
     }
 }
 
-/// A node of a plan that reads a table.
+/// A plan node that reads a table.
 private struct Scan {
     let relation: String
-    /// What it goes through an index by.
+    /// The condition of its index scan.
     let condition: String?
 
     static func all(in plan: JSONValue) -> [Scan] {

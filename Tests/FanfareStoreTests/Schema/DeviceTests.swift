@@ -184,7 +184,7 @@ struct DeviceTests {
         #expect(try connection.column("SELECT token FROM fanfare.devices") == ["https://x.example/1"])
         #expect(try register("\(rotated), \(keys)") == id)
         #expect(try register(rotated) == id, "there is nothing to replace any more")
-        // As they were stored before anybody looked.
+        // As stored by a version that did not check them.
         for stored in ["p256dh = NULL, auth = NULL", "p256dh = 'marked', auth = 'marked'"] {
             try connection.execute("UPDATE fanfare.devices SET \(stored)")
             expectRefusal("SELECT fanfare.register_device('shop', 'webpush', 'https://x.example/2')")
@@ -209,7 +209,7 @@ struct DeviceTests {
         #expect(error?.hint?.isEmpty == false, "\(sql)")
     }
 
-    /// A phone with newer zones than the server's must be registered.
+    /// A phone with newer zones than the server's must still be registered.
     @Test func unknownZonesAndLocalesAreLeftOut() throws {
         var notices: [(message: String, hint: String?)] = []
         try connection.execute("SET client_min_messages = notice")

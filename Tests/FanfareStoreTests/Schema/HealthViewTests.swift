@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What `health` says of tasks that one daemon does for all, and of what its authors' SQL does.
+/// The rows of `health` about tasks that one daemon does for all, and about authors' SQL.
 @Suite(.database)
 struct HealthViewTests {
     let world: World
@@ -17,7 +17,7 @@ struct HealthViewTests {
         world = try World()
     }
 
-    /// A daemon that lives since then, and would do these tasks.
+    /// Inserts a daemon that has been running for the given time and may do these tasks.
     private func daemon(since age: String, leads: String = "{}", roles: String = #"["maintenance"]"#) throws {
         _ = try world.connection.query(
             """
@@ -76,7 +76,7 @@ struct HealthViewTests {
             try world.connection.column("SELECT fanfare.lasting(s) FROM unnest(\(spans)) AS s")
                 == ["26 s", "0 s", "1 min", "2 min 5 s", "1 h", "1 h 2 min", "2 d", "2 d 5 h", "30 d"]
         )
-        // One transaction, so that no time goes by.
+        // One transaction, so that now() does not change.
         try world.connection.execute("BEGIN")
         try daemon(since: "3723 s")
         let detail = try world.connection.text("SELECT detail FROM fanfare.health WHERE name = 'audit'")

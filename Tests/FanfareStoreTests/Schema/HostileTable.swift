@@ -1,9 +1,9 @@
 @testable import DaemonKit
 
-/// A table that may break a watch: the SQL that makes it, the application's writes, and the events of its watch.
+/// A table that may break a watch: the SQL that creates it, the application's writes, and the events of its watch.
 struct HostileTable: Sendable, CustomStringConvertible {
     let name: String
-    /// The owner's SQL in schema `shop`; it makes and watches table `t`.
+    /// The owner's SQL in schema `shop`, which creates and watches table `t`.
     let made: String
     /// The application's SQL, which must succeed.
     let write: String
@@ -23,7 +23,7 @@ struct HostileTable: Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    /// The line of an event without the columns that cannot be emitted.
+    /// Returns the line of an event without the columns that cannot be emitted.
     static func refused(_ operation: String, _ reasons: KeyValuePairs<String, String>) -> String {
         "refused \(operation) shop.t: "
             + reasons.map { "column \($0.key) cannot be emitted: \($0.value)" }.joined(separator: "; ")
@@ -33,7 +33,7 @@ struct HostileTable: Sendable, CustomStringConvertible {
     static let halfAPair = "SQLSTATE 22P02, for example half a surrogate pair in json"
     static let tooLarge = "it has more than 65536 bytes"
 
-    /// A table with an enum whose cast to json runs a statement for one of its values.
+    /// Returns a table with an enum whose cast to json runs a statement for one of its values.
     static func mood(_ statement: String) -> String {
         """
         CREATE TYPE mood AS ENUM ('good', 'bad');

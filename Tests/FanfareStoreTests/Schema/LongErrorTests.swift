@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// What authors' SQL raises is cut by the server: a client would hold several copies of it.
+/// The server truncates errors of authors' SQL, because a client would hold several copies of them.
 @Suite(.database)
 struct LongErrorTests {
     private static let long = "repeat(''x'', 20000000)"
@@ -29,7 +29,7 @@ struct LongErrorTests {
         try connection.execute("COMMIT")
     }
 
-    /// With what PostgreSQL says besides.
+    /// PostgreSQL's own errors keep their detail and hint.
     @Test func othersComeAsTheyAre() throws {
         let connection = try TestDatabase.current.connect()
         try connection.execute("BEGIN READ ONLY")

@@ -5,7 +5,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareCore
 
-/// What may be called how is defined twice, in SQL and in Swift.
+/// The rules for names, which are defined both in SQL and in Swift.
 @Suite(.database)
 struct NameTests {
     private static let corpus: [String] = {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// What stands for no value is said once: by `fanfare.is_nothing` in SQL, and the same by ``NothingText``.
+/// The texts that stand for no value: `fanfare.is_nothing` in SQL and ``NothingText`` agree.
 @Suite(.database)
 struct NothingTests {
     private static let words = [
@@ -61,7 +61,7 @@ struct NothingTests {
             let refusal = connection.refusal("SELECT fanfare.\(call)")
             #expect(refusal?.sqlState == "22023" && refusal?.hint?.isEmpty == false, "\(call)")
         }
-        // Which older versions took: they can be cleared away.
+        // Older versions accepted such ids, so they can still be removed.
         #expect(try connection.number("SELECT fanfare.forget_user('shop', '\(word)')") == 0)
     }
 

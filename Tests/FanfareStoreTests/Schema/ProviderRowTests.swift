@@ -7,7 +7,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// What makes a provider in SQL is its row.
+/// A provider is defined in SQL by its row.
 @Suite(.database)
 struct ProviderTests {
     private let connection: PostgresConnection
@@ -30,7 +30,7 @@ struct ProviderTests {
         #expect(Set(names) == Set(Outcome.all.compactMap { $0.provider?.rawValue }))
     }
 
-    /// One without p256dh, whose `auth` has a shape of its own.
+    /// A provider without p256dh, whose `auth` has its own format.
     private static let pager = """
         INSERT INTO fanfare.providers (name, label, both_environments, folds_case, token_shape, token_error, token_hint,
             has_p256dh, auth_shape, auth_error, auth_hint)
@@ -38,7 +38,7 @@ struct ProviderTests {
             false, '^[0-9]{4}$', 'auth is not a PIN', 'Pass four digits.')
         """
 
-    /// An older daemon would not know what to do with its devices.
+    /// An older daemon could not handle its devices.
     @Test func aProviderOfANewerVersionKeepsOlderDaemonsOut() throws {
         try connection.execute("UPDATE fanfare.schema_version SET version = 2")
         try connection.execute(Self.pager)
@@ -61,8 +61,8 @@ struct ProviderTests {
         try connection.execute(enter.replacing("'50 s', 1)", with: "'50 s', 2)"))
     }
 
-    /// Whichever of a daemon's entry and the raise comes first, the other one waits for it, and sees it even through a snapshot
-    /// that is older.
+    /// If a daemon registers while the required version is raised, the later of the two waits for the earlier one, and
+    /// sees it even with an older snapshot.
     @Test func anEntryAndARaiseAtOnceSeeEachOther() async throws {
         try connection.execute("UPDATE fanfare.schema_version SET version = 2")
         let other = try TestDatabase.current.connect()
@@ -70,14 +70,14 @@ struct ProviderTests {
             INSERT INTO fanfare.instances (name, host, pid, version, lease_until, schema_version)
             VALUES ('old', 'here', 7, '0.3', clock_timestamp() + interval '15 s', 1)
             """
-        // A newer daemon waits for nobody.
+        // A newer daemon does not wait.
         try connection.execute("BEGIN")
         try connection.execute("SELECT fanfare.require_daemon(2)")
         try other.execute("SET lock_timeout = '100ms'")
         try other.execute(enter.replacing("interval '15 s', 1)", with: "interval '15 s', 2)"))
         #expect(other.refusal(enter)?.sqlState == "55P03")
         try connection.execute("ROLLBACK")
-        // The snapshot is older than the entry.
+        // The snapshot is older than the daemon's registration.
         try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
         #expect(try connection.number("SELECT count(*) FROM fanfare.instances WHERE schema_version = 1") == 0)
         try other.execute(enter)
@@ -86,7 +86,7 @@ struct ProviderTests {
         #expect(connection.refusal("SELECT fanfare.require_daemon(2)")?.sqlState == "55000")
     }
 
-    /// An older daemon would refuse a rule whose words it does not know, and its refusal would stand.
+    /// An older daemon would reject a rule with members that it does not know, and the rejection would be stored.
     @Test(arguments: [
         #"{"to": {"everyone": true, "provider": "webhook"}}"#, #"{"message": {"webhook": {"data": {"a": 1}}}}"#,
         #"{"locales": {"es": {"webhook": {"data": {"a": 1}}}}}"#,
@@ -108,7 +108,7 @@ struct ProviderTests {
         #expect(try connection.number("SELECT count(*) FROM fanfare.rule_versions") == 1)
     }
 
-    /// The daemon and the database take the same secrets.
+    /// The daemon and the database accept the same secrets.
     @Test func secretsOfWebhooksAreTheSameInBoth() throws {
         let bodies = (21...67).map { Data((0..<$0).map { UInt8($0 * 7 & 255) }).base64EncodedString() }
         let odd = [

@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Who may do what.
+/// The permissions of each role.
 @Suite(.databaseWithRing)
 struct RoleTests {
     static let actions: [(sql: String, roles: Set<String>)] = [
@@ -106,7 +106,7 @@ struct RoleTests {
                 try connection.execute("BEGIN; SET LOCAL ROLE \"\(role)\"")
                 let error = connection.refusal(sql)
                 try connection.execute("ROLLBACK")
-                // Who operates something sees it.
+                // Operators may also read.
                 let isAllowed =
                     roles.contains(role) || role == "fanfare_operator" && roles.contains("fanfare_reader")
                 let expected = isAllowed ? nil : "42501"
@@ -153,7 +153,7 @@ struct RoleTests {
         )
     }
 
-    /// emit runs with its caller's rights and search_path.
+    /// `emit` runs with its caller's rights and search_path.
     @Test func nothingInTheCallersPathShadowsWhatEmitUses() throws {
         let connection = try TestDatabase.current.connect()
         let listener = try TestDatabase.current.connect()

@@ -94,7 +94,7 @@ struct RuleFunctionTests {
             if key != #""to""# { members.append(#""to": {"users": "$.u"}"#) }
             if key != #""message""# { members.append(#""message": {"notification": {"title": "T"}}"#) }
             let rule = "{\((members + [member]).joined(separator: ", "))}"
-            // As an earlier put_rule took it, which looked at the name only.
+            // As stored by an earlier put_rule, which checked the name only.
             _ = try world.connection.query(
                 """
                 INSERT INTO fanfare.rule_versions (rule_id, version, definition)
@@ -113,7 +113,7 @@ struct RuleFunctionTests {
         }
     }
 
-    /// What SQL can see, by the members of a rule that is otherwise good; and what the hint tells.
+    /// The errors that SQL detects, by the faulty members of an otherwise valid rule, with their hints.
     static let refusals = [
         (#""event": 7"#, "event: is not a string", "one line"),
         (#""event": "a\nb""#, "event: cannot be a name", "one line"),
@@ -266,7 +266,7 @@ struct RuleFunctionTests {
         #expect(try world.connection.number(unchecked) == 800)
         #expect(try checker.check(on: world.connection))
         #expect(try world.connection.number(unchecked) == 0)
-        // Each rule's own statements took 50 s for ten thousand.
+        // Separate statements for each rule took 50 s for ten thousand rules.
         let commits = "SELECT count(DISTINCT xmin::text) FROM fanfare.rule_versions"
         #expect(try world.connection.number(commits) == 5)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareService
 
-/// What is taken and will hardly do what it should: who puts a rule is warned, and an operator is told.
+/// Rules that are accepted but are probably mistakes: their author and the operator are warned.
 @Suite(.database)
 struct RuleWarningTests {
     private let world: World

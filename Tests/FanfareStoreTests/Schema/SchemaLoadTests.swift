@@ -14,7 +14,7 @@ import Testing
 /// Loading the schema into databases of all kinds.
 @Suite(.database)
 struct SchemaLoadTests {
-    /// The file's statements one by one, as psql -f sends them.
+    /// Returns the file's statements one by one, as psql -f sends them.
     private func statements() -> [String] {
         var statements: [String] = []
         var current = ""
@@ -34,7 +34,7 @@ struct SchemaLoadTests {
         return statements
     }
 
-    /// Settings of databases and roles on which the file must not depend.
+    /// Settings of databases and roles that must not affect the file.
     static let settings = [
         "standard_conforming_strings = off", "backslash_quote = off", "default_transaction_read_only = on",
         "statement_timeout = '10ms'", "transaction_timeout = '10ms'", "default_transaction_isolation = serializable",

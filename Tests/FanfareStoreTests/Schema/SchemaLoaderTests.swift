@@ -7,7 +7,7 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// Loading the schema as roles that may do less than a superuser.
+/// Loading the schema as roles with fewer rights than a superuser.
 @Suite(.database)
 struct SchemaLoaderTests {
     private func setup(_ role: String) throws -> DatabaseSetup {

@@ -74,7 +74,7 @@ struct SchemaTests {
 
     @Test func loadsBesideOpenTransactions() throws {
         let database = TestDatabase.current
-        // What one of them holds another must not need: each is tried alone.
+        // Each statement holds different locks, so each is tried alone.
         for sql in Self.openTransactions {
             let other = try database.connect()
             try other.execute("BEGIN; \(sql)")
@@ -107,14 +107,14 @@ struct SchemaTests {
         "SELECT * FROM fanfare.queue",
         "SELECT * FROM fanfare.deliveries, fanfare.health", "SELECT fanfare.emit('open')",
         "SELECT fanfare.register_device('a', 'apns', 'ab')", "DELETE FROM fanfare.batches",
-        // Stronger than what any writer holds, and yet a load that finds nothing to do only reads.
+        // A stronger lock than any writer holds; a load without changes only reads.
         """
         LOCK TABLE fanfare.outbox, fanfare.event_log, fanfare.plans, fanfare.cancels, fanfare.batches, fanfare.batch_log,
             fanfare.devices, fanfare.subscriptions, fanfare.targets, fanfare.rules, fanfare.rule_versions IN EXCLUSIVE MODE
         """,
     ]
 
-    /// The schema, unwilling to wait for locks.
+    /// The schema with a short lock timeout.
     private static let impatient = Schema.sql.replacing("lock_timeout = '3s'", with: "lock_timeout = '50ms'")
 
     @Test func aNewerDatabaseIsLeftAlone() throws {
@@ -206,7 +206,7 @@ struct SchemaTests {
         )
     }
 
-    /// A function without any setting may be inlined, and then has no plan of its own to compile.
+    /// A function without settings can be inlined, and then has no plan of its own to compile.
     @Test func functionsAreNotCompiled() throws {
         let compiled = try TestDatabase.current.connect().column(
             """
@@ -217,7 +217,8 @@ struct SchemaTests {
         #expect(compiled.isEmpty)
     }
 
-    /// Two are called in everybody's transactions, three for every recipient of a cap; they name nothing without its schema.
+    /// Two are called in every application's transactions, three for every recipient of a cap; their names are all
+    /// qualified.
     @Test func onlyAFewFunctionsGoByTheirCallersSearchPath() throws {
         let connection = try TestDatabase.current.connect()
         let loose = try connection.column(
@@ -230,7 +231,8 @@ struct SchemaTests {
     }
 
     @Test func functionsInDefaultsCannotBeShadowed() throws {
-        // String bodies are inlined and resolved in the caller's path; ATOMIC bodies were resolved when they were made, others pin it.
+        // String bodies are inlined and resolved in the caller's path; ATOMIC bodies were resolved at creation, others
+        // pin the path.
         let connection = try TestDatabase.current.connect()
         let loose = try connection.column(
             """

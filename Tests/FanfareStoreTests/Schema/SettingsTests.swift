@@ -12,10 +12,10 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// A database's settings do not change what Fanfare does: each row has a database of its own, all have one result.
+/// The settings of a database do not affect Fanfare: each row gets a database of its own, and all have the same result.
 @Suite(.database, .timeLimit(.minutes(5)))
 struct SettingsTests {
-    /// Settings for ALTER DATABASE … SET; a server that does not know one leaves it out.
+    /// Settings for ALTER DATABASE … SET; those that a server does not know are skipped.
     private static let rows = [
         ["search_path = ''"], ["default_transaction_isolation = serializable"], ["row_security = off"],
         ["idle_in_transaction_session_timeout = '5s'", "statement_timeout = '1s'", "lock_timeout = '200ms'"],
@@ -40,7 +40,7 @@ struct SettingsTests {
     @Test func theSameHappensWhateverADatabaseSets() async throws {
         let plain = try await lines([])
         #expect(plain.count > 60 && plain.contains("ann accepted accepted orders apns 1"), "\(plain)")
-        // A small machine bears this many at once.
+        // The number of databases that a small machine can handle at once.
         let width = 4
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, settings) in Self.rows.enumerated() {
@@ -54,7 +54,7 @@ struct SettingsTests {
         }
     }
 
-    /// The result in a database with these settings.
+    /// Returns the result in a database with these settings.
     private func lines(_ settings: [String]) async throws -> [String] {
         var lines: [String] = []
         try await TestDatabase.with {
@@ -70,7 +70,7 @@ struct SettingsTests {
         return lines
     }
 
-    /// The output of the commands, without numbers and times.
+    /// Returns the output of the commands, without numbers and times.
     private static func told(of events: [Int64], _ configuration: Configuration) async throws -> [String] {
         try await ToolDatabase(configuration, environment: [:]).whileOpen { database in
             var texts: [String] = []
@@ -82,20 +82,20 @@ struct SettingsTests {
             }
             texts += try rules.explain(example) { _ in "com.example.shop" }.map(\.text)
             texts.append(try await database.status().text)
-            // Whether there is a limit of temporary files is a setting, too.
+            // The limit for temporary files is one of the settings.
             texts += await Checkup(configuration, environment: [:]).items(online: false)
                 .filter { $0.name != "temp_file_limit" }.map { "\($0.level) \($0.name): \($0.detail)" }
-            // The width of a column depends on its values.
+            // Column widths depend on the values.
             return texts.joined(separator: "\n").replacing(/[0-9]+/, with: "#").replacing(/[ ]+/, with: " ")
                 .replacing(/-{2,}/, with: "-").split(separator: "\n").map(String.init)
         }
     }
 }
 
-/// A shop, its application and a daemon's stages, in a database with settings of its own.
+/// A shop, its application and a daemon's stages, in a database with the given settings.
 private final class SettingsWorld {
     private let world: World
-    /// Pins only the settings that would prevent its work or change its payloads.
+    /// Pins only the settings that would break it or change its payloads.
     private static let applications = SessionSettings(
         [
             ("default_transaction_read_only", "off"), ("quote_all_identifiers", "off"), ("statement_timeout", "0"),
@@ -190,7 +190,7 @@ private final class SettingsWorld {
         try world.schedule()
     }
 
-    /// Plans, runs queries, claims, renders and records until nothing is left.
+    /// Plans, runs queries, claims, renders and records until no work is left.
     private func send() throws {
         try world.plan()
         while try runner.takeTurn(on: world.connection) {}
@@ -211,7 +211,7 @@ private final class SettingsWorld {
 
     private var bodies: [String] = []
 
-    /// The contents of the views, and the rendered pushes.
+    /// Returns the contents of the views, and the rendered pushes.
     func lines() throws -> [String] {
         try bodies.sorted()
             + world.connection.column(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// Names of time zones that phones, browsers and people write, old ones too.
+/// Names of time zones in use by phones, browsers and people, including old ones.
 @Suite(.database)
 struct TimeZoneNameTests {
     @Test(
@@ -29,7 +29,7 @@ struct TimeZoneNameTests {
         #expect(stored == expected)
     }
 
-    /// A server may lack the old ones; none of them becomes a name that it lacks.
+    /// A server may lack old names; none of them is mapped to a name that the server lacks.
     @Test func whatOldNamesBecomeIsKnown() throws {
         let connection = try TestDatabase.current.connect()
         let unknown = try connection.column(
@@ -45,7 +45,7 @@ struct TimeZoneNameTests {
         #expect(try connection.query("SELECT fanfare.is_time_zone($1)", name).rows[0][0] == "t")
     }
 
-    /// PostgreSQL takes these for abbreviations, which know no daylight saving time.
+    /// PostgreSQL reads these as abbreviations, which have no daylight saving time.
     @Test func anAbbreviationIsRefusedWithTheZone() throws {
         let connection = try TestDatabase.current.connect()
         let row = try connection.query(

@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// Ids where the server takes another timeline.
+/// Event ids after the server switches to another timeline.
 @Suite(.database)
 struct TimelineTests {
     private static let skipped: Int64 = 10_000_000

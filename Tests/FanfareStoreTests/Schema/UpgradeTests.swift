@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// The schema over databases and beside daemons of another version.
+/// The schema loaded over other versions, and beside daemons of other versions.
 @Suite(.databaseWithRing)
 struct UpgradeTests {
     private static let shape = """
@@ -21,7 +21,7 @@ struct UpgradeTests {
             FROM pg_constraint WHERE connamespace = 'fanfare'::regnamespace) AS lines
         """
 
-    /// The schema as a version 2 would have it that adds a column, an index and a view's column, and takes an index away.
+    /// The schema of a fictitious version 2, which adds a column, an index and a view's column, and drops an index.
     private static let next: String = {
         var sql = Schema.sql
         for (old, new) in [
@@ -47,7 +47,7 @@ struct UpgradeTests {
         return sql
     }()
 
-    /// A version 2 is loaded in the middle of a broadcast; the daemon of version 1 sends on, and new ones come beside it.
+    /// Version 2 is loaded during a broadcast; the daemon of version 1 continues, and new daemons join it.
     @Test func aNewerVersionIsLoadedBelowADaemonOfThisOne() throws {
         var settings = StageSettings()
         settings.batchSize = 2
@@ -90,7 +90,7 @@ struct UpgradeTests {
             "DELETE FROM fanfare.instances WHERE name = 'old'; SELECT fanfare.require_daemon(2)"
         )
         #expect(world.connection.refusal(enter("old", 1))?.hint == "Upgrade Fanfare.")
-        // What an upgrade makes is what a new database has.
+        // An upgraded database has the same shape as a new one.
         let upgraded = try world.connection.text(Self.shape)
         for (index, isThere) in [("event_log_planned", "f"), ("event_log_planned_at", "t")] {
             let found = "SELECT to_regclass('fanfare.\(index)') IS NOT NULL"
@@ -101,7 +101,7 @@ struct UpgradeTests {
         #expect(try world.connection.text(Self.shape) == upgraded)
     }
 
-    /// Nobody has one of those; their columns and tables have other names.
+    /// No such installation exists; its columns and tables had other names.
     @Test func aDatabaseOfBeforeTheFirstReleaseIsRefused() throws {
         let connection = try TestDatabase.current.connect()
         try connection.execute("ALTER TABLE fanfare.providers RENAME TO platforms")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// Watched tables that change under their watch.
+/// Watched tables whose definition changes.
 @Suite(.database)
 struct WatchChangeTests {
     private static let watches = "SELECT name || ' ' || ok FROM fanfare.health WHERE name LIKE 'watch: %' ORDER BY name"
@@ -20,7 +20,7 @@ struct WatchChangeTests {
                 #"{"op": "insert", "new": {"id": 2, "total": 2}, "table": "shop.orders"}"#,
             ]
         )
-        // Whether it is what was watched that changed nobody can tell: better an event too many than one lost.
+        // It cannot be known whether a watched column changed; an extra event is better than a lost one.
         let update =
             #"{"op": "update", "new": {"id": 1, "total": 1}, "old": {"id": 1, "total": 1}, "table": "shop.orders"}"#
         #expect(try shop.payloads("UPDATE shop.orders SET state = 'c'") == [update])
@@ -40,7 +40,7 @@ struct WatchChangeTests {
         #expect(try shop.counts("UPDATE shop.orders SET note = 'x' WHERE id = 3") == "order.changed=1")
     }
 
-    /// Each session keeps its plans, and they were made for the key's old name.
+    /// Each session caches its plans, which were made for the key's old name.
     @Test func aRenamedKeyPairsRowsInEverySession() throws {
         let shop = try WatchShop()
         try shop.run(as: "app", "SELECT fanfare.watch_table('shop.orders', 'all')")
@@ -74,7 +74,7 @@ struct WatchChangeTests {
 
     @Test func aRestoredWatchWorksAsWell() throws {
         let shop = try WatchShop()
-        // As after a dump: the function has the oid that the table had.
+        // As after a dump and restore: the function contains the table's old oid.
         try rewrite(shop, "TG_RELID = [0-9]+", "TG_RELID = 1")
         #expect(try shop.counts("INSERT INTO shop.orders VALUES (1, 'a')") == "order.changed=1")
         try shop.run(as: "app", "ALTER TABLE shop.orders DROP total")
@@ -88,10 +88,10 @@ struct WatchChangeTests {
     @Test func anEarlierVersionsWatchIsNamedBeforeItBreaks() throws {
         let shop = try WatchShop()
         try shop.run(as: "app", "SELECT fanfare.watch_table('shop.orders', 'all', NULL, '{insert}')")
-        // What an owner writes into his function does not break the view for others.
+        // A change that the owner makes to the function does not break the view for others.
         try rewrite(shop, "-- Needs [^\n]*\n", "-- Needs [not json].\n")
         #expect(try shop.connection.column(Self.watches).isEmpty)
-        // With a watch of an earlier version, a value that jsonb cannot hold fails the write.
+        // With the function of an earlier version, a value that jsonb cannot hold fails the write.
         try rewrite(shop, "fanfare\\.watch_query_bare\\(", "fanfare.watch_query_now(")
         #expect(
             try shop.connection.column(Self.watches) == [

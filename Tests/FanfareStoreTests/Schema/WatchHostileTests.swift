@@ -43,7 +43,7 @@ struct WatchHostileTests {
                 "refused shop.t: column j cannot be emitted: SQLSTATE 22P05, for example a NUL in json", "unmatched",
             ]
         )
-        // The operator finds the row by the values that the event has.
+        // The operator can find the row by the values in the event.
         #expect(
             try shop.connection.text(
                 "SELECT payload -> 2 ->> 'new' FROM fanfare.events WHERE type = 'hostile' ORDER BY id LIMIT 1"
@@ -63,7 +63,7 @@ struct WatchHostileTests {
         #expect(row[1] == #"{"m": "secret bad"}"#)
     }
 
-    /// A payload holds a value two levels deeper than its column, where it may be too deep for jsonb.
+    /// In the payload a value is nested two levels deeper than in its column, which may be too deep for jsonb.
     @Test func nestedAsDeepAsTheStackAllows() throws {
         let shop = try WatchShop()
         try shop.run(
@@ -162,7 +162,7 @@ struct WatchHostileTests {
         #expect(try shop.connection.column(health).isEmpty)
     }
 
-    /// The Turkish upper case of `insert` is not the name of an operation.
+    /// In Turkish, the upper case of `insert` is not the name of the operation.
     @Test func aTurkishDatabaseTellsInserts() async throws {
         let shop = try WatchShop()
         guard try shop.connection.text("SELECT EXISTS (SELECT FROM pg_collation WHERE collname = 'tr-x-icu')") == "t"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// What `watch_table` tells.
+/// The events of `watch_table`.
 @Suite(.database)
 struct WatchPayloadTests {
     @Test func insertUpdateDelete() throws {
@@ -15,7 +15,7 @@ struct WatchPayloadTests {
                 #"{"op": "insert", "new": {"id": 2, "total": null, "status": null}, "table": "shop.orders"}"#,
             ]
         )
-        // To and from NULL; the second statement changes nothing.
+        // Changes to and from NULL; the second statement changes nothing.
         let update =
             "UPDATE shop.orders SET status = CASE id WHEN 1 THEN NULL ELSE 'b' END; UPDATE shop.orders SET status = status"
         #expect(
@@ -34,7 +34,7 @@ struct WatchPayloadTests {
     @Test func aChangedKeyIsADeleteAndAnInsert() throws {
         let shop = try WatchShop()
         try shop.run(as: "web", "INSERT INTO shop.orders VALUES (1, 'a'), (3, 'c')")
-        // The key 1 is handed on from one row to the other within the statement.
+        // The key 1 moves from one row to the other within the statement.
         #expect(
             try shop.payloads("UPDATE shop.orders SET id = id - 2") == [
                 #"{"op": "delete", "old": {"id": 3, "total": null, "status": "c"}, "table": "shop.orders"}"#,
@@ -84,7 +84,7 @@ struct WatchPayloadTests {
             TRUNCATE statements;
             """
         )
-        // The plan is kept after some executions: one made for a single row must serve a hundred thousand.
+        // The plan is cached after some executions: a plan for a single row must also work for a hundred thousand.
         let single = String(repeating: "UPDATE shop.orders SET status = status || 'x' WHERE id = 1;", count: 7)
         let start = ContinuousClock.now
         #expect(try shop.counts(single + "UPDATE shop.orders SET status = 'y'") == "order.changed=100007")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// What `watch_table` refuses, and what nobody can do with what it makes.
+/// The errors of `watch_table`, and the limits of the objects that it creates.
 @Suite(.database)
 struct WatchRightsTests {
     @Test func refusesWhatCannotBeWatched() throws {

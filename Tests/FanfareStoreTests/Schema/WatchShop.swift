@@ -43,7 +43,7 @@ final class WatchShop {
         try? run(as: nil, "ROLLBACK; RESET SESSION AUTHORIZATION; DROP OWNED BY \(roles) CASCADE; DROP ROLE \(roles)")
     }
 
-    /// Runs SQL as one of the roles, or as superuser; `{app}` … are the roles' real names.
+    /// Runs SQL as one of the roles, or as superuser; `{app}` and the like stand for the roles' real names.
     func run(as role: String?, _ sql: String) throws(PostgresError) {
         if let role { try connection.execute(named("SET SESSION AUTHORIZATION {\(role)}")) }
         do throws(PostgresError) {
@@ -55,7 +55,7 @@ final class WatchShop {
         try connection.execute("RESET SESSION AUTHORIZATION; SET search_path = fanfare, pg_catalog, pg_temp")
     }
 
-    /// The error that SQL fails with.
+    /// Returns the error of SQL that must fail.
     func refusal(as role: String?, _ sql: String) -> PostgresError? {
         do throws(PostgresError) {
             try run(as: role, sql)
@@ -65,7 +65,7 @@ final class WatchShop {
         }
     }
 
-    /// The payloads that statements leave in the outbox, as jsonb writes them, sorted by operation.
+    /// Returns the payloads that statements add to the outbox, as jsonb prints them, sorted by operation.
     func payloads(as role: String? = "web", _ sql: String) throws -> [String] {
         try connection.execute("TRUNCATE fanfare.outbox")
         try run(as: role, sql)
@@ -74,7 +74,7 @@ final class WatchShop {
         )
     }
 
-    /// How many events of each type they leave, as `type=n type=n`.
+    /// Returns the number of events of each type, as `type=n type=n`.
     func counts(as role: String? = "web", _ sql: String) throws -> String {
         try connection.execute("TRUNCATE fanfare.outbox")
         try run(as: role, sql)
@@ -83,7 +83,7 @@ final class WatchShop {
         ).joined(separator: " ")
     }
 
-    /// Puts the roles' real names in.
+    /// Inserts the roles' real names.
     func named(_ sql: String) -> String {
         ["app", "web", "mallory", "rival"].reduce(sql) { $0.replacing("{\($1)}", with: "\"\(prefix)_\($1)\"") }
     }

@@ -8,7 +8,7 @@ import PostgresClient
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// Every statement of FanfareService, with binds that make it do something in a world that ``populate(_:)`` made.
+/// Every statement of FanfareService, with binds for which it has an effect in a world filled by ``populate(_:)``.
 struct StatementCatalog {
     let all: [any PostgresStatement]
 
@@ -57,7 +57,7 @@ struct StatementCatalog {
         return filter
     }()
 
-    /// One row for each statement to find: planned, claimed, waiting, side-lined, half expanded, unchecked.
+    /// Creates a row for each statement: planned, claimed, waiting, quarantined, partly expanded, unchecked.
     private static func populate(_ world: World) throws -> Parts {
         let token = String(repeating: "ab", count: 32)
         let device = try world.device(token, user: "u", #"attributes => '{"tier": "gold"}'"#)
@@ -70,7 +70,7 @@ struct StatementCatalog {
         _ = try world.connection.query(
             "INSERT INTO fanfare.api_requests (token_id, key, body_hash, event_ids) VALUES (1, 'once', sha256('x'), '{7}')"
         )
-        // Of an app that has nothing else, so that nothing is claimed by it.
+        // For an app without devices, so that no claim uses it.
         _ = try world.connection.query("SELECT fanfare.put_policy('slow', $1::jsonb)", Self.policy)
         let version = try world.rule("users", event: "order", to: #"{"users": "$.user"}"#)
         let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "provider": "apns"}"#)

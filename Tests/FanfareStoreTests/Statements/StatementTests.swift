@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Holds the statements to `schema.sql`: whoever changes one without the other hears of it here.
+/// Compares the statements with `schema.sql`: a change of only one of them fails here.
 @Suite(.database)
 struct StatementTests {
     @Test func everyStatementRunsAgainstTheSchema() throws {
@@ -41,13 +41,14 @@ struct StatementTests {
         #expect(Set(mentioned) == Set(1..<Int(prepared) + 1), "\(Statement.name) binds what it does not name")
     }
 
-    /// From its sixth execution on a statement may have a generic plan, which checks all rights that its text may need.
+    /// From its sixth execution on, a statement may get a generic plan, which checks all permissions that its text may
+    /// need.
     ///
-    /// What a role may do once it may do for as long as its session lasts.
+    /// A role must be able to repeat a statement for as long as its session lasts.
     @Test(arguments: ["emitter", "registrar", "author", "operator", "reader", "daemon"])
     func whatARoleMayDoOnceItMayDoAlways(role: String) throws {
         let world = try World()
-        // As the sessions of the API and of the commands have it.
+        // The settings of sessions of the API and of the commands.
         try world.connection.execute("SET plan_cache_mode = auto; SET enable_seqscan = on")
         var allowed = 0
         for statement in try StatementCatalog(world).all {
@@ -62,7 +63,7 @@ struct StatementTests {
         #expect(allowed > 0)
     }
 
-    /// Why a role is refused a statement, whose transaction is rolled back.
+    /// Returns the error of a statement that a role may not run; its transaction is rolled back.
     private func refusal(
         of statement: some PostgresStatement,
         as role: String,

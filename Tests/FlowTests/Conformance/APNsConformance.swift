@@ -1,5 +1,5 @@
 extension ConformanceTable {
-    /// APNs: Apple's table of reasons.
+    /// The cases of APNs, from Apple's table of reasons.
     static let apns = ConformanceTable(
         .apns,
         independent: APNs.independent,
@@ -40,7 +40,7 @@ private enum APNs {
             "MissingProviderToken", "BadEnvironmentKeyIdInToken",
             "InvalidProviderToken",
         ].map { ConformanceCase.refused(.apns, $0, as: $0) } + [
-            // A spelling that was seen besides the documented one.
+            // An undocumented spelling that was observed.
             ConformanceCase.refused(
                 .apns,
                 "BadEnvironmentKeyInToken",

@@ -2,23 +2,23 @@ import Testing
 
 @testable import DaemonKit
 
-/// What a provider's documentation says of each of its reasons: written down once more, apart from the sender's code.
+/// The reasons in a provider's documentation and their expected handling, written independently of the sender's code.
 struct ConformanceTable: Sendable, CustomTestStringConvertible {
-    /// Those of all providers.
+    /// The tables of all providers.
     static let all: [ConformanceTable] = [.apns, .fcm, .webPush, .webhook]
 
     let provider: ProviderUnderTest
-    /// Cases that stop nobody else: one daemon takes them all.
+    /// Cases that do not affect other pushes: one daemon runs them all.
     let independent: [ConformanceCase]
-    /// Cases after which a sender waits, since its credential is refused.
+    /// Cases after which the sender waits because its credential is refused.
     let stopping: [ConformanceCase]
-    /// Cases after which a sender waits, since everything it sends is to wait.
+    /// Cases after which the sender waits because the provider asks it to.
     let holding: [ConformanceCase]
-    /// A reason that asks for fewer pushes, and what is recorded of it.
+    /// A reason that asks for fewer pushes, and the recorded outcome.
     let throttled: (reason: String, word: String)
-    /// The members of a fault that calls the sender's credential expired; nil where it has none that can.
+    /// The fault's members for an expired credential; nil for a provider without expiring credentials.
     let expired: String?
-    /// Bytes that are more than it takes.
+    /// A body size in bytes that exceeds the provider's limit.
     let tooMuch: Int
 
     var testDescription: String { provider.rawValue }
@@ -38,13 +38,13 @@ struct ConformanceTable: Sendable, CustomTestStringConvertible {
 }
 
 extension ConformanceCase {
-    /// Once refused for a passing reason, then taken.
+    /// Creates a case that is refused once for a transient reason, and then accepted.
     static func once(_ provider: ProviderUnderTest, _ reason: String, _ word: String) -> ConformanceCase {
         let fault = #""reason": "\#(reason)", "times": 1"#
         return ConformanceCase(provider, reason, fault, "retrying/\(word)", "accepted/accepted")
     }
 
-    /// The sender is refused, and the push waits.
+    /// Creates a case in which the sender is refused and the push waits.
     static func refused(
         _ provider: ProviderUnderTest,
         _ name: String,

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// What every provider has to be served with alike, through the real senders: the provider is the parameter.
+/// The behavior that all providers share, through the real senders, with the provider as parameter.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct ConformanceTests {
     private static let lost = ["retrying/answer_lost", "accepted/accepted"]
@@ -60,7 +60,7 @@ struct ConformanceTests {
         #expect(log.contains { $0.contains("the provider asks this sender to wait") })
     }
 
-    /// What a service says of one subscription, it says of no other.
+    /// An answer about one subscription does not affect others.
     @Test(arguments: [
         ConformanceCase(
             .webpush,
@@ -95,7 +95,7 @@ struct ConformanceTests {
         let date = Self.httpDate(in: 600)
         let waits = [("seconds", "300", 300), ("date", #""\#(date)""#, 600)]
         for (name, value, seconds) in waits {
-            // Each for itself: a sender that was told to wait sends nothing else.
+            // Each case has its own daemon: a sender that was told to wait sends nothing else.
             try await Flow.run { flow in
                 let fault = #""do": "status", "reason": "\#(table.throttled.reason)", "retry_after": \#(value)"#
                 try await flow.conform(to: [ConformanceCase(table.provider, name, does: fault, outcomes)])
@@ -139,7 +139,7 @@ struct ConformanceTests {
     @Test(arguments: ProviderUnderTest.allCases)
     func anUnheardOfAnswerGoesByItsStatus(provider: ProviderUnderTest) async throws {
         let page = #""body": "<!DOCTYPE html><title>Error</title>""#
-        // Where each error has a body of the provider's own, a page is somebody else's answer.
+        // Where each of the provider's errors has its own body, an HTML page comes from another server.
         let page4xx =
             [.apns, .fcm].contains(provider)
             ? ConformanceCase(
@@ -193,7 +193,7 @@ struct ConformanceTests {
     }
 }
 
-/// A provider that takes requests and answers nothing; three at once, since each takes a request's whole deadline.
+/// A provider that accepts requests and does not answer; three run at once, since each takes a request's full deadline.
 @Suite(.flowSandbox, .database, .timeLimit(.minutes(5)))
 struct SilenceTests {
     @Test func silenceEndsWithTheDeadlineAndNoPushIsLost() async throws {
@@ -212,7 +212,7 @@ struct SilenceTests {
 }
 
 extension Flow {
-    /// The requests that a case's device got.
+    /// Returns the requests that a case's device received.
     fileprivate func received(_ name: String, of provider: ProviderUnderTest) async throws -> [ReceivedPush] {
         let device = try await provider.device(name, in: self)
         return try await sandbox.received().filter { $0.provider == provider.rawValue && $0.target == device.target }

@@ -1,5 +1,5 @@
 extension ConformanceTable {
-    /// FCM: its error codes, and Google's where it gives none of its own.
+    /// The cases of FCM: its error codes, and Google's where FCM has none.
     static let fcm = ConformanceTable(
         .fcm,
         independent: FCM.independent,
@@ -58,7 +58,7 @@ private enum FCM {
     ]
 
     static let stopping: [ConformanceCase] = [
-        // Without FCM's own code it is about the sender, never about a token.
+        // Without an FCM error code, the error concerns the sender and never a token.
         ConformanceCase.refused(.fcm, "api-not-enabled", #""status": 403"#, as: "PERMISSION_DENIED"),
         ConformanceCase.refused(.fcm, "no-such-project", #""status": 404"#, as: "NOT_FOUND"),
         ConformanceCase.refused(.fcm, "still-unauthenticated", #""status": 401"#, as: "UNAUTHENTICATED"),
@@ -66,7 +66,7 @@ private enum FCM {
 
     private static let malformed = "The registration token is not a valid FCM registration token"
 
-    /// An answer of FCM, word for word.
+    /// Returns an answer of FCM, verbatim.
     private static func body(
         _ status: Int,
         _ code: String,

@@ -3,64 +3,64 @@ import Testing
 
 @testable import DaemonKit
 
-/// A provider as the conformance suite sees it: its name, and how a fault matches one of its devices.
+/// A provider in the conformance suite: its name, and how a fault matches one of its devices.
 struct ProviderUnderTest: Hashable, Sendable, CustomTestStringConvertible {
     static let apns = ProviderUnderTest(rawValue: "apns")
     static let fcm = ProviderUnderTest(rawValue: "fcm")
     static let webpush = ProviderUnderTest(rawValue: "webpush")
 
-    /// Those that have a table.
+    /// The providers that have a table.
     static let allCases = ConformanceTable.all.map(\.provider)
 
     let rawValue: String
 
     var testDescription: String { rawValue }
 
-    /// The simulated device of a case.
+    /// Returns the simulated device of a case.
     func device(_ name: String, in flow: Flow) async throws -> SimulatedDevice {
         try await flow.sandbox.device(of: rawValue, named: name.replacing("_", with: "-"))
     }
 
-    /// A fault of the sandbox for one case's device.
+    /// Returns a fault of the sandbox for one case's device.
     ///
     /// - Parameters:
-    ///   - members: the fault's JSON members beside provider and match.
-    ///   - device: the case's.
+    ///   - members: the fault's JSON members, without provider and match.
+    ///   - device: the device of the case.
     func fault(_ members: String, for device: SimulatedDevice) -> String {
         if self == .fcm, members.contains(#""at": "headers""#) {
-            // The token is in the body, which is not read then.
+            // FCM's token is in the body, which the sandbox does not read in this case.
             return #"{"provider": "fcm", \#(members)}"#
         }
         return #"{"provider": "\#(rawValue)", "match": {"token": "^\#(device.target)$"}, \#(members)}"#
     }
 
-    /// Registers the device of a case, under a user of the case's name.
+    /// Registers the device of a case, for a user with the case's name.
     func register(_ name: String, in flow: Flow) async throws {
         let device = try await device(name, in: flow)
         try await flow.sql { try $0.register(device, user: name) }
     }
 }
 
-/// What a provider does to one device's push, and what is to become of it.
+/// A provider's answer to one device's push, and the expected result.
 struct ConformanceCase: Sendable, CustomTestStringConvertible {
     let provider: ProviderUnderTest
     let name: String
-    /// The JSON members of a fault beside provider and match; empty for none.
+    /// The JSON members of a fault, without provider and match; empty for none.
     let fault: String
     /// Outcome and reason of each attempt, in order.
     let outcomes: [String]
-    /// Why the sender is refused; nil where it is not.
+    /// The reason why the sender is refused; nil if it is not.
     var refusal: String?
 
     var testDescription: String { "\(provider) \(name)" }
 
-    /// A device is disabled if and only if it is gone.
+    /// Whether the device is disabled, which happens only if its token is gone.
     var isDisabled: Bool { outcomes.last?.hasPrefix("gone/") ?? false }
 
-    /// A `status` fault for every attempt.
+    /// Creates a case with a `status` fault for every attempt.
     ///
     /// - Parameters:
-    ///   - name: the reason it gives, unless `fault` has another.
+    ///   - name: the reason in the answer, unless `fault` has another.
     ///   - fault: the members beside `do`; nil for the reason alone.
     init(_ provider: ProviderUnderTest, _ name: String, _ fault: String? = nil, _ outcomes: String...) {
         self.provider = provider
@@ -69,7 +69,7 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
         self.outcomes = outcomes
     }
 
-    /// Any fault.
+    /// Creates a case with any fault.
     init(_ provider: ProviderUnderTest, _ name: String, does fault: String, _ outcomes: [String]) {
         self.provider = provider
         self.name = name
@@ -79,13 +79,13 @@ struct ConformanceCase: Sendable, CustomTestStringConvertible {
 }
 
 extension Flow {
-    /// Sends each case's device a push, and compares what is recorded with what is expected.
+    /// Sends each case's device a push, and compares the recorded outcomes with the expected ones.
     ///
-    /// Attempts that were not sent are left out: a daemon that gets no processor for a second begins nothing until it has
-    /// looked for cancellations, and no provider has to do with that.
+    /// Attempts that were not sent are ignored: a daemon that gets no CPU for a second starts no request until it has
+    /// read the cancellations, which is independent of the provider.
     ///
     /// - Parameters:
-    ///   - cases: of one or more providers; names differ.
+    ///   - cases: cases of one or more providers, with different names.
     ///   - message: the rule's member `message`; empty for a plain one.
     func conform(to cases: [ConformanceCase], message: String = "") async throws {
         var faults: [String] = []
@@ -100,7 +100,7 @@ extension Flow {
             try world.emit("conformance", #"{"users": [\#(users)]}"#)
         }
         let expected = cases.map { "('\($0.name)', '\($0.outcomes.joined(separator: " "))')" }.joined(separator: ", ")
-        // What is missing when the time is over is named below.
+        // Missing outcomes after the time limit are reported below.
         try? await until(
             """
             SELECT bool_and(e.outcomes = (SELECT string_agg(outcome || '/' || reason, ' ' ORDER BY attempt)

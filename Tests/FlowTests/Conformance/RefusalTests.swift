@@ -6,13 +6,13 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// What a provider's refusal of the sender, of a topic or of a connection costs: that one, and nobody else.
+/// The scope of a provider's refusal: one sender, one topic or one connection, and no other.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(3)))
 struct RefusalTests {
     @Test(arguments: [
         #""do": "status", "reason": "BadEnvironmentKeyIdInToken""#,
         #""do": "status", "reason": "InvalidProviderToken""#,
-        // APNs ends the connection instead of answering, and has processed nothing.
+        // APNs closes the connection instead of answering, and has processed nothing.
         #""do": "goaway", "debug": {"reason": "BadCertificateEnvironment"}"#,
     ])
     func aRefusedSenderLosesNothing(fault: String) async throws {
@@ -52,7 +52,7 @@ struct RefusalTests {
         #expect(!log.contains { $0.contains("a provider fails") }, "everybody was stopped for one topic")
     }
 
-    /// It waits at first as if its sender were refused; that others are accepted says that it is not.
+    /// The push first waits as if the sender were refused; other accepted pushes show that it is not.
     @Test func aPushThatIsRefusedForItsOwnSakeStopsNobodyForGood() async throws {
         try await Flow.run { flow in
             try await flow.sandbox.setFaults(#"[{"match": {"token": "^ad"}, "do": "status", "reason": "Forbidden"}]"#)
@@ -124,7 +124,7 @@ struct RefusalTests {
 }
 
 extension Flow {
-    /// Emits an event `refused` to iPhones of that many users.
+    /// Emits an event `refused` to the iPhones of the given users.
     fileprivate func emitRefused(users: ClosedRange<Int>, tokens: String, _ message: String = "") async throws {
         try await sql { world in
             for user in users { try world.device("\(tokens)\(user + 1000)", user: "refused-\(user)") }
@@ -134,12 +134,12 @@ extension Flow {
         }
     }
 
-    /// Waits until health has a row that is not well.
+    /// Waits until a row of `fanfare.health` reports a problem.
     fileprivate func isTold(_ row: String) async throws {
         try await until("SELECT EXISTS (SELECT FROM fanfare.health WHERE name = '\(row)' AND NOT ok)")
     }
 
-    /// Nothing became of the refused pushes; the provider takes them again, and all 40 go, each recorded once.
+    /// Checks that the provider accepts the refused pushes again: all 40 are sent, each recorded once.
     fileprivate func recoversWithoutLoss() async throws {
         let recorded = "FROM fanfare.deliveries WHERE event_type = 'refused' AND outcome"
         let before = try await sql { try $0.connection.number("SELECT count(*) \(recorded) <> 'pending'") }

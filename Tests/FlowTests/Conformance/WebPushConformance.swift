@@ -1,5 +1,5 @@
 extension ConformanceTable {
-    /// Web Push: the RFCs, and what the browsers' services say beside them.
+    /// The cases of Web Push, from the RFCs and the documentation of the browsers' services.
     static let webPush = ConformanceTable(
         .webpush,
         independent: WebPush.independent,

@@ -1,5 +1,5 @@
 extension ConformanceTable {
-    /// Webhooks: by status alone, and never anybody else's matter.
+    /// The cases of webhooks: only the status counts, and no answer affects another webhook.
     static let webhook = ConformanceTable(
         .webhook,
         independent: Webhook.independent,

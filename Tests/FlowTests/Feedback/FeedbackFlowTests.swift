@@ -12,10 +12,10 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Outcomes told by daemons to a receiver that checks signatures as the standard's own libraries do.
+/// Outcomes that daemons send to a receiver, which verifies signatures like the standard's own libraries.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct FeedbackFlowTests {
-    /// A receiver of its own, and its secret in a file.
+    /// A receiver, with its secret in a file.
     private struct Receiver {
         let name: String
         let device: SimulatedDevice
@@ -26,7 +26,7 @@ struct FeedbackFlowTests {
             let sandbox = try #require(FlowSandboxTrait.sandbox)
             device = try await sandbox.device(of: "webhook", named: name)
             files = try OpenSSL()
-            // A secret that the receiver does not know yet, and the one that it knows.
+            // A new secret that the receiver does not know yet, and its current one.
             let fresh = "whsec_" + Data(repeating: 7, count: 32).base64EncodedString()
             try files.write("secret", "\(fresh)\n\(try #require(device.auth))\n")
         }
@@ -47,7 +47,7 @@ struct FeedbackFlowTests {
         _ = try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
     }
 
-    /// Emits to a new device of a user; tokens that begin with e410 are gone.
+    /// Emits an event for a user's new device; tokens that start with e410 are unregistered.
     private func push(_ token: String, in flow: Flow) async throws -> Int64 {
         try await flow.sql { world in
             let device = try world.device(token, user: "of-\(token)")
@@ -115,7 +115,7 @@ struct FeedbackFlowTests {
             try await flow.until("SELECT count(owner) = 2 FROM fanfare.feedback_cursors")
             let first = try await push("e41002", in: flow)
             _ = try await flow.pushes(1, to: "mute-b")
-            // While one hook does not answer and the other one has refused, pushes go on.
+            // While one hook does not answer and the other has refused, pushes continue.
             try await flow.until("SELECT failures > 0 FROM fanfare.feedback_cursors WHERE name = 'crm'")
             let second = try await push("e41003", in: flow)
             _ = try await push("b41003", in: flow)
@@ -154,7 +154,7 @@ struct FeedbackFlowTests {
             let pushes = try await flow.pushes(2, to: "crm-c")
             #expect(try devices(Array(pushes.suffix(1))) == ["\(gone)"])
             try await flow.until("SELECT state = 'ok' AND waiting = 0 FROM fanfare.feedback_state")
-            // And all of it once more, by another id.
+            // A replay sends everything once more, with other ids.
             try await flow.sql {
                 try $0.connection.execute("SELECT fanfare.replay_feedback('crm', now() - interval '1 hour')")
             }
@@ -165,7 +165,7 @@ struct FeedbackFlowTests {
         try await faults("")
     }
 
-    /// The answer came, and the daemon died before it wrote that down.
+    /// The hook answered, and the daemon was killed before it recorded that.
     @Test func aDeliveryThatWasNotWrittenDownIsSentAgainByTheSameID() async throws {
         let receiver = try await Receiver("crm-d")
         let flow = try Flow.idle()
@@ -186,7 +186,7 @@ struct FeedbackFlowTests {
             atomically: true,
             encoding: .utf8
         )
-        // One session, which keeps its lock between what it is asked.
+        // A single session, which keeps its lock between calls.
         let lock = PostgresPool(
             PostgresOptions(url: flow.database.url),
             limits: PostgresPoolOptions(connections: 1)
@@ -250,7 +250,7 @@ struct FeedbackFlowTests {
                 for token in ["e41061", "e41062"] { expected.append("\(try await push(token, in: flow))") }
                 try await flow.until("SELECT waiting = 0 AND told_at IS NOT NULL FROM fanfare.feedback_state")
             }
-            // It gave the hook back when it stopped.
+            // The other daemon released the hook when it stopped.
             expected.append("\(try await push("e41063", in: outer))")
             try await outer.until(
                 "SELECT (SELECT count(*) = 3 FROM fanfare.feedback) AND waiting = 0 FROM fanfare.feedback_state"
@@ -287,7 +287,7 @@ struct FeedbackFlowTests {
         }
     }
 
-    /// What notifications say of devices, until there are so many.
+    /// Returns the content of notifications about devices, once the given number has arrived.
     private static func heard(on connection: PostgresConnection, count: Int) throws -> [String: String] {
         var told: [String: String] = [:]
         while told.count < count {

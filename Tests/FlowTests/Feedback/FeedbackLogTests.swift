@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What is noted for hooks, in which order it is numbered, and what is read of it.
+/// The entries for hooks, their numbering, and how they are read.
 @Suite(.database)
 struct FeedbackLogTests {
     private static let gone = (Int16(64)...95).map(\.self)
@@ -65,7 +65,7 @@ struct FeedbackLogTests {
         #expect(try Set(noted(world)) == Set(["\(ids[1])", "\(more[0])", "\(more[1])", "\(more[3])"]))
     }
 
-    /// Whatever maintenance ends is told as well: nobody sent it.
+    /// Batches that maintenance ends are reported too, although no request was sent.
     @Test func whatNobodySentIsNotedToo() throws {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"everyone": true}"#)
@@ -130,7 +130,7 @@ struct FeedbackLogTests {
         #expect(try world.connection.column("SELECT number FROM fanfare.feedback ORDER BY closed_at") == ["1", "2"])
     }
 
-    /// The log may be emptied before what was noted of it is forgotten: then only what was not told is lost.
+    /// Log partitions may be truncated before the entries about them are deleted; only unsent entries are lost then.
     @Test func whatWasToldWholeIsNotLookedForAgain() throws {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"everyone": true}"#)
@@ -168,7 +168,7 @@ struct FeedbackLogTests {
         #expect(slice.items.count == 1000 && slice.hasMore)
     }
 
-    /// Who is forgotten has no device any more, but whoever keeps its id is to forget it too.
+    /// A forgotten user's device no longer exists, but receivers that store its id have to delete it too.
     @Test func aDeviceThatWasForgottenSinceIsToldAsDisabled() throws {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"everyone": true}"#)
@@ -189,7 +189,7 @@ struct FeedbackLogTests {
         #expect(items.map { $0["device_id"] == .null } == [false, true])
     }
 
-    /// Batches of a thousand deliveries, cut anywhere, and read again from where it was cut.
+    /// Batches of a thousand deliveries, read in parts that end anywhere.
     @Test func everyDeliveryIsReadOnceAndInOrder() throws {
         let world = try World()
         let version = try world.rule("r", event: "e", to: #"{"everyone": true}"#)
@@ -222,7 +222,7 @@ struct FeedbackLogTests {
             #expect(body.count <= FeedbackBody.limit)
             slice.cut(to: turn == 0 ? 7 : count)
             if turn == 1 {
-                // Once it is under way it is the same again.
+                // Once it has started, it is the same statement again.
                 let again = ReadFeedback(after: place, upTo: slice.end, codes: row.codes, app: nil)
                 let same = FeedbackSlice(try world.connection.run(again), before: slice.end, isFixed: true)
                 #expect(same.items == slice.items)
@@ -231,7 +231,7 @@ struct FeedbackLogTests {
             read += slice.items.map(\.place)
             lost += slice.lost
             place = slice.end
-            // What is behind the last position of all.
+            // Reading continues after the last position.
             if !slice.hasMore { break }
         }
         #expect(read.count == 6 * 333)
@@ -277,7 +277,7 @@ struct FeedbackLogTests {
         #expect(try world.connection.run(AdvanceFeedback(mine, to: place, isTold: true, lost: 0)).isEmpty, "twice")
     }
 
-    /// What is forgotten before it was told is counted, and seen by operators.
+    /// Entries that are deleted before they were sent are counted and shown to operators.
     @Test func whatWasForgottenIsMissed() throws {
         let world = try World()
         _ = try hook(world)
@@ -296,7 +296,7 @@ struct FeedbackLogTests {
         #expect(health.first?[1]?.contains("1 batches were deleted") == true)
         #expect(try world.connection.number("SELECT fanfare.replay_feedback('crm', '-infinity')") == 1)
         #expect(try world.connection.text("SELECT lost FROM fanfare.feedback_state") == "0")
-        // Of one that was told in part the rest is lost, of one that was told whole nothing.
+        // Of a partly sent batch the rest is lost; of a completely sent one, nothing.
         for (position, lost) in [(0, "1"), (Int(FeedbackPlace.wholeBatch), "0")] {
             try world.connection.execute(
                 """
@@ -318,7 +318,7 @@ struct FeedbackLogTests {
     }
 }
 
-/// What hooks are told, and when.
+/// The content and the timing of feedback requests.
 @Suite struct FeedbackValueTests {
     private static func item(_ number: Int, user: String? = "u", outcome: String = "gone", isDisabled: Bool = true)
         -> FeedbackItem

@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What one hook meets is its own affair.
+/// The failures of one hook do not affect others.
 @Suite(.database)
 struct FeedbackQueueTests {
     private let log = CapturedLog()
@@ -19,7 +19,7 @@ struct FeedbackQueueTests {
     private let hooks: [FeedbackHook]
     private let owner: Int32
 
-    /// Two hooks that are told by one daemon, and something to tell them.
+    /// Creates two hooks that one daemon serves, with entries to send.
     init() throws {
         world = try World(logger: log.logger)
         queue = FeedbackQueue(logger: log.logger, bell: Bell())
@@ -36,7 +36,7 @@ struct FeedbackQueueTests {
         )
         _ = try world.connection.run(enter)
         owner = try #require(Int32(exactly: try world.connection.number("SELECT id FROM fanfare.instances")))
-        // They are made known, and then they are this daemon's.
+        // The first turn registers the hooks, the second acquires them for this daemon.
         for _ in 0..<2 { try turn() }
         let version = try world.rule("r", event: "e", to: #"{"everyone": true}"#)
         let device = try world.device("ab01", user: "u")
@@ -61,7 +61,7 @@ struct FeedbackQueueTests {
         try world.connection.column("SELECT name FROM fanfare.feedback_state WHERE waiting = 0 ORDER BY name")
     }
 
-    /// As PostgreSQL does where its queue of notifications is full.
+    /// As PostgreSQL does when its notification queue is full.
     @Test func whatIsRefusedAtTheCommitIsTheHooksFailure() throws {
         try world.connection.execute(
             """

@@ -12,7 +12,7 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// What operators see and do of hooks, and what may be configured.
+/// The operators' commands for hooks, and their configuration.
 @Suite(.database)
 struct FeedbackToolTests {
     @Test func hooksAreListedReplayedResumedAndForgotten() async throws {
@@ -46,7 +46,7 @@ struct FeedbackToolTests {
         }
     }
 
-    /// However much waits, whoever looks waits for no more than that.
+    /// The count stops at a limit, so that a large backlog does not slow down the command.
     @Test func whatWaitsIsCountedSoFarOnly() async throws {
         let database = try toolDatabase()
         try await onThread { [database = TestDatabase.current] in

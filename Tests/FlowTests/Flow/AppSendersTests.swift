@@ -10,7 +10,7 @@ import Threading
 @testable import FanfareService
 @testable import FanfareStages
 
-/// When an app counts as changed: by its keys in the configuration, and by what the files named there hold.
+/// When an app counts as changed: by its configuration keys and by the content of the files named there.
 @Suite(.flowSandbox, .database)
 struct AppSendersTests {
     @Test func aKeyReplacedUnderItsOldNameIsSeen() throws {

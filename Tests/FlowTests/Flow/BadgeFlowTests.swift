@@ -63,7 +63,7 @@ struct BadgeFlowTests {
             }
             try await flow.until("SELECT NOT EXISTS (\(health))")
             try await flow.until("SELECT count(*) = 7 FROM fanfare.deliveries WHERE outcome = 'accepted'")
-            // The simulated provider keeps what other tests sent there.
+            // The simulated provider also keeps the pushes of other tests.
             let badges = try await flow.received(by: "bad0").suffix(2).map { try $0.json("aps", "badge") }
             #expect(badges == [1, 1] || badges == [1, 3], "\(badges)")
         }

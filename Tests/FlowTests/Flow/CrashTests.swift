@@ -8,7 +8,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Daemons as processes of their own, so that they can be killed.
+/// Daemons as separate processes, so that they can be killed.
 @Suite(.database, .serialized, .timeLimit(.minutes(Soak.choose(4, soak: 60))))
 struct CrashTests {
     private static let unrecorded = 512
@@ -17,9 +17,9 @@ struct CrashTests {
             AND NOT EXISTS (SELECT FROM fanfare.batches)
         """
 
-    /// No lock of Fanfare's has it.
+    /// Fanfare uses no advisory lock with this key.
     private static let haltKey = 7_007_007
-    /// Has whoever plans more than a share of an audience wait for a lock.
+    /// Makes planners wait for a lock once they have planned more than a share of an audience.
     private static let haltSQL = """
         CREATE TABLE public.halt AS SELECT NULL::bigint AS share;
         CREATE FUNCTION public.halt() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -44,7 +44,7 @@ struct CrashTests {
             let devices = Soak.choose(5000, soak: 100_000)
             let kills = Soak.choose(1, soak: 20)
             try await broadcast(flow, devices: devices, app: "shop")
-            // However late we look, a daemon that is to be killed has not finished: the last answers keep it waiting.
+            // The last answers are delayed, so that a daemon cannot finish before it is killed.
             try await flow.sandbox.setFaults(#"[{"do": "slow", "ms": 600000, "skip": \#(devices * 9 / 10)}]"#)
             let moments = killMoments(kills, upTo: devices)
             for moment in moments {
@@ -79,13 +79,13 @@ struct CrashTests {
         try await withSandbox { flow in
             let devices = Soak.choose(120_000, soak: 1_000_000)
             let kills = Soak.choose(2, soak: 15)
-            // No daemon has credentials for this app: it is planned, and stays in the queue to be counted.
+            // No daemon has credentials for this app, so its batches stay in the queue and can be counted.
             try await broadcast(flow, devices: devices, app: "elsewhere")
             try await flow.sql { try $0.connection.execute(Self.haltSQL) }
             for kill in 1...kills {
                 let share = devices * kill / (kills + 1)
                 let daemon = try await flow.sql { world in
-                    // However late we look, no more than the share is planned.
+                    // Planning stops at the share, however late the test checks.
                     try world.connection.execute(
                         "UPDATE public.halt SET share = \(share); SELECT pg_advisory_lock(\(Self.haltKey))"
                     )
@@ -115,7 +115,7 @@ struct CrashTests {
         }
     }
 
-    /// When to kill, in pushes received so far: anywhere but at the very end.
+    /// Returns when to kill, in pushes received so far: any number except near the end.
     private func killMoments(_ kills: Int, upTo devices: Int) -> [Int] {
         var generator = SeededGenerator(seed: 20)
         return (0..<kills).map { _ in Int.random(in: devices / 50..<devices * 4 / 5, using: &generator) }.sorted()
@@ -135,7 +135,7 @@ struct CrashTests {
 
     private func broadcast(_ flow: Flow, devices: Int, app: String) async throws {
         try await flow.sql { world in
-            // The first one makes the app and the target.
+            // The first registration creates the app and the target.
             try world.connection.execute(
                 """
                 SELECT fanfare.adopt();
@@ -148,14 +148,14 @@ struct CrashTests {
                     "message": {"notification": {"title": "News"}}}');
                 """
             )
-            // Otherwise the first daemon might meet the event before it has looked at the rule.
+            // Otherwise the first daemon could plan the event before it has checked the rule.
             try RuleChecker(logger: world.context.logger).check(on: world.connection)
             try world.emit("all")
         }
     }
 
     private func serve(_ flow: Flow) throws -> ProgramProcess {
-        // The sandbox's own configuration, for our app.
+        // The sandbox's own configuration for the app.
         let place = flow.sandbox.ready.directory + "/shop.yaml"
         let text = try String(contentsOfFile: flow.sandbox.ready.configFile, encoding: .utf8)
         try text.replacing("\"demo\":", with: "\"shop\":").write(toFile: place, atomically: true, encoding: .utf8)

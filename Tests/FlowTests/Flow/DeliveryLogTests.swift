@@ -11,10 +11,10 @@ import Threading
 @testable import FanfareService
 @testable import FanfareStages
 
-/// With `log.deliveries: all` the log has of each attempt what the database has of it, whoever decided that.
+/// With `log.deliveries: all`, the log has the same entry for each attempt as the database.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct DeliveryLogTests {
-    /// Few streams, so that a broadcast takes a while, and no second attempt.
+    /// Configures few streams, so that a broadcast takes some time, and no second attempt.
     private static func change(_ configuration: inout Configuration) {
         configuration.log.deliveries = .all
         configuration.retry.attempts = 1
@@ -23,9 +23,9 @@ struct DeliveryLogTests {
         configuration.send.streams = 10
     }
 
-    /// By default: of failures that are like each other a few, and how many there were.
+    /// By default, the log has a few of many similar failures, and their number.
     @Test func manyLikeFailuresAreAFewLinesAndTheirNumber() async throws {
-        // Fewer than what the prune fuse always lets through.
+        // Fewer than the prune fuse always allows.
         let count = 200
         let lines = try await Flow.run { flow in
             try await flow.sql { world in

@@ -10,7 +10,8 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// A standby takes over that lacks the primary's last transactions: their events are gone, and their ids come again.
+/// A standby without the primary's last transactions takes over: their events are lost, and their ids are assigned
+/// again.
 @Suite(.flowSandbox, .databaseOnOwnServer, .serialized, .timeLimit(.minutes(5)))
 struct FailoverTests {
     private static let lost = 60
@@ -38,7 +39,7 @@ struct FailoverTests {
             #expect(try await flow.pushes(Self.lost, to: "fa11").count == Self.lost)
 
             try await onThread("crash") { database.cluster.suspend(.immediate) }
-            // The application is there before the daemon, and its first events get ids that were given before.
+            // The application connects before the daemon, and its first events get ids that were assigned before.
             let early = try await Self.sql(url) { connection in
                 try connection.execute("SELECT pg_promote()")
                 return try Self.emit(5, on: connection)

@@ -8,12 +8,12 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// What follows from a provider's answers, end to end; ``FlowSandboxTrait`` says what each token meets.
+/// The effects of a provider's answers, end to end; ``FlowSandboxTrait`` lists the answer for each token.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct FaultTests {
     /// Registers a device for each token, sends each an event, and waits until nothing is due soon.
     ///
-    /// - Returns: the outcomes of each token's attempts, and what became of its device: environment and reason.
+    /// - Returns: the outcomes of each token's attempts, and the state of its device: environment and reason.
     private func send(to tokens: [String], _ flow: Flow, rule more: String = "") async throws -> (
         outcomes: [[String]], devices: [String]
     ) {
@@ -86,13 +86,13 @@ struct FaultTests {
             let failing = 100
             try await flow.sql { world in
                 try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
-                // Enough that work, and first, for the breaker not to open.
+                // Enough successful pushes before the failures, so that the breaker does not open.
                 for n in 0..<160 { try world.device("a9\(1000 + n)", user: "many") }
                 for n in 0..<failing { try world.device("e500\(1000 + n)", user: "many") }
                 try world.device("a800", user: "one")
                 try world.emit("e", #"{"u": "many"}"#)
             }
-            // They have a tenth of 260 answers and 10 a second, which are used up now.
+            // The retry budget is a tenth of 260 answers and 10 per second, and is used up now.
             _ = try await flow.pushes(failing + 40, to: "e500")
             _ = try await flow.sql { try $0.emit("e", #"{"u": "one"}"#) }
             _ = try await flow.pushes(1, to: "a800")

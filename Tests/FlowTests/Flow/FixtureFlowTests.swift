@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// Messages as applications send them, each as a rule's message through the whole daemon: what arrives is the same JSON.
+/// Messages as applications send them, as rule messages through the whole daemon: the received JSON is the same.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct FixtureFlowTests {
     /// 64-bit integers, and numbers that a binary fraction cannot hold; kept exactly by every provider.
@@ -52,7 +52,7 @@ struct FixtureFlowTests {
             let arrived = try await flow.sandbox.received().filter { $0.provider == "fcm" }.map { try $0.json() }
             #expect(arrived.count == requests.count)
             for (name, given) in requests {
-                // Whom it is for is ours to say.
+                // The recipient comes from the rule.
                 var message = try #require(given["message"]?.objectValue)
                 if message["token"] != nil { message["token"] = .string("f2-\(name)") }
                 let request: JSONValue = ["message": .object(message)]
@@ -77,13 +77,13 @@ struct FixtureFlowTests {
 }
 
 extension World {
-    /// Puts a rule into force whose audience is the user of the rule's name, and emits its event.
+    /// Puts a rule into force whose audience is the user named like the rule, and emits its event.
     fileprivate func send(_ message: String, as name: String, to audience: String = #"{"users": "$.user"}"#) throws {
         try rule(name, event: "fixture.\(name)", to: audience, #""message": \#(message)"#)
         try emit("fixture.\(name)", #"{"user": "\#(name)"}"#)
     }
 
-    /// Sends a request to FCM: its topic or condition becomes the audience, or else a device is registered.
+    /// Sends a request in FCM's form: its topic or condition becomes the audience, otherwise a device is registered.
     fileprivate func send(fcm request: JSONValue, as name: String) throws {
         var message = try #require(request["message"]?.objectValue)
         var audience: JSONValue = ["users": "$.user", "provider": "fcm"]

@@ -10,10 +10,10 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// From a committed row to a request at the provider, and back into the log.
+/// From a committed row to a request at the provider, and back to the log.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct FlowTests {
-    /// One sender thread with few streams.
+    /// Configures one sender thread with few streams.
     private static func narrow(connections: Int, streams: Int) -> (inout Configuration) -> Void {
         { configuration in
             configuration.send.threads = 1
@@ -116,7 +116,7 @@ struct FlowTests {
         try await Flow.run(Self.narrow(connections: 2, streams: 32)) { flow in
             let broadcast = try await flow.sql { world in
                 try world.device("a700", user: "u")
-                // The first ones are answered at once, so that both connections get all their streams.
+                // The first pushes are answered at once, so that both connections get all their streams.
                 try world.connection.execute(
                     """
                     SELECT fanfare.register_device(
@@ -209,7 +209,7 @@ struct FlowTests {
             }
             let pushes = try await flow.pushes(2, to: "a500")
             try await flow.untilIdle()
-            // What no header can hold is sent as a hash of it.
+            // A value that is not valid in a header is sent as its hash.
             let ids = pushes.compactMap { $0.headers["apns-collapse-id"] }
             #expect(ids.count == 2 && ids.contains("c") && !ids.contains { $0.contains("evil") })
             #expect(pushes.allSatisfy { $0.headers["apns-topic"] != "evil" })

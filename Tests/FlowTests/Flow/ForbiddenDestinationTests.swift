@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Endpoints come from browsers, so from strangers: what they must not name is never connected to.
+/// Endpoints come from browsers, so they are not trusted: the daemon must never connect to a forbidden address.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct ForbiddenDestinationTests {
     private func send(to places: [String], _ flow: Flow) async throws -> [String] {
@@ -46,7 +46,7 @@ struct ForbiddenDestinationTests {
             $0.apps["shop"]?.webPush?.allowedNetworks = []
         }) { flow in
             let places = [
-                // A name that resolves to what is forbidden, and addresses in every disguise.
+                // A name that resolves to a forbidden address, and forbidden addresses in various notations.
                 "https://localhost:\(trap.port)/a", "https://127.0.0.1:\(trap.port)/b",
                 "https://169.254.169.254/latest/meta-data", "https://10.0.0.1/c", "https://[::1]/d",
                 "https://[::ffff:10.0.0.1]/e", "https://[::ffff:7f00:1]/f", "https://[64:ff9b::a00:1]/g",
@@ -58,7 +58,7 @@ struct ForbiddenDestinationTests {
     }
 
     @Test func redirectsAreAnswersAndNotFollowed() async throws {
-        // Its address is one that may be connected to: only that nobody follows keeps it untouched.
+        // The address itself is allowed: it stays untouched only because redirects are not followed.
         let trap = try Trap(address: "127.0.0.1")
         try await Flow.run { flow in
             try await flow.sandbox.setFaults(
@@ -73,7 +73,7 @@ struct ForbiddenDestinationTests {
     }
 }
 
-/// A port that nobody is to connect to.
+/// A port that must not be connected to.
 private final class Trap {
     let port: UInt16
     private let handle: Int32
@@ -96,6 +96,6 @@ private final class Trap {
 
     deinit { close(handle) }
 
-    /// Whether no connection waits to be accepted.
+    /// Whether no connection is waiting to be accepted.
     var isUntouched: Bool { accept(handle, nil, nil) < 0 && errno == EAGAIN }
 }

@@ -11,7 +11,7 @@ import Testing
 @testable import FanfareStore
 @testable import FanfareTools
 
-/// The prune fuse from a provider's answers to the operator who closes it.
+/// The prune fuse, from a provider's answers to the operator who closes it.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(10)))
 struct FuseTests {
     private static let alarm = """
@@ -22,7 +22,7 @@ struct FuseTests {
     @Test func whenTooManyTokensSeemDeadPruningStopsUntilAnOperatorHasLooked() async throws {
         let lines = try await Flow.run({ $0.send.batch = 500 }) { first in
             let event = try await first.sql { world in
-                // In each batch of 500 there are 150 whose token the provider calls dead.
+                // In each batch of 500, the provider reports 150 tokens as unregistered.
                 try world.connection.execute(
                     """
                     SELECT fanfare.register_device('shop', 'apns',
@@ -35,7 +35,7 @@ struct FuseTests {
                 return try world.emit("all")
             }
             try await first.until("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(event)")
-            // 2,000 pushes, while all other suites want the machine too.
+            // 2,000 pushes, while other suites use the machine too.
             try await first.untilIdle(seconds: 60)
             try await first.until(Self.alarm)
             let counts = try await first.sql { world in
@@ -46,7 +46,7 @@ struct FuseTests {
                     )
                 }
             }
-            // Fewer than 1,000 answers are too few to judge: what they say is followed as far as 1,000 would allow it.
+            // With fewer than 1,000 answers, as many devices are disabled as 1,000 answers would allow.
             #expect(counts[0] == 1400)
             #expect(counts[1] <= 250)
             #expect(counts[1] + counts[2] == 600)
@@ -71,7 +71,7 @@ struct FuseTests {
         try await closeAfterRestart()
     }
 
-    /// Two daemons at full speed: all answers may be there before anybody could judge the first.
+    /// Two daemons at full speed: all answers may have arrived before the first is evaluated.
     @Test(arguments: [("e410", 250), ("e401", PruneFuse.alwaysFollowed)])
     func aFastBroadcastToDeadTokensDisablesAsFewAsASlowOne(prefix: String, limit: Int) async throws {
         try await Flow.run { first in
@@ -87,7 +87,7 @@ struct FuseTests {
                     return try world.emit("all")
                 }
                 try await second.until("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(event)")
-                // Two daemons, 2,000 pushes, on a machine that does other things too.
+                // Two daemons and 2,000 pushes, on a busy machine.
                 try await second.untilIdle(seconds: 300)
                 try await second.until(Self.alarm)
                 let disabled = try await disabled(second)

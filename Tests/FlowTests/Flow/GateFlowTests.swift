@@ -11,10 +11,10 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// A daemon whose gates are closed while it sends.
+/// A daemon whose gates are closed while it is sending.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct GateFlowTests {
-    /// What is sent takes its time: ten requests of 60 ms at once.
+    /// Sending is slow: ten concurrent requests of 60 ms.
     private static let slow = { @Sendable (configuration: inout Configuration) in
         configuration.send.threads = 1
         configuration.send.connections = 1
@@ -23,11 +23,11 @@ struct GateFlowTests {
     }
     private static let count = 400
 
-    /// Emits an event to many slow devices, behind a gate, and waits until some of them have it.
+    /// Emits an event to many slow devices behind a gate, and waits until some have received it.
     ///
     /// - Parameters:
-    ///   - prefix: the beginning of their tokens.
-    ///   - more: what the rule has besides.
+    ///   - prefix: the start of their tokens.
+    ///   - more: further members of the rule.
     /// - Returns: the event and its gate.
     private func begin(_ flow: Flow, _ prefix: String, _ more: String = "") async throws -> (event: Int64, gate: Int32)
     {
@@ -48,7 +48,7 @@ struct GateFlowTests {
         return begun
     }
 
-    /// Waits until the daemon has given back what is behind the gate, and has sent something else since.
+    /// Waits until the daemon has released the batches behind the gate, and has sent another push since.
     ///
     /// - Returns: the tokens of all pushes so far.
     private func sentWhenQuiet(_ flow: Flow, _ prefix: String, _ gate: Int32) async throws -> [String] {
@@ -99,7 +99,7 @@ struct GateFlowTests {
         }
     }
 
-    /// One gate's pause holds nobody else's, and two gates share their queue's room.
+    /// A paused gate does not delay other gates, and two gates share their queue's room.
     @Test func othersGoOnWhileOneIsPaused() async throws {
         try await Flow.run(Self.slow) { flow in
             try await flow.sql { world in

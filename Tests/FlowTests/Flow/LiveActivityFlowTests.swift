@@ -49,7 +49,7 @@ struct LiveActivityFlowTests {
             #expect(started.headers["apns-topic"]?.hasSuffix(".push-type.liveactivity") ?? false)
             #expect(try started.json("aps", "attributes", "order") == 7, "a number stays one")
             #expect(try started.json("aps", "timestamp")?.numberValue?.integer ?? 0 > 1_700_000_000)
-            // The app hands in the token that iOS gave it for this activity.
+            // The app registers the token that iOS assigned to this activity.
             try await flow.sql { world in
                 let device = try world.device("1b00", user: "8", "kind => 'live_activity'")
                 _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'activity-7')", "\(device)")
@@ -119,7 +119,7 @@ struct LiveActivityFlowTests {
         }
     }
 
-    /// Apple, "Handling error responses from Apple Push Notification service".
+    /// From Apple, "Handling error responses from Apple Push Notification service".
     @Test(arguments: [
         [
             "BadChannelId", "BadRequestParams", "BadRequestPayload", "CannotCreateChannelConfig",
@@ -128,7 +128,7 @@ struct LiveActivityFlowTests {
     ])
     func eachReasonOfABroadcastIsTakenAtItsWord(reasons: [String]) async throws {
         try await Flow.run { flow in
-            // Base64 of any length is a channel that exists.
+            // The sandbox has a channel for any valid Base64.
             let channels = reasons.map { $0 + String(repeating: "A", count: (4 - $0.utf8.count % 4) % 4) }
             let faults = zip(reasons, channels).map { reason, channel in
                 #"{"provider": "apns", "match": {"token": "^\#(channel)$"}, "do": "status", "reason": "\#(reason)"}"#

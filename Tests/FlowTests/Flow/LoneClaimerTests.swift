@@ -12,7 +12,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// A planner that hands a lone event's batches to the senders itself; there is no claimer here, and no sender runs.
+/// A planner that passes a single event's batches to the senders itself; no claimer and no sender runs here.
 @Suite(.flowSandbox, .database)
 struct LoneClaimerTests {
     private let world: World
@@ -36,14 +36,14 @@ struct LoneClaimerTests {
         world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)
     }
 
-    // Time plays no part unless a test wants it to: the machine may be busy.
+    // No time limit by default, because the machine may be busy.
     private func claimer(patience: Int64 = .max) -> LoneClaimer {
         LoneClaimer(context: world.context, pools: pools, recorder: recorder, patience: patience)
     }
 
-    /// Emits an event that a rule takes, and plans it.
+    /// Emits an event that matches a rule, and plans it.
     ///
-    /// - Returns: the batches that were handed over.
+    /// - Returns: the batches that were passed to the senders.
     private func plan(_ rule: String = "", events: Int = 1, patience: Int64 = .max) throws -> [PreparedBatch] {
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, rule)
         for _ in 0..<events { try world.emit("e", #"{"u": "u"}"#) }
@@ -127,7 +127,7 @@ struct LoneClaimerTests {
         #expect(try owners() == [nil])
     }
 
-    /// However long a message takes to render, planning holds no transaction open for it.
+    /// Planning holds no transaction open while a message is rendered.
     @Test func nothingIsRenderedBeforeTheRoundIsCommitted() throws {
         let log = CapturedLog()
         let world = try World(logger: log.logger)
@@ -174,7 +174,7 @@ struct LoneClaimerTests {
         let lone = claimer()
         var statement = PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 10)
         statement.claim = lone.begin()
-        // Committed, and nobody told the claimer so.
+        // The statement was committed, but the claimer does not know it.
         _ = try world.connection.run(statement)
         #expect(try owners() == ["7"])
         var loop = PlannerLoop(context: world.context, lone: lone)

@@ -8,10 +8,10 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// Events that waited while no daemon ran, by the rule's `backlog`.
+/// Events that waited while no daemon ran, and the rule's `backlog`.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct OutageTests {
-    /// Emits an event as it was before an outage of some minutes.
+    /// Emits an event dated before an outage of some minutes.
     private static func emit(_ type: String, _ payload: String, minutesAgo: Int, in world: World) throws -> Int64 {
         try world.connection.number(
             """
@@ -39,12 +39,12 @@ struct OutageTests {
         let events = try await flow.sql { world in
             try world.device("aa9100", user: "u")
             try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, more)
-            // No event goes by a rule made after it.
+            // An event only matches rules that are older.
             try world.connection.execute("UPDATE fanfare.rule_versions SET rule_created_at = now() - interval '1 day'")
             let old = try [("a", 9), ("a", 6), ("a", 3), ("b", 2)].map { id, minutes in
                 try Self.emit("e", #"{"u": "u", "id": "\#(id)"}"#, minutesAgo: minutes, in: world)
             }
-            // Emitted when the daemon is nearly there again: it waits out nothing.
+            // Emitted shortly before the daemon starts, so it does not count as backlog.
             return old + [try Self.emit("e", #"{"u": "u", "id": "c"}"#, minutesAgo: 0, in: world)]
         }
         try await Flow.run { running in

@@ -26,7 +26,7 @@ struct PolicyFlowTests {
         """
     }
 
-    /// One rate over a one-off rule and a broadcast's; the transactional lane beside them and another app pass by.
+    /// One rate covers a one-off rule and a broadcast; the transactional lane and another app are not affected.
     @Test func anAppsRateHoldsForAllItsRulesAndNobodyElses() async throws {
         try await Flow.idle().sql { try $0.put(policy: #"{"rate": "5/s"}"#) }
         try await Flow.run { configuration in
@@ -53,7 +53,7 @@ struct PolicyFlowTests {
                 try world.emit("else", #"{"u": "dd"}"#)
                 try world.emit("now", #"{"u": "dc"}"#)
             }
-            // At its rate the app's would take a minute; however busy the machine is, the others are through before.
+            // At its rate the app's pushes would take a minute; the others finish first, even on a busy machine.
             let others = try await [flow.pushes(300, to: "dd"), flow.pushes(1, to: "dc")]
             #expect(others.map { Set($0.map(\.token)).count } == [300, 1])
             let paced = try await (flow.received(by: "da") + flow.received(by: "db")).map(\.nanoseconds).sorted()
@@ -68,7 +68,7 @@ struct PolicyFlowTests {
         }
     }
 
-    /// At its rate it would take a minute.
+    /// With the rate it would take a minute.
     @Test func withoutItsRateTheRestGoesAtOnce() async throws {
         try await Flow.idle().sql { try $0.put(policy: #"{"providers": {"apns": {"rate": "5/s"}}}"#) }
         try await Flow.run { flow in

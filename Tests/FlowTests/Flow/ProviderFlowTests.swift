@@ -86,7 +86,7 @@ struct ProviderFlowTests {
         }
     }
 
-    /// 65 bytes that begin with 4 and are no point of P-256: SQL takes them, nothing can be encrypted to them.
+    /// 65 bytes that start with 4 and are not a point of P-256: SQL accepts them, but encryption with them fails.
     @Test func aKeyOffTheCurveEndsItsDeviceOnce() async throws {
         try await Flow.run { flow in
             try await flow.sql { world in
@@ -110,7 +110,7 @@ struct ProviderFlowTests {
         }
     }
 
-    /// Chrome gives pages such endpoints for subscriptions that it has ended; SQL takes them.
+    /// Chrome gives pages such endpoints for subscriptions that it has ended; SQL accepts them.
     @Test func anAddressThatNeverExistsEndsItsDeviceOnce() async throws {
         try await Flow.run({
             $0.apps["shop"]?.webPush?.allowedHosts = ["*"]
@@ -139,7 +139,7 @@ struct ProviderFlowTests {
         }
     }
 
-    /// A distributor of UnifiedPush is a Web Push service on a host of its own, which has to be allowed.
+    /// A distributor of UnifiedPush is a Web Push service on another host, which has to be allowed.
     @Test(arguments: [
         (WebPushSettings.services, "refused destination_forbidden"), (["localhost"], "accepted accepted"),
     ])
@@ -211,7 +211,7 @@ struct ProviderFlowTests {
         }
     }
 
-    /// As keychains export it, PKCS #12 with a password.
+    /// PKCS #12 with a password, as keychains export it.
     @Test func aCertificateTakesTheKeysPlace() async throws {
         let openssl = try OpenSSL()
         let pem = try #require(FlowSandboxTrait.sandbox).ready.certificateFile

@@ -5,7 +5,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// `users_sql` from the event to the devices, by whole daemons.
+/// `users_sql` from the event to the devices, through whole daemons.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct QueryFlowTests {
     private func prepare(_ flow: Flow, prefix: String) async throws {
@@ -43,7 +43,7 @@ struct QueryFlowTests {
         }
     }
 
-    /// Ten seconds' worth of slow queries, and a rule that always fails.
+    /// Slow queries for ten seconds, and a rule that always fails.
     @Test func aSlowRuleHoldsUpNoOther() async throws {
         try await Flow.run { flow in
             try await prepare(flow, prefix: "cb")
@@ -61,7 +61,7 @@ struct QueryFlowTests {
                     WHERE datname = current_database() AND wait_event = 'PgSleep' AND application_name ~ 'users-sql'
                     """
                 )
-                // The first of them may be where quick ones are asked; from then on it is known.
+                // The first event may run on the session for fast queries; from then on the rule is known to be slow.
                 let first = try world.emit("message", Self.message)
                 try world.connection.waitUntil("SELECT deliveries = 2 FROM fanfare.events WHERE id = \(first)")
                 let before = try world.connection.number(Self.waiting)
@@ -91,7 +91,7 @@ struct QueryFlowTests {
         """
     private static let details = "SELECT DISTINCT detail FROM fanfare.events WHERE type = 'slow'"
 
-    /// Whichever of the two sessions is lost, and whether the query or the planning was under way.
+    /// Either session may be lost, during the query or during planning.
     @Test func aSessionThatIsCutOffSendsOnce() async throws {
         try await Flow.run { flow in
             try await prepare(flow, prefix: "cc")
@@ -128,7 +128,7 @@ struct QueryFlowTests {
         }
     }
 
-    /// A message that came before the grant is sent after it, by its second or third try.
+    /// A message that was emitted before the grant is sent after it, at its second or third attempt.
     @Test func rightsMayComeWhileAnEventWaits() async throws {
         let log = try await Flow.run { flow in
             try await prepare(flow, prefix: "cd")

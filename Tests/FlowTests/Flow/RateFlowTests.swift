@@ -13,14 +13,14 @@ import Testing
 struct RateFlowTests {
     private static let count = 300
 
-    /// The clock by which the sandbox notes what it receives.
+    /// The current time by the clock of received requests.
     private static var monotonicNanoseconds: Int {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
-    /// The paced one takes its time; one without a rate, to the same devices and in the same lane, is through before it.
+    /// A campaign with a rate takes its time; one without a rate, to the same devices in the same lane, finishes first.
     @Test func aPacedCampaignTakesItsTimeAndNobodyElses() async throws {
         try await Flow.run { flow in
             try await flow.sql { world in
@@ -44,7 +44,7 @@ struct RateFlowTests {
             try await flow.sql { world in
                 _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'fast')")
             }
-            // At its rate the slow one would take a minute: however busy the machine is, the other is through before.
+            // At its rate the slow one would take a minute; the other finishes first, even on a busy machine.
             try await flow.until(
                 """
                 SELECT count(*) = 1 FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id
@@ -53,12 +53,13 @@ struct RateFlowTests {
             )
             let early = try await flow.received(by: "cc").filter { try $0.json("aps", "alert", "title") == "T" }
             #expect(early.count < Self.count, "the other waited for it")
-            // A fifth of a second's may go at once, and each once half of it is free: however late we look, nothing comes earlier.
+            // A fifth of a second's worth may be sent at once, and each further push when half of it is free; no push
+            // may be earlier.
             for (number, time) in early.map(\.nanoseconds).sorted().enumerated() {
                 let elapsed = Double(time - start) / 1e9
                 #expect(Double(number + 1) <= 1.5 + elapsed * 5 + 0.001, "push \(number + 1) came after \(elapsed) s")
             }
-            // A new rate counts at once, for what is planned too.
+            // A new rate takes effect at once, for planned deliveries too.
             try await flow.sql { _ = try $0.put(campaign: "slow", #""rate": "100000/s""#) }
             let pushes = try await flow.pushes(2 * Self.count, to: "cc")
             let fast = try pushes.filter { try $0.json("aps", "alert", "title") == "F" }
@@ -69,7 +70,7 @@ struct RateFlowTests {
         }
     }
 
-    /// At its rate it would take two minutes.
+    /// With the rate it would take two minutes.
     @Test func whatNeedsNoRequestIsNotPaced() async throws {
         try await Flow.run { flow in
             try await flow.sql { world in

@@ -10,7 +10,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// What a running daemon takes over from a changed configuration.
+/// The settings that a running daemon adopts from a changed configuration.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct ReloadTests {
     private static let narrow = { @Sendable (configuration: inout Configuration) in
@@ -39,7 +39,7 @@ struct ReloadTests {
         }
     }
 
-    /// A daemon without the key leaves to the others what they said.
+    /// A daemon without the key does not override the limits of other daemons.
     @Test func anAppsRulesAreLimitedUntilADaemonSaysOtherwise() async throws {
         try await Flow.run { flow in
             let fate = { @Sendable in
@@ -97,8 +97,8 @@ struct ReloadTests {
 
     @Test func changedCredentialsReplaceTheSendersInTheMiddleOfABroadcast() async throws {
         try await Flow.run(Self.narrow) { flow in
-            // Those tokens' answers are slow: with 10 at once the broadcast takes seconds. From the 100th on they take so long
-            // that it is not over before we changed something, however late we look.
+            // The answers for these tokens are slow: with 10 at once, the broadcast takes seconds. From the 100th on
+            // they take so long that the broadcast cannot end before the configuration is changed.
             try await flow.sandbox.setFaults(#"[{"do": "slow", "ms": 3000, "skip": 100}]"#)
             let copy = flow.sandbox.ready.directory + "/other-ca.pem"
             try FileManager.default.copyItem(atPath: flow.sandbox.ready.caFile, toPath: copy)
@@ -186,7 +186,7 @@ struct ReloadTests {
     }
 }
 
-/// A daemon in a process of its own, with a configuration file and a real HUP.
+/// A daemon as a separate process, with a configuration file and a real SIGHUP.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct HangUpTests {
     @Test func aBadFileChangesNothingAndAGoodOneIsTakenOver() async throws {
@@ -246,7 +246,7 @@ struct HangUpTests {
 }
 
 extension AsyncStream<String> {
-    /// Reads on, up to the line with a word in it.
+    /// Reads up to the line with a word in it.
     ///
     /// - Returns: all lines since the last call, that one included; nil if it never came.
     func lines(upTo word: String) async -> [String]? {

@@ -9,7 +9,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// `database.connections` is what a daemon opens, control, the scheduler and foreign channels apart.
+/// A daemon opens `database.connections` sessions, not counting control, the scheduler and foreign channels.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct SessionTests {
     @Test func connectionsAreSpentOnSlicersAndMaintenance() {
@@ -34,7 +34,7 @@ struct SessionTests {
                 WHERE datname = current_database() AND application_name ~ '^fanfare (?!test)'
                 """
             let events = try await flow.sql { world in
-                // Rules that only maintenance can put into force, a large audience, and an event that fails in every set.
+                // Rules that only maintenance can check, a large audience, and an event that fails in every set.
                 try world.connection.execute(
                     """
                     ALTER TABLE fanfare.event_keys ADD CONSTRAINT sound CHECK (key <> 'bad');
@@ -57,7 +57,7 @@ struct SessionTests {
                 try world.connection.number("SELECT count(*) FROM fanfare.deliveries WHERE outcome = 'accepted'")
             }
             #expect(accepted == 601)
-            // The one beside the planner's is closed when nothing is left for it.
+            // The planner's second session is closed when it has no more work.
             let opened = connections + (channels.isEmpty ? 2 : 3)
             try await flow.until("SELECT (\(sessions)) = \(opened)")
         }

@@ -11,7 +11,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// An old primary was started again beside the new one, and applications write to both.
+/// An old primary that was restarted beside the new one, with applications writing to both.
 @Suite(.flowSandbox, .databaseOnOwnServer, .serialized, .timeLimit(.minutes(5)))
 struct SplitBrainTests {
     @Test func aDaemonThatStartsSendsWhatTheNewPrimaryHas() async throws {
@@ -33,7 +33,7 @@ struct SplitBrainTests {
         try await emit(2, to: both.new)
         let lines = try await Flow.run({ $0.database.url = DatabaseURL(url) }) { flow in
             try await untilSent(2, from: both.new)
-            // The new primary is away again and again, and the old one answers.
+            // The new primary is repeatedly unreachable, and the old one answers.
             for round in 1...6 {
                 try await onThread("outage") { both.new.suspend(.fast) }
                 try await emit(1, to: both.old)

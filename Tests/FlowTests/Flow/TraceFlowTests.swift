@@ -11,7 +11,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// From a transaction of the application's to whoever gets its pushes, and to all that is said of them.
+/// A trace from the application's transaction to the receivers of its pushes, and to the logs.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(3)))
 struct TraceFlowTests {
     private static let ids = ["0af7651916cd43dd8448eb211c80319c", "4bf92f3577b34da6a3ce929d0e0e4736"]
@@ -31,7 +31,8 @@ struct TraceFlowTests {
                 try world.register(browser, user: "ann")
                 try world.rule("order", event: "order", to: #"{"users": "$.new.customer"}"#)
                 try world.rule("nameless", event: "order", to: #"{"topic": "{{nothing}}"}"#)
-                // Two events of one trace, then one that is alone: it is claimed as it is planned. The last has no trace.
+                // Two events of one trace, then a single one that is claimed while it is planned. The last event has no
+                // trace.
                 try world.connection.execute(
                     """
                     CREATE TABLE public.orders (id int PRIMARY KEY, customer text);
@@ -73,7 +74,7 @@ struct TraceFlowTests {
             }
             #expect(Set(deliveries) == ["\(Self.ids[0]) 10", "\(Self.ids[1]) 5", "none 5"])
         }
-        // Each event, and each push of it.
+        // Each event, and each of its pushes.
         #expect(told.withLock { Self.counts($0) } == [Self.ids[0]: 12, Self.ids[1]: 6, "none": 6])
         let lines = try log.map { try JSONValue(parsing: $0) }
         for (message, each) in [("push accepted", 5), ("a rule matched an event and could not be planned for it", 1)] {
@@ -83,7 +84,7 @@ struct TraceFlowTests {
         }
     }
 
-    /// Webhooks have the trace under a span of each request's own; push services have nothing of it.
+    /// Webhooks receive the trace with a span for each request; push services receive none.
     private func expectHeaders(of pushes: [ReceivedPush]) async throws {
         let webhooks = pushes.filter { $0.provider == "webhook" }.map { $0.headers["traceparent"] }
         let parts = webhooks.compactMap { $0?.split(separator: "-").map(String.init) }
@@ -95,7 +96,7 @@ struct TraceFlowTests {
         )
         let spans = Set(parts.map { $0[2] })
         #expect(spans.count == 6 && !spans.contains(Self.span) && spans.allSatisfy { $0.utf8.count == 16 })
-        // Google's token endpoint too.
+        // Google's token endpoint receives none either.
         let others = pushes.filter { $0.provider != "webhook" }
         #expect(others.count >= 12)
         for push in others {

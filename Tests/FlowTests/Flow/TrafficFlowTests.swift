@@ -6,7 +6,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// What became of events and how long pushes took, where charts read it.
+/// The fates of events and the latencies of pushes, in the tables that charts read.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))
 struct TrafficFlowTests {
     @Test func aDaemonThatEndsHasWrittenAllThatItCounted() async throws {

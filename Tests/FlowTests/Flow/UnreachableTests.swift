@@ -11,15 +11,15 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 
-/// A provider, or one of many push services, that no connection can be had to: pushes wait for it in their batches, as if they
-/// had never been tried.
+/// A provider, or one of many push services, that cannot be connected to: pushes wait in their batches, as if they had
+/// never been attempted.
 @Suite(.database, .serialized, .timeLimit(.minutes(5)))
 struct UnreachableTests {
-    /// Runs a daemon while nobody listens where its providers are.
+    /// Runs a daemon while its providers are unreachable.
     ///
     /// - Parameters:
-    ///   - transport: what it sends with.
-    ///   - body: the test; what it is given brings the providers back.
+    ///   - transport: the transport to send with.
+    ///   - body: the test; its argument makes the providers reachable again.
     private func away(
         _ transport: Configuration.Send.Transport = .engine,
         _ change: @escaping (inout Configuration) -> Void = { _ in },
@@ -95,7 +95,7 @@ struct UnreachableTests {
         }
     }
 
-    /// Tokens, devices and rules are those of the moment of sending, however long it takes until then.
+    /// Tokens, devices and rules are read when the push is sent, even after a long wait.
     @Test func whatWaitsForLongIsReadAnew() async throws {
         _ = try await away { flow, comeBack in
             try await emit(2, in: flow)
@@ -130,7 +130,7 @@ struct UnreachableTests {
         #expect(rows == [["t", "3000", "0"]])
     }
 
-    /// More than a sender can hold waits for one service; others are reached all the same.
+    /// More pushes than a sender can hold wait for one service; other services are still reached.
     @Test func aPushServiceThatCannotBeReachedStopsNoOther() async throws {
         let log = try await away(.engine) { configuration in
             configuration.send.batch = 20
