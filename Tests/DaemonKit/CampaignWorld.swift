@@ -9,7 +9,7 @@ import Threading
 @testable import FanfareStore
 
 extension World {
-    /// Puts a campaign of app `shop` to everyone: `schedule` and what else is given, as JSON members.
+    /// Stores a campaign of app `shop` to everyone, with `schedule` and other JSON members.
     ///
     /// - Returns: its version.
     @discardableResult
@@ -21,7 +21,7 @@ extension World {
         return try connection.number("SELECT fanfare.put_campaign($1::jsonb)", json)
     }
 
-    /// Puts what was put into force, notes what is done and fires until nothing is due, and has the rules checked that came of it.
+    /// Takes stored campaigns into force, completes runs, fires until nothing is due, and checks the resulting rules.
     func schedule(at now: String = "now()") throws {
         let time = try connection.timestamp(now)
         try CampaignUpkeep(logger: context.logger).takeTurn(on: connection, at: time)
@@ -30,12 +30,12 @@ extension World {
         try RuleChecker(logger: context.logger).check(on: connection)
     }
 
-    /// Reads the queries of what was fired, as a daemon with a scheduler of its own does.
+    /// Runs the queries of fired campaigns, as a daemon with its own scheduler does.
     ///
     /// - Parameters:
     ///   - owner: the daemon's number.
-    ///   - patience: what a query may take, in microseconds.
-    ///   - body: what happens meanwhile; by default until each was read, or is left for another try.
+    ///   - patience: the time limit of a query in microseconds.
+    ///   - body: runs meanwhile; by default it waits until each query has run or is left for a retry.
     func read(
         owner: Int32 = 1,
         patience: Microseconds = QueryReader.patience,
@@ -59,7 +59,7 @@ extension World {
         try body(self)
     }
 
-    /// What became of a campaign's times: `2026-01-05 08:00 running`.
+    /// Returns the scheduled times and states of a campaign's runs: `2026-01-05 08:00 running`.
     func runs(_ name: String) throws -> [String] {
         try connection.column(
             """
@@ -70,7 +70,7 @@ extension World {
         )
     }
 
-    /// Has a campaign's next time lie in the past, as if so much time had gone by since.
+    /// Moves a campaign's next time into the past.
     func missed(_ name: String, _ time: String) throws {
         _ = try connection.query(
             "UPDATE fanfare.campaigns SET next_at = next_at - $2::interval WHERE name = $1",
@@ -84,12 +84,12 @@ extension World {
         _ = try connection.query("SELECT fanfare.start_campaign('shop', $1)", name)
     }
 
-    /// Pauses, resumes or aborts one; whether there was something to do.
+    /// Pauses, resumes or aborts a campaign; returns whether this changed anything.
     func tell(_ name: String, _ what: String) throws -> Bool {
         try connection.text("SELECT fanfare.\(what)_campaign('shop', $1)", name) == "t"
     }
 
-    /// How its runs stand, those that are only tried left out.
+    /// Returns the states of its runs, without tests.
     func states(_ name: String) throws -> [String] {
         try connection.column(
             "SELECT o.state FROM fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id WHERE c.name = $1 AND o.test_users IS NULL ORDER BY o.id",
@@ -97,7 +97,7 @@ extension World {
         )
     }
 
-    /// A column of a campaign, as text.
+    /// Returns a column of a campaign as text.
     func campaign(_ name: String, _ column: String) throws -> String? {
         try connection.text("SELECT \(column) FROM fanfare.campaigns WHERE name = $1 AND dropped_at IS NULL", name)
     }

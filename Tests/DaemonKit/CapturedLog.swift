@@ -7,7 +7,7 @@ import Threading
 @testable import FanfareService
 @testable import FanfareStages
 
-/// What is logged in a test.
+/// The log of a test.
 final class CapturedLog: Sendable {
     private let written: Locked<[String]>
     private let output: LogOutput
@@ -29,17 +29,17 @@ final class CapturedLog: Sendable {
         output.close()
     }
 
-    /// Writes here.
+    /// A logger that writes to this log.
     var logger: Logger { output.logger() }
 
-    /// How many of the lines written so far hold a text.
+    /// Returns the number of lines so far that contain a text.
     func count(of text: String) -> Int {
         written.withLock { $0.joined() }.split(separator: "\n").count { $0.contains(text) }
     }
 
     /// Ends the log.
     ///
-    /// - Returns: its lines as text, without their time; keys are sorted.
+    /// - Returns: its lines as text without the time; keys are sorted.
     func end() -> [String] {
         output.close()
         let time = "\(LogTimestamp(microsecondsSince1970: 0)) "

@@ -1,24 +1,24 @@
 import PostgresClient
 
 extension PostgresConnection {
-    /// The first column of the first row.
+    /// Returns the first column of the first row.
     func text(_ sql: String, _ binds: String?...) throws -> String? {
         try query(sql, binds: binds).rows.first?.first ?? nil
     }
 
-    /// The first column of the first row as a number.
+    /// Returns the first column of the first row as a number.
     func number(_ sql: String, _ binds: String?...) throws -> Int64 {
         let text = try query(sql, binds: binds).rows.first?.first ?? nil
         guard let number = text.flatMap({ Int64($0) }) else { throw NoNumber(sql: sql, text: text) }
         return number
     }
 
-    /// The first column of all rows; NULL reads `NULL`.
+    /// Returns the first column of all rows; NULL as `NULL`.
     func column(_ sql: String, _ binds: String?...) throws -> [String] {
         try query(sql, binds: binds).rows.map { $0[0] ?? "NULL" }
     }
 
-    /// The error that SQL fails with; nil if it succeeds.
+    /// Returns the error of SQL; nil if it succeeds.
     func refusal(_ sql: String) -> PostgresError? {
         do throws(PostgresError) {
             try execute(sql)
@@ -28,9 +28,9 @@ extension PostgresConnection {
         }
     }
 
-    /// Blocks until the query's answer is `t`; the server does the waiting, 5 ms at a time.
+    /// Blocks until the query returns `t`; the server does the waiting, in steps of 5 ms.
     ///
-    /// - Throws: when the time is over.
+    /// - Throws: an error after the time limit.
     func waitUntil(_ sql: String, seconds: Int = 20) throws {
         let patience = ContinuousClock.now + .seconds(seconds)
         while try query(sql).rows != [["t"]] {

@@ -27,12 +27,12 @@ struct Flow {
         self.sandbox = sandbox
     }
 
-    /// Runs a daemon as long as a test's body, and drains it.
+    /// Runs a daemon while a test's body runs, and drains it.
     ///
     /// - Parameters:
-    ///   - change: what is different from the defaults.
+    ///   - change: changes the default configuration.
     ///   - body: the test.
-    /// - Returns: what the daemon logged.
+    /// - Returns: the daemon's log.
     @discardableResult
     static func run(
         _ change: (inout Configuration) -> Void = { _ in },
@@ -75,12 +75,12 @@ struct Flow {
         return log.withLock { $0.joined() }.split(separator: "\n").map(String.init)
     }
 
-    /// Makes the test's database one that an installation may send from.
+    /// Makes the test's database belong to an installation, so that it may send.
     func adopt(as installation: String?) async throws {
         try await sql { _ = try $0.connection.query("SELECT fanfare.adopt($1)", installation) }
     }
 
-    /// The test's database and the suite's simulated services, without a daemon.
+    /// Returns the test's database and the suite's simulated services, without a daemon.
     static func idle() throws -> Flow {
         Flow(
             database: .current,
@@ -88,7 +88,7 @@ struct Flow {
         )
     }
 
-    /// The sandbox's own configuration, for app `shop` and this database.
+    /// Returns the sandbox's own configuration, for app `shop` and this database.
     func configuration() throws -> Configuration {
         var configuration = try Configuration.load(
             file: sandbox.ready.configFile,
@@ -99,24 +99,24 @@ struct Flow {
         return configuration
     }
 
-    /// Has the daemon take over a changed configuration.
+    /// Makes the daemon load a changed configuration.
     func reload(_ change: (inout Configuration) -> Void) throws {
         var fresh = try configuration()
         change(&fresh)
         try #require(daemon).apply(fresh)
     }
 
-    /// Works with the database on a thread of its own.
+    /// Uses the database on a separate thread.
     func sql<Value: Sendable>(_ body: @escaping @Sendable (World) throws -> Value) async throws -> Value {
         try await onThread { [database] in try body(World(database)) }
     }
 
-    /// Waits until a query says true.
+    /// Waits until a query returns true.
     func until(_ query: String, seconds: Int = 20) async throws {
         try await sql { world in try world.connection.waitUntil(query, seconds: seconds) }
     }
 
-    /// Waits until nothing is left to plan or to send at once.
+    /// Waits until no work is left for planning or immediate sending.
     func untilIdle(seconds: Int = 20) async throws {
         try await until(
             """
@@ -128,7 +128,7 @@ struct Flow {
         )
     }
 
-    /// Waits for pushes to tokens that begin so; the sandbox does the waiting.
+    /// Waits for pushes to tokens with a prefix; the sandbox does the waiting.
     func pushes(_ count: Int, to prefix: String) async throws -> [ReceivedPush] {
         var found: [ReceivedPush] = []
         var seen = 0
@@ -143,27 +143,27 @@ struct Flow {
         return found
     }
 
-    /// All pushes so far to tokens that begin so.
+    /// Returns all pushes so far to tokens with a prefix.
     func received(by prefix: String) async throws -> [ReceivedPush] {
         try await sandbox.received().filter { $0.token.hasPrefix(prefix) }
     }
 }
 
 extension ReceivedPush {
-    /// The device token in its path.
+    /// The device token in the request's path.
     var token: String { String(path.split(separator: "/").last ?? "") }
 
-    /// What its body says at a key path of objects.
+    /// Returns the body's value at a key path of objects.
     func json(_ keys: String...) throws -> JSONValue? {
         try keys.reduce(JSONValue?.some(JSONValue(parsing: body ?? ""))) { value, key in value?[key] }
     }
 }
 
-/// The simulated services for the tests of a suite: what goes wrong goes by the beginnings of tokens.
+/// The simulated services for the tests of a suite, with faults selected by the start of the token.
 struct FlowSandboxTrait: SuiteTrait, TestScoping {
     @TaskLocal static var sandbox: SandboxProcess?
 
-    /// What goes wrong where a test has not put something else in its place for a while.
+    /// The faults in force while a test has not replaced them.
     static let faults = """
         [
           {"match": {"token": "^e500"}, "do": "status", "status": 500, "reason": "InternalServerError", "times": 1},
@@ -188,7 +188,7 @@ struct FlowSandboxTrait: SuiteTrait, TestScoping {
         ]
         """
 
-    /// Once around the suite, not around each of its tests.
+    /// Applied once to the suite, not to each of its tests.
     var isRecursive: Bool { false }
 
     func provideScope(
@@ -211,6 +211,6 @@ struct FlowSandboxTrait: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == FlowSandboxTrait {
-    /// Simulated services that the suite's tests share.
+    /// The trait for simulated services that the suite's tests share.
     static var flowSandbox: Self { Self() }
 }

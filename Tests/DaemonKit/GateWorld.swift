@@ -7,7 +7,7 @@ import PostgresClient
 @testable import FanfareStore
 
 extension World {
-    /// Makes a gate for a rule, or for one run of it, and has the rule's versions queue behind it.
+    /// Creates a gate for a rule, or for one of its runs, and makes the rule's versions use it.
     @discardableResult
     func gate(_ rule: String, run: Int64? = nil, lane: Int16? = nil, state: String = "open") throws -> Int32 {
         let id = try connection.number(
@@ -30,9 +30,9 @@ extension World {
         return Int32(id)
     }
 
-    /// Pauses, resumes or aborts what waits behind a rule's gates.
+    /// Pauses, resumes or aborts the deliveries behind a rule's gates.
     ///
-    /// - Returns: whether there was something to do.
+    /// - Returns: whether this changed anything.
     @discardableResult
     func setGates(_ rule: String, _ what: String, why: String? = nil) throws -> Bool {
         try connection.text(
@@ -43,7 +43,7 @@ extension World {
         ) == "t"
     }
 
-    /// What there is to request for: of every target, behind no gate and behind these.
+    /// Returns the batch requests for every target, without a gate and for these gates.
     func requests(gates: [Int32], count: Int32 = 1000) throws -> [BatchRequest] {
         try connection.run(AllTargets()).flatMap { target in
             SendQueue.allCases.flatMap { queue in
@@ -54,13 +54,13 @@ extension World {
         }
     }
 
-    /// Claims what is due behind no gate and behind these.
+    /// Claims due batches without a gate and behind these gates.
     func claim(gates: [Int32], count: Int32 = 1000, owner: Int32 = 1, leaseToken: Int64 = 1) throws -> [ClaimedBatch] {
         let requests = try requests(gates: gates, count: count)
         return try connection.run(ClaimGated(requests: requests, owner: owner, leaseToken: leaseToken))
     }
 
-    /// Lets the leader's statements end what was aborted, and the gates that nothing is left behind.
+    /// Runs the leader's statements, which end aborted batches and remove gates without batches.
     ///
     /// - Returns: the gates that changed.
     @discardableResult
@@ -69,7 +69,7 @@ extension World {
         return try connection.run(FinishGates())
     }
 
-    /// A gate's state, and whether it is paused.
+    /// Returns a gate's state, and whether it is paused.
     func state(_ gate: Int32) throws -> String? {
         try connection.text(
             "SELECT state || CASE WHEN is_paused THEN ', paused' ELSE '' END FROM fanfare.gates WHERE id = $1",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A temporary folder and the `openssl` command, which makes keys and certificates as operators do.
+/// A temporary folder and the `openssl` command, which creates keys and certificates as operators do.
 final class OpenSSL: Sendable {
     let folder: String
 
@@ -40,13 +40,13 @@ final class OpenSSL: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path(name))
     }
 
-    /// Makes an EC key.
+    /// Creates an EC key.
     func makeKey(_ name: String, curve: String = "P-256") throws {
         try run("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)", "-out", name)
         try guardFile(name)
     }
 
-    /// Makes `push.p12` with the password of `password`, a certificate for topic `com.example.shop`.
+    /// Creates `push.p12` for topic `com.example.shop`, with the password in `password`.
     func makeCertificate(days: Int) throws {
         try makeKey("push.key")
         try run(
@@ -78,7 +78,7 @@ final class OpenSSL: Sendable {
         try write("password", "secret\n")
     }
 
-    /// Makes `account.json`, a service account of a project.
+    /// Creates `account.json`, a service account of a project.
     func makeServiceAccount(project: String) throws {
         try run("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", "account.key")
         let fields = [

@@ -6,7 +6,7 @@ import PostgresClient
 @testable import FanfareStore
 
 extension World {
-    /// Puts an app's policy.
+    /// Stores an app's policy.
     func put(policy: String, app: String = "shop") throws {
         _ = try connection.query("SELECT fanfare.put_policy($1, $2::jsonb)", app, policy)
     }
@@ -25,7 +25,7 @@ extension World {
         )
     }
 
-    /// What there is to claim as a daemon sees it that may send for all targets.
+    /// Returns the batch requests of a daemon that serves all targets.
     func batchRequests(gates: [Gate] = []) throws -> BatchRequests {
         BatchRequests(
             room: SenderRoster.empty.room,
@@ -35,14 +35,14 @@ extension World {
         )
     }
 
-    /// Claims what is due of a pace.
+    /// Claims due batches of a pace.
     ///
     /// - Parameters:
-    ///   - pace: which.
-    ///   - list: what there is.
-    ///   - now: a time of 2026 in seconds.
-    ///   - owner: whose the batches will be.
-    /// - Returns: the batches, and when there is more.
+    ///   - pace: the pace.
+    ///   - list: the batch requests.
+    ///   - now: a time in 2026 in seconds.
+    ///   - owner: the owner of the claim.
+    /// - Returns: the batches, and when the next ones are available.
     func claim(
         _ pace: Pace,
         of list: BatchRequests,

@@ -1,13 +1,13 @@
 import Foundation
 import TestKit
 
-/// Runs the program to its end.
+/// Runs the program until it exits.
 ///
 /// - Parameters:
-///   - arguments: of the command line.
-///   - environment: variables that are added; without `DATABASE_URL` a server is named that is not there.
-///   - directory: where it runs; nil for here.
-///   - input: what it reads from standard input.
+///   - arguments: its command line.
+///   - environment: added variables; without `DATABASE_URL`, the URL of a server that does not exist is set.
+///   - directory: the working directory; nil for the current one.
+///   - input: its standard input.
 /// - Returns: its exit status and the lines it wrote.
 func fanfare(
     _ arguments: String...,
@@ -18,7 +18,7 @@ func fanfare(
     try await fanfare(arguments, environment: environment, directory: directory, input: input)
 }
 
-/// The same with its arguments in a list.
+/// Runs the program with its arguments in a list.
 func fanfare(
     _ arguments: [String],
     environment: [String: String] = [:],
@@ -41,7 +41,7 @@ func fanfare(
     return (await process.exitStatus(), output, errors)
 }
 
-/// Runs a body with a new folder that is deleted afterwards.
+/// Runs a body with a new folder, which is deleted afterwards.
 func withNewFolder(_ body: (String) async throws -> Void) async throws {
     let folder = NSTemporaryDirectory() + "fanfare-cli-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -6,9 +6,9 @@ import PostgresClient
 @testable import FanfareStore
 
 extension World {
-    /// Plans an event of a rule for many devices, behind a gate with a rate, as batches that have long been due.
+    /// Plans an event of a rule for many devices, behind a gate with a rate, as batches that are long overdue.
     ///
-    /// The rate has been idle since 2026 began.
+    /// The rate has been idle since the start of 2026.
     ///
     /// - Returns: the gate.
     func pace(_ count: Int, perSecond: Int) throws -> Int32 {
@@ -27,11 +27,12 @@ extension World {
         return gate
     }
 
-    /// Queues batches behind a gate with a rate, of a rule that nothing else is planned for; otherwise as ``pace(_:perSecond:)``.
+    /// Queues batches behind a gate with a rate, for a rule without other deliveries; otherwise like
+    /// ``pace(_:perSecond:)``.
     ///
     /// - Parameters:
-    ///   - count: how many.
-    ///   - size: how many deliveries each has; of devices that there are not.
+    ///   - count: the number of batches.
+    ///   - size: the number of deliveries in each, to devices that do not exist.
     ///   - perSecond: the rate.
     /// - Returns: the gate.
     func pace(batches count: Int, of size: Int, perSecond: Int) throws -> Int32 {
@@ -48,13 +49,13 @@ extension World {
         return gate
     }
 
-    /// Claims what is due behind a gate with a rate.
+    /// Claims due batches behind a gate with a rate.
     ///
     /// - Parameters:
     ///   - gate: its id.
-    ///   - now: a time of 2026 in seconds; nil for the database's own.
-    ///   - owner: whose the batches will be.
-    /// - Returns: how many deliveries each batch has, and when there is more.
+    ///   - now: a time in 2026 in seconds; nil for the database's own.
+    ///   - owner: the owner of the claim.
+    /// - Returns: the number of deliveries in each batch, and when the next ones are available.
     @discardableResult
     func claim(paced gate: Int32, at now: Double? = nil, owner: Int32 = 1) throws -> (sizes: [Int], wait: Double?) {
         let requests = try requests(gates: [gate]).filter { $0.gate == gate }

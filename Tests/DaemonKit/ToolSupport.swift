@@ -7,16 +7,16 @@ import TestKit
 @testable import FanfareProviders
 @testable import FanfareTools
 
-/// The commands' view of the running test's database.
+/// Returns the commands' connection to the running test's database.
 func toolDatabase(user: String? = nil, environment: [String: String] = [:]) throws -> ToolDatabase {
     try ToolDatabase(toolConfiguration(user: user), environment: environment)
 }
 
-/// A configuration that names a database.
+/// Returns a configuration with a database URL.
 ///
 /// - Parameters:
-///   - yaml: the rest of it.
-///   - user: who connects; nil for the superuser.
+///   - yaml: the rest of the configuration.
+///   - user: the user to connect as; nil for the superuser.
 ///   - url: the database; nil for the running test's.
 func toolConfiguration(_ yaml: String? = nil, user: String? = nil, url: String? = nil) throws -> Configuration {
     var url = url ?? TestDatabase.current.url
@@ -29,7 +29,7 @@ func toolConfiguration(_ yaml: String? = nil, user: String? = nil, url: String? 
     )
 }
 
-/// Runs SQL in the running test's database and gives the first column back.
+/// Runs SQL in the running test's database and returns the first column.
 @discardableResult
 func sql(_ text: String, _ binds: String?...) throws -> [String?] {
     let connection = try TestDatabase.current.connect()
@@ -40,8 +40,8 @@ func sql(_ text: String, _ binds: String?...) throws -> [String?] {
 /// Runs a body with an empty database beside the test's own.
 ///
 /// - Parameters:
-///   - options: of CREATE DATABASE.
-///   - body: gets its name and its superuser's URL.
+///   - options: options of CREATE DATABASE.
+///   - body: receives its name and its superuser's URL.
 func withDatabase(_ options: String = "", _ body: (_ name: String, _ url: String) async throws -> Void) async throws {
     let name = TestDatabase.current.name + "_b"
     try sql("CREATE DATABASE \"\(name)\" TEMPLATE template0 \(options)")
@@ -49,11 +49,11 @@ func withDatabase(_ options: String = "", _ body: (_ name: String, _ url: String
     try await body(name, TestDatabase.current.cluster.connectionURL(database: name))
 }
 
-/// Runs a body with a role that may log in and has nothing but the rights of another one.
+/// Runs a body with a role that may log in and has only the rights of another role.
 ///
 /// - Parameters:
 ///   - parent: the role it is a member of; nil for none.
-///   - body: gets its name.
+///   - body: receives its name.
 func withRole(in parent: String?, _ body: (String) async throws -> Void) async throws {
     let role = TestDatabase.current.name.replacing("test_", with: "role_").replacing("-", with: "_")
     try sql("CREATE ROLE \(role) LOGIN" + (parent.map { " IN ROLE \($0)" } ?? ""))

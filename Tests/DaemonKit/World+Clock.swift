@@ -3,21 +3,21 @@ import Threading
 
 @testable import FanfareStages
 
-/// Other times than now.
+/// Simulated times.
 extension World {
-    /// A time in microseconds since 1970.
+    /// Returns a time in microseconds since 1970.
     ///
-    /// - Parameter time: as PostgreSQL reads it, with its offset.
+    /// - Parameter time: the time as PostgreSQL reads it, with its offset.
     func microseconds(_ time: String) throws -> Int64 {
         try connection.number("SELECT (extract(epoch FROM $1::timestamptz) * 1000000)::bigint", time)
     }
 
-    /// Sets the database's clock, as this daemon knows it; what the database stamps itself goes by its own.
+    /// Sets the daemon's estimate of the database's clock; the database's own timestamps are not changed.
     func setClock(_ time: String) throws {
         context.lease.begin(owner: 1, startedAt: Clocks.steady, databaseNow: try microseconds(time))
     }
 
-    /// Emits and plans an event as if it were a time, which the clock is set to.
+    /// Sets the clock to a time, and emits and plans an event then.
     func emit(_ event: String, _ payload: String, at time: String) throws -> Int64 {
         try setClock(time)
         let id = try emit(event, payload)

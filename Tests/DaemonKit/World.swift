@@ -9,9 +9,9 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 
-/// A database with an app, and a planner that works when it is told to; for one thread.
+/// A database with an app, and stages that run when a test calls them; used by one thread.
 final class World {
-    /// A session as the queue stages have it.
+    /// A session with the settings of the queue stages.
     let connection: PostgresConnection
     let context: StageContext
 
@@ -30,7 +30,7 @@ final class World {
         connection = try .open(context.database.queue("test"))
     }
 
-    /// Puts a rule of app `shop` into force: `event`, `to` and what else is given, as JSON members.
+    /// Puts a rule of app `shop` into force, with `event`, `to` and other JSON members.
     @discardableResult
     func rule(_ name: String, event: String, to: String, _ more: String = "") throws -> Int64 {
         let message = more.contains(#""message""#) ? "" : #", "message": {"notification": {"title": "T"}}"#
@@ -92,7 +92,7 @@ final class World {
         )
     }
 
-    /// Registers a user's devices in bulk, with tokens that nobody else uses.
+    /// Registers a user's devices in bulk, with unique tokens.
     ///
     /// - Returns: the first and the last id.
     @discardableResult
@@ -115,7 +115,7 @@ final class World {
         try connection.number("SELECT fanfare.emit($1, $2::jsonb, $3, $4::interval)", type, payload, key, ttl)
     }
 
-    /// Plans until nothing is left in the outbox or the quarantine, slices of large audiences included.
+    /// Plans until outbox and quarantine are empty and large audiences are expanded.
     func plan() throws {
         try planRounds()
         var lane = Quarantine(context: context)
@@ -123,11 +123,11 @@ final class World {
         if try connection.number("SELECT count(*) FROM fanfare.plans") > 0 { try slice() }
     }
 
-    /// Plans the events of the outbox, but no slices of large audiences.
+    /// Plans the events of the outbox, without expanding large audiences.
     func planRounds() throws {
         var loop = PlannerLoop(context: context)
         _ = try loop.begin(on: connection)
-        // A planner stops after half a second, too early for a test that counts 25,000 deliveries on a busy machine.
+        // The planner's half second is too short for a test that counts 25,000 deliveries on a busy machine.
         try connection.execute("SET statement_timeout = '30s'; SET lock_timeout = '5s'")
     }
 
@@ -142,17 +142,17 @@ final class World {
         try connection.waitUntil("SELECT NOT EXISTS (SELECT FROM fanfare.plans)")
     }
 
-    /// What became of an event.
+    /// Returns an event's fate.
     func fate(_ event: Int64) throws -> String? {
         try connection.text("SELECT fate FROM fanfare.events WHERE id = $1", String(event))
     }
 
-    /// Why.
+    /// Returns the detail of an event's fate.
     func detail(_ event: Int64) throws -> String? {
         try connection.text("SELECT detail FROM fanfare.events WHERE id = $1", String(event))
     }
 
-    /// The devices an event was planned for, sorted, repetitions kept.
+    /// Returns the devices that an event was planned for, sorted, with repetitions.
     func recipients(_ event: Int64) throws -> [Int64] {
         try connection.column(
             "SELECT device_id FROM fanfare.deliveries WHERE event_id = $1 ORDER BY device_id",
@@ -160,7 +160,7 @@ final class World {
         ).compactMap { Int64($0) }
     }
 
-    /// Claims everything that is due, for an owner.
+    /// Claims all due batches for an owner.
     func claim(owner: Int32 = 1, leaseToken: Int64 = 1) throws -> [ClaimedBatch] {
         let requests = try connection.run(AllTargets()).flatMap { target in
             SendQueue.allCases.map { BatchRequest(target: target.id, queue: $0, count: 1000, floor: .minusInfinity) }
@@ -187,7 +187,7 @@ extension World {
             .prepare(claimed, owner: owner, on: connection)
     }
 
-    /// Tells a recorder what became of batches, lets it write all down, and ends it.
+    /// Passes messages to a recorder, lets it write everything, and stops it.
     func record(_ messages: [RecorderMessage]) {
         let mailbox = Mailbox<RecorderMessage>()
         let recorder = Recorder(context: context, mailbox: mailbox)
@@ -196,7 +196,7 @@ extension World {
         recorder.run()
     }
 
-    /// The outcomes of an event's deliveries in order of device and attempt, as `outcome/reason`.
+    /// Returns the outcomes of an event's deliveries in order of device and attempt, as `outcome/reason`.
     func outcomes(_ event: Int64) throws -> [String] {
         try connection.column(
             "SELECT outcome || '/' || reason FROM fanfare.deliveries WHERE event_id = $1 ORDER BY device_id, attempt",

@@ -6,14 +6,14 @@ import Testing
 struct ConnectionStateMachineTests {
     private static let second: Int64 = 1_000_000_000
 
-    /// A connection that shook hands at second 1.
+    /// Returns a connection whose handshake was completed at second 1.
     private func established(streams: Int = 100) -> ConnectionStateMachine {
         var machine = ConnectionStateMachine(streams: streams)
         machine.establish(now: Self.second)
         return machine
     }
 
-    /// A connection whose peer allows some streams and has answered once.
+    /// Returns a connection whose peer allows some streams and has answered once.
     private func warm(streams: Int = 100, allowing limit: UInt32 = 1000) -> ConnectionStateMachine {
         var machine = established(streams: streams)
         machine.limit(limit)

@@ -1,4 +1,4 @@
-/// An HTTP/2 frame (RFC 9113 section 4.1), made or read byte by byte.
+/// An HTTP/2 frame (RFC 9113 section 4.1), encoded and decoded byte by byte.
 struct Frame: Equatable {
     enum Kind: UInt8 {
         case data, headers, priority, reset, settings, pushPromise, ping, goaway, windowUpdate, continuation
@@ -22,14 +22,14 @@ struct Frame: Equatable {
         stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
     }
 
-    /// SETTINGS with some values by their identifiers.
+    /// Returns SETTINGS with some values by their identifiers.
     static func settings(_ values: [(UInt8, UInt32)] = []) -> Frame {
         Frame(kind: .settings, payload: values.flatMap { [0, $0.0] + bigEndian($0.1) })
     }
 
     static func limit(_ streams: UInt32) -> Frame { settings([(3, streams)]) }
 
-    /// A whole answer without a body; 200 and 500 are in HPACK's static table.
+    /// Returns a complete answer without a body; 200 and 500 are in HPACK's static table.
     static func answer(_ status: Int, on stream: UInt32, ends: Bool = true) -> Frame {
         let fields: [UInt8] =
             switch status {
@@ -63,12 +63,12 @@ struct Frame: Equatable {
 
     static let ping = Frame(kind: .ping, payload: [1, 2, 3, 4, 5, 6, 7, 8])
 
-    /// A literal field that does not go into HPACK's table.
+    /// Returns a literal field that is not inserted into HPACK's table.
     static func field(_ name: String, _ value: String) -> [UInt8] {
         [0] + length(name.utf8.count) + Array(name.utf8) + length(value.utf8.count) + Array(value.utf8)
     }
 
-    /// An HPACK length with a prefix of 7 bits (RFC 7541 section 5.1).
+    /// Returns an HPACK length with a prefix of 7 bits (RFC 7541 section 5.1).
     private static func length(_ count: Int) -> [UInt8] {
         guard count >= 127 else { return [UInt8(count)] }
         var (bytes, rest): ([UInt8], Int) = ([127], count - 127)
@@ -79,7 +79,7 @@ struct Frame: Equatable {
         return bytes + [UInt8(rest)]
     }
 
-    /// The frames in some bytes; what is not whole is left.
+    /// Removes and returns the complete frames in some bytes; an incomplete one remains.
     static func parse(_ bytes: inout [UInt8]) -> [Frame] {
         var frames: [Frame] = []
         while bytes.count >= 9 {

@@ -49,7 +49,8 @@ struct HeaderEncoderTests {
             return bytes.count
         }
         #expect(sizes[0] > 400)
-        // Method, scheme, authority; path; length; id; the block: three literals whose names are indexed, all else by index.
+        // Method, scheme, authority; path; length; id; the block: three literals with indexed names, everything else
+        // indexed.
         #expect(sizes[1] == 3 + 13 + 4 + 7 + 3 && sizes[1...].allSatisfy { $0 == sizes[1] })
     }
 
@@ -70,7 +71,7 @@ struct HeaderEncoderTests {
         var encoder = HeaderEncoder(authority: "localhost")
         let decoder = try Decoder()
         for limit in [4096, 0, 100, 65_536, 400, 0, 4096] {
-            // Both the peer's SETTINGS, and ours in answer: a decoder refuses blocks that do not heed them.
+            // Both the peer's SETTINGS and the acknowledgement: a decoder rejects blocks that exceed them.
             try decoder.limitTable(to: limit)
             encoder.limitTable(to: limit)
             for _ in 0..<3 {
@@ -131,13 +132,13 @@ private final class Decoder {
 
     deinit { nghttp2_hd_inflate_del(inflater) }
 
-    /// As when our SETTINGS were acknowledged.
+    /// As after the acknowledgement of SETTINGS.
     func limitTable(to size: Int) throws {
         let code = nghttp2_hd_inflate_change_table_size(inflater, size)
         guard code == 0 else { throw Refused(code: Int(code)) }
     }
 
-    /// Reads a whole block.
+    /// Decodes a complete block.
     func fields(in block: [UInt8]) throws -> [String] {
         var fields: [String] = []
         try block.withUnsafeBufferPointer { block in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTP2Engine
 
-/// What becomes of requests, frame by frame.
+/// The results of requests, frame by frame.
 struct SessionFateTests {
     /// Three requests are in flight on streams 1, 3 and 5.
     @Test(
@@ -114,7 +114,7 @@ struct SessionFateTests {
         #expect(answers.map(\.status) == [500, 0] && answers.map(\.fate) == [.answered, .ambiguous])
     }
 
-    /// A status in the first frame, and fields in CONTINUATION frames of which none is the last (RFC 9113 section 6.10).
+    /// A status in the first frame, and fields in CONTINUATION frames that never end (RFC 9113 section 6.10).
     @Test(arguments: [200, 500])
     func aStatusCountsOnlyWithAllOfItsFields(_ status: Int) throws {
         let peer = try SessionPeer()
@@ -161,7 +161,7 @@ struct SessionFateTests {
         #expect(answer.headers == [try HeaderField("retry-after", "17")])
     }
 
-    /// They would fill memory; what they would have said is not known.
+    /// They would fill memory; their content is not needed.
     @Test func fieldsThatNeverEndAreCutOff() throws {
         let peer = try SessionPeer()
         try peer.send()
@@ -189,7 +189,7 @@ struct SessionFateTests {
         #expect(peer.session.table.count == 0)
     }
 
-    /// TLS has made a record of what it was shown.
+    /// TLS has made a record of the bytes that it was offered.
     @Test func whatTheSocketDidNotTakeIsShownAgainAsItWas() throws {
         let peer = try SessionPeer()
         peer.write()
@@ -249,7 +249,7 @@ struct SessionFateTests {
         #expect(answer.tag == 0 && answer.fate == .ambiguous && answer.cause == .deadline)
         #expect(peer.session.nextDeadline == peer.now + 7_000_000_000)
         #expect(peer.write() == [.reset(1, 8)])
-        // An answer that comes too late is nobody's, also when its slot has another request.
+        // An answer that arrives too late is ignored, even if its slot has another request.
         try peer.send()
         peer.receive(.answer(200, on: 1), .answer(200, on: 3), .answer(500, on: 5))
         #expect(peer.answers().mapValues(\.status) == [1: 200, 2: 500])

@@ -3,16 +3,15 @@ import Testing
 
 @testable import HTTP2Engine
 
-/// A session and the other side of it, without a network: what the session writes is read as frames, and frames are what
-/// it reads.
+/// A session and its peer without a network: the session's output is parsed as frames, and its input is frames.
 final class SessionPeer {
     let session: Session
-    /// The time that the session is told.
+    /// The time that is passed to the session.
     var now: MonotonicTime = 1_000_000_000
     var isTooLate = false
-    /// Whether the socket takes what is written.
+    /// Whether the socket accepts bytes.
     var reads = true
-    /// What the socket was shown last.
+    /// The bytes that the socket was offered last.
     private(set) var lastShown: [UInt8] = []
     private let block: HeaderBlock
     private var unparsed: [UInt8] = []
@@ -20,9 +19,9 @@ final class SessionPeer {
     private var tag: UInt64 = 0
 
     /// - Parameters:
-    ///   - streams: how many the peer allows.
-    ///   - answerLimit: how much of an answer's body is kept.
-    ///   - tokenLength: how long the shared field is that each request has.
+    /// streams: the number of streams that the peer allows.
+    /// answerLimit: the number of bytes of an answer's body that are kept.
+    /// tokenLength: the length of the shared field that each request has.
     init(streams: UInt32 = 100, answerLimit: Int = 100, tokenLength: Int = 200) throws {
         var options = TransportOptions()
         options.streams = 100
@@ -33,7 +32,7 @@ final class SessionPeer {
         receive(.limit(streams))
     }
 
-    /// Hands requests to the session, numbered on, and lets it write.
+    /// Passes requests with consecutive numbers to the session, and lets it write.
     ///
     /// - Returns: the frames that it wrote.
     @discardableResult
@@ -76,7 +75,7 @@ final class SessionPeer {
 
     func receive(_ bytes: [UInt8]) { bytes.withUnsafeBytes { session.receive($0) } }
 
-    /// The fates of the requests that ended, by number.
+    /// Returns the answers of the ended requests, by number.
     func answers() -> [UInt64: PushAnswer] {
         var answers: [UInt64: PushAnswer] = [:]
         while let slot = session.nextFinished() {

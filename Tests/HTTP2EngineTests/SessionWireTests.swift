@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTP2Engine
 
-/// What goes over the wire, and what a peer may do to it.
+/// The bytes of a session, and misbehaving peers.
 struct SessionWireTests {
     @Test func theFirstFrameForbidsPushes() throws {
         let settings = try #require(try SessionPeer().write().first)
@@ -29,7 +29,8 @@ struct SessionWireTests {
         #expect(peer.fates() == [0: .answered])
     }
 
-    /// What does not change takes a byte or two from the second time on; paths and ids never enter HPACK's table.
+    /// Fields that repeat take a byte or two from the second time on; paths and ids are never inserted into HPACK's
+    /// table.
     @Test func fieldsThatStayTheSameAreSentOnce() throws {
         let peer = try SessionPeer()
         let sizes = try peer.send(20).filter { $0.kind == .headers }.map(\.payload.count)
@@ -54,7 +55,7 @@ struct SessionWireTests {
         let peer = try SessionPeer()
         peer.receive(.settings([(1, 0)]))
         let blocks = try peer.send(3).filter { $0.kind == .headers }.map(\.payload)
-        // The first says that the table is empty from now on (RFC 7541 section 6.3).
+        // The first block announces that the table is empty (RFC 7541 section 6.3).
         #expect(blocks[0].first == 0x20 && blocks[0].count == blocks[1].count + 1)
         #expect(blocks[1].count == blocks[2].count && blocks[1].count > 200)
     }
@@ -148,7 +149,7 @@ struct SessionWireTests {
         #expect(peer.fates() == [0: .ambiguous])
     }
 
-    /// The socket takes nothing, so acknowledgements pile up.
+    /// The socket accepts nothing, so acknowledgements accumulate.
     @Test(arguments: [Frame.ping, Frame.settings()])
     func whoDoesNotReadMayNotAsk(_ question: Frame) throws {
         let peer = try SessionPeer()
@@ -181,7 +182,7 @@ struct SessionWireTests {
         #expect(peer.session.isOver)
     }
 
-    /// It may promise before it has read that it must not.
+    /// A peer may send a promise before it has read the setting that forbids it.
     @Test func earlyPushesAreRefused() throws {
         let peer = try SessionPeer()
         try peer.send()

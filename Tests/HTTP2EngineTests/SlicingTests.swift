@@ -5,11 +5,11 @@ import Threading
 
 @testable import HTTP2Engine
 
-/// When answers are fetched a few at a time.
+/// The pauses between reads of answers.
 struct SlicingTests {
     private static let millisecond: Int64 = 1_000_000
 
-    /// How long the next look waits, asked right after the last.
+    /// Returns the pause before the next read, directly after the last one.
     private func pause(answers: Int, inFlight: Int, took: Int64) -> Int64 {
         var slicing = Slicing()
         slicing.note(answers: answers, inFlight: inFlight, took: took, now: 1000)

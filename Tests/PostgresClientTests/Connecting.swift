@@ -2,7 +2,7 @@ import PostgresClient
 import PrivateCluster
 import TestKit
 
-/// A session on the shared server's own database: these tests need no schema, and a copy of it takes 100 ms.
+/// Opens a session on the shared server's default database: these tests need no schema, and a copy of it takes 100 ms.
 func connect(
     _ session: SessionSettings = .plain,
     adjust: (inout PostgresOptions) -> Void = { _ in }
@@ -13,18 +13,18 @@ func connect(
     return try .open(options)
 }
 
-/// Where the shared server is.
+/// Returns the options of the shared server.
 func sharedOptions() async throws -> PostgresOptions {
     PostgresOptions(url: try await TestCluster.shared().connectionURL(), applicationName: "test")
 }
 
 extension PostgresConnection {
-    /// The first column of the first row.
+    /// Returns the first column of the first row.
     func text(_ sql: String, _ binds: String?...) throws -> String? {
         try query(sql, binds: binds).rows.first?.first ?? nil
     }
 
-    /// Blocks until the query's answer is `t`; the server does the waiting, 5 ms at a time.
+    /// Blocks until the query returns `t`; the server does the waiting, in steps of 5 ms.
     func waitUntil(_ sql: String, _ binds: String?...) throws {
         while try query(sql, binds: binds).rows != [["t"]] {
             try execute("SELECT pg_catalog.pg_sleep(0.005)")

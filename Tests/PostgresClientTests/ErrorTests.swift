@@ -2,10 +2,10 @@ import PostgresClient
 import TestKit
 import Testing
 
-/// What must never be seen in a log.
+/// A text that must never appear in a log.
 private let secret = "s3cr3t-token"
 
-/// Returns one bound text where `sql` puts it.
+/// Returns one bound text at the place where `sql` uses it.
 private struct Misuse: PostgresStatement {
     static let name = "test_misuse"
     static let sql = "SELECT $1::text::integer"
@@ -90,7 +90,7 @@ struct ErrorTests {
         )
     }
 
-    /// SQL that others wrote says what an error says.
+    /// Authors' SQL determines the text of its errors.
     @Test(arguments: ["x", "é", "\u{1F600}"])
     func longTextsAreCut(character: String) async throws {
         let connection = try await connect()

@@ -96,7 +96,7 @@ import Threading
         #expect(connection.isClosed)
         #expect(throws: PostgresError.self) { try connection.execute("SELECT 1") }
         #expect(throws: PostgresError.self) { try connection.notifications(timeout: .zero) }
-        // It outlives the connection, and nobody is hurt.
+        // It may be used after the connection is closed, without effect.
         watch.abandon()
     }
 }

@@ -31,7 +31,7 @@ private struct Add: PostgresStatement {
     func bind(to binds: inout PostgresBinds) { binds.append(number) }
 }
 
-/// Two statements in one round trip, and transactions that begin with one.
+/// Two statements in one round trip, and transactions that begin with such a pair.
 struct PairTests {
     private func connectWithTable() async throws -> PostgresConnection {
         let connection = try await connect()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PostgresClient
 
-/// What callers get from a pool, decision by decision.
+/// The pool's answers to its callers, decision by decision.
 struct PoolCallerTests: PoolDecisions {
     @Test func aSessionIsOpenedForTheFirstCallerAndNotBefore() {
         var machine = machine()
@@ -77,7 +77,7 @@ struct PoolCallerTests: PoolDecisions {
         _ = machine.request(until: nil, at: at(0))
         #expect(machine.cancel(caller(1), at: at(1)) == [.interrupt(session(1))])
         #expect(machine.cancel(caller(1), at: at(1)) == [])
-        // The request to cancel may still be on its way, and must not hit somebody else.
+        // The cancel request may still be in transit, and must not reach another caller's query.
         #expect(machine.givenBack(session(1), isUsable: true, at: at(1)) == [.end(session(1))])
         #expect(machine.ended(session(1), at: at(1)) == [.open(session(2))])
         #expect(machine.cancel(caller(1), at: at(2)) == [])

@@ -81,7 +81,7 @@ import Threading
                     do throws(PostgresError) {
                         try connection.execute("SELECT 1")
                     } catch {
-                        // Work that takes no notice cannot commit either.
+                        // Code that ignores the cancellation cannot commit either.
                         errors.withLock { $0.append(error) }
                     }
                 }
@@ -113,7 +113,7 @@ import Threading
             "SELECT wait_event = 'PgSleep' FROM pg_catalog.pg_stat_activity WHERE pid = $1",
             String(backend)
         )
-        // A process that is stopped hears of no request.
+        // A suspended process does not handle the cancel request.
         kill(backend, SIGSTOP)
         defer { kill(backend, SIGCONT) }
         sleeping.cancel()
@@ -201,7 +201,7 @@ import Threading
         let waiting = Task { try await test.backendPID() }
         try await test.reaches { $0.waiting == 1 }
         let closing = Task { await test.pool.close() }
-        // It has begun to close: whoever waited is refused.
+        // The pool is closing, so the waiting caller gets an error.
         _ = await waiting.result
         test.advance(by: .seconds(5))
         let error = await #expect(throws: PostgresError.self) { try await working.value }

@@ -4,7 +4,7 @@ import Testing
 
 private let poolStart = ContinuousClock.now
 
-/// What tests of a pool's decisions have in common: times in seconds, and names for who takes part.
+/// The helpers for tests of a pool's decisions: times in seconds, and names for sessions and callers.
 protocol PoolDecisions {}
 
 extension PoolDecisions {
@@ -30,7 +30,7 @@ extension PoolDecisions {
 
     func caller(_ number: Int) -> PoolStateMachine.RequestID { PoolStateMachine.RequestID(number: number) }
 
-    /// A machine whose first caller has session 1.
+    /// Returns a machine whose first caller has session 1.
     func leased(_ connections: Int = 1) -> PoolStateMachine {
         var machine = machine(connections)
         _ = machine.request(until: nil, at: at(0))
@@ -40,6 +40,6 @@ extension PoolDecisions {
 }
 
 extension PoolStateMachine {
-    /// Another caller, who waits for as long as it takes.
+    /// Adds another caller, which waits without a time limit.
     mutating func ask(at now: Instant) -> [Action] { request(until: nil, at: now).actions }
 }

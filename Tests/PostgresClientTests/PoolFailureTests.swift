@@ -6,7 +6,7 @@ import Threading
 
 @testable import PostgresClient
 
-/// Sessions that end under a pool, and servers that are away.
+/// Sessions that end under a pool, and unreachable servers.
 @Suite(.timeLimit(.minutes(5))) struct PoolFailureTests {
     @Test func aSessionThatEndedWhileIdleIsNobodysError() async throws {
         let notices = Locked<[String]>([])
@@ -75,7 +75,7 @@ import Threading
         #expect(first?.code == .connectionFailed)
         #expect(first?.isTransient == true)
         let callers = (0..<3).map { _ in Task { try await test.backendPID() } }
-        // No attempt is made before its time.
+        // The next attempt starts only after the backoff.
         try await test.reaches { $0.waiting == 3 && $0.sessions == 0 }
         test.advance(by: .milliseconds(100))
         for caller in callers {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import PostgresClient
 
-/// What becomes of a pool's sessions, decision by decision.
+/// The life of a pool's sessions, decision by decision.
 struct PoolSessionTests: PoolDecisions {
     @Test func allThatWaitAreToldWhenTheLastAttemptFails() {
         var machine = machine(2)
@@ -62,7 +62,7 @@ struct PoolSessionTests: PoolDecisions {
     }
 
     @Test func theRetryIsNotForgottenWhileAllSessionsAreTaken() {
-        // The one slot is taken when the pause begins to be looked at, and free before it is over.
+        // The only free slot is in use when the pause is first checked, and free before it ends.
         var machine = leased(2)
         _ = machine.request(until: nil, at: at(0))
         _ = machine.openingFailed(session(2), at: at(0))
@@ -91,7 +91,7 @@ struct PoolSessionTests: PoolDecisions {
         _ = machine.ended(session(1), at: at(601))
         _ = machine.request(until: nil, at: at(601))
         _ = machine.opened(session(2), at: at(601))
-        // Not idle for long, but old.
+        // It has not been idle for long, but has reached its maximum lifetime.
         #expect(machine.givenBack(session(2), isUsable: true, at: at(1200)) == [])
         #expect(machine.tick(at: at(1200)) == [])
         #expect(machine.nextDeadline == at(1201))
@@ -149,7 +149,7 @@ struct PoolSessionTests: PoolDecisions {
         #expect(machine.nextDeadline == at(9))
         #expect(machine.tick(at: at(9)) == [.closed])
         #expect(machine.nextDeadline == nil)
-        // It returns after all, and nobody is told a second time.
+        // The session returns after all; its caller gets no second answer.
         #expect(machine.givenBack(session(1), isUsable: false, at: at(99)) == [.end(session(1))])
         #expect(machine.ended(session(1), at: at(99)) == [])
     }

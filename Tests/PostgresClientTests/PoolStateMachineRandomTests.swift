@@ -3,7 +3,7 @@ import Testing
 
 @testable import PostgresClient
 
-/// Random histories of a pool, held against what a pool is: a few sessions and a line.
+/// Random histories of a pool, compared with a simple model: a few sessions and a queue.
 struct PoolStateMachineRandomTests {
     @Test(arguments: Soak.seeds(300, soak: 30_000))
     func everyHistoryIsThatOfALineAndAFewSessions(_ seed: UInt64) {
@@ -19,7 +19,7 @@ struct PoolStateMachineRandomTests {
     }
 }
 
-/// The simplest account of a pool, which looks at each of the machine's answers.
+/// The simple model of a pool, which checks each of the machine's actions.
 private struct PoolHistory {
     typealias Machine = PoolStateMachine
 
@@ -55,7 +55,7 @@ private struct PoolHistory {
 
     private var sessionCount: Int { opening.count + idle.count + leased.count + ending.count }
 
-    /// One thing happens.
+    /// Performs one random event.
     mutating func step() {
         switch Int.random(in: 0..<16, using: &random) {
         case 0..<4: ask()
@@ -68,18 +68,18 @@ private struct PoolHistory {
         }
     }
 
-    /// All goes well from now on, until nobody waits, or for too long.
+    /// Lets all events succeed until no caller waits, or a limit is reached.
     mutating func recover() {
         for _ in 0..<200 where !line.isEmpty {
             while !opening.isEmpty { finishOpening(fails: false) }
             while !ending.isEmpty { endOne() }
             while !leased.isEmpty { giveBack(isUsable: true) }
-            // Only what the machine asked for wakes it.
+            // Time advances only to the deadline that the machine requested.
             if let next = machine.nextDeadline { pass(max(next - now, .zero)) }
         }
     }
 
-    /// The pool closes, at first in disorder, then everything ends.
+    /// Closes the pool, at first with random events, until everything has ended.
     mutating func close() {
         isClosing = true
         let actions = machine.close(at: now)
@@ -124,7 +124,7 @@ private struct PoolHistory {
         }
         leased[session] = nil
         answered += 1
-        // Either it is idle, or the answer ends it.
+        // Either it is idle, or the machine's action ends it.
         idle.insert(session)
         let actions = machine.givenBack(session, isUsable: isUsable, at: now)
         let mustEnd = !isUsable || isClosing || interrupted.contains(session)
@@ -154,7 +154,7 @@ private struct PoolHistory {
         expect(machine.nextDeadline.map { $0 > now } ?? true, "what is due is done")
     }
 
-    /// Follows the machine's answer, and notes what a pool must not do.
+    /// Performs the machine's actions, and records violations.
     private mutating func check(_ actions: [Machine.Action]) {
         for action in actions {
             switch action {

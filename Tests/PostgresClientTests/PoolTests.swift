@@ -116,7 +116,7 @@ import Threading
     }
 }
 
-/// What callers leave behind, and what becomes of it.
+/// The state that callers leave in their sessions, and how it is cleaned up.
 @Suite(.timeLimit(.minutes(5))) struct PoolLeftoverTests {
     struct Own: Error {}
 

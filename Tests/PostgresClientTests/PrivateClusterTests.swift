@@ -4,14 +4,14 @@ import PrivateCluster
 import TestKit
 import Testing
 
-/// A directory that is gone after the test.
+/// A directory that is deleted after the test.
 private final class Scratch {
     let path: String
 
     init(_ name: String = "") throws {
         path = NSTemporaryDirectory() + "fanfare-tests-" + UUID().uuidString.prefix(8) + name
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        // As root the server's user must be able to pass.
+        // If the test runs as root, the server's user must be able to enter it.
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
     }
 
@@ -72,11 +72,11 @@ extension PrivateCluster {
             try cluster.connect().execute("CREATE TABLE public.kept ()")
             kill(getpid(), SIGKILL)
         }
-        // The guardian has the lock for as long as the server runs.
+        // The guardian holds the lock for as long as the server runs.
         try await onThread { try lockIsFree(path + "/postgres/lock") }
         #expect(!FileManager.default.fileExists(atPath: path + "/postgres/data/postmaster.pid"))
         let directory = try await onThread {
-            // Ephemeral this time: its own stop deletes what the first left.
+            // This cluster is ephemeral: its stop deletes the files that the first one left.
             let cluster = try PrivateCluster.start(at: path, options: ClusterOptions(durable: false, ephemeral: true))
             #expect(try cluster.connect().text("SELECT count(*) FROM public.kept") == "0")
             cluster.stop(.immediate)
@@ -100,7 +100,7 @@ extension PrivateCluster {
             #expect(throws: PostgresError.self) { try orphan.execute("SELECT 1") }
             #expect(try successor.connect().text("SELECT 1") == "1")
             successor.stop()
-            // Nothing is left to stop, and that is no reason to die of SIGPIPE.
+            // No server is left to stop, and the write must not end the process by SIGPIPE.
             cluster.stop()
         }
         withExtendedLifetime(scratch) {}
@@ -157,7 +157,7 @@ extension PrivateCluster {
 @Suite(.database) struct TestDatabaseTests {
     @Test(arguments: 0..<3) func eachTestHasItsOwn(_ number: Int) throws {
         let connection = try TestDatabase.current.connect()
-        // Fails if another argument's table were here.
+        // Fails if another argument's table were in this database.
         try connection.execute("CREATE TABLE public.mine (n integer)")
         #expect(try connection.text("SELECT current_database()") == TestDatabase.current.name)
         #expect(
@@ -175,22 +175,22 @@ extension PrivateCluster {
     }
 }
 
-/// Carries a value out of a closure of the same task.
+/// Passes a value out of a closure of the same task.
 private final class Locker<Value> {
     var value: Value?
 }
 
-/// The shell that stops the server, found by its arguments.
+/// Returns the process id of the shell that stops the server, found by its arguments.
 private func guardian(of cluster: PrivateCluster) throws -> Int32? {
     try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.first { process in
-        // Foundation's convenience for strings leaks on files that, like these, claim to be empty.
+        // Foundation's convenience for reading strings leaks on files that report a size of 0, as these do.
         let file = FileHandle(forReadingAtPath: "/proc/\(process)/cmdline")
         let arguments = String(decoding: (try? file?.readToEnd()) ?? Data(), as: UTF8.self)
         return arguments.contains("fanfare-postgres\0") && arguments.contains(cluster.directory + "\0")
     }
 }
 
-/// Blocks until nobody holds the lock.
+/// Blocks until the lock is free.
 private func lockIsFree(_ path: String) throws {
     _ = try output(["flock", "--timeout", "60", path, "true"])
 }

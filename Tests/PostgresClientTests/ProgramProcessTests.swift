@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func itDiesWithItsProcess() async throws {
-        // The program holds the write end of a FIFO: the end of that says that it is gone.
+        // The program holds the write end of a FIFO; end of file means that it has exited.
         let fifo = NSTemporaryDirectory() + "fanfare-fifo-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: fifo) }
         try #require(mkfifo(fifo, 0o600) == 0)

@@ -10,7 +10,7 @@ struct SessionTests {
         ("lock_timeout", "5s"), ("statement_timeout", "30s"), ("idle_in_transaction_session_timeout", "5s"),
     ])
     func settingsArePinnedOverTheDatabases(_ name: String, _ value: String) async throws {
-        // The URL's options stand for whatever a database or role sets: both are session defaults.
+        // The URL's options represent settings of a database or role: both are session defaults.
         let connection = try await connect(.queue) { options in
             options.url +=
                 "&options=-c%20default_transaction_isolation%3Dserializable%20-c%20TimeZone%3DAsia/Tokyo"
@@ -23,7 +23,7 @@ struct SessionTests {
         ("statement_timeout", "0"), ("standard_conforming_strings", "on"), ("transaction_timeout", "0"),
     ])
     func whatEndsStatementsAndReadsLiteralsIsPinned(_ name: String, _ value: String) async throws {
-        // PostgreSQL 17 and newer have the last one.
+        // The last setting exists in PostgreSQL 17 and newer.
         let known = try await connect().text("SELECT string_agg(name, ' ') FROM pg_catalog.pg_settings") ?? ""
         let names = ["statement_timeout", "standard_conforming_strings", "transaction_timeout"]
             .filter { known.split(separator: " ").contains($0[...]) }

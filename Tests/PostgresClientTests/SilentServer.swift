@@ -2,7 +2,8 @@ import Foundation
 import Testing
 import Threading
 
-/// A port that takes connections into its backlog and never says a word; if that is full, not even that it takes them.
+/// A port that accepts connections into its backlog and never answers; if the backlog is full, it does not accept them
+/// either.
 final class SilentServer {
     let port: UInt16
     private let socket: Int32
@@ -26,14 +27,14 @@ final class SilentServer {
         filler = filling
         let filled = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                // A backlog of 0 has room for one.
+                // A backlog of 0 has room for one connection.
                 !isFull || Foundation.connect(filling, address, length) == 0
             }
         }
         try #require(bound && filled)
     }
 
-    /// Lets one client in as far as the question for its password (AuthenticationCleartextPassword).
+    /// Accepts one client and asks for its password (AuthenticationCleartextPassword).
     func askForAPassword() -> WorkerThread {
         let listener = socket
         return WorkerThread.start(name: "server") {
@@ -42,7 +43,7 @@ final class SilentServer {
             _ = recv(client, &received, received.count, 0)
             let question: [UInt8] = [UInt8(ascii: "R"), 0, 0, 0, 8, 0, 0, 0, 3]
             _ = send(client, question, question.count, Int32(MSG_NOSIGNAL))
-            // Until the client has left.
+            // Blocks until the client has disconnected.
             _ = recv(client, &received, received.count, 0)
             close(client)
         }

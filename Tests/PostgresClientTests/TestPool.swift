@@ -4,10 +4,10 @@ import Threading
 
 @testable import PostgresClient
 
-/// A pool whose clock stands until a test moves it, and whose changes a test can wait for.
+/// A pool with a clock that the test advances, and with changes that a test can wait for.
 final class TestPool: Sendable {
     let pool: PostgresPool
-    /// Its sessions' name at the server.
+    /// The name of its sessions at the server.
     let name: String
     private let clock: Locked<ContinuousClock.Instant>
     private let changes: Mailbox<Void>
@@ -29,20 +29,20 @@ final class TestPool: Sendable {
         )
     }
 
-    /// Moves the clock.
+    /// Advances the clock.
     func advance(by time: Duration) {
         clock.withLock { $0 += time }
         pool.clockMoved()
     }
 
-    /// Waits until the pool is as wanted.
+    /// Waits until the pool's counts satisfy a condition.
     func reaches(_ isReached: @escaping @Sendable (PostgresPoolCounts) -> Bool) async throws {
         try await onThread { [pool, changes] in
             while !isReached(pool.counts) { _ = changes.take() }
         }
     }
 
-    /// Which process of the server the next caller gets.
+    /// Returns the backend's process id of the next caller's session.
     func backendPID() async throws(PostgresError) -> Int32 {
         try await pool.run { connection throws(PostgresError) in
             let pid = connection.backendPID
@@ -53,7 +53,7 @@ final class TestPool: Sendable {
 }
 
 extension PostgresConnection {
-    /// How many sessions the server has for a pool.
+    /// Returns the number of a pool's sessions at the server.
     func sessions(of pool: TestPool) throws -> Int {
         let sql = "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = $1"
         return try Int(text(sql, pool.name) ?? "") ?? -1

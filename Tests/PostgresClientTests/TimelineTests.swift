@@ -4,7 +4,7 @@ import Testing
 
 @testable import PostgresClient
 
-/// An old primary that takes writes beside the new one.
+/// An old primary that accepts writes beside the new one.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct TimelineTests {
     @Test func theNewPrimaryIsUsedWhateverTheOrder() async throws {
         try await withStandby { old, new in
@@ -119,7 +119,7 @@ import Testing
 
     private static func place(_ server: PrivateCluster) -> String { "\(server.directory), port \(server.port)" }
 
-    /// Runs a body with a server and its standby, on a thread of its own.
+    /// Runs a body with a server and its standby, on a separate thread.
     private func withStandby(
         _ body: @escaping @Sendable (_ primary: PrivateCluster, _ standby: PrivateCluster) throws -> Void
     ) async throws {

@@ -23,7 +23,7 @@ import Testing
         #expect(error.hint?.contains(advice) == true, "\(error.hint ?? "")")
     }
 
-    /// A parameter that the installed libpq knows is no error.
+    /// A parameter that the installed libpq supports is not an error.
     @Test(arguments: [("require_auth", "16"), ("sslnegotiation", "17"), ("min_protocol_version", "18")])
     func whatANewerLibpqKnowsSaysFromWhichOn(_ word: String, _ release: String) throws {
         let error = try #require(throws: PostgresError.self) {

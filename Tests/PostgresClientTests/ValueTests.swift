@@ -39,7 +39,7 @@ struct ValueTests {
         #expect(try connection.run(values) == [values])
     }
 
-    /// What goes in and out by the same mistake would pass the other tests.
+    /// A symmetric error in encoding and decoding would pass the other tests.
     @Test func theServerSeesTheSameValues() async throws {
         struct AsText: PostgresStatement {
             static let name = "test_as_text"

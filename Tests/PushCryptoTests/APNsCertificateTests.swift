@@ -6,7 +6,7 @@ import Testing
 struct APNsCertificateTests {
     let openssl: OpenSSLCommand
 
-    /// Makes `ca.pem`, and `key.pem` with `cert.pem` for three topics; passwords are `marked`.
+    /// Creates `ca.pem`, and `key.pem` with `cert.pem` for three topics; passwords are `marked`.
     init() throws {
         openssl = try OpenSSLCommand()
         try openssl.write("ext.cnf", Array(Self.extensions.utf8))
@@ -17,7 +17,7 @@ struct APNsCertificateTests {
 
     static let subject = "/UID=com.example.shop/CN=Apple Push Services: com.example.shop"
 
-    /// The shape of Apple's extension.
+    /// Apple's extension.
     static let extensions = """
         [v3_ca]
         basicConstraints = critical, CA:true
@@ -58,7 +58,7 @@ struct APNsCertificateTests {
         let now = Int64(Date().timeIntervalSince1970)
         #expect(abs(certificate.notBefore - now) < 300)
         #expect(certificate.notAfter - certificate.notBefore == 30 * 86_400)
-        // The one that belongs to the key comes first, whatever the order in the file.
+        // The certificate of the key comes first, independent of the order in the file.
         try openssl.write("chain.pem", certificate.chainPEM)
         try openssl.run(["x509", "-in", "chain.pem", "-out", "first.pem"])
         let (first, leaf, authority) = try (openssl.read("first.pem"), openssl.read("cert.pem"), openssl.read("ca.pem"))
@@ -199,7 +199,7 @@ struct APNsCertificateTests {
 }
 
 extension OpenSSLCommand {
-    /// Makes NAME.key and NAME.pem, valid for 30 days.
+    /// Creates NAME.key and NAME.pem, valid for 30 days.
     fileprivate func makeCertificate(_ name: String, subject: String, issuer: String?, extensions: String) throws {
         _ = try makeKey(name + ".key", p256)
         try run(["req", "-new", "-key", name + ".key", "-subj", subject, "-out", name + ".csr"])

@@ -16,7 +16,7 @@ struct KeyErrorTests {
     }
 
     @Test func unreadableFile() throws {
-        // A loop of links, since a test run by root may read whatever its mode is.
+        // A loop of links, since a test that runs as root can read files of any mode.
         try FileManager.default.createSymbolicLink(atPath: openssl.path("loop"), withDestinationPath: "loop")
         #expect(refusal(of: openssl.path("loop")) == .unreadable("Too many levels of symbolic links"))
     }

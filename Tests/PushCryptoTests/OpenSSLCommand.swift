@@ -1,6 +1,6 @@
 import Foundation
 
-/// A temporary folder and the `openssl` command, an independent maker and judge of keys.
+/// A temporary folder and the `openssl` command, which creates and verifies keys independently.
 final class OpenSSLCommand: Sendable {
     let folder: String
 
@@ -26,7 +26,7 @@ final class OpenSSLCommand: Sendable {
         guard process.terminationStatus == 0 else { throw Failure(arguments: arguments) }
     }
 
-    /// Writes a file that only its owner may read, unless told otherwise.
+    /// Writes a file that only its owner may read, unless another mode is given.
     @discardableResult
     func write(_ name: String, _ bytes: [UInt8], mode: Int = 0o600) throws -> String {
         try Data(bytes).write(to: URL(fileURLWithPath: path(name)))
@@ -38,20 +38,20 @@ final class OpenSSLCommand: Sendable {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path(name))
     }
 
-    /// Makes a private key by `openssl genpkey`.
+    /// Creates a private key by `openssl genpkey`.
     func makeKey(_ name: String, _ options: [String]) throws -> String {
         try run(["genpkey", "-out", path(name)] + options)
         try setMode(name, 0o600)
         return path(name)
     }
 
-    /// Checks a signature with SHA-256 by a private key's public half.
+    /// Verifies a signature with SHA-256 by a private key's public half.
     func verify(_ signature: [UInt8], of message: [UInt8], by key: String) throws {
         try run(["pkey", "-in", key, "-pubout", "-out", "public.pem"])
         try verify(signature, of: message, byPublic: "public.pem")
     }
 
-    /// Checks a signature with SHA-256 by a public key.
+    /// Verifies a signature with SHA-256 by a public key.
     func verify(_ signature: [UInt8], of message: [UInt8], byPublic key: String) throws {
         try write("message", message)
         try write("signature", signature)
@@ -60,7 +60,7 @@ final class OpenSSLCommand: Sendable {
 
     /// Writes a P-256 point as a public key in PEM.
     func writePublicKey(_ name: String, point: [UInt8]) throws {
-        // SubjectPublicKeyInfo of RFC 5480 in front of the point.
+        // The SubjectPublicKeyInfo prefix of RFC 5480.
         let head: [UInt8] = [
             0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48,
             0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -69,7 +69,7 @@ final class OpenSSLCommand: Sendable {
         try run(["pkey", "-pubin", "-inform", "DER", "-in", name + ".der", "-out", name])
     }
 
-    /// What a command writes into the file that follows its last argument.
+    /// Returns the content that a command writes to the file after its last argument.
     func output(_ arguments: [String]) throws -> [UInt8] {
         try run(arguments + ["output"])
         return try read("output")
@@ -88,7 +88,7 @@ let p256 = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
 let p384 = ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"]
 let rsa2048 = ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"]
 
-/// A raw ECDSA signature in DER, as `openssl` takes it.
+/// Converts a raw ECDSA signature to DER, as `openssl` requires.
 func ecdsaDER(fromRaw raw: [UInt8]) -> [UInt8] {
     let integers = [raw.prefix(32), raw.suffix(32)].map { half in
         var bytes = Array(half.drop { $0 == 0 })

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushCrypto
 
-/// What variables, editors and forms do to a key file changes no key.
+/// Repairable changes that variables, editors and forms make to a key file.
 struct PEMTextTests {
     private static let pem = try? SigningKey.generateES256().privateKeyPEM()
 

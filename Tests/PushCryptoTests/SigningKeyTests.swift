@@ -10,7 +10,7 @@ struct SigningKeyTests {
     @Test func signsES256AsOpenSSLVerifies() throws {
         let key = try SigningKey.load(pemFile: openssl.makeKey("key.p8", p256), expecting: .es256)
         let message = Array("header.claims".utf8)
-        // Many times: r and s have leading zeroes, or need a sign byte in DER, only now and then.
+        // Repeated, because r and s only sometimes have leading zeroes or need a sign byte in DER.
         for _ in 0..<20 {
             let signature = try key.sign(message)
             #expect(signature.count == 64)

@@ -58,7 +58,7 @@ struct VAPIDKeyTests {
         #expect(try key.privateKeyPEM().hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
     }
 
-    /// A point that the file holds in its compressed form is still given away whole.
+    /// A point that is compressed in the file is still returned uncompressed.
     @Test func compressedKeysAreGivenWhole() throws {
         let options = ["-name", "prime256v1", "-genkey", "-noout", "-conv_form", "compressed", "-out", "c.pem"]
         try openssl.run(["ecparam"] + options)

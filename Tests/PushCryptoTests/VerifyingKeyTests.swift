@@ -3,10 +3,10 @@ import Testing
 
 @testable import PushCrypto
 
-/// Which signatures are taken, by the examples of RFCs and by what the `openssl` command signs.
+/// The signatures that are accepted, from the examples of RFCs and from the `openssl` command.
 struct VerifyingKeyTests {
     private static let message = Array("header.claims".utf8)
-    /// What the private keys of P-256 are below.
+    /// The upper bound of P-256's private keys.
     private static let order = bytes("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
 
     private static func bytes(_ hexadecimal: String) -> [UInt8] {
@@ -28,7 +28,7 @@ struct VerifyingKeyTests {
         #expect(!key.hasSigned(Array(signed.utf8), Array(signature[32...] + signature[..<32])))
     }
 
-    /// The second test of its section 7.1.
+    /// The second test of RFC 8032 section 7.1.
     @Test func theExampleOfRFC8032IsTaken() throws {
         let key = try #require(
             VerifyingKey.ed25519(Self.bytes("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"))
@@ -40,7 +40,7 @@ struct VerifyingKeyTests {
         #expect(key.hasSigned([0x72], signature))
         #expect(!key.hasSigned([0x73], signature) && !key.hasSigned([], signature))
         #expect(!key.hasSigned([0x72], Array(signature.dropLast())) && !key.hasSigned([0x72], signature + [0]))
-        // The same number plus the order of the group: another way to write the signature.
+        // The same number plus the order of the group: another encoding of the same signature.
         let order = Self.bytes("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010")
         var carry = 0
         let twin = zip(signature[32...], order).map { digit, added in
@@ -56,7 +56,7 @@ struct VerifyingKeyTests {
         try openssl.write("message", Self.message)
         let p256Key = try SigningKey.load(pemFile: openssl.makeKey("p256.pem", p256), expecting: .es256)
         let es256 = try #require(VerifyingKey.p256(p256Key.publicPoint()))
-        // Many times: r and s have leading zeroes, or a sign byte in DER, only now and then.
+        // Repeated, because r and s only sometimes have leading zeroes or a sign byte in DER.
         for _ in 0..<20 {
             try openssl.run(["dgst", "-sha256", "-sign", "p256.pem", "-out", "signature", "message"])
             let der = try openssl.read("signature")
@@ -101,7 +101,7 @@ struct VerifyingKeyTests {
             #expect(VerifyingKey.p256(wrong) == nil)
         }
         for count in [0, 31, 33] { #expect(VerifyingKey.ed25519([UInt8](repeating: 7, count: count)) == nil) }
-        // y = 2 is no point: it can be given, but nobody can have signed.
+        // y = 2 is not a point of the curve: the key can be created, but verifies no signature.
         let none = VerifyingKey.ed25519([2] + [UInt8](repeating: 0, count: 31))
         #expect(none?.hasSigned(Self.message, [UInt8](repeating: 0, count: 64)) != true)
     }
@@ -119,7 +119,7 @@ struct VerifyingKeyTests {
         #expect(try !hmac.isCode([], key: key, text))
     }
 
-    /// r and s of a DER signature, in 32 bytes each.
+    /// Returns r and s of a DER signature, in 32 bytes each.
     private func raw(fromDER der: [UInt8]) -> [UInt8] {
         var rest = der.dropFirst(2)
         var raw: [UInt8] = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushCrypto
 
-/// Checked against RFC 8291 section 5 and appendix A, and against `openssl`.
+/// Web Push encryption, checked against RFC 8291 section 5 and appendix A, and against `openssl`.
 struct WebPushEncryptionTests {
     static let p256dh = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
     static let auth = "BTBZMqHH6r4Tts7J_aSIgg"
@@ -86,7 +86,7 @@ struct WebPushEncryptionTests {
         #expect(hexadecimal(sha256(body)) == vector.digest)
     }
 
-    /// The receiver's side by the `openssl` command: ECDH, HKDF, and GCM's counter mode.
+    /// Decrypts with the `openssl` command: ECDH, HKDF, and GCM's counter mode.
     @Test func whatItMakesFromNewKeysCanBeRead() throws {
         let openssl = try OpenSSLCommand()
         let receiver = try SigningKey.load(pemFile: openssl.makeKey("ua.pem", p256), expecting: .es256)

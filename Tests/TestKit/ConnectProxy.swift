@@ -1,7 +1,7 @@
 import Glibc
 import Threading
 
-/// A proxy that knows CONNECT and nothing else: one thread that copies bytes between loopback sockets.
+/// A proxy that supports only CONNECT: one thread that copies bytes between loopback sockets.
 public final class ConnectProxy: Sendable {
     private let port: UInt16
     private let listener: Int32
@@ -10,16 +10,16 @@ public final class ConnectProxy: Sendable {
     private let seen = Locked<[String]>([])
     private let thread = Locked<WorkerThread?>(nil)
 
-    /// What each client said before its tunnel, with line breaks of one character.
+    /// The request of each client for its tunnel, with LF line ends.
     public var heads: [String] { seen.withLock { $0 } }
 
-    /// The address to configure.
+    /// The proxy's address for the configuration.
     public var address: String { "http://localhost:\(port)" }
 
     /// Starts a proxy.
     ///
-    /// - Parameter status: what it answers CONNECT with; 0 to hang up instead. Only 200 makes a tunnel.
-    /// - Throws: if there is no port to listen on.
+    /// - Parameter status: the answer to CONNECT; 0 to close the connection instead. Only 200 opens a tunnel.
+    /// - Throws: an error if no port is available.
     public init(answering status: Int = 200) throws {
         self.status = status
         let handle = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -39,7 +39,7 @@ public final class ConnectProxy: Sendable {
         thread.withLock { $0 = worker }
     }
 
-    /// Ends all tunnels and the proxy, and waits for that.
+    /// Closes all tunnels, stops the proxy, and waits until it has ended.
     public func stop() async {
         close(waker.write)
         await thread.withLock { $0 }?.value()
@@ -65,7 +65,7 @@ public final class ConnectProxy: Sendable {
         }
     }
 
-    /// Makes a tunnel to where the client wants, or refuses.
+    /// Opens a tunnel to the requested host, or refuses.
     private func answer(_ head: [UInt8], from client: Int32, _ tunnels: inout Tunnels) {
         let text = String(decoding: head, as: UTF8.self).replacing("\r\n", with: "\n")
         seen.withLock { $0.append(text) }
@@ -87,7 +87,7 @@ public final class ConnectProxy: Sendable {
         _ = write(client, bytes, bytes.count)
     }
 
-    /// Connects to this machine, by whichever address answers.
+    /// Connects to this machine, at the address that accepts.
     private static func connect(_ port: UInt16) -> Int32? {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -115,7 +115,7 @@ public final class ConnectProxy: Sendable {
 
 /// The sockets of a proxy.
 private struct Tunnels {
-    /// What clients without a tunnel have said.
+    /// The bytes received from clients without a tunnel.
     var heads: [Int32: [UInt8]] = [:]
     /// Both directions of each tunnel.
     private var peers: [Int32: Int32] = [:]
@@ -128,9 +128,9 @@ private struct Tunnels {
         peers[server] = client
     }
 
-    /// Moves what a socket has on its way.
+    /// Forwards the bytes of a socket.
     ///
-    /// - Returns: a client's request once that is complete.
+    /// - Returns: a client's request once it is complete.
     mutating func move(from handle: Int32) -> [UInt8]? {
         guard heads[handle] != nil || peers[handle] != nil else { return nil }
         var bytes = [UInt8](repeating: 0, count: 64 * 1024)
@@ -172,12 +172,12 @@ private struct Tunnels {
     }
 }
 
-/// Runs a test against a proxy of its own.
+/// Runs a test against a new proxy.
 ///
 /// - Parameters:
-///   - status: what the proxy answers CONNECT with; 0 to hang up instead.
+///   - status: the answer to CONNECT; 0 to close the connection instead.
 ///   - body: the test.
-/// - Throws: what `body` throws.
+/// - Throws: the error of `body`.
 public func withProxy(answering status: Int = 200, _ body: (ConnectProxy) async throws -> Void) async throws {
     let proxy = try ConnectProxy(answering: status)
     do {

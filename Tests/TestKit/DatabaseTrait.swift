@@ -6,7 +6,7 @@ public struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     let hasOwnServer: Bool
     let hasWholeRing: Bool
 
-    /// On a suite it holds for the tests in it.
+    /// Applied to a suite, the trait applies to its tests.
     public var isRecursive: Bool { true }
 
     /// Runs one test with its database.
@@ -15,7 +15,7 @@ public struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     ///   - test: ignored.
     ///   - testCase: ignored.
     ///   - function: the test.
-    /// - Throws: what the test throws, or why there is no database.
+    /// - Throws: the test's error, or the reason why there is no database.
     public func provideScope(
         for test: Test,
         testCase: Test.Case?,
@@ -37,15 +37,16 @@ public struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == DatabaseTrait {
-    /// A database of the test's own, with the schema loaded, dropped afterwards.
+    /// A database for the test alone, with the schema loaded, dropped afterwards.
     ///
-    /// Its logs have few partitions, which take the rows of all days.
+    /// Its logs have few partitions, which hold the rows of all days.
     public static var database: Self { Self(hasOwnServer: false, hasWholeRing: false) }
 
-    /// The same with all partitions, for tests that name them.
+    /// Like ``database`` with all partitions, for tests that name them.
     public static var databaseWithRing: Self { Self(hasOwnServer: false, hasWholeRing: true) }
 
-    /// The same on a server of the test's own, for tests that harm it: a server process that is stopped holds up
-    /// whoever creates or drops a database, and with them everybody who connects.
+    /// Like ``database`` on a server of its own, for tests that disrupt it.
+    ///
+    /// A suspended server process blocks sessions that create or drop a database, and then all new connections.
     public static var databaseOnOwnServer: Self { Self(hasOwnServer: true, hasWholeRing: false) }
 }

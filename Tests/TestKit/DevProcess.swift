@@ -2,25 +2,25 @@ import Foundation
 
 /// A running `fanfare dev`: PostgreSQL, simulated push services, a daemon with its API, and the demo with its page.
 public final class DevProcess: Sendable {
-    /// Where the HTTP API is, without a slash at its end.
+    /// The address of the HTTP API, without a final slash.
     public let api: String
-    /// A token that allows everything there.
+    /// A token with all scopes.
     public let token: String
-    /// Where the console is, for who has the token.
+    /// The address of the console, to be used with the token.
     public let console: String
-    /// Where the control interface of the simulated push services is.
+    /// The address of the simulated push services' control interface.
     public let control: String
-    /// Where the demo's page is: its origin.
+    /// The origin of the demo's page.
     public let page: String
     /// A libpq URL of its database, for the superuser.
     public let database: String
     private let process: ProgramProcess
     private let directory: String
 
-    /// Starts one in a temporary folder, and waits until its demo has been shown.
+    /// Starts it in a temporary folder, and waits until the demo has been shown.
     ///
     /// - Returns: the process; ``stop()`` must be called on it.
-    /// - Throws: if there is no such program, or it ends early.
+    /// - Throws: an error if the program does not exist or exits early.
     public static func start() async throws -> DevProcess {
         let directory = NSTemporaryDirectory() + "fanfare-dev-" + UUID().uuidString.prefix(13).lowercased()
         let program = try FanfareBinary.path()
@@ -70,10 +70,10 @@ public final class DevProcess: Sendable {
         (self.process, self.directory) = (process, directory)
     }
 
-    /// Runs a body with one, and ends that.
+    /// Runs a body with a process, and stops it.
     ///
     /// - Parameter body: the test.
-    /// - Throws: what `body` throws, or why there is none.
+    /// - Throws: the error of `body`, or the reason why the process did not start.
     public static func with(_ body: (DevProcess) async throws -> Void) async throws {
         let dev = try await start()
         do {
@@ -85,7 +85,7 @@ public final class DevProcess: Sendable {
         await dev.stop()
     }
 
-    /// Ends all of it, and deletes its files.
+    /// Stops the process and deletes its files.
     public func stop() async {
         await process.stop()
         try? FileManager.default.removeItem(atPath: directory)

@@ -1,19 +1,19 @@
 import PostgresClient
 public import PrivateCluster
 
-/// A primary and a standby that took over from it; the old primary is started again and takes writes, as nobody fenced it.
+/// A primary and a promoted standby; the old primary was restarted without fencing and accepts writes.
 public struct FailedOver: Sendable {
-    /// The primary of before, on its timeline.
+    /// The old primary, on its timeline.
     public let old: PrivateCluster
     /// The new primary, on the next timeline.
     public let new: PrivateCluster
 
-    /// Makes the standby of a server take over.
+    /// Fails over to the standby of a server.
     ///
     /// - Parameters:
-    ///   - old: the server; crashes, and is started again at the end.
-    ///   - new: its standby, which has everything already.
-    /// - Throws: what a server says.
+    ///   - old: the server, which crashes and is restarted at the end.
+    ///   - new: its standby, which has received all WAL.
+    /// - Throws: the server's error.
     public init(from old: PrivateCluster, to new: PrivateCluster) throws {
         (self.old, self.new) = (old, new)
         old.suspend(.immediate)
@@ -21,20 +21,20 @@ public struct FailedOver: Sendable {
         try old.resume()
     }
 
-    /// Promotes a standby, and waits until it takes writes.
+    /// Promotes a standby, and waits until it accepts writes.
     ///
     /// - Parameter standby: the standby.
-    /// - Throws: what the server says.
+    /// - Throws: the server's error.
     public static func promote(_ standby: PrivateCluster) throws {
         let connection = try PostgresConnection.open(PostgresOptions(url: standby.connectionURL()))
         defer { connection.close() }
         try connection.execute("SELECT pg_catalog.pg_promote()")
     }
 
-    /// A URL of several servers that asks for one that takes writes.
+    /// Returns a URL of several servers that requires a writable one.
     ///
     /// - Parameters:
-    ///   - servers: in the order in which libpq tries them.
+    ///   - servers: the servers, in the order in which libpq tries them.
     ///   - database: the database's name.
     /// - Returns: the URL, for the superuser.
     public static func url(of servers: [PrivateCluster], database: String = "postgres") -> String {

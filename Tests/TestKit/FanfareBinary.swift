@@ -1,11 +1,11 @@
 import Foundation
 
-/// Where the `fanfare` program is.
+/// The location of the `fanfare` program.
 public enum FanfareBinary {
-    /// Finds it: `FANFARE_BINARY`, else beside the test program in the build folder.
+    /// Returns the path: `FANFARE_BINARY`, or else beside the test program in the build folder.
     ///
-    /// - Returns: its path.
-    /// - Throws: if it is not there.
+    /// - Returns: the path.
+    /// - Throws: an error if the program does not exist.
     public static func path() throws -> String {
         if let given = ProcessInfo.processInfo.environment["FANFARE_BINARY"] { return given }
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()

@@ -1,18 +1,18 @@
 import Foundation
 import Threading
 
-/// A program under test, in a process of its own, with its output as lines.
+/// A program under test as a separate process, with its output as lines.
 ///
-/// A shell of ours stands between: its standard input is a pipe from the test process, so that the program is ended
-/// when that dies, `kill -9` included.
+/// A shell runs between the test process and the program. The shell's standard input is a pipe from the test process,
+/// so that the program is stopped when the test process ends, `kill -9` included.
 public final class ProgramProcess: Sendable {
     /// The program's own process id, for signals.
     public let processID: Int32
-    /// Lines of its standard output, for one reader.
+    /// The lines of its standard output, for one reader.
     ///
     /// Ends when the program has closed it.
     public let output: AsyncStream<String>
-    /// Lines of its standard error, for one reader.
+    /// The lines of its standard error, for one reader.
     public let errors: AsyncStream<String>
 
     private let shell: Process
@@ -38,11 +38,11 @@ public final class ProgramProcess: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - executable: path of the program.
+    ///   - executable: the path of the program.
     ///   - arguments: its arguments.
-    ///   - environment: variables that are added to ours.
-    ///   - directory: where it runs; nil for here.
-    /// - Throws: if it cannot be started.
+    ///   - environment: variables that are added to the current ones.
+    ///   - directory: the working directory; nil for the current one.
+    /// - Throws: an error if it cannot be started.
     public init(
         _ executable: String,
         _ arguments: [String],
@@ -63,7 +63,7 @@ public final class ProgramProcess: Sendable {
         _ = fcntl(input.fileDescriptor, F_SETFD, FD_CLOEXEC)
         let (finished, input) = (finished, input)
         shell.terminationHandler = { _ in
-            // Hundreds of programs one after the other need no descriptors of those that ended.
+            // Closed early, so that a run of hundreds of programs does not keep descriptors of those that ended.
             try? input.close()
             finished.close()
         }
@@ -84,14 +84,14 @@ public final class ProgramProcess: Sendable {
         kill(processID, number)
     }
 
-    /// Makes the program stand still, and waits until it does; SIGCONT lets it go on.
+    /// Suspends the program, and waits until it is stopped; SIGCONT resumes it.
     public func pause() {
         signal(SIGSTOP)
         let status = "/proc/\(processID)/stat"
         while let text = try? String(contentsOfFile: status, encoding: .utf8), !text.contains(") T ") { sched_yield() }
     }
 
-    /// Waits for the program's end.
+    /// Waits until the program exits.
     ///
     /// - Returns: its exit status; 128 + n if signal n ended it.
     public func exitStatus() async -> Int32 {
@@ -100,7 +100,7 @@ public final class ProgramProcess: Sendable {
         return shell.terminationStatus
     }
 
-    /// Ends the program: SIGTERM, then waits.
+    /// Sends SIGTERM and waits until the program exits.
     ///
     /// - Returns: its exit status.
     @discardableResult
@@ -109,7 +109,7 @@ public final class ProgramProcess: Sendable {
         return await exitStatus()
     }
 
-    /// Lines as they come, read on a thread of its own that ends with the pipe.
+    /// Returns lines as they arrive, read on a separate thread that ends with the pipe.
     private static func stream(_ reader: LineReader) -> AsyncStream<String> {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         _ = WorkerThread.start(name: "lines") {
@@ -124,8 +124,8 @@ public final class ProgramProcess: Sendable {
 
 /// Runs `body` with the calling thread's signal mask empty.
 ///
-/// Threads that come from Dispatch's pool block nearly all signals, and a child inherits that: SIGTERM would not
-/// reach the program, nor SIGCHLD the shell.
+/// Threads of Dispatch's pool block nearly all signals, and a child inherits the mask: SIGTERM would not reach the
+/// program, nor SIGCHLD the shell.
 private func withNoSignalBlocked<Result>(_ body: () throws -> Result) rethrows -> Result {
     var none = sigset_t()
     var before = sigset_t()
@@ -135,16 +135,16 @@ private func withNoSignalBlocked<Result>(_ body: () throws -> Result) rethrows -
     return try body()
 }
 
-/// Why a program under test is of no use.
+/// The reason why a program under test cannot be used.
 public struct ProgramError: Error, CustomStringConvertible {
     let message: String
 
-    /// - Parameter message: what happened.
+    /// - Parameter message: the description of the problem.
     public init(message: String) {
         self.message = message
     }
 
-    /// What happened.
+    /// The description of the problem.
     public var description: String { message }
 }
 
@@ -157,12 +157,12 @@ private struct LineReader: Sendable {
         self.handle = handle
     }
 
-    /// Gives the descriptor back, at the end of the stream.
+    /// Closes the descriptor at the end of the stream.
     func close() {
         try? handle.close()
     }
 
-    /// The next line without its end; nil at the end of the stream.
+    /// Returns the next line without its end; nil at the end of the stream.
     mutating func next() -> String? {
         while true {
             if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {

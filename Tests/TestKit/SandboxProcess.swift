@@ -4,9 +4,9 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// A running `fanfare sandbox`: the push services, simulated, in a process of their own.
+/// A running `fanfare sandbox`: the simulated push services, as a separate process.
 public final class SandboxProcess: Sendable {
-    /// Ports and files.
+    /// Its ports and files.
     public let ready: SandboxReady
     /// The process, to stop or to signal.
     public let process: ProgramProcess
@@ -15,10 +15,10 @@ public final class SandboxProcess: Sendable {
     /// Starts a sandbox and waits until it is ready.
     ///
     /// - Parameters:
-    ///   - directory: where it makes its files; nil for a temporary one, deleted by ``stop()``.
-    ///   - arguments: more arguments, such as `--sink`.
+    ///   - directory: the directory of its files; nil for a temporary one, deleted by ``stop()``.
+    ///   - arguments: further arguments, such as `--sink`.
     /// - Returns: the sandbox.
-    /// - Throws: if there is no such program or it ends early.
+    /// - Throws: an error if the program does not exist or exits early.
     public static func start(directory: String? = nil, arguments: [String] = []) async throws -> SandboxProcess {
         let temporary = NSTemporaryDirectory() + "fanfare-sandbox-" + UUID().uuidString.prefix(13).lowercased()
         let place = directory ?? temporary
@@ -42,32 +42,32 @@ public final class SandboxProcess: Sendable {
         self.ownDirectory = ownDirectory
     }
 
-    /// Ends the sandbox and deletes its temporary files.
+    /// Stops the sandbox and deletes its temporary files.
     public func stop() async {
         await process.stop()
         if let ownDirectory { try? FileManager.default.removeItem(atPath: ownDirectory) }
     }
 
-    /// What was received after the entry `number` up to now, oldest first.
+    /// Returns the requests received after the entry `number`, oldest first.
     ///
     /// - Parameters:
     ///   - number: the number of the last entry already seen; 0 for all.
-    ///   - limit: the most entries to return; nil for all.
+    ///   - limit: the maximum number of entries; nil for all.
     /// - Returns: the entries.
-    /// - Throws: if the sandbox does not answer, or keeps counts only.
+    /// - Throws: an error if the sandbox does not answer, or keeps counts only.
     public func received(after number: Int = 0, limit: Int? = nil) async throws -> [ReceivedPush] {
         let limit = limit.map { "&limit=\($0)" } ?? ""
         return try Self.decodeLines(await control("GET", "/received?after=\(number)\(limit)"))
     }
 
-    /// Waits until enough was received; the sandbox does the waiting.
+    /// Waits until a number of requests was received; the sandbox does the waiting.
     ///
     /// - Parameters:
-    ///   - count: how many entries at least.
+    ///   - count: the minimum number of entries.
     ///   - number: the number of the last entry already seen.
-    ///   - seconds: how long in all.
+    ///   - seconds: the time limit.
     /// - Returns: all entries after `number`, `count` of them or more.
-    /// - Throws: if there are fewer when the time is over.
+    /// - Throws: an error if there are fewer after the time limit.
     public func awaitReceived(_ count: Int, after number: Int = 0, seconds: Int = 30) async throws -> [ReceivedPush] {
         let total = try await awaitCounts(received: number + count, seconds: seconds).received
         guard total >= number + count else {
@@ -76,33 +76,33 @@ public final class SandboxProcess: Sendable {
         return try await received(after: number)
     }
 
-    /// What was counted since the start.
+    /// Returns the counts since the start.
     ///
     /// - Parameters:
-    ///   - received: waits until so many requests came; 0 to only look.
-    ///   - seconds: how long to wait at most.
-    /// - Returns: the counts, which may fall short.
-    /// - Throws: if the sandbox does not answer.
+    ///   - received: the number of requests to wait for; 0 to return at once.
+    ///   - seconds: the time limit.
+    /// - Returns: the counts, which may be lower.
+    /// - Throws: an error if the sandbox does not answer.
     public func awaitCounts(received: Int = 0, seconds: Int = 30) async throws -> SandboxCounts {
         let answer = try await control("GET", "/counts?at_least=\(received)&wait=\(seconds)", seconds: seconds)
         return try JSONDecoder().decode(SandboxCounts.self, from: answer)
     }
 
-    /// Puts faults in the place of those in force.
+    /// Replaces the faults in force.
     ///
-    /// - Parameter faults: the JSON list of `POST /faults`; `[]` ends all.
-    /// - Throws: if the sandbox refuses them, with index and field.
+    /// - Parameter faults: the JSON list of `POST /faults`; `[]` removes all.
+    /// - Throws: an error if the sandbox rejects them, with index and field.
     public func setFaults(_ faults: String) async throws {
         _ = try await control("POST", "/faults", Data(faults.utf8))
     }
 
-    /// Makes a simulated browser's subscription, the same for the same name.
+    /// Returns a simulated browser's subscription, the same for the same name.
     ///
     /// - Parameters:
     ///   - name: the end of its endpoint's path.
-    ///   - service: whose endpoint it has, as `POST /subscriptions` names it.
+    ///   - service: the push service of its endpoint, as `POST /subscriptions` names it.
     /// - Returns: the subscription.
-    /// - Throws: if the sandbox does not answer.
+    /// - Throws: an error if the sandbox does not answer.
     public func subscription(_ name: String, at service: String = "rfc") async throws -> BrowserSubscription {
         let body = Data(#"{"name": "\#(name)", "service": "\#(service)"}"#.utf8)
         return try JSONDecoder().decode(
@@ -111,13 +111,13 @@ public final class SandboxProcess: Sendable {
         )
     }
 
-    /// Makes a simulated device of one provider, the same for the same name.
+    /// Returns a simulated device of one provider, the same for the same name.
     ///
     /// - Parameters:
-    ///   - provider: its name.
+    ///   - provider: the provider's name.
     ///   - name: 1 to 60 letters, digits and hyphens.
     /// - Returns: the device.
-    /// - Throws: if the sandbox does not answer, or plays no such provider.
+    /// - Throws: an error if the sandbox does not answer, or does not simulate the provider.
     public func device(of provider: String, named name: String) async throws -> SimulatedDevice {
         let answer = try await control("GET", "/devices?name=\(name)")
         let all = try JSONDecoder().decode([SimulatedDevice].self, from: answer)

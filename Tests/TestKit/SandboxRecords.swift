@@ -1,16 +1,16 @@
-/// What the sandbox prints when it is ready.
+/// The sandbox's output when it is ready.
 public struct SandboxReady: Decodable, Sendable {
-    /// Port of TLS and HTTP/2, for all providers.
+    /// The port for TLS and HTTP/2, for all providers.
     public let tlsPort: Int
-    /// Port of the APNs sandbox environment.
+    /// The port of the APNs sandbox environment.
     public let sandboxTLSPort: Int
-    /// Port of the control interface, plain HTTP/1.1.
+    /// The port of the control interface, plain HTTP/1.1.
     public let controlPort: Int
-    /// Where it keeps its files.
+    /// The directory of its files.
     public let directory: String
-    /// The certificate authority to trust, PEM.
+    /// The CA certificate to trust, PEM.
     public let caFile: String
-    /// A configuration for `fanfare` that uses it all.
+    /// A configuration for `fanfare` that uses all simulated services.
     public let configFile: String
     /// The service account of the simulated FCM, JSON.
     public let serviceAccountFile: String
@@ -36,9 +36,9 @@ public struct SandboxReady: Decodable, Sendable {
 public struct ReceivedPush: Decodable, Sendable {
     /// Its number, from 1, in order of arrival.
     public let number: Int
-    /// When it was complete, in nanoseconds of CLOCK_MONOTONIC.
+    /// When it had arrived completely, in nanoseconds of CLOCK_MONOTONIC.
     public let nanoseconds: Int
-    /// Number of its TLS connection, from 1.
+    /// The number of its TLS connection, from 1.
     public let connection: Int
     /// Its HTTP/2 stream.
     public let stream: Int
@@ -46,17 +46,17 @@ public struct ReceivedPush: Decodable, Sendable {
     public let provider: String
     /// `production` or `sandbox`.
     public let environment: String
-    /// What it is for: a device token, the path of an endpoint, a topic.
+    /// The recipient: a device token, the path of an endpoint, a topic.
     public let target: String
-    /// Path of the request; for APNs it ends in the token.
+    /// The path of the request; for APNs it ends in the token.
     public let path: String
     /// Header fields, lower case.
     public let headers: [String: String]
     /// The body, if it is UTF-8.
     public let body: String?
-    /// Status it was answered with; nil if it got no answer.
+    /// The status of the answer; nil without an answer.
     public let status: Int?
-    /// Reason in the answer, if any.
+    /// The reason in the answer, if any.
     public let reason: String?
     /// The fault that was applied, if any.
     public let fault: String?
@@ -68,17 +68,17 @@ public struct ReceivedPush: Decodable, Sendable {
     }
 }
 
-/// What the sandbox has counted: `GET /counts`.
+/// The sandbox's counters: `GET /counts`.
 public struct SandboxCounts: Decodable, Sendable {
-    /// Complete requests, however they were answered.
+    /// Complete requests, with any answer.
     public let received: Int
-    /// Those answered with 2xx.
+    /// Requests answered with 2xx.
     public let accepted: Int
     /// Devices that had at least one push accepted.
     public let distinctTokens: Int
-    /// Pushes that a device got, or may have got, again.
+    /// Pushes that a device received again, or may have.
     public let duplicates: Int
-    /// Connections that agreed on HTTP/2.
+    /// Connections that negotiated HTTP/2.
     public let connections: Int
     /// Requests by provider, then by status and reason.
     public let byProvider: [String: [String: Int]]
@@ -90,25 +90,25 @@ public struct SandboxCounts: Decodable, Sendable {
     }
 }
 
-/// A simulated device, as `fanfare.register_device` wants it.
+/// A simulated device, in the form for `fanfare.register_device`.
 public struct SimulatedDevice: Decodable, Sendable {
     /// Its provider.
     public let provider: String
-    /// Its token, or the URL that stands for one.
+    /// Its token, or the URL used as one.
     public let token: String
     /// Its public key, where devices of the provider have one.
     public let p256dh: String?
     /// Its secret, where devices of the provider have one.
     public let auth: String?
 
-    /// What requests for it, and faults that match it, call it: the token, or the URL's path.
+    /// The name of the device in requests and in faults that match it: the token, or the URL's path.
     public var target: String {
         guard token.hasPrefix("https://") else { return token }
         return token.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" }.description
     }
 }
 
-/// A browser's push subscription, as `PushSubscription.toJSON()` gives it.
+/// A browser's push subscription, in the form of `PushSubscription.toJSON()`.
 public struct BrowserSubscription: Decodable, Sendable {
     /// Its keys.
     public struct Keys: Decodable, Sendable {
@@ -118,8 +118,8 @@ public struct BrowserSubscription: Decodable, Sendable {
         public let auth: String
     }
 
-    /// Where to push.
+    /// The URL to push to.
     public let endpoint: String
-    /// What to encrypt with.
+    /// The keys for encryption.
     public let keys: Keys
 }

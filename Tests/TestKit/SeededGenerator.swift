@@ -1,11 +1,11 @@
-/// SplitMix64: the same numbers for the same seed, so that a run that failed can be repeated.
+/// SplitMix64: the same numbers for the same seed, so that a failed run can be repeated.
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
-    /// Begins with a seed.
+    /// Creates a generator from a seed.
     public init(seed: UInt64) { state = seed }
 
-    /// The next number.
+    /// Returns the next number.
     public mutating func next() -> UInt64 {
         state &+= 0x9e37_79b9_7f4a_7c15
         var mixed = state

@@ -5,43 +5,42 @@ internal import Threading
 
 /// The PostgreSQL server that all tests of a process share.
 ///
-/// Started at first use. It ends, and its files go, with the process: see `PrivateCluster`.
+/// Started at first use. The server ends with the process, and its files are deleted: see `PrivateCluster`.
 public enum TestCluster {
-    /// A database with the schema, from which a test's own is copied.
+    /// A database with the schema, from which the tests' databases are copied.
     enum Template: String {
-        /// The logs have partitions for yesterday, today and tomorrow, and one for other days: copies take a third less
-        /// time.
+        /// Log partitions for yesterday, today and tomorrow, and one for other days: copies take a third less time.
         case shortRing = "fanfare_template"
-        /// The schema as `schema.sql` makes it, with a partition for each of 32 days.
+        /// The schema as `schema.sql` creates it, with a partition for each of 32 days.
         case wholeRing = "fanfare_template_whole_ring"
     }
 
     private static let started = Result { try start() }
-    /// The templates that exist, each as the server's directory and the name.
+    /// The existing templates, each as the server's directory and the name.
     private static let made = Locked<Set<String>>([])
 
     /// Starts a server.
     ///
     /// - Returns: the server, which the caller stops, or which ends with the process.
-    /// - Throws: why there is none.
+    /// - Throws: the reason why it does not run.
     static func start() throws -> PrivateCluster {
         try PrivateCluster.start(options: .tests)
     }
 
-    /// The shared server; the first call starts it, others wait for that.
+    /// Returns the shared server; the first call starts it, and concurrent calls wait.
     ///
     /// - Returns: a running server.
-    /// - Throws: why there is none. A test never skips for want of a server, since skipped counts as passed.
+    /// - Throws: the reason why it does not run. A test never skips without a server, since skipped counts as passed.
     public static func shared() async throws -> PrivateCluster {
         try await onThread("cluster") { try started.get() }
     }
 
-    /// Makes a template on a server unless it exists; concurrent calls wait.
+    /// Creates a template on a server unless it exists; concurrent calls wait.
     ///
     /// - Parameters:
-    ///   - template: which.
+    ///   - template: the template.
     ///   - cluster: the shared server or one that ``start()`` started.
-    /// - Throws: what the schema or the server says.
+    /// - Throws: the error of the schema or the server.
     static func prepare(_ template: Template, on cluster: PrivateCluster) throws {
         try made.withLock { made in
             let name = cluster.directory + "/" + template.rawValue
@@ -58,7 +57,7 @@ public enum TestCluster {
         try connection.execute(SchemaText.sql)
         if template == .shortRing {
             try connection.execute(shortenRing)
-            // Otherwise each copy would have what the drops left behind.
+            // Removes the dead rows of the dropped objects, which each copy would contain otherwise.
             try connection.execute("VACUUM FULL")
         }
     }

@@ -2,20 +2,20 @@ import Foundation
 public import PostgresClient
 public import PrivateCluster
 
-/// A database of a test's own, with the schema loaded.
+/// A database for one test, with the schema loaded.
 public struct TestDatabase: Sendable {
     /// Its name.
     public let name: String
     /// A libpq URL for its superuser.
     public let url: String
-    /// The server it is on.
+    /// The server that it is on.
     public let cluster: PrivateCluster
 
     @TaskLocal private static var bound: TestDatabase?
 
     /// The database of the running test.
     ///
-    /// Traps outside tests with the trait ``DatabaseTrait``. Not seen on threads of one's own: capture it before.
+    /// Traps outside tests with the trait ``DatabaseTrait``. Not available on other threads: capture it before.
     public static var current: TestDatabase {
         guard let bound else { preconditionFailure("give the test the trait .database") }
         return bound
@@ -24,10 +24,10 @@ public struct TestDatabase: Sendable {
     /// Creates a database, runs a body with it as ``current``, and drops it.
     ///
     /// - Parameters:
-    ///   - cluster: where; nil for the shared server.
+    ///   - cluster: the server; nil for the shared one.
     ///   - hasWholeRing: whether its logs have all 32 partitions.
     ///   - body: the test.
-    /// - Throws: what `body` throws, or why there is no database.
+    /// - Throws: the error of `body`, or the reason why there is no database.
     public static func with(
         on cluster: PrivateCluster? = nil,
         hasWholeRing: Bool = false,
@@ -40,18 +40,18 @@ public struct TestDatabase: Sendable {
         } catch {
             outcome = .failure(error)
         }
-        // A test may have left its cluster down.
+        // A test may have stopped its cluster.
         try? await onThread("drop") { try database.cluster.dropDatabase(database.name) }
         try outcome.get()
     }
 
-    /// Creates a database that the caller drops, or that goes with its cluster.
+    /// Creates a database that the caller drops, or that is deleted with its cluster.
     ///
     /// - Parameters:
-    ///   - cluster: where; nil for the shared server.
+    ///   - cluster: the server; nil for the shared one.
     ///   - hasWholeRing: whether its logs have all 32 partitions.
     /// - Returns: a copy of the template.
-    /// - Throws: why there is none.
+    /// - Throws: the reason why there is none.
     public static func create(
         on cluster: PrivateCluster? = nil,
         hasWholeRing: Bool = false
@@ -67,11 +67,11 @@ public struct TestDatabase: Sendable {
         }
     }
 
-    /// Opens a session, on whatever thread calls; blocks for a millisecond or two.
+    /// Opens a session on the calling thread; blocks for a millisecond or two.
     ///
     /// - Parameter session: the settings to pin.
     /// - Returns: a session of the superuser.
-    /// - Throws: why there is none.
+    /// - Throws: the reason why there is none.
     public func connect(_ session: SessionSettings = .plain) throws(PostgresError) -> PostgresConnection {
         try .open(PostgresOptions(url: url, applicationName: "test", session: session))
     }
