@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 
-/// A generator that gives the same numbers for the same seed (SplitMix64).
+/// A generator with the same numbers for the same seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
@@ -18,7 +18,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-/// Parses JSON that a test knows to be well formed.
+/// Parses JSON that is known to be well formed.
 func json(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws -> JSONValue {
     do {
         return try JSONValue(parsing: text)
@@ -28,7 +28,7 @@ func json(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) thr
     }
 }
 
-/// An event with a payload.
+/// Returns an event with a payload.
 func event(_ payload: JSONValue = [:], key: String? = nil, expiration: Int64? = nil) -> RenderContext {
     RenderContext(
         eventID: EventID(day: 2516, sequence: 7),

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct APNsCertificateTests {
-    /// A clock that certificates made now agree with.
+    /// Sets the clock to the current time, at which new certificates are valid.
     private static func present(_ options: inout SandboxOptions) {
         options.unixMicroseconds = { Int64(Date().timeIntervalSince1970 * 1_000_000) }
     }
@@ -23,7 +23,7 @@ struct APNsCertificateTests {
             let certificate = try ClientCertificate(pemFile: fixture.sandbox.ready.certificateFile)
             for isSandbox in [false, true] {
                 let client = try await fixture.connect(sandboxEnvironment: isSandbox, certificate: certificate)
-                // Known from the handshake: no request has to come first.
+                // Known from the handshake, before the first request.
                 _ = await client.wait { $0.streamLimits.last == 1000 }
                 #expect(try await client.push(TestRequest(authorization: nil)).status == 200)
                 #expect(try await client.push(TestRequest(authorization: "bearer ignored")).status == 200)
@@ -62,7 +62,7 @@ struct APNsCertificateTests {
             #expect(client.seen.streamLimits == [1])
             await client.close()
         }
-        // The test clock stands at a time before any certificate made today, or long after.
+        // The test clock is far before or after the validity of certificates created today.
         try await withSandbox { fixture in
             fixture.clock.advance(seconds: 20 * 365 * 86_400)
             let certificate = try ClientCertificate(pemFile: fixture.sandbox.ready.certificateFile)

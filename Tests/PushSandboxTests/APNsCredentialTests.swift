@@ -62,7 +62,7 @@ struct APNsCredentialTests {
             #expect(try await client.push(request).reason == "ExpiredProviderToken")
             let other = try await fixture.connect()
             #expect(try await other.push(request).reason == "ExpiredProviderToken")
-            // The renewed token is welcome on the same connection.
+            // The renewed token is accepted on the same connection.
             #expect(try await client.push(fixture.request()).status == 200)
             await client.close()
             await other.close()

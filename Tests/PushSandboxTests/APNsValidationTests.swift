@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct APNsValidationTests {
-    /// One mistake and what it must be answered with.
+    /// One error in a request, and the expected answer.
     struct Row: Sendable {
         let name: String
         let status: Int

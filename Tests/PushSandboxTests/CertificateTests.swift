@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSandbox
 
-/// The certificates that a sandbox makes, as others read them; and which it takes.
+/// The certificates that a sandbox creates, as other programs read them, and those that it accepts.
 struct CertificateTests {
     private let authority: CertificateAuthority.Identity
 
@@ -41,7 +41,7 @@ struct CertificateTests {
     }
 
     @Test func theSenderReadsTheTopics() async throws {
-        // Longer than a common name may be by X.509.
+        // Longer than X.509 allows for a common name.
         let bundleID = "com.example." + String(repeating: "long", count: 20)
         let client = try CertificateAuthority.makeAPNsClient(bundleID: bundleID, signedBy: authority)
         try await withTemporaryFolder { folder in
@@ -65,7 +65,7 @@ struct CertificateTests {
         #expect(certificate.isSigned(by: issuer) && !certificate.isSigned(by: stranger))
         let now = Int64(Date().timeIntervalSince1970)
         for (days, isValid) in [(-1, false), (0, true), (394, true), (395, false), (9000, false)] {
-            // A second more than the days, so that the last of them is over.
+            // One second more than the days, so that the last day is over.
             #expect(certificate.isValid(at: now + Int64(days) * 86_400 + 1) == isValid, "\(days)")
         }
         func isUsable(_ bundleID: String, _ authority: CertificateAuthority.Identity) -> Bool {
@@ -85,7 +85,7 @@ struct CertificateTests {
         for wrong in [[], [0x30], Array(der.dropLast()), der + [0], Array(der.dropFirst())] {
             #expect(Certificate.decode(der: wrong) == nil)
         }
-        // Whichever bit is another one: it is no certificate any more, or not the CA's.
+        // With any bit changed, it is not a certificate any more, or not the CA's.
         for index in stride(from: 4, to: der.count, by: 3) {
             var damaged = der
             damaged[index] ^= 1

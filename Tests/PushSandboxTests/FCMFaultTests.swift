@@ -84,7 +84,7 @@ struct FCMFaultTests {
             }
             #expect(client.seen.streamLimits == [1, 50])
             #expect(fixture.sandbox.counts.refusedStreams == 0)
-            // A provider token then grants what APNs has.
+            // A request with a provider token then gets APNs' normal limit.
             #expect(try await client.push(fixture.request()).status == 200)
             #expect(client.seen.streamLimits == [1, 50, 1000])
             await client.close()

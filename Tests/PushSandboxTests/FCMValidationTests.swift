@@ -4,12 +4,12 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct FCMValidationTests {
-    /// A message that is wrong, and what Google says to it.
+    /// An invalid message, and Google's answer.
     struct Row: Sendable {
         let message: String
         let field: String?
         let text: String
-        /// Whether FCM itself refuses, and not the front end before it.
+        /// Whether FCM itself rejects it, and not the front end.
         var isFCM = true
     }
 

@@ -110,7 +110,7 @@ struct FaultTests {
         var hash = StableHash()
         hash.combine("salt")
         hash.combine("token")
-        // Worked out apart from this code, by FNV-1a and the finalizer of MurmurHash3.
+        // Computed independently, by FNV-1a and the finalizer of MurmurHash3.
         #expect(hash.value == 0x9b65_e94d_1e2f_634a)
     }
 
@@ -141,7 +141,7 @@ struct FaultTests {
         try await withSandbox { fixture in
             try fixture.faults(#"[{"do": "reset", "total": 1}]"#)
             let id = CanonicalUUID.random()
-            // NIO does not tell a TCP reset from an end without close_notify; curl does.
+            // NIO does not distinguish a TCP reset from an end without close_notify; curl does.
             let curl = try Curl.push(fixture.request(id: id), to: fixture.sandbox)
             #expect(curl.exitCode == 55 || curl.exitCode == 56, "sending or receiving, whichever notices first")
             #expect(curl.errors.contains("Connection reset by peer"), "\(curl.errors)")
@@ -186,7 +186,7 @@ struct FaultTests {
             #expect(await fixture.sandbox.counts(atLeast: 1, within: .seconds(30)).unanswered == 1)
             try await silent.ping()
             _ = try await silent.begin(fixture.request())
-            // One event loop serves both: when this one was answered, what came before has been looked at.
+            // One event loop serves both connections: an answer here means that earlier input was processed.
             let lively = try await fixture.connect()
             #expect(try await lively.push(fixture.request()).status == 200)
             try await lively.ping()
@@ -195,7 +195,7 @@ struct FaultTests {
             #expect(silent.seen.responses.isEmpty)
             #expect(!silent.seen.isClosed)
             #expect(fixture.sandbox.counts.received == 2)
-            // The silent connection ends with the sandbox: it would not answer a goodbye either.
+            // The silent connection ends with the sandbox, because it would not answer a GOAWAY.
             await lively.close()
         }
     }

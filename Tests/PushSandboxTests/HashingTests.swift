@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushSandbox
 
-/// Hashes, codes and what is encrypted, by the examples of the standards.
+/// Hashes, codes and encryption, with the examples of the standards.
 struct HashingTests {
     @Test func hashesAndCodesAreThoseOfTheStandards() throws {
         // FIPS 180-4, and the second test of RFC 4231.
@@ -48,7 +48,7 @@ struct HashingTests {
     }
 }
 
-/// Bytes written in hexadecimal digits.
+/// Returns the bytes of hexadecimal digits.
 func bytes(_ hexadecimal: String) -> [UInt8] {
     let digits = Array(hexadecimal)
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(String(digits[$0...$0 + 1]), radix: 16) ?? 0 }

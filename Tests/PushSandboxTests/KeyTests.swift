@@ -3,17 +3,17 @@ import PushCrypto
 import SandboxCrypto
 import Testing
 
-/// Which keys and signatures the simulated services take; the sender's code signs.
+/// The keys and signatures that the simulated services accept; the sender's code signs.
 struct KeyTests {
     private static let message = Array("header.claims".utf8)
-    /// How many points P-256 has.
+    /// The order of P-256.
     private static let order = bytes("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551")
     private static let zero = [UInt8](repeating: 0, count: 32)
 
     @Test func whatTheSenderSignsIsTaken() throws {
         let sender = try SigningKey.generateES256()
         let key = try #require(P256PublicKey(point: sender.publicPoint()))
-        // Many times: r and s have leading zeroes, or need a sign byte in DER, only now and then.
+        // Repeated, because r and s only sometimes have leading zeroes or need a sign byte in DER.
         for _ in 0..<50 {
             let signature = try sender.sign(Self.message)
             #expect(key.hasSigned(Self.message, signature))
@@ -54,7 +54,7 @@ struct KeyTests {
         var last = Self.order
         last[31] -= 1
         let one = Array(Self.zero.dropLast()) + [1]
-        // The base point of FIPS 186-4 is the public key of 1; the last number has the point opposite to it.
+        // The base point of FIPS 186-4 is the public key of 1; the highest private key has the opposite point.
         let x = bytes("6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296")
         let y = bytes("4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5")
         #expect(P256PrivateKey(scalar: one)?.publicKey.point == [4] + x + y)

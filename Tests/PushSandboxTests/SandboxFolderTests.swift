@@ -103,7 +103,7 @@ struct SandboxFolderTests {
         }
     }
 
-    /// A configuration with the sandbox's first line is written again, one without is the user's.
+    /// A configuration with the sandbox's first line is rewritten; one without it belongs to the user.
     @Test func aConfigurationOfTheUsersIsKept() async throws {
         try await withTemporaryFolder { folder in
             var options = SandboxOptions(directory: folder)
@@ -181,7 +181,7 @@ struct SandboxFolderTests {
             let run = Task { await fixture.sandbox.run() }
             run.cancel()
             await run.value
-            // Not asked by its old port, which may be somebody else's by now: a folder is for one sandbox.
+            // The old port is not queried, because another process may use it now: a folder is for one sandbox.
             let next = try await PushSandbox.start(SandboxOptions(directory: fixture.sandbox.ready.dir))
             await next.stop()
             #expect(await client.wait { $0.isClosed }.isClosed)

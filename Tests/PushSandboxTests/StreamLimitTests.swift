@@ -14,7 +14,7 @@ struct StreamLimitTests {
             let refused = try await client.push(fixture.request().with("authorization", nil))
             #expect(refused.status == 403)
             #expect(client.seen.streamLimits == [1])
-            // A valid credential is enough, the push itself may be wrong.
+            // A valid credential is sufficient, even if the push is invalid.
             #expect(try await client.push(fixture.request(token: "zz")).reason == "BadDeviceToken")
             #expect(client.seen.streamLimits == [1, 500])
             await client.close()
@@ -56,7 +56,7 @@ struct StreamLimitTests {
             try fixture.faults(#"[{"do": "window", "value": 0}]"#)
             #expect(await client.wait { $0.windows.count == 2 }.windows == [65_535, 0])
             let stream = try await client.begin(fixture.request())
-            // Its body cannot have gone before this is answered.
+            // The request's body cannot have been sent before this is answered.
             try await client.ping()
             _ = await client.wait { $0.pingAcks == 1 }
             #expect(fixture.sandbox.counts.received == 1)

@@ -79,7 +79,7 @@ struct WebPushTests {
         }
     }
 
-    /// One mistake and what it must be answered with, by the RFCs.
+    /// One error in a request, and the answer that the RFCs require.
     struct Row: Sendable {
         let name: String
         let rejection: WebPushRejection

@@ -73,7 +73,7 @@ struct WebPushVectorTests {
         #expect(failure(at: 1_453_523_768 - 86_401) == .badToken)
         #expect(failure(at: 1_453_523_767, origin: origin + ":444") == .badAudience)
         #expect(failure(at: 1_453_523_767, fingerprint: "x") == .keyMismatch)
-        // Parameters in any order, unknown ones beside them.
+        // Parameters in any order, with unknown ones.
         #expect(try VAPIDCredential("VAPID x=1,k=\(key),t=\(token)").audiences == credential.audiences)
         let broken = token.dropLast(5) + "AAAAA"
         #expect(throws: WebPushRejection.badToken) { try VAPIDCredential("vapid t=\(broken), k=\(key)") }

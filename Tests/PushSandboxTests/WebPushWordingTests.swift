@@ -48,7 +48,7 @@ struct WebPushWordingTests {
             let sender = try WebPushTests.sender(fixture, "b", .wns)
             let client = try await fixture.connect()
             let request = try sender.request("{}", at: fixture.clock.seconds).with("ttl", "0")
-            // At another host no client knows that it is Microsoft's.
+            // At another host a client cannot know that the service is Microsoft's.
             #expect(try await client.push(request).status == 201)
             let refused = try await client.push(request.with("x-wns-cache-policy", "cache"))
             #expect(refused.status == 400)

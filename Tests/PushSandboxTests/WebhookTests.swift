@@ -4,12 +4,12 @@ import Testing
 
 @testable import PushSandbox
 
-/// The simulated receivers of webhooks: what they check, and in whose name.
+/// The simulated receivers of webhooks: their checks and their records.
 @Suite(.timeLimit(.minutes(5)))
 struct WebhookTests {
     private static let body = #"{"type":"order.shipped","timestamp":"2026-09-21T00:00:00Z","data":{"k":"v"}}"#
 
-    /// A request as a sender with the device's secret would sign it.
+    /// Returns a request signed with the device's secret.
     private func request(_ fixture: SandboxFixture, body: String = body, age: Int64 = 0) throws -> TestRequest {
         let device = try #require(fixture.sandbox.devices(named: "one").first { $0.provider == "webhook" })
         let secret = try #require(device.auth.flatMap { Data(base64Encoded: String($0.dropFirst("whsec_".count))) })

@@ -1,9 +1,9 @@
 import PushTransport
 import Testing
 
-/// Which names and addresses may be connected to; no network is touched.
+/// The allowed names and addresses, without network access.
 struct DestinationPolicyTests {
-    /// First and last addresses of the special blocks, and ways to write them that hide what they are.
+    /// The first and last addresses of the special blocks, and notations that obscure them.
     @Test(arguments: [
         "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.1",
         "127.255.255.255", "169.254.0.0", "169.254.169.254", "169.254.255.255", "172.16.0.0", "172.31.255.255",
@@ -75,7 +75,7 @@ struct DestinationPolicyTests {
         #expect(throws: DestinationPolicyError.network(text)) { try DestinationPolicy(hosts: [], networks: [text]) }
     }
 
-    /// Those of the known browsers.
+    /// The push services of the known browsers.
     private static let services = [
         "fcm.googleapis.com", "*.push.services.mozilla.com", "*.push.apple.com", "*.notify.windows.com",
     ]

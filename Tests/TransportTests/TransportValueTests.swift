@@ -75,7 +75,7 @@ struct TransportValueTests {
         #expect(error?.description.contains("mark") == false)
     }
 
-    /// A line break in a rendered value would be another header, or another request.
+    /// A line break in a rendered value would start another header or another request.
     @Test(arguments: ["marked\r\nb: c", "marked\nb", "marked\u{0}", " marked", "marked\t", "marked\u{7F}"])
     func valuesThatBreakOutAreRefused(_ value: String) throws {
         let error = #expect(throws: HeaderError.self) { try HeaderField("apns-collapse-id", value) }

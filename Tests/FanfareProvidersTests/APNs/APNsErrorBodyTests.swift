@@ -11,7 +11,7 @@ struct APNsErrorBodyTests {
         #expect(body == APNsErrorBody(reason: "Unregistered", timestampMilliseconds: 1_789_999_000_123))
     }
 
-    /// A space sends the same body past the fast path.
+    /// With an added space, the same body takes the slow path.
     @Test(arguments: [
         #"{"reason":"Unregistered"}"#, #"{"reason":"ExpiredToken","timestamp":1789999000123}"#,
         #"{"reason":"Shutdown","timestamp":1}"#, #"{"reason":"X","timestamp":0}"#, #"{"reason":"X","timestamp":007}"#,

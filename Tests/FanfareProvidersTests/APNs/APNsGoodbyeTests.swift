@@ -21,7 +21,7 @@ struct APNsGoodbyeTests {
         }
     }
 
-    /// Only a guess led there, and nobody is to be stopped for that.
+    /// Only the delivery moved to this environment, by a guess, so its refusal must not stop the sender.
     @Test func aGuessThatIsRefusedEnds() {
         let guess = context(.otherEnvironment)
         let told = goodbye(#"{"reason":"BadCertificateEnvironment"}"#, in: guess)

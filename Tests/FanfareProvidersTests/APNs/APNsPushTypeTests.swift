@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 
-/// A payload that agrees with a kind of token.
+/// Returns a payload that suits a kind of token.
 private func payload(_ kind: DeviceKind) -> JSONValue {
     switch kind {
     case .mdm: ["mdm": "magic"]
@@ -77,7 +77,7 @@ struct APNsPushTypeTests {
         #expect(push[header: "apns-expiration"] == expected)
     }
 
-    /// Emitted at 1,000 s: the header's end counts where it is sooner than the event's, and 0 where that has none.
+    /// Emitted at 1,000 s: the header's expiration counts if it is earlier than the event's, and 0 if that has none.
     @Test(
         arguments: [
             (.device, nil, nil, nil), (.device, nil, 2000, nil), (.device, "0", nil, 1030), (.device, "0", 2000, nil),

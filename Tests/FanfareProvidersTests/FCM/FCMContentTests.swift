@@ -175,7 +175,7 @@ struct FCMContentTests {
     @Test func sizesAreCountedByProvider() throws {
         let long = { (count: Int) in JSONValue.string(String(repeating: "é", count: count / 2)) }
         let fcm: JSONValue = ["to": ["provider": "fcm"]]
-        // Together far over the limit, but no provider gets it all.
+        // Far over the limit together, but no platform receives all of it.
         let split: JSONValue = ["android": ["data": ["a": long(4000)]], "webpush": ["data": ["a": long(4000)]]]
         #expect(try rule(message: split, fcm).message() == split)
         #expect(try rule(message: ["data": ["ab": long(4094)]], fcm).message()["data"]?["ab"] == long(4094))
@@ -208,7 +208,7 @@ struct FCMContentTests {
     }
 }
 
-/// The field tables of the message, as far as a mistake in them would make FCM refuse every push.
+/// The field tables of the message, where an error in them would make FCM reject every push.
 struct FCMSchemaTests {
     @Test(
         arguments: [

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 
-/// An error body as FCM writes it.
+/// Returns an error body in FCM's form.
 private func body(
     _ status: String?,
     _ errorCode: String? = nil,
@@ -47,7 +47,7 @@ private func verdict(
     FCMAnswer(status: status, body: body, retryAfter: retryAfter).verdict(in: circumstances)
 }
 
-/// The tables of the error codes and of the combinations that were seen, row by row.
+/// The tables of the error codes and of the observed combinations, row by row.
 struct FCMVerdictTests {
     @Test func acceptanceIsFinal() {
         #expect(verdict(200, Array(#"{"name":"projects/p/messages/1"}"#.utf8)) == .accepted)

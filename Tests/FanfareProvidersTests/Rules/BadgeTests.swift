@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 
-/// Where a user's badge count is put, and where not.
+/// The place of a user's badge count in messages.
 struct BadgeTests {
     private static let sql = "SELECT user_id, n FROM public.unread WHERE user_id = ANY ($1)"
 
@@ -50,7 +50,7 @@ struct BadgeTests {
         #expect(message["android"] == ["priority": "HIGH"])
     }
 
-    /// By its data alone as well, with a count and for users without a row.
+    /// Also for a message with data only, with a count and for users without a row.
     @Test(arguments: [7, 0, nil] as [Int64?])
     func dataAloneStaysSilent(badge: Int64?) throws {
         let source = rule(message: ["data": ["a": "b"]], ["badge_sql": .string(Self.sql)])

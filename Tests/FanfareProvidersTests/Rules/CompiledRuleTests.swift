@@ -37,7 +37,7 @@ struct CompiledRuleTests {
         #expect(push[header: "apns-topic"] == "com.example.shop")
     }
 
-    /// Each text is small enough, and so is each provider's idea of what it may count.
+    /// Each text is within its own limit, so only the limit for the whole message applies.
     @Test(arguments: [PushProvider.apns, .fcm])
     func aWholeMessageIsBounded(provider: PushProvider) throws {
         var data = JSONObject()
@@ -70,7 +70,7 @@ struct CompiledRuleTests {
         #expect(push[header: "apns-priority"] == "5")
     }
 
-    /// As FCM takes it on Apple's platforms: an alert without anything to show would be dropped by the device.
+    /// As FCM handles it on Apple's platforms: the device would drop an alert without content.
     @Test(
         arguments: [
             [:], ["headers": ["apns-priority": "5"]], ["headers": ["apns-push-type": "background"]],
@@ -85,7 +85,7 @@ struct CompiledRuleTests {
         #expect(push[header: "apns-priority"] == "5")
     }
 
-    /// What the rule says about the push beside its data wins.
+    /// Members beside the data determine the push type.
     @Test(
         arguments: [
             (["payload": ["aps": ["badge": 1]]], "10", ["badge": 1]),

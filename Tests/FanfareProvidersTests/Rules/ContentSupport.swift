@@ -23,7 +23,7 @@ extension JSONValue {
             )
     }
 
-    /// The FCM message a device gets, without its token.
+    /// Returns the FCM message for a device, without its token.
     func message(_ context: RenderContext = event(), locale: String? = nil) throws -> JSONValue {
         let push = try push(.fcm, context, locale: locale)
         let request = try push.request(to: .token("t"))
@@ -31,14 +31,14 @@ extension JSONValue {
         return request["message"]?.setting("token", to: nil) ?? .null
     }
 
-    /// The plaintext a browser gets.
+    /// Returns the plaintext for a browser.
     func plaintext(_ context: RenderContext = event(), locale: String? = nil) throws -> JSONValue {
         try JSONValue(parsing: push(.webpush, context, locale: locale).body)
     }
 }
 
 extension RenderedPush {
-    /// The whole body of a request to FCM.
+    /// Returns the complete body of a request to FCM.
     func request(to target: FCMTarget) throws -> JSONValue {
         try JSONValue(parsing: body + target.insertion + bodySuffix)
     }
@@ -47,7 +47,7 @@ extension RenderedPush {
     var headerLines: [String] { headers.map { "\($0.name): \($0.value)" } }
 }
 
-/// An event of which some time is left.
+/// Returns an event with the given time left.
 func event(_ payload: JSONValue = [:], secondsLeft: Int64, now: Int64 = 1_800_000_000) -> RenderContext {
     var context = event(payload, expiration: now + secondsLeft)
     context.now = now

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 
-/// What phones send finds the message in their language.
+/// The locale that a phone sends selects the message in its language.
 struct LocaleTests {
     private func tag(_ locale: String, _ tags: [String]) throws -> String? {
         var locales = JSONObject()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 
-/// What a phone would ignore is refused where the rule is put, and of a template where it is rendered.
+/// A value that a phone would ignore is rejected when the rule is stored, or for a template when it is rendered.
 struct MessageTypeTests {
     private static let half = (try? JSONValue(parsing: "0.5")) ?? nil
 
@@ -134,7 +134,7 @@ struct MessageTypeTests {
         #expect(found?.reason == "push type alert has nothing to show")
     }
 
-    /// An upgrade must not stop the pushes of a rule that was put before.
+    /// An upgrade must not stop the pushes of an existing rule.
     @Test(
         arguments: [
             ["payload": ["aps": ["alert": "A", "badge": "3"]]], ["payload": ["aps": ["alert": "A", "bagde": 3]]],

@@ -3,9 +3,9 @@ import Testing
 @testable import FanfareCore
 @testable import FanfareProviders
 
-/// The reference names exactly the keys that a rule may have.
+/// The reference contains exactly the keys that a rule may have.
 @Suite struct RuleReferenceTests {
-    /// A list that is read in the same order as it is described.
+    /// Expects that a list is described in the order in which it is parsed.
     private func expect(_ described: [RuleKey], below parent: String, toBe keys: [String]) {
         #expect(described.map(\.path) == keys.map { "\(parent)\($0)" })
         #expect(described.map(\.name) == keys)

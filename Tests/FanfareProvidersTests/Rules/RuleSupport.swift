@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 
-/// A rule that is accepted, changed by a merge patch: null removes, but inside `locales` it stays.
+/// Returns a valid rule with a merge patch applied: null removes a member, except inside `locales`.
 func rule(_ patch: JSONValue = [:]) -> JSONValue {
     let base: JSONValue = [
         "name": "order-shipped", "app": "shop", "event": "order.shipped", "to": ["users": "$.customer_id"],
@@ -12,13 +12,13 @@ func rule(_ patch: JSONValue = [:]) -> JSONValue {
     return base.applying(mergePatch: patch).setting("locales", to: patch["locales"])
 }
 
-/// A rule with a message of its own, kept as it is.
+/// Returns a rule with the given message, unchanged.
 func rule(message: JSONValue, _ patch: JSONValue = [:]) -> JSONValue {
     rule(patch).setting("message", to: message)
 }
 
 extension JSONValue {
-    /// Replaces a member; nil removes it.
+    /// Returns the value with a member replaced; nil removes it.
     func setting(_ key: String, to value: JSONValue?) -> JSONValue {
         guard case .object(var object) = self else { return self }
         object[key] = value
@@ -26,12 +26,12 @@ extension JSONValue {
     }
 }
 
-/// A rule with an APNs block only.
+/// Returns a rule with an APNs block only.
 func rule(headers: JSONValue, payload: JSONValue) -> JSONValue {
     rule(message: ["apns": ["headers": headers, "payload": payload]])
 }
 
-/// What a rule is refused with.
+/// Returns the problem for which a rule is rejected.
 func problem(_ json: JSONValue, sourceLocation: SourceLocation = #_sourceLocation) -> RuleProblem? {
     #expect(throws: RuleProblem.self, sourceLocation: sourceLocation) { try CompiledRule(json: json) }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 
-/// Devices that no push can reach, found before they are registered or at their first push.
+/// Devices that no push can reach, detected at registration or at their first push.
 struct RecipientFaultTests {
     private static let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
     private static let secret = "whsec_" + String(repeating: "A", count: 32)

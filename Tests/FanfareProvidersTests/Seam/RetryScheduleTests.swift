@@ -7,7 +7,7 @@ private let far = Deadline(createdAt: now, ttl: nil)
 private let unavailable = Verdict(.retryingUnavailable, .retry(Retry()))
 private let lost = Verdict(fate: .ambiguous, atMostOnce: false)
 
-/// The waits until the end, with the history of each attempt handed to the next.
+/// Returns the waits until the end; each attempt's history is passed to the next.
 private func waits(
     after verdict: Verdict,
     schedule: RetrySchedule = RetrySchedule(),
@@ -75,7 +75,7 @@ struct RetryScheduleTests {
         #expect(waits(after: lost).end == .exhausted)
     }
 
-    /// Nothing happened to the push: only time ends it.
+    /// The provider did not process the push, so only its deadline ends it.
     @Test func whatWasNotProcessedIsRepeatedAtOnceFiveTimesAndNeverCounts() {
         let run = waits(after: Verdict(fate: .notProcessed, atMostOnce: true), limit: 300)
         #expect(run.waits.prefix(14) == (Array(repeating: 0, count: 5) + Self.backoff)[...])
@@ -106,7 +106,7 @@ struct RetryScheduleTests {
         #expect(decision == .again(at: now, outcome: .retryingOtherEnvironment, history: history))
     }
 
-    /// What repeats nothing that failed does not pay from the budget of retries.
+    /// An attempt that repeats no failure does not use the retry budget.
     @Test func onlyTheFirstAttemptInTheOtherEnvironmentIsAMove() {
         let elsewhere = Verdict(.retryingOtherEnvironment, .tryOtherEnvironment(otherwise: .apnsBadDeviceToken))
         let steps = [
@@ -154,7 +154,7 @@ struct RetryScheduleTests {
         let late = now + 40 * Micros.second
         let refused = schedule.decide(unavailable, history: .none, deadline: own, now: late, random: 0.5)
         #expect(refused == .final(.expired))
-        // Its turn may come late, and what is repeated at once is no later than that.
+        // A first attempt may be delayed, and an immediate repetition is no later than that.
         #expect(own.binding(.none) == own)
         let resent = RetryHistory(attempts: 1, marks: .resent)
         let atOnce = schedule.decide(lost, history: .none, deadline: own, now: late, random: 0.5)
@@ -197,7 +197,7 @@ struct RetryScheduleTests {
         }
     }
 
-    /// Mostly answers that ask for another attempt; what is not bounded by attempts is left out.
+    /// Returns a random verdict, mostly with a retry; those without a limit of attempts are excluded.
     private func anyVerdict(_ context: AttemptContext, using random: inout SeededGenerator) -> Verdict {
         switch Int.random(in: 0..<3, using: &random) {
         case 0: return Verdict(fate: .ambiguous, atMostOnce: false)

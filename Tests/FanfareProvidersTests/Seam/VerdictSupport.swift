@@ -3,7 +3,7 @@ import Testing
 
 @testable import FanfareProviders
 
-/// A device registered at 1,000 s, answered at 2,000 s.
+/// Returns the context of a device that was registered at 1,000 s and answered at 2,000 s.
 func context(
     _ marks: RetryHistory.Marks = [],
     registeredAt: Microseconds = 1000 * Micros.second,
@@ -18,11 +18,11 @@ func context(
 }
 
 extension RetryHistory.Marks {
-    /// Everything that can have been tried before.
+    /// All combinations of earlier attempts.
     static let combinations = (UInt8(0)...31).map(RetryHistory.Marks.init(rawValue:))
 }
 
-/// What follows must be possible for what is recorded.
+/// Expects a follow-up that is allowed for the recorded outcome.
 func expectConsistent(_ verdict: Verdict, sourceLocation: SourceLocation = #_sourceLocation) {
     let outcome = verdict.outcome
     switch verdict.disposition {
@@ -34,7 +34,7 @@ func expectConsistent(_ verdict: Verdict, sourceLocation: SourceLocation = #_sou
     }
 }
 
-/// Evidence against the registration that was judged, and against no later one.
+/// Returns evidence against the registration that was used, and against no later one.
 func evidence(_ strength: PruneEvidence.Strength) -> Disposition {
     .prune(PruneEvidence(strength: strength, registeredUpTo: 1000 * Micros.second))
 }

@@ -99,7 +99,7 @@ struct WebPushContentTests {
         let own = rule(message: note.setting("webpush", to: ["headers": ["Topic": "news_{{id}}"]]), ["collapse": "c"])
         let given = try own.push(.webpush, event(["id": 7]))
         #expect(given[header: "topic"] == "news_7" && given.deliveryHeader == nil)
-        // Apple decodes a topic, so that it takes none of 13 characters.
+        // Apple decodes a topic as base64, so it rejects one of 13 characters.
         for id in ["a b", "12345678"] {
             let hash = WebPushTopic.hash(collapse: "news_\(id)", app: "shop")
             #expect(try own.push(.webpush, event(["id": .string(id)]))[header: "topic"] == hash)
@@ -147,7 +147,7 @@ struct WebPushContentTests {
     @Test func theEncryptionsRecordLimitsTheSize() throws {
         let long = { (count: Int) in JSONValue.string(String(repeating: "x", count: count)) }
         let browsers: JSONValue = ["to": ["provider": "webpush"]]
-        // {"data":{"a":"…"}} is 17 bytes with its text left out.
+        // {"data":{"a":"…"}} is 17 bytes without its text.
         let largest = rule(message: ["data": ["a": long(3976)]], browsers)
         #expect(try largest.push(.webpush).body.count == 3993)
         let large = problem(rule(message: ["data": ["a": long(3977)]], browsers))

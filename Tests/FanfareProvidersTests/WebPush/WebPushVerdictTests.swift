@@ -21,7 +21,7 @@ private func mozilla(_ code: Int, _ errno: String, _ message: String = "x") -> S
 private let minute = Disposition.retry(Retry(floor: Micros.minute))
 private let senderMinute = Disposition.retry(Retry(floor: Micros.minute, scope: .credential))
 
-/// The status policy, then every service's own table, row by row.
+/// The status policy, then each service's own table, row by row.
 struct WebPushVerdictTests {
     @Test(
         arguments: [

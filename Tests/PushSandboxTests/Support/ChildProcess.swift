@@ -1,16 +1,16 @@
 import Foundation
 import Glibc
 
-/// A program that ran to its end.
+/// A program that has exited.
 ///
-/// By posix_spawn: Foundation's `Process` crashes now and then in a process whose threads open and close descriptors
-/// meanwhile, as many sandboxes in parallel do.
+/// Started by posix_spawn: Foundation's `Process` sometimes crashes while other threads open and close descriptors, as
+/// many parallel sandboxes do.
 struct ChildProcess {
     let output: String
     let errors: String
     let exitCode: Int32
 
-    /// Runs a program that is in PATH and waits for it.
+    /// Runs a program from PATH and waits for it.
     static func run(_ arguments: [String]) throws -> ChildProcess {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("child-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -31,7 +31,7 @@ struct ChildProcess {
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         let texts = files.map { String(decoding: FileManager.default.contents(atPath: $0) ?? Data(), as: UTF8.self) }
-        // The status of a program that ended by itself is in the second byte.
+        // The exit status is in the second byte.
         return ChildProcess(
             output: texts[0],
             errors: texts[1],

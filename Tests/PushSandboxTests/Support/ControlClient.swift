@@ -3,7 +3,7 @@ import FoundationNetworking
 
 @testable import PushSandbox
 
-/// Talks to a sandbox's control interface.
+/// A client of a sandbox's control interface.
 struct ControlClient {
     let port: Int
 

@@ -1,8 +1,8 @@
 import PushSandbox
 
-/// A push by the `curl` command, which shares nothing with NIO.
+/// A push by the `curl` command, which shares no code with NIO.
 struct Curl {
-    /// Status and HTTP version, divided by a blank.
+    /// Status and HTTP version, separated by a blank.
     let output: String
     let errors: String
     let exitCode: Int32

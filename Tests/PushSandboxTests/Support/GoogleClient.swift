@@ -3,7 +3,7 @@ import PushCrypto
 
 @testable import PushSandbox
 
-/// Asks for access tokens with the service account that a sandbox wrote, and sends through FCM.
+/// A client that gets access tokens with the sandbox's service account, and sends through FCM.
 struct GoogleClient {
     let account: JSONObject
     let key: SigningKey
@@ -15,7 +15,7 @@ struct GoogleClient {
         key = try SigningKey.parse(pem: pem, expecting: .rs256, source: "private_key")
     }
 
-    /// Claims of a good assertion, with some of them replaced or, by null, removed.
+    /// Returns the claims of a valid assertion, with some of them replaced, or removed by null.
     func claims(at now: Int64, _ changes: [String: JSONValue] = [:]) -> JSONValue {
         let good: [(String, JSONValue)] = [
             ("iss", account["client_email"] ?? .null), ("aud", account["token_uri"] ?? .null),
@@ -40,7 +40,7 @@ struct GoogleClient {
         return signed + "." + Data(signature).base64URL
     }
 
-    /// By the `openssl` command, since Fanfare never signs so.
+    /// Signs with the `openssl` command, since Fanfare does not use this algorithm.
     private func signatureByPSS(_ message: [UInt8]) throws -> [UInt8] {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pss-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -54,7 +54,7 @@ struct GoogleClient {
         return Array(try Data(contentsOf: URL(fileURLWithPath: file + ".signature")))
     }
 
-    /// A request to the token endpoint.
+    /// Returns a request to the token endpoint.
     func tokenRequest(_ fixture: SandboxFixture, assertion: String) -> TestRequest {
         TestRequest(
             path: "/token",
@@ -64,7 +64,7 @@ struct GoogleClient {
         .with(authority: "localhost:\(fixture.sandbox.tlsPort)")
     }
 
-    /// Gets an access token the proper way.
+    /// Gets an access token with a valid assertion.
     func accessToken(_ fixture: SandboxFixture, by client: PushClient) async throws -> String {
         let assertion = try assertion(claims(at: fixture.clock.seconds))
         let response = try await client.push(tokenRequest(fixture, assertion: assertion))
@@ -73,7 +73,7 @@ struct GoogleClient {
 }
 
 extension TestRequest {
-    /// A request to FCM that it accepts, if the token is good.
+    /// Returns a request to FCM that is accepted if the token is valid.
     static func fcm(_ accessToken: String, _ message: String = #"{"token":"dEvIcE:APA91b-1"}"#) -> TestRequest {
         TestRequest(
             path: "/v1/projects/demo-project/messages:send",

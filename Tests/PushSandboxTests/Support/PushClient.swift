@@ -7,7 +7,7 @@ import Threading
 
 @testable import PushSandbox
 
-/// What a client shows in the TLS handshake.
+/// A client certificate for the TLS handshake.
 struct ClientCertificate {
     let chain: [NIOSSLCertificate]
     let key: NIOSSLPrivateKey
@@ -17,14 +17,14 @@ struct ClientCertificate {
         key = try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem)
     }
 
-    /// Reads PEM with certificate and key.
+    /// Reads a PEM file with certificate and key.
     init(pemFile: String) throws {
         chain = try NIOSSLCertificate.fromPEMFile(pemFile)
         key = try NIOSSLPrivateKey(file: pemFile, format: .pem)
     }
 }
 
-/// A client that works on HTTP/2 frames and remembers everything the server sent.
+/// A client at the level of HTTP/2 frames, which records everything the server sends.
 final class PushClient: Sendable {
     struct Response: Sendable {
         var headers = HPACKHeaders()
@@ -33,7 +33,7 @@ final class PushClient: Sendable {
         var reset: HTTP2ErrorCode?
 
         var status: Int? { headers.first(name: ":status").flatMap { Int($0) } }
-        /// The reason in APNs' error body, empty if there is none.
+        /// The reason in APNs' error body; empty without one.
         var reason: String {
             body.split(separator: "\"").dropFirst(3).first.map(String.init) ?? ""
         }
@@ -42,7 +42,7 @@ final class PushClient: Sendable {
 
         /// The body as JSON.
         var json: JSONObject { JSONParser.parse(body.utf8)?.members ?? JSONObject() }
-        /// Frames that the body came in.
+        /// The number of frames of the body.
         var dataFrames = 0
     }
 
@@ -51,14 +51,14 @@ final class PushClient: Sendable {
         let debug: String
     }
 
-    /// All that came so far.
+    /// Everything received so far.
     struct Seen: Sendable {
         var responses: [Int: Response] = [:]
-        /// Values of SETTINGS_MAX_CONCURRENT_STREAMS in their order.
+        /// The values of SETTINGS_MAX_CONCURRENT_STREAMS in order.
         var streamLimits: [Int] = []
-        /// Values of SETTINGS_INITIAL_WINDOW_SIZE in their order.
+        /// The values of SETTINGS_INITIAL_WINDOW_SIZE in order.
         var windows: [Int] = []
-        /// Stream limits seen before the first answer.
+        /// The GOAWAY frames in order.
         var goAways: [GoAway] = []
         var pingAcks = 0
         var isClosed = false
@@ -74,7 +74,7 @@ final class PushClient: Sendable {
     private let state = Locked(State())
     private let channelBox = Locked<(any Channel)?>(nil)
 
-    /// Opens a connection; `first` is sent before anything can have come from the server.
+    /// Opens a connection; `first` is sent before anything can have arrived from the server.
     static func connect(
         port: Int,
         caFile: String,
@@ -108,7 +108,7 @@ final class PushClient: Sendable {
 
     var seen: Seen { state.withLock { $0.seen } }
 
-    /// Waits until what came fulfils a condition.
+    /// Waits until the received data satisfies a condition.
     func wait(_ condition: @escaping @Sendable (Seen) -> Bool) async -> Seen {
         await withCheckedContinuation { continuation in
             let now = state.withLock { state -> Seen? in
@@ -153,7 +153,7 @@ final class PushClient: Sendable {
         return seen.responses[stream] ?? Response()
     }
 
-    /// Sends a request without waiting for anything.
+    /// Sends a request without waiting.
     func begin(_ request: TestRequest) async throws -> Int {
         let stream = takeStream()
         for frame in Self.frames(request, on: stream) {
@@ -182,7 +182,7 @@ final class PushClient: Sendable {
     }
 
     private func write(_ frame: HTTP2Frame) async throws {
-        // Frames that exceed the stream limit stay in the client until there is room; nobody waits for that here.
+        // The client queues frames that exceed the stream limit, so the write is not awaited.
         channelBox.withLock { $0 }?.writeAndFlush(frame, promise: nil)
     }
 
@@ -202,7 +202,7 @@ final class PushClient: Sendable {
     }
 }
 
-/// Puts the frames a client gets into its memory.
+/// Records the frames that a client receives.
 private final class FrameRecorder: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame

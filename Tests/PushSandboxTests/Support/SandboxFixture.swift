@@ -3,7 +3,7 @@ import Threading
 
 @testable import PushSandbox
 
-/// A wall clock that moves only when told to.
+/// A wall clock that a test sets.
 final class TestClock: Sendable {
     private let now = Locked<Int64>(1_790_000_000_000_000)
 
@@ -19,7 +19,7 @@ final class TestClock: Sendable {
 struct SandboxFixture {
     let sandbox: PushSandbox
     let clock: TestClock
-    /// Signatures are random: a client that signed for each request would soon have changed its token too often.
+    /// Signatures are random: if each request were signed, the client would soon have renewed its token too often.
     private let signed = Locked<[Int64: String]>([:])
 
     init(sandbox: PushSandbox, clock: TestClock) {
@@ -31,7 +31,7 @@ struct SandboxFixture {
         try TestCredential(folder: sandbox.ready.dir)
     }
 
-    /// A connection, and a header set that the sandbox accepts.
+    /// Opens a connection with headers that the sandbox accepts.
     func connect(
         sandboxEnvironment: Bool = false,
         certificate: ClientCertificate? = nil,
@@ -60,7 +60,7 @@ struct SandboxFixture {
     }
 }
 
-/// Runs `body` with a fresh sandbox and removes everything afterwards.
+/// Runs `body` with a new sandbox and deletes its files afterwards.
 func withSandbox(
     _ change: (inout SandboxOptions) -> Void = { _ in },
     _ body: (SandboxFixture) async throws -> Void

@@ -1,7 +1,7 @@
 import Foundation
 import SandboxCrypto
 
-/// One RSA key for all sandboxes of a test run: making one takes longer than most tests.
+/// One RSA key for all sandboxes of a test run: generating one takes longer than most tests.
 enum ServiceAccountKey {
     private static let pem = Result { try RSAKey().pem() }
 

@@ -1,7 +1,7 @@
 import Foundation
 import PushCrypto
 
-/// Signs provider tokens with the key a sandbox wrote, or with another one, by the sender's code.
+/// Signs provider tokens with the sandbox's key or another one, by the sender's code.
 struct TestCredential {
     var key: SigningKey
 
@@ -29,7 +29,7 @@ struct TestCredential {
     }
 }
 
-/// A raw ECDSA signature in DER.
+/// Converts a raw ECDSA signature to DER.
 func ecdsaDER(fromRaw raw: [UInt8]) -> [UInt8] {
     let integers = [raw.prefix(32), raw.suffix(32)].flatMap { half in
         var bytes = Array(half.drop { $0 == 0 })

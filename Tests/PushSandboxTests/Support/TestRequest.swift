@@ -1,6 +1,6 @@
 import NIOHPACK
 
-/// A push request that can be bent in every way.
+/// A push request whose parts a test can change.
 struct TestRequest {
     static let token = "0a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7e8f9"
     static let payload = #"{"aps":{"alert":{"title":"Order 7","body":"Shipped"},"badge":1},"order":7}"#
@@ -27,7 +27,7 @@ struct TestRequest {
         content = Array(body.utf8)
     }
 
-    /// The same with one header set, replaced, or removed by nil.
+    /// Returns the request with one header set or replaced, or removed by nil.
     func with(_ name: String, _ value: String?) -> TestRequest {
         var copy = self
         copy.headers.removeAll { $0.0 == name }

@@ -3,7 +3,7 @@ import Foundation
 @testable import PushCrypto
 @testable import PushSandbox
 
-/// Sends to browsers as an application server does, by the sender's arithmetic.
+/// Sends to browsers like an application server, with the sender's cryptography.
 struct WebPushSender {
     let subscription: PushSubscription
     var signingKey: SigningKey
@@ -29,7 +29,7 @@ struct WebPushSender {
             .with(authority: String(origin.dropFirst("https://".count))).with(content: body)
     }
 
-    /// `vapid t=…, k=…`.
+    /// Returns `vapid t=…, k=…`.
     func authorization(
         header: String = #"{"typ":"JWT","alg":"ES256"}"#,
         claims: String,
@@ -43,13 +43,13 @@ struct WebPushSender {
         return "vapid t=\(signed).\(Data(bytes).base64URL), k=\(key)"
     }
 
-    /// RFC 8291, one record of 4096 bytes at most.
+    /// Encrypts a message by RFC 8291, in one record of at most 4096 bytes.
     ///
     /// - Parameters:
     ///   - plaintext: the message.
-    ///   - padding: zeroes after it.
-    ///   - delimiter: 2 where no record follows.
-    ///   - keyID: what to put in the place of the key that it is encrypted with.
+    ///   - padding: the number of zeroes after it.
+    ///   - delimiter: 2 for the last record.
+    ///   - keyID: replaces the key id, which is normally the public key.
     func encrypt(
         _ plaintext: [UInt8],
         padding: Int = 0,

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP2Client
 
 struct ConnectionStateMachineTests {
-    /// A connection whose first request went out.
+    /// Returns a connection whose first request was sent.
     private func established(streams: Int = 100) -> ConnectionStateMachine {
         var machine = ConnectionStateMachine(streams: streams)
         machine.attach()
@@ -14,7 +14,7 @@ struct ConnectionStateMachineTests {
         return machine
     }
 
-    /// A connection that has answered once and is idle.
+    /// Returns a connection that has answered once and is idle.
     private func warm(streams: Int = 100) -> ConnectionStateMachine {
         var machine = established(streams: streams)
         _ = machine.answer(now: 2)
@@ -51,7 +51,7 @@ struct ConnectionStateMachineTests {
         #expect(machine.window == 3)
     }
 
-    /// Requests that wait inside libcurl show where the peer's limit is.
+    /// Requests that wait inside libcurl indicate the peer's limit.
     @Test func theWindowFollowsThePeersLimit() {
         var machine = warm()
         for _ in 0..<8 {

@@ -5,12 +5,12 @@ import Testing
 
 @testable import HTTP2Client
 
-/// Peers that say without an end what is no answer; libcurl reads on for as long as they do.
+/// Peers that send frames without end and no answer; libcurl keeps reading as long as data arrives.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct FloodTests {
-    /// Empty SETTINGS, with which a server begins.
+    /// Empty SETTINGS, which a server sends first.
     private static let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
-    /// Frames that a client need not answer, as this server does not read.
+    /// Frames that need no reply, since this server does not read.
     private static let frames: [(name: String, bytes: [UInt8])] = [
         ("unknown", [0, 0, 0, 0xFA, 0, 0, 0, 0, 0]), ("PRIORITY", [0, 0, 5, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 16]),
     ]
@@ -24,7 +24,7 @@ struct FloodTests {
         let delivery = try await deliver(someRequests(1, deadline: .seconds(20))) {
             let destinations = try DestinationPolicy(hosts: ["localhost"], networks: ["127.0.0.1", "::1"])
             var rules = OriginRules(destinations: destinations)
-            // So little that any two records are too much, whatever machine this is.
+            // So low that any two records exceed the limit, on any machine.
             (rules.callBudget.bytes, rules.callBudget.time) = (8 * 1024, 0)
             return try HTTP2Client(endpoint: endpoint, options: options, rules: rules)
         }

@@ -3,7 +3,7 @@ import PushTransport
 import TestKit
 import Testing
 
-/// Many origins behind one transport, and the addresses it must not connect to.
+/// Many origins behind one transport, and forbidden addresses.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct MultiOriginTests {
     private func options(_ peer: APNsPeer, _ networks: [String] = ["127.0.0.1", "::1"]) throws -> MultiOriginOptions {
@@ -16,7 +16,7 @@ struct MultiOriginTests {
         (0..<(lists.map(\.count).max() ?? 0)).flatMap { index in lists.compactMap { $0.dropFirst(index).first } }
     }
 
-    /// The sandbox listens on two ports: two origins.
+    /// Returns two origins: the sandbox listens on two ports.
     private func origins(_ peer: APNsPeer) throws -> (first: Endpoint, second: Endpoint) {
         let ready = peer.sandbox.ready
         return try (
@@ -226,7 +226,7 @@ struct MultiOriginTests {
         }
     }
 
-    /// One has a connection that is being opened, the others wait for one that may not be opened yet.
+    /// One request has a connection that is being opened, the others wait for one that may not be opened yet.
     @Test func whatWaitsForAConnectionIsTakenBack() async throws {
         try await APNsPeer.with { peer in
             let origin = try peer.endpoint
@@ -243,7 +243,7 @@ struct MultiOriginTests {
     }
 }
 
-/// What a stranger's server may do to us.
+/// Misbehavior of a registered origin's server.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct StrangerTests {
     private func deliverOne(saying said: String) async throws -> (answer: PushAnswer, state: TransportState) {
@@ -280,7 +280,7 @@ struct StrangerTests {
         #expect(answer.status == 307 && state.established == 1 && state.failedConnectsInARow == 0)
     }
 
-    /// It would be read until the deadline otherwise, since the server promises more than it says.
+    /// Without the limit it would be read until the deadline, since the server announces more than it sends.
     @Test(arguments: [200, 500])
     func aFloodIsCutOff(_ status: Int) async throws {
         let begin = ContinuousClock.now

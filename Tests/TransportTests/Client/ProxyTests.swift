@@ -4,7 +4,7 @@ import PushTransport
 import TestKit
 import Testing
 
-/// Pushes and single requests through a proxy that is configured, and never through another.
+/// Pushes and single requests through the configured proxy, and never through another.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ProxyTests {
     private static let accepted = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -70,7 +70,7 @@ struct ProxyTests {
         }
     }
 
-    /// The proxy's own 200 must not be taken for the server's answer.
+    /// The proxy's own 200 must not be mistaken for the server's answer.
     @Test func whatIsLostInsideTheTunnelIsAmbiguous() async throws {
         try await APNsPeer.with(#"[{"do":"close"}]"#) { peer in
             try await withProxy { proxy in
@@ -99,7 +99,7 @@ struct ProxyTests {
     @Test func aProxyByTLSIsVerifiedToo() async throws {
         let said = Array("HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n".utf8)
         let url = try HTTPSURL("https://push.example.com/secret")
-        // One for each: whether a failed handshake takes what the server has to say is a matter of luck.
+        // A server for each, because a failed handshake may or may not consume the server's output.
         let unknown = try await TLSServer.start(host: "localhost", saying: said)
         let mistrusting = try await get(url, through: HTTPProxy("https://localhost:\(unknown.port)"))
         await unknown.stop()
@@ -119,7 +119,7 @@ struct ProxyTests {
             let url = try HTTPSURL("https://localhost:\(server.port)/token")
             let answer = try await get(url, caFile: server.caFile, through: HTTPProxy(proxy.address))
             #expect(answer.status == 200 && answer.body == Array("{}".utf8))
-            // The proxy said one of its own.
+            // Only the proxy sent this header.
             #expect(answer.headers["retry-after"] == nil)
             #expect(proxy.heads.count == 1 && proxy.heads.first?.contains("marked") == false)
         }
@@ -157,7 +157,7 @@ struct ProxyTests {
             options.caFile = caFile
             let endpoint = try Endpoint("https://localhost:\(port)")
             let requests = try someRequests(1, deadline: .milliseconds(300))
-            // The server has said all it had to say, but the request gets there.
+            // The server has no answer left, but the request arrives.
             let direct = try await deliver(requests, to: endpoint, options, by: .curl)
             #expect(direct.answers.map(\.fate) == [.ambiguous])
             options.proxy = request.proxy

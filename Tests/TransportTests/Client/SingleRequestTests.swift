@@ -44,7 +44,7 @@ struct SingleRequestTests {
         #expect(received.contains { $0.hasPrefix(body) })
     }
 
-    /// Bytes that are no text, and no content type unless the caller gives one.
+    /// Bytes that are not text, and no content type unless the caller sets one.
     @Test func methodFieldsAndBodyAreTheCallers() async throws {
         let said = Array("HTTP/1.1 204 Gone\r\n\r\n".utf8)
         let server = try await TLSServer.start(host: "localhost", saying: said, ["-naccept", "1"])

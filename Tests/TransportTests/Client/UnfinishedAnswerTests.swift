@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTP2Client
 
-/// Answers of which the status has come and the rest has not, as libcurl shows them.
+/// Answers whose status has arrived and whose rest has not, as libcurl reports them.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct UnfinishedAnswerTests {
     @Test func aStatusCountsWhenTheTransportIsClosed() async throws {
@@ -26,7 +26,7 @@ struct UnfinishedAnswerTests {
         #expect(left == 0)
     }
 
-    /// The handle that was taken back in the middle of an answer is not used again, nor is its connection.
+    /// The handle that was removed during an answer is not reused, nor is its connection.
     @Test func theNextRequestIsNotMixedUpWithIt() async throws {
         let said = Transport.curl.unfinished(200)
         let server = try await TLSServer.start(host: "localhost", saying: said)
@@ -49,7 +49,7 @@ struct UnfinishedAnswerTests {
             return (answers, states)
         }
         await server.stop()
-        // The server has nothing to say on its second connection.
+        // The server sends nothing on its second connection.
         #expect(answers.map(\.fate) == [.answered, .ambiguous], "\(answers)")
         #expect(states.map(\.established) == [1, 2] && states.map(\.open) == [0, 0], "\(states)")
     }

@@ -2,12 +2,12 @@ import PushTransport
 import TestKit
 import Testing
 
-/// Whatever the connection does, each request is on the wire at most once and gets exactly one answer.
+/// Each request is sent at most once and gets exactly one answer, with any failure of the connection.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct AtMostOnceTests {
-    /// A fault, and the numbers it strikes.
+    /// The faults, and the requests that they affect.
     ///
-    /// Each is a way to make libcurl send again by itself.
+    /// Each fault can make libcurl resend a request by itself.
     static let faults: [(name: String, fault: String)] = [
         ("reset of the connection", #""do":"reset""#),
         ("reset of the stream", #""do":"reset","code":"INTERNAL_ERROR""#),
@@ -44,7 +44,7 @@ struct AtMostOnceTests {
         }
     }
 
-    /// A warm, idle connection is where libcurl's own re-send begins.
+    /// libcurl resends requests that fail on a warm, idle connection.
     @Test(arguments: faults.indices, Transport.allCases)
     func oneRequestOnAWarmIdleConnection(_ index: Int, _ transport: Transport) async throws {
         let fault = "[{\"match\":{\"token\":\"\(tokens(1..<2))\"},\(Self.faults[index].fault)}]"

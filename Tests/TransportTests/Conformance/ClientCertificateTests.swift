@@ -4,10 +4,10 @@ import PushTransport
 import TestKit
 import Testing
 
-/// A server that asks for a certificate and trusts only the root of its chain.
+/// A server that requests a certificate and trusts only the root of its chain.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ClientCertificateTests {
-    /// Makes a root, an authority below it, and a client certificate below that, in a folder that it deletes.
+    /// Creates a root, an intermediate authority and a client certificate in a folder, which is deleted afterwards.
     private func withCertificates(_ body: (String) async throws -> Void) async throws {
         let folder = NSTemporaryDirectory() + "fanfare-client-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

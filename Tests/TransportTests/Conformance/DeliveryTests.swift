@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct DeliveryTests {
-    /// The sandbox allows 1 stream until it has seen a good token and refuses what exceeds it, as APNs does.
+    /// The sandbox allows 1 stream until it has seen a valid token and refuses further ones, like APNs.
     @Test(arguments: Transport.allCases)
     func coldStartAgainstStreamLimitOneLosesNothing(_ transport: Transport) async throws {
         try await APNsPeer.with { peer in
@@ -59,7 +59,7 @@ struct DeliveryTests {
                 insertion: Array(text.utf8)
             )
             let delivery = try await deliver([request], to: peer.endpoint, peer.options, by: transport)
-            // Read whole, and then too large for APNs.
+            // The body is read completely, and is then too large for APNs.
             #expect(delivery.answers.map(\.status) == [413])
             let received = try #require(try await peer.sandbox.received().first)
             #expect(received.body?.contains(text) == true)
@@ -94,7 +94,7 @@ struct DeliveryTests {
                 for index in requests.indices {
                     #expect(client.submit(requests[index...index]) == 1)
                     while answers.count == index { client.poll(timeout: .milliseconds(20), into: &answers) }
-                    // The second time it may be gone, which is no error.
+                    // The second time the connection may be closed, which is not an error.
                     for _ in 0..<2 { client.retire(answers[index].connection) }
                 }
                 client.close(into: &answers)

@@ -23,7 +23,7 @@ struct FateTests {
             #expect(delivery.byTag.count == 40 && delivery.answers.count == 40)
             let struck = try #require(delivery.byTag[5]?.first)
             #expect(struck.fate == .ambiguous && struck.cause == .deadline)
-            // Its connection is given up, and the rest goes over another; a slow machine may be silent once more.
+            // The connection is retired, and the rest uses another; a slow machine may cause another timeout.
             #expect(delivery.count(.answered) > 20)
             #expect(delivery.state.established >= 2)
             #expect(try await peer.arrivals().values.allSatisfy { $0 == 1 })
@@ -45,7 +45,7 @@ struct FateTests {
         }
     }
 
-    /// The server promises more than it says.
+    /// The server announces more than it sends.
     @Test(arguments: [200, 500] as [UInt16], Transport.allCases)
     func aStatusCountsThoughItsBodyDoesNotEnd(_ status: UInt16, _ transport: Transport) async throws {
         let server = try await TLSServer.start(
@@ -104,7 +104,7 @@ struct FateTests {
         let mistrusting = try await deliver(requests, to: server.endpoint, other.options, by: transport)
         await server.stop()
         await other.stop()
-        // The server does not understand the request; what counts is that the handshake went through, or did not.
+        // The server does not understand the request; only the result of the handshake matters.
         #expect(trusting.answers.map(\.fate) == [.ambiguous])
         #expect(mistrusting.answers.map(\.cause) == [.tls])
     }
@@ -148,7 +148,7 @@ struct FateTests {
         }
     }
 
-    /// The reason to stop may last for one poll only, and a connection takes longer than that.
+    /// The limit may apply to one poll only, and a connection takes longer to open.
     @Test(arguments: Transport.allCases)
     func whatWaitsForAConnectionIsTakenBack(_ transport: Transport) async throws {
         try await APNsPeer.with { peer in
@@ -192,7 +192,7 @@ struct FateTests {
         let waker = try #require(wakers.take()?.first)
         waker.wake()
         await sender.value()
-        // The transport is gone; its waker does no harm.
+        // The transport was released; its waker has no effect.
         waker.wake()
     }
 
@@ -208,7 +208,7 @@ struct FateTests {
     }
 }
 
-/// Requests for a peer that looks at nothing.
+/// Returns requests for a peer that ignores their content.
 func someRequests(
     _ count: Int,
     deadline: Duration = .seconds(15),

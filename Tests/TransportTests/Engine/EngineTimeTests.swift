@@ -6,10 +6,10 @@ import Threading
 
 @testable import HTTP2Engine
 
-/// What time does to an engine's connections, with a clock that the test sets.
+/// The timeouts of an engine's connections, with a clock that the test sets.
 @Suite(.timeLimit(.minutes(2)))
 struct EngineTimeTests {
-    /// A clock that stands until it is set.
+    /// A clock that advances only when it is set.
     private final class ManualClock: Sendable {
         private let time = Locked<MonotonicTime>(1_000_000_000)
 
@@ -18,7 +18,7 @@ struct EngineTimeTests {
         func advance(seconds: Int64) { time.withLock { $0 += seconds * 1_000_000_000 } }
     }
 
-    /// It answers the first request and is silent from then on.
+    /// The peer answers the first request and is silent from then on.
     @Test func aPeerThatDoesNotAnswerAPingIsGone() async throws {
         let server = try await TLSServer.start(
             host: "localhost",
@@ -53,7 +53,7 @@ struct EngineTimeTests {
         #expect(states.last?.open == 0)
     }
 
-    /// It acknowledges PINGs, and so is not gone; but it does not work.
+    /// The peer acknowledges PINGs, so it counts as alive; but it answers no requests.
     @Test func aPeerThatAnswersPingsAndNothingElseIsLeft() async throws {
         let fault = "[{\"match\":{\"token\":\"\(tokens(1..<2))\"},\"do\":\"slow\",\"ms\":600000}]"
         try await APNsPeer.with(fault) { peer in
@@ -71,7 +71,7 @@ struct EngineTimeTests {
                 _ = engine.submit(requests[1..<2])
                 engine.poll(timeout: .zero, into: &answers)
                 clock.advance(seconds: 11)
-                // Until the PING that this is time for was acknowledged. A poll that waits would wait for the manual clock.
+                // Until the PING that is due was acknowledged. A blocking poll would wait for the manual clock.
                 while try #require(engine.connections.first).machine.heardAt < clock.now {
                     engine.poll(timeout: .zero, into: &answers)
                 }
@@ -90,7 +90,7 @@ struct EngineTimeTests {
         }
     }
 
-    /// The kernel accepts the connection, and nobody reads.
+    /// The kernel accepts the connection, and no process reads from it.
     @Test func aHandshakeThatHangsIsGivenUp() async throws {
         let listener = try Listener()
         let endpoint = try Endpoint("https://127.0.0.1:\(listener.port)")
@@ -113,7 +113,7 @@ struct EngineTimeTests {
         #expect(state.failedConnectsInARow == 1 && state.opening == 0)
     }
 
-    /// The one connection that it may open was given up, and the next may not be opened yet.
+    /// The one allowed connection was given up, and the next may not be opened yet.
     @Test func whatWaitsWithoutAConnectionIsTakenBack() async throws {
         let listener = try Listener()
         let endpoint = try Endpoint("https://127.0.0.1:\(listener.port)")
@@ -137,7 +137,7 @@ struct EngineTimeTests {
         #expect(answers.map(\.fate) == [.notSent] && answers.map(\.cause) == [.sendUntil])
     }
 
-    /// `localhost` is `::1` first in many places, where this server does not listen.
+    /// `localhost` often resolves to `::1` first, where this server does not listen.
     @Test func everyAddressIsTried() async throws {
         let listener = try Listener()
         let endpoint = try Endpoint("https://localhost:\(listener.port)")

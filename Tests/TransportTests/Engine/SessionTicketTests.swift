@@ -3,10 +3,10 @@ import PushTransport
 import TestKit
 import Testing
 
-/// TLS sessions that are taken up again (RFC 8446 section 2.2): half the handshake for a connection that is replaced.
+/// Resumed TLS sessions (RFC 8446 section 2.2), which save half of the handshake when a connection is replaced.
 @Suite(.timeLimit(.minutes(2)))
 struct SessionTicketTests {
-    /// GOAWAY: stream 1 was the last, NO_ERROR.
+    /// GOAWAY with stream 1 as the last one, NO_ERROR.
     private static let goaway: [UInt8] = [0, 0, 8, 7, 0, 0, 0, 0, 0] + [0, 0, 0, 1, 0, 0, 0, 0]
 
     @Test(arguments: ["-tls1_3", "-tls1_2"])
@@ -25,7 +25,7 @@ struct SessionTicketTests {
             _ = engine.submit(requests[..<1])
             while answers.isEmpty { engine.poll(timeout: .seconds(1), into: &answers) }
             _ = engine.submit(requests[1...])
-            // The second connection says nothing; once it is open, enough is known.
+            // The server sends nothing on the second connection; the test only needs it to be established.
             repeat { engine.poll(timeout: .milliseconds(20), into: &answers) } while engine.state.established < 2
             engine.close(into: &answers)
             return answers.map(\.fate)

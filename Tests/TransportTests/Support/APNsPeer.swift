@@ -3,12 +3,12 @@ import PushCrypto
 import PushTransport
 import TestKit
 
-/// A sandbox in a process of its own, and requests that its APNs accepts.
+/// A sandbox as a separate process, and requests that its APNs accepts.
 struct APNsPeer {
     let sandbox: SandboxProcess
     let head: HeaderBlock
 
-    /// Runs a test against a sandbox of its own.
+    /// Runs a test against a new sandbox.
     static func with(_ faults: String? = nil, _ body: (APNsPeer) async throws -> Void) async throws {
         let sandbox = try await SandboxProcess.start()
         do {
@@ -44,14 +44,14 @@ struct APNsPeer {
         get throws { try Endpoint("https://localhost:\(sandbox.ready.tlsPort)") }
     }
 
-    /// Options that trust the sandbox.
+    /// Returns options that trust the sandbox.
     var options: TransportOptions {
         var options = TransportOptions()
         options.caFile = sandbox.ready.caFile
         return options
     }
 
-    /// Requests numbered from 0; number, device token and `apns-id` go together.
+    /// Returns requests numbered from 0, with matching number, device token and `apns-id`.
     func requests(
         _ numbers: Range<Int>,
         deadline: Duration = .seconds(15),
@@ -75,7 +75,7 @@ struct APNsPeer {
         "00000000-0000-4000-8000-" + hexadecimal(number, digits: 12)
     }
 
-    /// How often each `apns-id` arrived.
+    /// Returns how often each `apns-id` arrived.
     func arrivals() async throws -> [String: Int] {
         try await sandbox.received().reduce(into: [:]) { $0[$1.headers["apns-id"] ?? "", default: 0] += 1 }
     }
@@ -86,16 +86,16 @@ func hexadecimal(_ number: Int, digits: Int) -> String {
     return String(repeating: "0", count: digits - text.count) + text
 }
 
-/// A regular expression for the tokens of some numbers.
+/// Returns a regular expression for the tokens of some numbers.
 func tokens(_ numbers: Range<Int>) -> String {
     "^(" + numbers.map { hexadecimal($0, digits: 64) }.joined(separator: "|") + ")$"
 }
 
-/// What a sender thread saw.
+/// The results of a sender thread.
 struct Delivery: Sendable {
     var answers: [PushAnswer] = []
     var state = TransportState()
-    /// The most that was in flight at once.
+    /// The maximum number of requests in flight.
     var mostInFlight = 0
 
     /// The answers by tag.
@@ -104,10 +104,10 @@ struct Delivery: Sendable {
     func count(_ fate: Fate) -> Int { answers.count { $0.fate == fate } }
 }
 
-/// Sends all requests as slots come free, on a thread of its own as a sender does.
+/// Sends all requests as slots become free, on a separate thread like a sender.
 ///
 /// - Parameters:
-///   - stop: ends the sending before all is answered; what is still in flight then is closed.
+///   - stop: ends the sending before all requests are answered; those in flight are then closed.
 func deliver(
     _ requests: [PushRequest],
     to endpoint: Endpoint,
@@ -118,7 +118,7 @@ func deliver(
     try await deliver(requests, within: limit) { try transport.open(endpoint, options) }
 }
 
-/// Sends all requests as slots come free, on a thread of its own, by a transport that is made there.
+/// Sends all requests as slots become free, on a separate thread, with a transport that is created there.
 func deliver(
     _ requests: [PushRequest],
     within limit: Duration = .seconds(30),

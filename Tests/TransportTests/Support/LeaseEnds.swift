@@ -3,7 +3,7 @@ import PushTransport
 import TestKit
 import Testing
 
-/// Submits the first request when it is too late to send it, and the others when there is time again.
+/// Submits the first request after the time to send has ended, and the others with a new limit.
 func submitAcrossTheLease(
     _ requests: [PushRequest],
     by makeTransport: @escaping @Sendable () throws -> any PushTransport
@@ -22,9 +22,10 @@ func submitAcrossTheLease(
     }
 }
 
-/// Lets the time to send pass for one poll, while a connection is made for all requests but the last, and then sends that.
+/// Lets the time to send end for one poll, while a connection is opened for all requests but the last, and then sends
+/// the last.
 ///
-/// The peer stands still until then: a thread that has to wait for its turn would find the connection ready.
+/// The peer is suspended until then; otherwise a slow thread could find the connection established.
 func submitWhileConnecting(
     _ requests: [PushRequest],
     to peer: ProgramProcess,

@@ -3,8 +3,8 @@ import PushTransport
 import TestKit
 import Testing
 
-/// `openssl s_server` with a certificate of its own making: a peer for handshakes that the sandbox would not do, and one
-/// that says what it is told.
+/// `openssl s_server` with a generated certificate: a peer for handshakes that the sandbox does not support, and for
+/// scripted output.
 struct TLSServer {
     let port: Int
     private let reading: Task<[String], Never>
@@ -16,10 +16,10 @@ struct TLSServer {
     ///
     /// - Parameters:
     ///   - host: the name in its certificate.
-    ///   - saying: what it says once it was asked something, whatever that was; nothing lets it wait. An answer that
-    ///     comes before the question would be about a stream that is not there yet.
-    ///   - protocolName: what it chooses by ALPN; nil for HTTP/1.1 if it says something, else for HTTP/2.
-    ///   - arguments: more arguments of `s_server`.
+    ///   - saying: the bytes that it sends after its first input; if empty, it sends nothing. An answer before the
+    ///     request would be for a stream that does not exist yet.
+    ///   - protocolName: the protocol that it selects by ALPN; nil for HTTP/1.1 with output, else for HTTP/2.
+    ///   - arguments: further arguments of `s_server`.
     static func start(
         host: String,
         saying: [UInt8]? = nil,
@@ -35,9 +35,9 @@ struct TLSServer {
         ])
         let pipe = folder + "/speech"
         try #require(mkfifo(pipe, 0o600) == 0)
-        // For reading too, or opening it would wait for the server.
+        // Opened for reading too, because opening would otherwise wait for the server.
         let speech = try FileHandle(forUpdating: URL(fileURLWithPath: pipe))
-        // Linux's F_SETPIPE_SZ: a long speech must not wait for a server that does not read it.
+        // Linux's F_SETPIPE_SZ: a long output must not wait for a server that does not read it.
         try #require(fcntl(speech.fileDescriptor, 1031, 1 << 20) >= 1 << 20)
         let common = [
             "-accept", "localhost:0", "-alpn", protocolName ?? (saying == nil ? "h2" : "http/1.1"),
@@ -70,14 +70,14 @@ struct TLSServer {
         throw CocoaError(.executableLoad)
     }
 
-    /// Says something from the handshake on, and then something else again and again, with or without a question.
+    /// Sends some bytes after the handshake, and then other bytes repeatedly, independent of requests.
     ///
-    /// - Returns: the process that does, to be ended before the server.
+    /// - Returns: the process that sends, to be stopped before the server.
     func flood(_ first: [UInt8], then bytes: [UInt8]) async throws -> ProgramProcess {
         let octal = [first, bytes].map { bytes in
             bytes.map { "\\" + String(Int($0) + 0o1000, radix: 8).dropFirst() }.joined()
         }
-        // The shell's own printf, so that no process of another is left of it.
+        // The shell's built-in printf, so that no child process remains.
         let script = #"exec >"$1"; printf "$2"; while printf "$3"; do :; done"#
         return try await onThread("flood") { [folder] in
             try ProgramProcess("/bin/sh", ["-c", script, "sh", folder + "/speech"] + octal)
@@ -90,22 +90,22 @@ struct TLSServer {
 
     var caFile: String { folder + "/cert.pem" }
 
-    /// Options that trust this server's certificate.
+    /// Returns options that trust this server's certificate.
     var options: TransportOptions {
         var options = TransportOptions()
         options.caFile = caFile
         return options
     }
 
-    /// Ends the server.
+    /// Stops the server.
     func stop() async {
         process.signal(SIGTERM)
         _ = await finished()
     }
 
-    /// Waits for the end of a server that was started with `-naccept`.
+    /// Waits until a server exits that was started with `-naccept`.
     ///
-    /// - Returns: what it saw and printed; it does so when it ends by itself.
+    /// - Returns: its output, including what it received.
     func finished() async -> [String] {
         _ = await process.exitStatus()
         let lines = await reading.value
@@ -115,7 +115,7 @@ struct TLSServer {
     }
 }
 
-/// Runs the `openssl` command to its end.
+/// Runs the `openssl` command until it exits.
 func runOpenSSL(_ arguments: [String], in folder: String? = nil) async throws {
     let process = try await onThread("openssl") { try ProgramProcess("/usr/bin/openssl", arguments, directory: folder) }
     try #require(await process.exitStatus() == 0, "openssl \(arguments)")

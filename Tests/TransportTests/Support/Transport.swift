@@ -2,14 +2,14 @@ import HTTP2Client
 import HTTP2Engine
 import PushTransport
 
-/// The transports that have to pass the same tests, and how they differ.
+/// The transports that have to pass the same tests, and their differences.
 enum Transport: String, CaseIterable, Sendable {
     /// libcurl.
     case curl
     /// nghttp2 over OpenSSL.
     case engine
 
-    /// Makes one to an endpoint.
+    /// Creates a transport for an endpoint.
     func open(_ endpoint: Endpoint, _ options: TransportOptions = TransportOptions()) throws -> any PushTransport {
         switch self {
         case .curl: try HTTP2Client(endpoint: endpoint, options: options)
@@ -17,18 +17,20 @@ enum Transport: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether REFUSED_STREAM and GOAWAY's last stream become ``Fate/notProcessed``.
+    /// Whether REFUSED_STREAM and GOAWAY's last stream are reported as ``Fate/notProcessed``.
     var seesWhatWasNotProcessed: Bool { self == .engine }
 
-    /// What becomes of a request that crosses a GOAWAY on its way.
+    /// The fate of a request that was sent before a GOAWAY arrived.
     ///
-    /// libcurl even tries the old connection once more when it has read it, which it does not tell from a loss.
+    /// libcurl even tries the old connection once more after it has read the GOAWAY, and does not distinguish it from a
+    /// loss.
     var fateOverGoaway: Fate { self == .engine ? .notProcessed : .ambiguous }
 
-    /// Whether a client certificate whose key does not fit is refused when the transport is made, and not when it connects.
+    /// Whether a client certificate with the wrong key is rejected when the transport is created, and not when it
+    /// connects.
     var checksClientCertificateFirst: Bool { self == .engine }
 
-    /// What a scripted server says to be understood: one answer, 200.
+    /// The bytes of a scripted server for one answer with status 200.
     var accepted: [UInt8] {
         switch self {
         case .curl: Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8)
@@ -37,7 +39,7 @@ enum Transport: String, CaseIterable, Sendable {
         }
     }
 
-    /// What such a server says that begins an answer and does not end it: a status, and half of a body.
+    /// Returns the bytes of a scripted server for an answer that does not end: a status, and half of a body.
     func unfinished(_ status: UInt16) -> [UInt8] {
         switch self {
         case .curl: return Array("HTTP/1.1 \(status) Half\r\nContent-Length: 8\r\n\r\nhalf".utf8)
@@ -50,6 +52,6 @@ enum Transport: String, CaseIterable, Sendable {
         }
     }
 
-    /// The protocol that such a server chooses by ALPN.
+    /// The protocol that a scripted server selects by ALPN.
     var scriptedProtocol: String { self == .curl ? "http/1.1" : "h2" }
 }
