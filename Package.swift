@@ -2,9 +2,8 @@
 import Foundation
 import PackageDescription
 
-// The part to build: `sanitized` for the sanitizers' tests, `fuzz` for the fuzzer, `docs` for the articles; everything
-// if FANFARE_BUILD is not set. SwiftNIO takes most of a whole build, so the parts leave it out: their tests run the
-// sandbox as a process of its own.
+// The part to build: `sanitized` for the sanitizers' tests, `fuzz` for the fuzzer, `docs` for the articles; everything if FANFARE_BUILD is
+// not set. SwiftNIO takes most of the time of a full build, so the parts omit it: their tests run the sandbox as a separate process.
 let part = ProcessInfo.processInfo.environment["FANFARE_BUILD"]
 
 let shared: [SwiftSetting] = [
@@ -18,7 +17,7 @@ let shared: [SwiftSetting] = [
 let sources: [SwiftSetting] =
     shared + [
         .strictMemorySafety(),  // SE-0458
-        // What a push passes through lies in six targets: without it each call between them is one through a table.
+        // A push passes through six targets; without this flag, calls between them are indirect.
         .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
     ]
 
@@ -27,7 +26,7 @@ let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-met
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
-// What tests of stages and daemons use.
+// The dependencies of tests of stages and daemons.
 let stages: [Target.Dependency] = [
     "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging", "FanfareMetrics",
     "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools", "PayloadFixtures",
@@ -35,7 +34,7 @@ let stages: [Target.Dependency] = [
     serviceLifecycle, unixSignals,
 ]
 
-/// Tests of stages and daemons.
+/// Returns a test target for stages and daemons.
 func stageTests(_ name: String, exclude: [String] = []) -> Target {
     .testTarget(name: name, dependencies: stages + ["DaemonKit"], exclude: exclude, swiftSettings: shared)
 }
@@ -51,7 +50,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
-        // What everybody may use.
+        // The targets that every target may use.
         .systemLibrary(name: "CEventFD"),
         .target(name: "Threading", dependencies: ["CEventFD"], swiftSettings: sources),
 
@@ -62,7 +61,7 @@ let package = Package(
             swiftSettings: sources
         ),
 
-        // One C library each, behind one Swift target each.
+        // One system library each, imported by one Swift target each.
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "PostgresClient",
@@ -82,35 +81,35 @@ let package = Package(
             swiftSettings: sources
         ),
 
-        // What people write into files, read: the configuration, and files of rules. Knows no provider.
+        // Parses files that people write: the configuration, and files of rules. Independent of providers.
         .target(
             name: "FanfareConfiguration",
             dependencies: ["FanfareCore", "PushTransport", logging, "Yams"],
             swiftSettings: sources
         ),
 
-        // Log lines: their keys, their forms, where they go.
+        // Log lines: their keys, formats and destinations.
         .target(
             name: "FanfareLogging",
             dependencies: ["FanfareConfiguration", "FanfareCore", "Threading", logging],
             swiftSettings: sources
         ),
 
-        // Counters and gauges in the process, behind swift-metrics.
+        // Counters and gauges of the process, as a backend of swift-metrics.
         .target(name: "FanfareMetrics", dependencies: ["Threading", metrics], swiftSettings: sources),
 
-        // The database's side, as text.
+        // The schema as text.
         .target(name: "CSchema", exclude: ["schema.sql"]),
         .target(name: "FanfareSchema", dependencies: ["CSchema"], swiftSettings: sources),
 
-        // What the database is, is asked and is told: all SQL.
+        // The daemon's SQL: statements, their parameters and their rows.
         .target(
             name: "FanfareStore",
             dependencies: ["FanfareCore", "FanfareSchema", "PostgresClient"],
             swiftSettings: sources
         ),
 
-        // APNs, FCM, Web Push and webhooks: a folder each, behind one descriptor.
+        // APNs, FCM, Web Push and webhooks: a folder and a descriptor for each.
         .target(
             name: "FanfareProviders",
             dependencies: [
@@ -120,7 +119,7 @@ let package = Package(
             swiftSettings: sources
         ),
 
-        // What the daemon's stages share: sessions, the lease, boards and bells.
+        // The shared parts of the daemon's stages: sessions, the lease, snapshots and wake-ups.
         .target(
             name: "FanfareStages",
             dependencies: [
@@ -130,7 +129,7 @@ let package = Package(
             swiftSettings: sources
         ),
 
-        // Schedules with rules: what is due, and what has become of it.
+        // Campaigns, which are rules with a schedule: their due times and their runs.
         .target(
             name: "FanfareCampaigns",
             dependencies: [
@@ -140,7 +139,7 @@ let package = Package(
             swiftSettings: sources
         ),
 
-        // What applications are told of outcomes.
+        // The feedback webhooks, which report outcomes to applications.
         .target(
             name: "FanfareFeedback",
             dependencies: [
@@ -166,7 +165,7 @@ let package = Package(
             swiftSettings: sources
         ),
 
-        // What operators do with it, by the command line.
+        // The operators' commands.
         .target(
             name: "FanfareTools",
             dependencies: [
@@ -181,7 +180,7 @@ let package = Package(
             swiftSettings: sources
         ),
 
-        // A PostgreSQL of our own, for development and tests.
+        // A private PostgreSQL server, for development and tests.
         .target(name: "PrivateCluster", dependencies: ["PostgresClient", "Threading"], swiftSettings: sources),
 
         // Tests.
@@ -191,7 +190,7 @@ let package = Package(
             path: "Tests/TestKit",
             swiftSettings: shared
         ),
-        // Messages as applications send them: what must come through unchanged.
+        // Messages as applications send them, which must arrive unchanged.
         .target(name: "PayloadFixtures", path: "Tests/PayloadFixtures", swiftSettings: shared),
         .testTarget(name: "ArchitectureTests", swiftSettings: shared),
         .testTarget(name: "ThreadingTests", dependencies: ["Threading"], swiftSettings: shared),
@@ -222,19 +221,19 @@ let package = Package(
             dependencies: ["CNGHTTP2", "HTTP2Engine", "PushTransport", "Threading"],
             swiftSettings: shared
         ),
-        // The built program in processes of its own, and what can happen to them.
+        // The built program as separate processes, with faults.
         .testTarget(
             name: "FaultTests",
             dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "TestKit", "Threading"],
             swiftSettings: shared
         ),
-        // A database with an app, stages that work when they are told to, and whole daemons beside the sandbox, for the six targets
-        // below. A test target, because only those see what is internal to the others.
+        // A database with an app, stages that run on demand, and whole daemons beside the sandbox, for the six targets below. A test
+        // target, because only test targets see internal declarations of others.
         .testTarget(name: "DaemonKit", dependencies: stages, path: "Tests/DaemonKit", swiftSettings: shared),
         stageTests("FanfareConfigurationTests"),
         stageTests("FanfareStoreTests"),
         stageTests("FanfareServiceTests"),
-        // The tables of expected times are read from where they lie.
+        // The tables of expected times are read from the source folder.
         stageTests("FanfareCampaignsTests", exclude: ["Schedule/Tables"]),
         stageTests("FanfareToolsTests"),
         // Daemons, the sandbox and the database together.
@@ -255,7 +254,7 @@ let package = Package(
     ]
 )
 
-/// Removes all targets but the named ones and those that they depend on.
+/// Removes all targets except the named ones and their dependencies.
 @MainActor func keep(_ names: [String]) {
     var kept: Set<String> = []
     var missing = names
@@ -274,14 +273,14 @@ let package = Package(
 
 switch part {
 case "sanitized":
-    // Targets that use C or threads: deploy/test.sh.
+    // Targets that use C or threads, for deploy/test.sh.
     keep([
         "FanfareMetricsTests", "HTTP2EngineTests", "PostgresClientTests", "PushCryptoTests", "ThreadingTests",
         "TransportTests",
     ])
     package.dependencies = [.package(url: "https://github.com/apple/swift-metrics", from: "2.13.0")]
 case "fuzz":
-    // Everything that the fuzzer reaches is compiled for libFuzzer: deploy/fuzz.sh.
+    // Everything that the fuzzer reaches is compiled for libFuzzer, for deploy/fuzz.sh.
     keep(["FanfareConfiguration", "FanfareCore", "FanfareProviders"])
     package.targets.append(
         .executableTarget(
@@ -295,21 +294,21 @@ case "fuzz":
         )
     )
 case "docs":
-    // The articles name no symbols, so the program is not built: deploy/docs.sh.
+    // The articles contain no symbols, so deploy/docs.sh does not build the program.
     package.dependencies = [.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")]
     package.targets = [.target(name: "fanfare", path: "Sources/fanfare", sources: ["HelpText.swift"])]
 default:
     addPrograms()
 }
 
-/// Adds all that needs SwiftNIO: the HTTP API, the simulated providers, both programs.
+/// Adds the targets that need SwiftNIO: the HTTP API, the simulated providers, both programs.
 @MainActor func addPrograms() {
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
-        // Its own reading of configuration files is left out.
+        // Without its trait for configuration files.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
@@ -335,7 +334,7 @@ default:
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ]
     package.targets += [
-        // What other services, phones and monitors ask, by HTTP.
+        // The HTTP API for services, devices and monitoring.
         .target(
             name: "FanfareAPI",
             dependencies: [
@@ -359,7 +358,7 @@ default:
             ] + hummingbird,
             swiftSettings: shared
         ),
-        // The simulated providers. Shares no code with the senders it checks.
+        // The simulated providers, which share no code with the senders that they check.
         .target(
             name: "PushSandbox",
             dependencies: ["SandboxCrypto", "Threading"] + nio,
@@ -370,16 +369,16 @@ default:
             dependencies: ["PushCrypto", "PushSandbox", "SandboxCrypto", "Threading"] + nio,
             swiftSettings: shared
         ),
-        // A real browser for tests of pages: Chromium, driven by WebDriver.
+        // A real browser for tests of pages: Chromium, controlled by WebDriver.
         .target(name: "BrowserKit", dependencies: ["TestKit"], path: "Tests/BrowserKit", swiftSettings: shared),
         .testTarget(
             name: "BrowserTests",
             dependencies: ["BrowserKit", "PostgresClient", "TestKit"],
             swiftSettings: shared
         ),
-        // The yardstick of `fanfare bench`: a bare libcurl client in C.
+        // The baseline of `fanfare bench`: a bare libcurl client in C.
         .target(name: "CurlBaseline", linkerSettings: [.linkedLibrary("curl")]),
-        // The command line: all that a machine needs that sends pushes.
+        // The command line, with everything that a sending machine needs.
         .executableTarget(
             name: "fanfare",
             dependencies: [
@@ -391,7 +390,7 @@ default:
             ],
             swiftSettings: sources
         ),
-        // What tries, simulates and measures it.
+        // The program for demos, simulation and benchmarks.
         .executableTarget(
             name: "fanfare-lab",
             dependencies: [

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fetches axe-core, by which tests of the web console look for what shuts people out, and prints where it is:
+# Fetches axe-core, with which tests of the web console check accessibility, and prints its path:
 #
 #   export FANFARE_AXE=$(deploy/axe.sh)
 #
-# It comes with a package of PyPI, of an exact version, and stays in .build/axe. Needs Python with pip the first time.
-# Exit codes: 0 it is there, 69 it cannot be fetched.
+# It is in a package of PyPI with a pinned version, and stays in .build/axe. Needs Python with pip the first time. Exit codes: 0 the file
+# exists, 69 it cannot be fetched.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,7 +17,7 @@ if [[ ! -s "$file" ]]; then
     mkdir -p .build/axe
     made=$(mktemp --directory .build/axe/making.XXXXXX)
     trap 'rm -rf "$made"' EXIT
-    # Without what it depends on: only the script is wanted. In a venv, since Debian's own pip does not install beside packages.
+    # Without dependencies: only the script is needed. In a venv, since Debian's pip refuses to install outside of one.
     {
         python3 -m venv "$made/venv" \
             && "$made/venv/bin/pip" install --quiet --no-deps --target "$made/axe" "$package==$version" \

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Tries the packages of deploy/package.sh where there is no Swift: in a bare root of the Debian that runs here, with what they
-# depend on and nothing else. They are installed, fanfare's is upgraded beside an edited configuration, removed and purged without a trace.
-# In between `migrate` and `check` pass, `serve` starts and drains, and the simulated APNs gets a push. No systemd runs there: what
-# it is told is written down and compared.
+# Tests the packages of deploy/package.sh on a machine without Swift: in a bare root of the running Debian release, with their dependencies
+# and nothing else. They are installed, fanfare's is upgraded beside an edited configuration, removed, and purged without leftovers. In
+# between, `migrate` and `check` pass, `serve` starts and drains, and the simulated APNs gets a push. No systemd runs there: the calls to it
+# are recorded and compared.
 #
 #   deploy/bareroot.sh [PROGRAM]     builds the release, unless a program is named; fanfare-lab is beside it
 #
-# As root, with debootstrap, dpkg-dev, a Debian mirror and PostgreSQL; leaves nothing. Exit codes: 0 it works, 1 not, 69 it cannot be tried.
+# Runs as root, with debootstrap, dpkg-dev, a Debian mirror and PostgreSQL; leaves nothing. Exit codes: 0 it works, 1 not, 69 it cannot be
+# tested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -31,7 +32,7 @@ clean_up() {
 
 as_postgres() { runuser --user=postgres -- "$@"; }
 
-# await WHAT FILE TEXT: waits until a file has a text.
+# await WHAT FILE TEXT: waits until a file contains a text.
 await() {
     local _
     for _ in {1..150}; do
@@ -42,7 +43,7 @@ await() {
     fail "$1"
 }
 
-# packages DEB: prints what it depends on, for debootstrap.
+# packages DEB: prints its dependencies, for debootstrap.
 packages() { dpkg-deb --field "$1" Depends | sed --regexp-extended 's/ \([^)]*\)//g; s/ //g'; }
 
 # make_root DEB
@@ -53,20 +54,20 @@ make_root() {
     debootstrap --variant=minbase --include="$(packages "$1")" "$codename" "$root" "${mirror%/}" > "$made/debootstrap" 2>&1 \
         || { tail -n 20 "$made/debootstrap" >&2 && fail "debootstrap could not make a root" 69; }
     echo "127.0.0.1 localhost" > "$root/etc/hosts"
-    # Programs find their arguments there.
+    # Programs read their own arguments there.
     mount --types proc proc "$root/proc"
-    # A systemd that runs, as far as a package sees, and writes down what it is told.
+    # Simulates a running systemd for the package's scripts, and records the calls.
     install --directory "$root/run/systemd/system"
     printf '#!/bin/sh\necho "$*" >> /run/systemd/told\n' | install --mode 755 /dev/stdin "$root/usr/bin/systemctl"
 }
 
-# dpkg OPTION …: runs the root's, which never asks.
+# dpkg OPTION …: runs the root's dpkg, without prompts.
 dpkg() {
     DEBIAN_FRONTEND=noninteractive chroot "$root" dpkg --force-confold "$@" > "$made/dpkg" 2>&1 < /dev/null \
         || { cat "$made/dpkg" >&2 && fail "dpkg $* failed"; }
 }
 
-# expect_systemd TEXT: what it was told since the last time.
+# expect_systemd TEXT: compares the calls to systemd since the last time.
 expect_systemd() {
     local told
     told=$(paste --serial --delimiters=, "$root/run/systemd/told")
@@ -74,7 +75,7 @@ expect_systemd() {
     [[ "$told" == "$1" ]] || fail "systemd was told '$told', and not '$1'"
 }
 
-# expect_said TEXT: what the package said when dpkg ran last.
+# expect_said TEXT: expects a text in the package's output of the last dpkg run.
 expect_said() { grep --quiet --fixed-strings "$1" "$made/dpkg" || { cat "$made/dpkg" >&2 && fail "the package did not say '$1'"; }; }
 
 # expect_file PATH OWNER MODE
@@ -84,7 +85,7 @@ expect_file() {
     [[ "$is" == "$2 $3" ]] || fail "$1 is $is, and not $2 $3"
 }
 
-# What there is in the root, where packages put files and dpkg keeps nothing of its own; /etc/shadow- and its like are adduser's.
+# Lists the files where packages install them, without dpkg's own; /etc/shadow- and the like are adduser's.
 list_files() { (cd "$root" && find etc usr var/lib -path var/lib/dpkg -prune -o -print) | grep --invert-match '^etc/[a-z]*-$' | sort; }
 
 try_install() {
@@ -100,7 +101,7 @@ try_install() {
     expect_file /usr/share/doc/fanfare/deploy/prometheus.yaml root:root 644
     expect_file /usr/share/doc/fanfare/deploy/grafana-dashboard.json root:root 644
     expect_file /usr/share/doc/fanfare/deploy/examples/backend.py root:root 755
-    # Each runbook is an article that is there.
+    # Each runbook must be an existing article.
     [[ "$(sed -nE 's|^ *runbook_url: file://(.*\.md)#.*|\1|p' "$root/usr/share/doc/fanfare/deploy/alerts.yaml" | sort --unique)" \
         == /usr/share/doc/fanfare/Operation.md ]] || fail "runbooks are not where the package has its articles"
     expect_file /etc/fanfare/credentials root:root 700
@@ -110,7 +111,7 @@ try_install() {
     if chroot "$root" ldd /usr/bin/fanfare /usr/libexec/fanfare/fanfare-lab | grep "not found"; then fail "the packages depend on too little"; fi
 }
 
-# A higher version with another example, beside a configuration that somebody edited and a key.
+# Upgrades to a higher version with another example, beside an edited configuration and a key.
 try_upgrade() {
     local version
     version=$(dpkg-deb --field "$root/fanfare.deb" Version)
@@ -120,10 +121,10 @@ try_upgrade() {
     dpkg-deb -Zgzip --root-owner-group --build "$made/higher" "$root/higher.deb" > /dev/null
     echo "# edited" >> "$root/etc/fanfare/fanfare.yaml"
     echo secret > "$root/etc/fanfare/credentials/apns.p8"
-    # It is for the version that it came with.
+    # The package depends on the exact version of fanfare.
     dpkg --purge fanfare-lab
     dpkg --install /higher.deb
-    # A daemon that runs goes on until the schema is new.
+    # A running daemon continues until the schema is upgraded.
     expect_systemd "--system daemon-reload"
     expect_said "goes on with the old program"
     expect_said "fanfare migrate"
@@ -143,7 +144,7 @@ try_removal() {
     if chroot "$root" id fanfare > /dev/null 2>&1; then fail "the user fanfare was left"; fi
 }
 
-# A PostgreSQL of the machine, whose socket is inside the root.
+# Starts a PostgreSQL of the machine, with its socket inside the root.
 start_database() {
     local folder
     for folder in /usr/lib/postgresql/*/bin; do [[ -x "$folder/postgres" ]] && postgres=$folder; done
@@ -155,7 +156,7 @@ start_database() {
         --options="-c listen_addresses='' -c unix_socket_directories='$root/run/postgresql'" > /dev/null
 }
 
-# The program with a database and the simulated APNs.
+# Runs the program with a database and the simulated APNs.
 try_program() {
     local inside=(chroot "$root" env --ignore-environment PATH=/usr/bin:/bin FANFARE_CONFIG=/box/fanfare.yaml
         "DATABASE_URL=postgres:///postgres?host=/run/postgresql&user=postgres" fanfare)
@@ -190,7 +191,7 @@ main() {
     local program=${1:-} package
     trap clean_up EXIT
     [[ -n "$program" ]] || program=$(deploy/release.sh && deploy/release.sh fanfare-lab > /dev/null)
-    # SwiftPM lets a program look beside itself first.
+    # SwiftPM adds the program's own directory to its library path.
     if readelf --dynamic "$program" | grep --extended-regexp 'R(UN)?PATH' | grep --invert-match --fixed-strings '[$ORIGIN]'; then
         fail "the program names a folder of this machine"
     fi

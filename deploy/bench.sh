@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds a release and takes all figures of `fanfare bench`, medians of five; arguments go to the daemon's bench, such as
-# --devices 1000000. Takes an hour. Needs nghttpd and h2load (Debian: nghttp2-server, nghttp2-client). Leaves nothing
-# outside the checkout.
+# Builds a release and measures all figures of `fanfare bench`, as medians of five runs; arguments are passed to the daemon's benchmark,
+# such as --devices 1000000. Takes an hour. Needs nghttpd and h2load (Debian: nghttp2-server, nghttp2-client). Leaves nothing outside the
+# checkout.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,8 +11,8 @@ fanfare=$(deploy/release.sh)
 
 # h2load, bare libcurl and both transports, all against one nghttpd.
 "$fanfare" bench transport --runs 5
-# Rates, and the CPU of the whole daemon beside the bare client of the library that it sends over, at nghttpd; latency at
-# the simulated APNs.
+# Rates, and the CPU of the whole daemon compared with the bare client of its HTTP/2 library, against nghttpd; latency against the simulated
+# APNs.
 "$fanfare" bench --runs 5 "$@"
 "$fanfare" bench --runs 5 --samples 0 --transport curl "$@"
 "$fanfare" bench emit --runs 5

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the clients of deploy/examples against a daemon of its own, with simulated providers: the backends in curl, Python and Node, each
-# through a proxy that refuses, loses and holds up requests, and the page with its service worker in a simulated browser.
+# Runs the clients of deploy/examples against a temporary daemon with simulated providers: the backends in curl, Python and Node, each
+# through a proxy that rejects, loses and delays requests, and the page with its service worker in a simulated browser.
 #
 #   deploy/clients.sh [PROGRAM]      the debug build, unless a program is named; fanfare-lab is beside it
 #
-# Needs PostgreSQL's server, curl, Python 3 and Node 18 or later; leaves nothing. Exit codes: 0 they work, 1 not, 69 it cannot be tried.
+# Needs PostgreSQL's server, curl, Python 3 and Node 18 or later; leaves nothing. Exit codes: 0 they work, 1 not, 69 they cannot be tested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -43,7 +43,7 @@ YAML
 fanfare migrate > "$made/migrated"
 start_daemon 'HTTP API listening' ' ready '
 fanfare rules apply "$made/rules.yaml" > "$made/rules" 2>&1
-# An event goes by the rules that are in force when it is emitted.
+# An event only matches rules that are in force when it is emitted.
 await "$made/daemon.log" 'rule in force.*sale-started'
 await "$made/daemon.log" 'rule in force.*order-shipped'
 
@@ -58,7 +58,7 @@ export FANFARE_URL
 
 for tour in "bash deploy/examples/backend.sh" "python3 deploy/examples/backend.py" "node deploy/examples/backend.mjs"; do
     $tour > "$made/tour" 2>&1 || { cat "$made/tour" >&2 && fail "$tour failed"; }
-    # The gate lost the answer of the first, so that its repetition found an event there.
+    # The proxy lost the first answer, so the repeated request found an existing event.
     for line in '^preferences .*"marketing"' '^emitted [0-9]+ replayed$' '^fate planned' 'accepted' '^problem 422 refused:'; do
         grep --quiet --extended-regexp "$line" "$made/tour" || { cat "$made/tour" >&2 && fail "$tour does not say $line"; }
     done

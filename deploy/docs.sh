@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the documentation with DocC; a link that leads nowhere is an error. Prints where it is: any web server shows it.
+# Builds the documentation with DocC; a broken link is an error. Prints its path: any web server can serve it.
 #
 #   deploy/docs.sh          leaves it in .build-docs/documentation
 set -euo pipefail
@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly scratch=.build-docs output=.build-docs/documentation
 mkdir -p "$scratch"
-# The manifest without the program resolves other packages, and would leave that behind.
+# The manifest without the programs resolves other packages, and would leave its Package.resolved behind.
 if [[ -e Package.resolved ]]; then
     cp Package.resolved "$scratch/resolved"
     trap 'cp "$scratch/resolved" Package.resolved' EXIT

@@ -1,25 +1,25 @@
 #!/usr/bin/env bash
-# Plays faults to three daemons, a PostgreSQL of its own and the simulated providers, and compares what was to be sent
-# with what was received and recorded. Runs on loopback and leaves nothing behind.
+# Runs three daemons, a PostgreSQL and the simulated providers with injected faults, and compares what was to be sent with what was received
+# and recorded. Runs on loopback and leaves nothing behind.
 #
 #   deploy/faults.sh                  every fault, once and shortly; deploy/test.sh plays those of the daemons each time
 #   deploy/faults.sh --soak [PART …]  the long forms; a part that passed is not run again at the same commit. Parts:
 #                                     daemon database disk provider hostile throttle token setup clock pool random calm
 #                                     mixed
 #
-# In long forms random faults go on for FANFARE_FAULT_MINUTES (60); calm sends FANFARE_FAULT_DELIVERIES (2,000,000) without a
-# fault, mixed as many (1,000,000) with every kind of answer. All three say how it goes while they run.
+# In long forms random faults continue for FANFARE_FAULT_MINUTES (60); calm sends FANFARE_FAULT_DELIVERIES (2,000,000) without faults, mixed
+# as many (1,000,000) with every kind of answer. All three print their progress.
 #
-# FANFARE_FAULT_SEED=N repeats the random parameters of a run, which prints its own. FANFARE_BINARY=FILE plays to another
-# program than that of the build, such as a release build. Lines that begin with "fault:" are the results.
+# FANFARE_FAULT_SEED=N repeats the random parameters of a run, which prints its seed. FANFARE_BINARY=FILE tests another program than the
+# build's, such as a release build. Lines that begin with "fault:" are the results.
 #
-# Exit codes: 0 all held, 1 not, 64 usage.
+# Exit codes: 0 all passed, 1 not, 64 usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly all_parts="daemon database disk provider hostile throttle token setup clock pool random calm mixed"
 
-# suite PART: the test suite of a part.
+# suite PART: prints the test suite of a part.
 suite() {
     case $1 in
         daemon) echo DaemonFaultTests ;;
@@ -42,7 +42,7 @@ suite() {
     esac
 }
 
-# play FILTER: runs suites of the build; a run that finds none is a failure, which Swift Testing takes for success.
+# play FILTER: runs suites of the build; a run without tests is a failure, although Swift Testing reports success.
 play() {
     local output
     output=$(mktemp)
@@ -74,12 +74,12 @@ main() {
     deploy/install-dependencies.sh --faults
     swift build --build-tests
     if ((${#parts[@]} == 0)); then
-        # One after the other: the times they measure are the daemons', not those of their neighbours.
+        # One after the other, because parallel suites would distort the measured times.
         for part in $all_parts; do play "$(suite "$part")" || failed=1; done
         return "$failed"
     fi
     marks=.build/faults-$(git rev-parse HEAD)
-    # What is not committed has no name that a mark could stand for.
+    # Uncommitted changes have no commit for which a part could be marked as passed.
     [[ -z "$(git status --porcelain)" ]] || marks=$(mktemp --directory)
     mkdir -p "$marks"
     for part in "${parts[@]}"; do

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Fuzzes the parsers that read what others wrote, with libFuzzer and the address sanitizer.
+# Fuzzes the parsers of untrusted input, with libFuzzer and the address sanitizer.
 #
 #   deploy/fuzz.sh [SECONDS [PARSER …]]   10 seconds of each, unless said otherwise
 #
-# What it finds stays in .build-fuzz/found, and belongs into a test once it is understood. Exit codes: 0 nothing found,
-# 1 something, or it could not be built.
+# Its findings stay in .build-fuzz/found; add a test for each once it is understood. Exit codes: 0 nothing found, 1 something found, or the
+# build failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
@@ -16,7 +16,7 @@ if (($# == 0)); then
     for path in Tests/Fuzz/Seeds/*; do parsers+=("${path##*/}"); done
 fi
 
-# Everything is compiled for it, else the fuzzer would not see where in the parsers it is.
+# Everything is compiled for the fuzzer, so that it can trace coverage in the parsers.
 export FANFARE_BUILD=fuzz
 swift build --quiet --scratch-path .build-fuzz --product Fuzz -Xswiftc -sanitize=fuzzer,address
 export ASAN_OPTIONS=detect_leaks=0

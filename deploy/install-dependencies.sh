@@ -23,11 +23,11 @@ with_browser=false
 with_clients=false
 with_metrics=false
 with_schedules=false
-# Files that are there while packages are installed.
+# Files that exist only while packages are installed.
 for_now=()
 trap '((${#for_now[@]} == 0)) || as_root rm -f "${for_now[@]}"' EXIT
 
-# Prints the packages that are missing. Looks for what is used, not for packages: other ways to install are fine.
+# Prints the missing packages. Checks for programs and libraries, not for packages: other installations are accepted.
 missing_packages() {
     local have_pkg_config=true
     if ! command -v pkg-config > /dev/null; then
@@ -84,7 +84,7 @@ is_installed() {
         && [[ "$(dpkg-query --show --showformat '${db:Status-Status}' "$1" 2> /dev/null)" == installed ]]
 }
 
-# A server of a version that Fanfare supports; Debian keeps it out of PATH.
+# Returns whether a supported PostgreSQL server is installed; Debian keeps it out of PATH.
 has_postgres() {
     local program version
     for program in /usr/lib/postgresql/*/bin/postgres "$(command -v postgres || true)"; do
@@ -100,7 +100,7 @@ fail() {
     exit 69
 }
 
-# Runs a command as root, without ever waiting for a password where nobody can type one.
+# Runs a command as root, without a password prompt if there is no terminal.
 as_root() {
     if ((EUID == 0)); then
         "$@"
@@ -119,14 +119,14 @@ install_packages() {
     fi
     echo "install-dependencies: installing $*" >&2
     as_root apt-get update --quiet=2 || echo "install-dependencies: package lists could not be refreshed" >&2
-    # The quick start and the tests make private clusters; an installed server must not start one of its own.
+    # The quick start and the tests use private clusters; installing a server must not start one of its own.
     local keep_off=/etc/postgresql-common/createcluster.d/fanfare-no-main.conf
     if [[ " $* " == *" postgresql "* ]] && ! [[ -e /etc/postgresql ]]; then
         as_root mkdir -p "${keep_off%/*}"
         echo "create_main_cluster = false" | as_root tee "$keep_off" > /dev/null
         for_now+=("$keep_off")
     fi
-    # Tests start their own servers. Debian asks this program whether an installed service may be started; where there is one, it knows.
+    # Tests start their own servers. Debian asks this program whether an installed service may be started; an existing one is kept.
     local policy=/usr/sbin/policy-rc.d
     if [[ " $* " == *" prometheus "* || " $* " == *" pgbouncer "* ]] && ! [[ -e "$policy" ]]; then
         printf '#!/bin/sh\n# Of fanfare install-dependencies, while it installs: nothing is started.\nexit 101\n' | as_root tee "$policy" > /dev/null
@@ -135,7 +135,7 @@ install_packages() {
     fi
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends "$@" \
         || fail "apt-get could not install: $*. See its message above."
-    # Nor when the machine starts.
+    # The service must not start at boot either.
     local service
     for service in pgbouncer prometheus; do
         if [[ " $* " == *" $service "* ]] && command -v systemctl > /dev/null; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the program and installs it with its manual page, shell completions, documentation and systemd unit, as root or
-# through sudo. Nothing is started. Run it again to upgrade.
+# Builds the program and installs it with its manual page, shell completions, documentation and systemd unit, as root or through sudo.
+# Starts nothing. Run it again to upgrade.
 #
 #   deploy/install.sh                                   below /usr/local
 #   PREFIX=/usr DESTDIR=package deploy/install.sh       for a package
@@ -13,7 +13,7 @@ made=$(mktemp --directory)
 readonly made
 trap 'rm -rf "$made"' EXIT
 
-# Runs a command as root, unless what it writes to is the caller's.
+# Runs a command as root, unless the caller can write to the target.
 as_owner() {
     if ((EUID == 0)) || [[ -n "$root" ]]; then "$@"; else sudo "$@"; fi
 }
@@ -24,7 +24,7 @@ put() { as_owner install -D --mode "$1" "$2" "$root$prefix/$3"; }
 program=${PROGRAM:-$(deploy/release.sh)}
 "$program" manual > "$made/fanfare.1"
 for shell in bash zsh fish; do "$program" --generate-completion-script "$shell" > "$made/$shell"; done
-# The articles lie beside README where it is installed.
+# In the installed README, the articles are in the same directory.
 sed "s|$articles/||g" README.md > "$made/README.md"
 
 put 755 "$program" bin/fanfare
@@ -34,7 +34,7 @@ put 644 "$made/zsh" share/zsh/site-functions/_fanfare
 put 644 "$made/fish" share/fish/vendor_completions.d/fanfare.fish
 put 644 "$made/README.md" share/doc/fanfare/README.md
 while read -r article; do put 644 "$articles/$article" "share/doc/fanfare/$article"; done < <(cd "$articles" && find . -name '*.md' -printf '%P\n')
-# What the articles name as deploy/… lies beside them.
+# The files that the articles name as deploy/… are installed beside them.
 sed "s|/usr/local/|$prefix/|g" deploy/alerts.yaml > "$made/alerts.yaml"
 put 644 "$made/alerts.yaml" share/doc/fanfare/deploy/alerts.yaml
 while read -r file; do put "$([[ -x "$file" ]] && echo 755 || echo 644)" "$file" "share/doc/fanfare/$file"; done \

@@ -1,7 +1,7 @@
-# What the scripts here share that try programs for real: a folder, processes and a server of their own, all gone in the end.
+# Shared functions of the scripts here that test real programs: a temporary folder, processes and a server, all removed at the end.
 #
-# Sourced after `cd` to the checkout, with `trial` set to what messages begin with. `program` is the program, and `configuration` its
-# configuration, for what runs it.
+# Sourced after `cd` to the checkout, with `trial` set to the prefix of messages. `program` is the program, and `configuration` its
+# configuration, for scripts that run it.
 
 # shellcheck disable=SC2154 # `trial`, `program` and `configuration` are the script's.
 made=$(mktemp --directory --tmpdir "fanfare-$trial.XXXXXX")
@@ -9,10 +9,10 @@ readonly made
 processes=()
 postgres=""
 
-# trouble: prints what may show why something failed: the end of the daemon's log, unless a script defines another.
+# trouble: prints hints for a failure: the end of the daemon's log, unless a script defines another function.
 trouble() { [[ ! -s "$made/daemon.log" ]] || tail -n 20 "$made/daemon.log"; }
 
-# fail TEXT [CODE]: says why.
+# fail TEXT [CODE]: prints the reason and exits.
 fail() {
     echo "$trial: $1" >&2
     trouble >&2 || true
@@ -22,7 +22,7 @@ fail() {
 # expect WHAT WANTED FOUND
 expect() { [[ "$2" == "$3" ]] || fail "$1: wanted '$2', found '$3'"; }
 
-# No server runs as root.
+# A server must not run as root.
 as_postgres() { if ((EUID == 0)); then runuser --user=postgres -- "$@"; else "$@"; fi; }
 
 clean_up() {
@@ -34,7 +34,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# await FILE TEXT: waits until a file has a line that matches.
+# await FILE TEXT: waits until a file has a matching line.
 await() {
     local _
     for _ in {1..600}; do
@@ -45,7 +45,7 @@ await() {
     fail "$1 never had: $2"
 }
 
-# ask QUERY: what await_value waits for; a script may define another.
+# ask QUERY: the query function of await_value; a script may define another.
 ask() { sql "$1"; }
 
 # await_value WANTED QUERY: waits until `ask` prints the value.
@@ -59,7 +59,7 @@ await_value() {
     fail "wanted '$1', found '$found': $2"
 }
 
-# need COMMAND…: ends where one is missing.
+# need COMMAND…: exits if one is missing.
 need() {
     local command
     for command in "$@"; do command -v "$command" > /dev/null || fail "$command is missing" 69; done
@@ -91,7 +91,7 @@ start_postgres() {
     url="postgres:///app?host=$made/socket&user=postgres"
 }
 
-# sql TEXT: asks that database.
+# sql TEXT: runs SQL in that database.
 sql() { as_postgres psql --host="$made/socket" --username=postgres --dbname=app --no-align --tuples-only --quiet --command="$1"; }
 
 fanfare() { "$program" "$@" --config "$configuration"; }
@@ -104,14 +104,15 @@ start_sandbox() {
     control=$(sed -nE 's/.*"control_port":([0-9]+).*/\1/p' "$made/sandbox.json")
 }
 
-# configure NAME: writes a configuration beside the sandbox's keys, which it names from there: the sandbox's, and more from standard input.
+# configure NAME: writes a configuration beside the sandbox's keys, to which it has relative paths: the sandbox's, and more from standard
+# input.
 configure() {
     configuration=$made/sandbox/$1.yaml
     cat "$made/sandbox/fanfare.yaml" - > "$configuration"
 }
 
-# start_daemon TEXT…: starts a daemon, sets `daemon` to its process, and waits until its log has lines that match. Not by `fanfare`, whose shell
-# would be ended in the daemon's place.
+# start_daemon TEXT…: starts a daemon, sets `daemon` to its process id, and waits until its log has matching lines. Not through `fanfare`,
+# because the shell would then be killed instead of the daemon.
 start_daemon() {
     local text
     "$program" serve --config "$configuration" > "$made/daemon.log" 2>&1 &

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Has Prometheus' own tools check what is watched: the alerts, which are played, the example configuration, every query of the
-# dashboard, that each name in them is in Metrics.md, and that each runbook is a heading that there is.
+# Checks the monitoring files with Prometheus' own tools: tests of the alerts, the example configuration, every query of the dashboard, that
+# each metric in them is in Metrics.md, and that each runbook is an existing heading.
 #
-#   deploy/metrics.sh             what needs no daemon
-#   deploy/metrics.sh PROGRAM     also a daemon: a Prometheus of its own with the example's configuration scrapes it, asks for exemplars, sees
-#                                 two faults that are played, and that their alerts fire and clear. fanfare-lab is beside it
+#   deploy/metrics.sh             the checks without a daemon
+#   deploy/metrics.sh PROGRAM     also a daemon: a temporary Prometheus with the example's configuration scrapes it, reads exemplars, and
+#                                 two injected faults make their alerts fire and clear. fanfare-lab is in the same directory
 #
-# Needs promtool and jq; with a program also prometheus, curl, Python 3 and PostgreSQL's server (deploy/install-dependencies.sh
-# --metrics); leaves nothing. Exit codes: 0 all is well, 1 not, 64 usage, 69 it cannot be tried.
+# Needs promtool and jq; with a program also prometheus, curl, Python 3 and PostgreSQL's server (deploy/install-dependencies.sh --metrics);
+# leaves nothing. Exit codes: 0 all passed, 1 not, 64 usage, 69 it cannot be tested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,13 +15,13 @@ readonly articles=Sources/fanfare/Documentation.docc trial=metrics
 program=""
 . deploy/lib.sh
 
-# The names that Metrics.md has a row for.
+# Prints the metrics that have a row in Metrics.md.
 documented() { sed -nE '/^\| `(fanfare|process)_/{s/^\| ([^|]*)\|.*/\1/; s/[`, ]+/\n/g; p}' "$articles/Metrics.md" | sed '/^$/d' | sort --unique; }
 
-# The queries of the dashboard as Prometheus would get them.
+# Prints the dashboard's queries as Prometheus gets them.
 queries() { jq --raw-output '.. | .expr? // empty' deploy/grafana-dashboard.json | sed 's/\$__rate_interval/5m/g'; }
 
-# A rule for each query is what promtool can read.
+# promtool can check rules only, so each query becomes a rule.
 check_dashboard() {
     local query number=0
     echo "groups: [ { name: dashboard, rules: [" > "$made/dashboard.yaml"
@@ -34,7 +34,7 @@ check_dashboard() {
     promtool check rules "$made/dashboard.yaml"
 }
 
-# What is asked for and not told would never be seen to be missing.
+# A query for a metric that does not exist would not be noticed otherwise.
 check_names() {
     local unknown
     documented > "$made/documented"
@@ -52,7 +52,7 @@ check_runbooks() {
     local page alerts runbooks=0
     while read -r page; do
         runbooks=$((runbooks + 1))
-        # What differs by label is each heading that begins so.
+        # A runbook for a label matches each heading with the same start.
         anchors "$articles/${page%%#*}" | grep --quiet --extended-regexp "^${page#*#}\$" || fail "alerts.yaml: there is no heading for $page"
     done < <(sed -nE 's/\{\{[^}]*\}\}/.+/; s|^ *runbook_url: .*/([A-Za-z]+\.md#[^ ]+)$|\1|p' deploy/alerts.yaml)
     alerts=$(grep --count -- '- alert:' deploy/alerts.yaml)
@@ -64,8 +64,8 @@ check_runbooks() {
     done < <(sed -nE 's/^ *- alert: //p' deploy/alerts.yaml)
 }
 
-# Passes on what PostgreSQL and its client say, on a socket of its own; after a signal without the notifications, as a pool would, and
-# after another one with them again.
+# Relays data between PostgreSQL and its client, on a socket of its own. After one signal it drops notifications, as a pool would; after
+# another it passes them again.
 write_deaf_proxy() {
     cat > "$made/deaf.py" << 'PYTHON'
 import asyncio, signal, sys
@@ -108,10 +108,10 @@ asyncio.run(main())
 PYTHON
 }
 
-# ask QUERY: prints what the Prometheus of check_daemon answers.
+# ask QUERY: prints the answer of check_daemon's Prometheus.
 ask() { promtool query instant "http://$prometheus" "$1"; }
 
-# await_answer QUERY TEXT: waits until there is one, for as long as a daemon takes to prove LISTEN anew, twice.
+# await_answer QUERY TEXT: waits until there is an answer, for twice the time in which a daemon tests LISTEN again.
 await_answer() {
     local _
     for _ in {1..450}; do
@@ -128,10 +128,10 @@ await_firing() { await_answer "$(firing "$1")" "that $1 fires"; }
 
 await_clear() { await_answer "absent($(firing "$1"))" "that $1 clears"; }
 
-# Before the first scrape no daemon is seen, and one of a busy machine may be missed.
+# Before the first scrape no daemon is visible, and a scrape may fail on a busy machine.
 await_calm() { await_answer 'absent(ALERTS{alertstate="firing"})' "that nothing fires"; }
 
-# Starts a daemon with simulated providers, on a database behind the proxy; FCM's credentials are not there yet.
+# Starts a daemon with simulated providers, on a database behind the proxy; FCM's credentials do not exist yet.
 start_all() {
     start_postgres
     write_deaf_proxy
@@ -142,7 +142,7 @@ start_all() {
     await "$made/proxy.log" listens
 
     start_sandbox
-    # Beside the sandbox's keys, which its configuration names from there.
+    # Beside the sandbox's keys, to which its configuration has relative paths.
     configuration=$made/sandbox/metrics.yaml
     {
         cat "$made/sandbox/fanfare.yaml"
@@ -151,7 +151,7 @@ start_all() {
         echo 'api: { listen: "127.0.0.1:0" }'
         echo "log: { format: text }"
     } > "$made/all.yaml"
-    # A provider's block ends where the next begins.
+    # Removes a provider's block, which ends where the next begins.
     sed '/^    fcm:/,/^    [a-z]*:\|^[a-z]/{/^    fcm:/d;/^     /d}' "$made/all.yaml" > "$configuration"
     ! grep --quiet fcm: "$configuration" || fail "the sandbox's configuration is not as it was"
     cat > "$made/rules.yaml" << 'YAML'
@@ -169,7 +169,7 @@ YAML
     address=$(sed -nE 's/.*HTTP API listening.* listen=([^ ]+).*/\1/p' "$made/daemon.log")
 }
 
-# The example's configuration, and its alerts with five seconds for a minute.
+# Starts Prometheus with the example's configuration and alerts, with each minute shortened to five seconds.
 start_prometheus() {
     sed "s/127\.0\.0\.1:8080/$address/; s/15s/2s/; s/scrape_timeout: .*/scrape_timeout: 2s/" deploy/prometheus.yaml > "$made/prometheus.yaml"
     sed -E 's/for: 1m$/for: 5s/; s/for: 2m$/for: 10s/; s/for: [0-9]+m$/for: 25s/; s/\) > 60$/) > 5/' deploy/alerts.yaml > "$made/alerts.yaml"

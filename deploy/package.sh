@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Makes a Debian package of what deploy/install.sh installs, and prints its path; with --lab one of fanfare-lab, which has `dev`,
-# `sandbox` and `bench`. As root or as an ordinary user; leaves nothing outside the checkout but the package. The same commit and
-# program make the same package, byte for byte.
+# Creates a Debian package of the files that deploy/install.sh installs, and prints its path; with --lab one of fanfare-lab, which has
+# `dev`, `sandbox` and `bench`. Runs as root or as an ordinary user; leaves nothing outside the checkout but the package. The same commit
+# and program produce the same package, byte for byte.
 #
 #   deploy/package.sh [--lab] [--output FOLDER] [PROGRAM]     builds the release, unless a program is named; writes to dist/
 #
-# DEBFULLNAME and DEBEMAIL name who answers for the package. It fits the Debian that it is made on, and newer ones.
-# Exit codes: 0 it is made, 1 not, 64 usage, 69 it cannot be made here.
+# DEBFULLNAME and DEBEMAIL name the maintainer. The package works on the Debian release that it is built on, and newer ones.
+# Exit codes: 0 it is created, 1 not, 64 usage, 69 it cannot be created here.
 set -euo pipefail
 
 name=fanfare
@@ -21,7 +21,7 @@ fail() {
     exit "${2:-1}"
 }
 
-# Paths are the caller's; everything else is the checkout's.
+# The caller's paths are relative to the caller's directory; all others to the checkout.
 read_arguments() {
     local checkout
     checkout=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
@@ -42,10 +42,10 @@ read_arguments() {
     cd "$checkout"
 }
 
-# Where the package has its program.
+# Prints the program's path in the package.
 place() { if [[ "$name" == fanfare ]]; then echo "$stage/usr/bin/fanfare"; else echo "$stage/usr/libexec/fanfare/$name"; fi; }
 
-# stage_files VERSION: what a package of Debian has.
+# stage_files VERSION: installs the files that every Debian package has.
 stage_files() {
     local share=$stage/usr/share
     if [[ "$name" == fanfare ]]; then stage_fanfare; else install -D --mode 755 "$program" "$(place)"; fi
@@ -57,7 +57,7 @@ stage_files() {
     debian_changelog "$1" | gzip --best --no-name > "$share/doc/$name/changelog.Debian.gz"
 }
 
-# What deploy/install.sh installs, where Debian has it, and what is the daemon's besides.
+# Installs the files of deploy/install.sh in Debian's locations, and the daemon's other files.
 stage_fanfare() {
     local share=$stage/usr/share
     PROGRAM=$program PREFIX=/usr DESTDIR=$stage deploy/install.sh > /dev/null
@@ -67,7 +67,7 @@ stage_fanfare() {
     mv "$share/zsh/site-functions/_fanfare" "$share/zsh/vendor-completions"
     rmdir "$share/zsh/site-functions"
     install -D --mode 644 deploy/fanfare.yaml "$stage/etc/fanfare/fanfare.yaml"
-    # systemd reads the keys as root and hands them to the daemon.
+    # systemd reads the keys as root and passes them to the daemon.
     install --directory --mode 700 "$stage/etc/fanfare/credentials"
     install --directory "$stage/DEBIAN"
     install --mode 755 --target-directory "$stage/DEBIAN" deploy/debian/{postinst,prerm,postrm}
@@ -82,7 +82,7 @@ debian_changelog() {
 
 maintainer() { echo "${DEBFULLNAME:-Fanfare} <${DEBEMAIL:-root@localhost}>"; }
 
-# Prints the version as Debian orders it: 1.0.0-rc.1 comes before 1.0.0.
+# Prints the version in Debian's order: 1.0.0-rc.1 sorts before 1.0.0.
 version() {
     local version
     version=$("$program" --version | sed --quiet --regexp-extended '1s/^([0-9][^ ,]*)$/\1/p')
@@ -90,7 +90,7 @@ version() {
     echo "${version//-/\~}-1"
 }
 
-# Prints the packages that have the libraries which the program is linked to, each with the oldest version that will do.
+# Prints the packages of the libraries that the program is linked to, each with its minimum version.
 libraries() {
     mkdir -p "$made/debian"
     printf 'Source: fanfare\n\nPackage: fanfare\nArchitecture: any\n' > "$made/debian/control"
@@ -98,7 +98,7 @@ libraries() {
         || { cat "$made/warnings" >&2 && fail "dpkg-shlibdeps does not know what the program is linked to"; }
 }
 
-# relations VERSION LIBRARIES: prints what the package needs, and its description.
+# relations VERSION LIBRARIES: prints the package's dependencies and its description.
 relations() {
     if [[ "$name" == fanfare ]]; then
         cat << END
@@ -154,7 +154,7 @@ main() {
         command -v "$tool" > /dev/null || fail "$tool is missing; on Debian: apt install dpkg-dev" 69
     done
     umask 022
-    # The moment of what it is made of, so that it can be made again; a copy without a history has that of its files.
+    # The time of the commit, so that the build is reproducible; a copy without history uses the time of its files.
     SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log --max-count=1 --format=%ct 2> /dev/null || stat --format=%Y CHANGELOG.md)}
     export SOURCE_DATE_EPOCH
     [[ -n "$program" ]] || program=$(deploy/release.sh "$name")

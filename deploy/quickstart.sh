@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# From a fresh checkout to the first push: installs what is missing, builds, and runs `fanfare dev`.
+# From a fresh checkout to the first push: installs missing packages, builds, and runs `fanfare dev`.
 #
 #   deploy/quickstart.sh          shows a push, then waits for yours until Ctrl-C
-#   deploy/quickstart.sh --once   shows a push, then ends
+#   deploy/quickstart.sh --once   shows a push, then exits
 #
-# Further arguments go to `fanfare dev`. Builds for debugging, since that is ready first. Runs as root or as an ordinary
-# user, again and again; what it makes stays in .build and .fanfare.
+# Further arguments are passed to `fanfare dev`. Builds for debugging, which is faster. Runs as root or as an ordinary user, any number of
+# times; its files stay in .build and .fanfare.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,7 +16,7 @@ fail() {
     exit "${2:-1}"
 }
 
-# The toolchain is too large to be installed unasked.
+# The toolchain is too large to be installed without consent.
 find_swift() {
     PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
     command -v swift > /dev/null \
@@ -28,7 +28,7 @@ find_swift() {
         || fail "Swift $major.$minor is too old. Install 6.3 (https://www.swift.org/install/linux)." 69
 }
 
-# Shows how far the build is: on a terminal all the time, elsewhere every 20 s.
+# Shows the progress of the build: continuously on a terminal, otherwise every 20 s.
 show_progress() {
     local line shown=0
     while IFS= read -r line; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the program for use, with Swift's own libraries linked in, and prints its path: it runs on machines without Swift.
-# What it needs there is in Documentation.docc/Operation.md, "Install". Takes some minutes; leaves nothing outside the checkout.
+# Builds a release with Swift's own libraries linked in, and prints its path: it runs on machines without Swift. Its requirements are in
+# Documentation.docc/Operation.md, "Install". Takes some minutes; leaves nothing outside the checkout.
 #
 #   deploy/release.sh [PRODUCT]     fanfare by default; fanfare-lab has its `dev`, `sandbox` and `bench`
 set -euo pipefail

@@ -5,7 +5,7 @@
 #   deploy/requests.sh [SECONDS [PROGRAM [SEED]]]   a minute, the debug build and a random seed, unless others are named; fanfare-lab is
 #                                                   beside the program
 #
-# Needs PostgreSQL's server, curl and Python; leaves nothing. Exit codes: 0 nothing found, 1 something, 69 it cannot be tried.
+# Needs PostgreSQL's server, curl and Python; leaves nothing. Exit codes: 0 nothing found, 1 something found, 69 it cannot be tested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tries what starts campaigns from outside for real: busybox's cron runs the line of a crontab, and pg_cron calls fanfare.emit, each
-# at the next full minute, in a PostgreSQL of its own.
+# Tests real schedulers that start campaigns: busybox's cron runs the line of a crontab, and pg_cron calls fanfare.emit, each at the next
+# full minute, in a temporary PostgreSQL.
 #
 #   deploy/schedules.sh [PROGRAM]      the debug build, unless a program is named
 #
 # As root, on Debian with postgresql-15-cron and busybox (apt install postgresql-15-cron busybox-static); leaves nothing.
-# Exit codes: 0 it works, 1 not, 69 it cannot be tried.
+# Exit codes: 0 it works, 1 not, 69 it cannot be tested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -27,7 +27,7 @@ readonly thread_sanitized="ThreadingTests FanfareMetricsTests PostgresClientTest
 # Tests that need a database.
 readonly database_tests="PostgresClientTests FanfareStoreTests FanfareServiceTests FanfareCampaignsTests FanfareToolsTests FlowTests FanfareAPITests"
 readonly all_parts="crash planning conditions simulator fuzz coverage versions webhook clients contract metrics schedules bareroot"
-# Whole daemons and clusters that all run at once starve each other on two cores, and then their time limits end them.
+# Many daemons and clusters at once starve each other on two cores, and then exceed their time limits.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-8}
 results=""
 passed=0
@@ -39,7 +39,7 @@ servers=""
 sanitized=""
 beside=""
 
-# announce TEXT: begins a part, and notes how long the one before took.
+# announce TEXT: begins a part, and records how long the previous one took.
 announce() {
     note_time
     part=$1
@@ -51,11 +51,11 @@ note_time() {
     part_began=$SECONDS
 }
 
-# complain TEXT: tells what failed, now and once more at the end.
+# complain TEXT: reports a failure, now and once more at the end.
 complain() { echo "$1" | tee -a "$results/failures" >&2; }
 
-# run NAME SCRATCH TARGETS ARGUMENT…: runs tests of a build, each target in a process of its own, and counts them.
-# Tests that wait for a database block their threads, and would starve others in the same process.
+# run NAME SCRATCH TARGETS ARGUMENT…: runs tests of a build, each target as a separate process, and counts them. Tests that wait for a
+# database block their threads, and would starve others in the same process.
 run() {
     local name=$1 scratch=$2 targets=$3 status report target
     shift 3
@@ -66,15 +66,15 @@ run() {
         swift test --scratch-path "$scratch" --disable-xctest --xunit-output "$report" --filter "^$target[./]" "$@" 2>&1 \
             | tee "$results/output" || status=$?
         ((status == 0)) || grep -E "^✘|SUMMARY: |Fatal error" "$results/output" >> "$results/failures" || true
-        # Swift Testing puts its name in front of the last part of the path that it is given.
+        # Swift Testing adds its name to the last part of the given path.
         [[ -s "$report" ]] || report="${report%.xml}-swift-testing.xml"
         count "$name $target" "$report" "$target" "$status"
         keep_profiles "$scratch/debug/codecov" "$target"
     done
 }
 
-# Gives tests a temporary folder in memory if there is room. They create and drop a thousand databases of 500 files each, which takes two
-# to five times as long on a disk.
+# Gives tests a temporary folder in memory if there is room. They create and drop a thousand databases of 500 files each, which takes two to
+# five times as long on a disk.
 use_memory() {
     local room
     room=$(df --output=avail --block-size=1G /dev/shm 2> /dev/null | tail -n 1) || return 0
@@ -85,7 +85,7 @@ use_memory() {
     export TMPDIR=$memory
 }
 
-# keep_profiles FOLDER TARGET: the next run empties the folder in which this one left what it covered.
+# keep_profiles FOLDER TARGET: saves the coverage data, because the next run empties the folder.
 keep_profiles() {
     local profile
     for profile in "$1"/*.profraw; do
@@ -93,8 +93,8 @@ keep_profiles() {
     done
 }
 
-# count NAME REPORT TARGETS STATUS: adds up a report. A run without one, a skipped test and a target without tests are
-# failures: Swift Testing takes them for success.
+# count NAME REPORT TARGETS STATUS: adds up a report. A run without a report, a skipped test and a target without tests are failures,
+# although Swift Testing reports success.
 count() {
     local name=$1 report=$2 targets=$3 status=$4
     local tests=0 failures=0 skipped=0 target
@@ -121,7 +121,7 @@ count() {
 
 attribute() { sed -nE "s/.*<testsuite .* $1=\"([0-9]+)\".*/\1/p" "$2"; }
 
-# The tests of each long run, by part.
+# Prints the tests of each long run, by part.
 soak_tests() {
     case $1 in
         crash) echo FlowTests.CrashTests ;;
@@ -149,13 +149,13 @@ check() {
     fi
 }
 
-# begin_check COMMAND…: begins one check beside what follows; finish_check waits for it. One at a time.
+# begin_check COMMAND…: starts one check in the background; finish_check waits for it. One at a time.
 begin_check() {
     "$@" > "$results/beside" 2>&1 &
     beside=$!
 }
 
-# finish_check NAME: waits for the check that was begun, and counts it as one test.
+# finish_check NAME: waits for the background check, and counts it as one test.
 finish_check() { check "$1" wait_beside; }
 
 wait_beside() {
@@ -165,7 +165,7 @@ wait_beside() {
     return "$status"
 }
 
-# with PACKAGES COMMAND…: installs what a command needs, and runs it.
+# with PACKAGES COMMAND…: installs a command's packages, and runs it.
 with() { deploy/install-dependencies.sh "--$1" && "${@:2}"; }
 
 # Sets `servers`, the directories of the servers to test besides the installed one: PostgreSQL 16 and 18, or FANFARE_POSTGRES if it is set.
@@ -227,8 +227,8 @@ run_soak() {
     done
 }
 
-# test_targets [SANITIZED]: prints the names of the test targets, without those that run under a sanitizer if SANITIZED is set, and
-# of the faults that are played every time; deploy/faults.sh plays all.
+# test_targets [SANITIZED]: prints the names of the test targets; if SANITIZED is set, without those that run under a sanitizer. Includes
+# the faults of the daemons; deploy/faults.sh runs all faults.
 test_targets() {
     local path name without=" FaultTests "
     [[ -z "${1:-}" ]] || without+="$address_sanitized $thread_sanitized "
@@ -239,7 +239,7 @@ test_targets() {
     printf 'FaultTests.%s\n' DeliveryAuditTests UnitHardeningTests DaemonFaultTests
 }
 
-# build ARGUMENT…: builds, once more where the build tool itself crashed: it goes on where it was.
+# build ARGUMENT…: builds; a second time if the build tool itself crashed, which continues the first.
 build() {
     local status=0
     swift build --build-tests --disable-xctest "$@" || status=$?
@@ -247,7 +247,7 @@ build() {
     ((status == 0 || status >= 128))
 }
 
-# Runs all tests in a build that notes which lines they reach.
+# Runs all tests in a build that records line coverage.
 test_coverage() {
     announce "swift build: coverage"
     build --scratch-path .build-coverage --enable-code-coverage
@@ -256,7 +256,7 @@ test_coverage() {
     print_coverage .build-coverage/debug
 }
 
-# Prints the share of lines that tests ran, by target.
+# Prints the share of covered lines by target.
 print_coverage() {
     local build=$1 tools
     tools=$(dirname "$(readlink -f "$(command -v swift)")")
@@ -275,8 +275,8 @@ print_coverage() {
             }'
 }
 
-# build_sanitized: begins the builds for the sanitizers, which have a processor whenever the other tests leave one idle. In a copy of the
-# package: this manifest resolves fewer packages, and would leave that behind. Hard links, so that the next time builds what changed.
+# build_sanitized: starts the builds for the sanitizers with low priority, in a copy of the package: the manifest resolves fewer packages
+# for them, and would leave its Package.resolved behind. Hard links, so that the next build is incremental.
 build_sanitized() {
     rm -rf .build/sanitized
     mkdir .build/sanitized
@@ -297,7 +297,7 @@ run_sanitizers() {
     announce "swift build: address and thread sanitizer, what is left of it"
     wait "$sanitized" || true
     export FANFARE_BUILD=sanitized FANFARE_BINARY=$PWD/.build/debug/fanfare
-    # Foundation's Process and URLSession, which tests use, leak by themselves and fill every leak report.
+    # Foundation's Process and URLSession, which tests use, leak by themselves and would fill every leak report.
     export ASAN_OPTIONS=detect_leaks=0
     for kind in address thread; do
         if [[ -e "$results/built-$kind" ]]; then
@@ -335,7 +335,7 @@ main() {
     if ((${#parts[@]} == 0)); then
         deploy/install-dependencies.sh --browser
         deploy/install-dependencies.sh --metrics
-        # Tests of pages look by it for what shuts people out.
+        # Tests of pages check accessibility with it.
         deploy/install-dependencies.sh --clients
         FANFARE_AXE=$(deploy/axe.sh)
         export FANFARE_AXE
@@ -348,7 +348,7 @@ main() {
     else
         [[ -z "$sanitize" ]] || build_sanitized
         run all .build "$(test_targets "$sanitize")" --skip-build
-        # Its daemon waits for requests, one at a time, most of this time.
+        # Its daemon is mostly idle, because it gets one request at a time.
         begin_check with clients deploy/contract.sh 30
         check "documentation" deploy/docs.sh
         # A test of the API checks a daemon's metrics with Prometheus' tools.

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the tests of deploy/examples/tests as Documentation.docc/Testing.md prints the commands, and compares what it shows with the files.
+# Runs the tests of deploy/examples/tests with the commands of Documentation.docc/Testing.md, and compares the article with the files.
 #
 #   deploy/testing.sh [--swift] [PROGRAM]      the debug build, unless a program is named; fanfare-lab is beside it. With --swift also
 #                                              the package for Swift Testing, whose build takes up to half a minute
 #
-# Needs PostgreSQL's server, jq, pytest and Node 18 or later; leaves nothing. Exit codes: 0 they work, 1 not, 69 it cannot be tried.
+# Needs PostgreSQL's server, jq, pytest and Node 18 or later; leaves nothing. Exit codes: 0 they work, 1 not, 69 they cannot be tested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -17,7 +17,7 @@ program=$(readlink -f "${1:-.build/debug/fanfare}")
 readonly program trial=testing article=Sources/fanfare/Documentation.docc/Testing.md tests=deploy/examples/tests
 . deploy/lib.sh
 
-# Every block of the article, but those of commands and of the workflow, is a part of one of the files.
+# Every block of the article, except commands and the workflow, is a part of one of the files.
 compare_article() {
     python3 - "$article" "$tests" << 'PYTHON'
 import pathlib, re, sys
@@ -32,10 +32,10 @@ PYTHON
 need createdb dropdb psql jq node pytest python3
 compare_article || fail "the article and the files differ"
 start_postgres
-# The user's own settings are none of theirs.
+# The user's own settings must not affect them.
 unset FANFARE_CONFIG DATABASE_URL
 export PATH="${program%/*}:$PATH" PGHOST=$made/socket PGUSER=postgres PYTEST_ADDOPTS="-p no:cacheprovider" PYTHONDONTWRITEBYTECODE=1
-# Nothing is left in the checkout.
+# Runs in a copy, so that the checkout is not changed.
 cp -r "$tests" "$made/tests"
 cd "$made/tests"
 
@@ -43,7 +43,7 @@ cd "$made/tests"
 sed --in-place 's/order-7/order-8/' explain.sh
 if ./explain.sh > "$made/explained"; then fail "explain.sh does not see another collapse id"; fi
 
-# A role that has what the article says.
+# A role with the rights that the article requires.
 export DATABASE_URL=$url
 "$program" migrate > "$made/migrated"
 psql --quiet --file=schema.sql "$url"
@@ -65,7 +65,7 @@ for suite in "${suites[@]}"; do
     grep --quiet --extended-regexp '(3 passed|^# pass 3$|with 3 tests .*passed)' "$made/suite" || { cat "$made/suite" >&2 && fail "$suite: not 3 tests passed"; }
     echo "testing: $suite passes"
 done
-# A rule with another text, and a suite that fails with it; nothing is left either way.
+# A rule with another text must make a suite fail; both runs leave nothing behind.
 sed --in-place 's/Sie ist unterwegs/Sie kommt/' rules.yaml
 if ./with-fanfare.sh pytest test_pushes.py > "$made/suite" 2>&1; then fail "pytest does not see another text"; fi
 expect "databases that were left" 0 "$(sql "SELECT count(*) FROM pg_database WHERE datname LIKE 'fanfare_test_%'")"

@@ -17,16 +17,16 @@ program=$(readlink -f "${3:-.build/debug/fanfare}")
 readonly old new program trial=upgrade devices=6000
 . deploy/lib.sh
 
-# control REQUEST [OPTION…]: asks the simulated providers.
+# control REQUEST [OPTION…]: sends a request to the simulated providers.
 control() { curl --silent --show-error --fail "http://127.0.0.1:$control/$1" "${@:2}"; }
 
-# accepted [EXPRESSION]: prints the pushes that were accepted so far, by an expression of jq.
+# accepted [EXPRESSION]: prints the pushes accepted so far, by an expression of jq.
 accepted() { control "received?after=0" | jq --raw-output "select(.status == 200) | ${1:-.target}"; }
 
 # stop_server: shuts the server down cleanly, as pg_upgrade requires.
 stop_server() { as_postgres "$postgres/pg_ctl" --pgdata="$made/database" --mode=fast --wait stop > "$made/pg_ctl"; }
 
-# has OPTION PROGRAM: whether a server's program knows an option.
+# has OPTION PROGRAM: returns whether a server's program has an option.
 has() { "$2" --help | grep --quiet -e "$1"; }
 
 # prepare: starts the old server, with rules and many devices.
@@ -59,9 +59,9 @@ YAML
     await_value 2 "SELECT count(*) FROM fanfare.rule_versions WHERE state = 'active'"
 }
 
-# interrupt: kills the daemon in the middle of a broadcast, with two more events waiting, of which one is cancelled.
+# interrupt: kills the daemon in the middle of a broadcast, with two more events waiting, one of them cancelled.
 interrupt() {
-    # Each answer takes a while, or the broadcast would be over at once.
+    # Each answer is delayed; otherwise the broadcast would end at once.
     control faults --request POST --header 'Content-Type: application/json' --data '[{"do": "slow", "ms": 400}]' > "$made/faults"
     sql "SELECT fanfare.emit('sale.started', '{}')" > "$made/emitted"
     control "counts?at_least=$((devices / 3))&wait=120" > "$made/counts"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Has a daemon post to a receiver that checks signatures with the standard's own library, from PyPI: over TLS and HTTP/1.1, refused
-# once and tried again, with the same id. What has another secret must not be taken.
+# Lets a daemon post to a receiver that checks signatures with the standard's own library, from PyPI: over TLS and HTTP/1.1, rejected once
+# and retried with the same id. A request with another secret must not be accepted.
 #
 #   deploy/webhook.sh [PROGRAM]      the debug build, unless a program is named; fanfare-lab is beside it
 #
-# Needs Python with venv, PyPI and openssl; leaves nothing. Exit codes: 0 it works, 1 not, 69 it cannot be tried.
+# Needs Python with venv, PyPI and openssl; leaves nothing. Exit codes: 0 it works, 1 not, 69 it cannot be tested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -25,7 +25,7 @@ processes+=($!)
 await "$made/received" '^[0-9]+$'
 port=$(head -n 1 "$made/received")
 
-# A database and a daemon of its own, beside the simulated providers that it does not use.
+# A temporary database and daemon, beside the simulated providers, which it does not use.
 "$program" dev --dir "$made/dev" > "$made/dev.log" 2>&1 &
 processes+=($!)
 await "$made/dev.log" 'Ctrl-C'
@@ -53,7 +53,7 @@ cat > "$made/rules.yaml" << 'YAML'
     webhook: { data: { order: "{{order}}", to: "{{user.id}}" } }
 YAML
 fanfare rules apply "$made/rules.yaml" > "$made/rules"
-# An event goes by the rules that are in force when it is emitted.
+# An event only matches rules that are in force when it is emitted.
 for _ in {1..100}; do
     fanfare rules list > "$made/rules"
     if grep --quiet 'told.* active' "$made/rules"; then break; fi

@@ -27,13 +27,13 @@ export class Problem extends Error {
         return new Problem(answer.status, document)
       }
     } catch {
-      // Told below.
+      // Handled below.
     }
     return new Problem(answer.status, { code: 'unknown', detail: "no problem document; a proxy's answer?" })
   }
 }
 
-// The first request with this key is not done (409); too many requests (429); the database is away (503), or Fanfare is (502, 504).
+// The first request with this key is in progress (409); too many requests (429); the database is down (503), or Fanfare is (502, 504).
 const again = new Set([409, 429, 502, 503, 504])
 
 /** The HTTP API, with patience: what may succeed later is tried again. */
@@ -60,12 +60,12 @@ export class Fanfare {
         problem = await Problem.read(answer)
         after = answer.headers.get('retry-after')
       } catch (error) {
-        // Nobody knows whether it was done: the next try finds out.
+        // It is unknown whether the request was processed: the next attempt finds out.
         problem = new Problem(0, { code: 'unreachable', detail: error.cause?.message ?? error.message })
       }
       if (problem.status !== 0 && !again.has(problem.status)) throw problem
       let wait = /^\d+$/.test(after ?? '') ? Number(after) * 1000 : pause
-      // Not all at the same moment.
+      // Adds jitter, so that clients do not retry at the same moment.
       wait += (Math.random() * wait) / 4
       if (performance.now() + wait > ends) throw problem
       await sleep(wait)

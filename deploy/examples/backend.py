@@ -44,7 +44,7 @@ class Problem(Exception):
 class Fanfare:
     """The HTTP API, with patience: what may succeed later is tried again."""
 
-    # The first request with this key is not done (409); too many requests (429); the database is away (503), or Fanfare is (502, 504).
+    # The first request with this key is in progress (409); too many requests (429); the database is down (503), or Fanfare is (502, 504).
     AGAIN = {409, 429, 502, 503, 504}
 
     def __init__(self, url, token, app, patience=30.0):
@@ -69,10 +69,10 @@ class Fanfare:
                 if problem.status not in self.AGAIN:
                     raise problem from None
             except (OSError, http.client.HTTPException) as error:
-                # Nobody knows whether it was done: the next try finds out.
+                # It is unknown whether the request was processed: the next attempt finds out.
                 problem, after = Problem(0, "unreachable", str(error)), ""
             wait = float(after) if after.isdigit() else pause
-            # Not all at the same moment.
+            # Adds jitter, so that clients do not retry at the same moment.
             wait += random.uniform(0, wait / 4)
             if time.monotonic() + wait > ends:
                 raise problem

@@ -14,12 +14,12 @@ made=$(mktemp --directory)
 readonly url app topic made
 trap 'rm -rf "$made"' EXIT
 
-# In a file, since everybody on the machine sees a command's arguments.
+# In a file, since every user of the machine can see a command's arguments.
 (umask 077 && printf 'Authorization: Bearer %s\n' "${FANFARE_TOKEN:?is missing; fanfare tokens create makes one}" > "$made/token")
 
-# ask METHOD PATH [BODY [IDEMPOTENCY-KEY]]: leaves the answer in $made/body, its status in $status, and whether it is that of an
-# earlier request in $replayed. Tries again what may succeed later: 409, the first request with this key is not done; 429, too many
-# requests; 503, the database is away; 502 and 504, a proxy finds no Fanfare; 000, no answer, so that nobody knows whether it was done.
+# ask METHOD PATH [BODY [IDEMPOTENCY-KEY]]: leaves the answer in $made/body, its status in $status, and whether it is that of an earlier
+# request in $replayed. Retries what may succeed later: 409, the first request with this key is in progress; 429, too many requests; 503,
+# the database is down; 502 and 504, a proxy cannot reach Fanfare; 000, no answer, so that it is unknown whether the request was processed.
 ask() {
     local options=(--silent --show-error --max-time 10 --request "$1" --header "@$made/token" --output "$made/body"
         --write-out '%{http_code} %header{retry-after}|%header{idempotency-replayed}')
@@ -43,10 +43,10 @@ ask() {
     done
 }
 
-# text NAME: a text of the answer, as it stands in the JSON. Use jq for more than one flat object.
+# text NAME: prints a text of the answer, as it is in the JSON. Use jq for more than one flat object.
 text() { sed -nE "s/.*\"$1\":\"(([^\"\\\\]|\\\\.)*)\".*/\1/p" "$made/body"; }
 
-# problem: says why a request was not done; believes a problem document (RFC 9457) only if it is one, and about this answer.
+# problem: prints why a request failed; uses a problem document (RFC 9457) only if it is valid and about this answer.
 problem() {
     if grep --quiet --fixed-strings "\"status\":$status," "$made/body" && [[ -n "$(text code)" ]]; then
         echo "$status $(text code): $(text detail) ($(text hint)); the request was $(text request_id)"
@@ -55,10 +55,10 @@ problem() {
     fi
 }
 
-# must METHOD PATH …: as ask, or ends.
+# must METHOD PATH …: like ask, but exits on failure.
 must() { ask "$@" || { echo "backend.sh: $(problem)" >&2 && exit 1; }; }
 
-# quoted TEXT: for a path; a user's id may have any characters.
+# quoted TEXT: escapes text for a path; a user's id may have any characters.
 quoted() {
     local LC_ALL=C text=$1 index byte
     for ((index = 0; index < ${#text}; index++)); do
@@ -87,7 +87,7 @@ must PUT "/v1/apps/$app/users/$(quoted "$user")/preferences/marketing" '{"opted_
 must GET "/v1/apps/$app/users/$(quoted "$user")/preferences"
 echo "preferences $(cat "$made/body")"
 
-# The same key twice: the event is emitted once. Keep a key with what caused the event, so that it holds across a crash of yours as well.
+# With the same key twice, the event is emitted once. Store a key with the cause of the event, so that it survives a crash of yours as well.
 once=sale-$(made_up)
 for _ in 1 2; do
     must POST /v1/events '{"type": "sale.started", "payload": {"name": "Spring sale"}}' "$once"

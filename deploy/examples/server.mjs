@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-// What phones and browser pages talk to: a backend that knows its users, and registers their devices with Fanfare.
+// The backend for phones and browser pages, which knows its users, and registers their devices with Fanfare.
 //
 //   FANFARE_URL=… FANFARE_TOKEN=ff_… VAPID_PUBLIC_KEY=… EXAMPLE_USER=ann node server.mjs
 //
-// The token needs the scope registrar, and stays here: whoever has it can register devices for any user. Serves the page of
-// browser/ too, at http://localhost:3000 (PORT). FANFARE_APP is the app, by default shop; `fanfare check` says the VAPID public key.
+// The token needs the scope registrar, and stays here: a client that has it can register devices for any user. Also serves the page of
+// browser/ at http://localhost:3000 (PORT). FANFARE_APP is the app, by default shop; `fanfare check` prints the VAPID public key.
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { fromEnvironment } from './backend.mjs'
 
-// Whoever waits on a phone is told soon, and comes again.
+// A short limit, because a client that waits on a phone can retry.
 const fanfare = fromEnvironment({ patience: 5000 })
 
 /** Who asks: your session or your app's own token. This example has one user, and therefore listens on loopback only. */
@@ -19,11 +19,11 @@ function userOf(request) {
 
 const files = { '/': 'index.html', '/page.js': 'page.js', '/service-worker.js': 'service-worker.js' }
 const types = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8' }
-// What a device may say of itself; above all not whose it is.
+// The members that a device may set; above all not its user.
 const members = ['provider', 'token', 'environment', 'kind', 'locale', 'time_zone', 'p256dh', 'auth', 'replaces']
 
 async function bodyOf(request) {
-  // Only a page of this origin can send this type: others would need leave, and get none (no CORS headers).
+  // Only a page of this origin can send this type: others would need permission, and get none (no CORS headers).
   if (!(request.headers['content-type'] ?? '').startsWith('application/json')) throw { status: 415 }
   const chunks = []
   let size = 0
@@ -48,7 +48,7 @@ const routes = {
     await fanfare.register({ ...(await bodyOf(request)), user_id: user })
   },
 
-  // On signing out: the next who holds this phone is somebody else.
+  // On signing out, because another user may sign in on this phone.
   'POST /push/sign-out': async (request) => {
     const { provider, token } = await bodyOf(request)
     await fanfare.unregister(provider, token)
@@ -75,7 +75,7 @@ async function answer(request, response) {
 
 createServer((request, response) => {
   answer(request, response).catch((error) => {
-    // What Fanfare refuses is the device's fault (422); that it is away is not (503: come again).
+    // A rejected device is the client's error (422); an unavailable Fanfare is not (503: retry).
     const status = error.requestID && error.status !== 422 ? 503 : (error.status || 503)
     if (!error.status || error.requestID) console.error(error.message, error.requestID ?? '')
     response.statusCode = status

@@ -57,7 +57,7 @@ class PushService : FirebaseMessagingService() {
             .setContentText(notification.body)
             .setAutoCancel(true)
             .build()
-        // A newer push about the same order takes the place of the older one.
+        // A newer push about the same order replaces the older one.
         manager.notify(message.data["order"] ?: message.collapseKey, 0, shown)
     }
 }
@@ -66,7 +66,7 @@ class PushService : FirebaseMessagingService() {
 class RegisterDevice(context: Context, parameters: WorkerParameters) : CoroutineWorker(context, parameters) {
     override suspend fun doWork(): Result = withContext(Dispatchers.IO) {
         val token = inputData.getString("token") ?: return@withContext Result.failure()
-        // Nobody has signed in: it is enqueued again after that.
+        // No user has signed in: the work is enqueued again after signing in.
         val session = Session.token(applicationContext) ?: return@withContext Result.failure()
         val kept = applicationContext.getSharedPreferences("push", Context.MODE_PRIVATE)
         val last = kept.getString("token", null)

@@ -55,7 +55,7 @@ async function on() {
 
 document.querySelector('#on').onclick = () =>
   show(async () => {
-    // Only after a click: browsers ignore, and people refuse, what asks by itself.
+    // Only after a click: browsers ignore unprompted requests, and people refuse them.
     if ((await Notification.requestPermission()) !== 'granted') return 'The browser was told not to.'
     return on()
   })
@@ -74,5 +74,5 @@ document.querySelector('#off').onclick = () =>
     return 'No more.'
   })
 
-// Each visit renews the registration, so that what changed meanwhile (endpoint, language, time zone, user) is known.
+// Each visit renews the registration, so that changes (endpoint, language, time zone, user) are known.
 if (Notification.permission === 'granted' && (await worker.pushManager.getSubscription())) await show(on)

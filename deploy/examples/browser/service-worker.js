@@ -1,10 +1,10 @@
-// Shows what comes. Fanfare's body is JSON: notification (as the rule's message has it), data, and fcm_options.link.
+// Shows pushes. Fanfare's body is JSON: notification (as in the rule's message), data, and fcm_options.link.
 
 self.addEventListener('push', (event) => {
   const { notification = {}, data = {}, fcm_options: options = {} } = event.data?.json() ?? {}
   const { title = 'News', dir, ...rest } = notification
   event.waitUntil(
-    // Something must be shown: browsers take the subscription from a page that shows nothing.
+    // A notification must be shown: browsers revoke the subscription of a page that shows none.
     self.registration.showNotification(title, {
       ...rest,
       ...(dir ? { dir: dir.toLowerCase() } : {}),
@@ -24,7 +24,7 @@ self.addEventListener('pushsubscriptionchange', (event) => {
     (async () => {
       const old = event.oldSubscription
       const renewed = event.newSubscription ?? (old && (await self.registration.pushManager.subscribe(old.options)))
-      // Where the browser tells neither, the page registers at its next visit.
+      // If the browser reports neither, the page registers at its next visit.
       if (!renewed) return
       const { endpoint, keys } = renewed.toJSON()
       await fetch('/push/device', {

@@ -2,14 +2,14 @@ import UIKit
 @preconcurrency import UserNotifications
 import os
 
-/// Asks for leave, and tells your backend the device's token: `PUT /push/device`, as in server.mjs.
+/// Asks for permission, and sends the device's token to your backend: `PUT /push/device`, as in server.mjs.
 ///
 /// In SwiftUI: `@UIApplicationDelegateAdaptor(PushDelegate.self) private var push`. The target needs the capability Push Notifications.
 @MainActor
 final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUserNotificationCenterDelegate {
-    /// Where your backend is.
+    /// The address of your backend.
     static var backend = URL(string: "https://shop.example.com")
-    /// What says there who the user is; nil while nobody is signed in.
+    /// The user's session at your backend; nil while no user is signed in.
     static var session: String?
 
     private let log = Logger(subsystem: "com.example.shop", category: "push")
@@ -20,12 +20,12 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
         didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]? = nil
     ) -> Bool {
         UNUserNotificationCenter.current().delegate = self
-        // A token is asked for at each start: Apple changes it after a restore or an update, and may do so at any time.
+        // The token is requested at each start: Apple changes it after a restore or an update, and may do so at any time.
         Task { await ask(application) }
         return true
     }
 
-    /// Better when the user has just done what pushes are about than at the first start.
+    /// Asks for permission; better after a user's action that pushes relate to than at the first start.
     private func ask(_ application: UIApplication) async {
         do {
             let center = UNUserNotificationCenter.current()
@@ -45,7 +45,7 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
         log.error("no token: \(error)")
     }
 
-    /// Call it after signing in, too.
+    /// Registers the token; call it after signing in, too.
     func register(_ token: String) async {
         let last = UserDefaults.standard.string(forKey: lastToken)
         var device = [
@@ -53,7 +53,7 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
             "locale": Locale.preferredLanguages.first ?? "en",
         ]
         #if DEBUG
-            // What Xcode installs has a token of the other environment. Where this is wrong, Fanfare finds the right one.
+            // Xcode installs builds with a token of the other environment. If this is wrong, Fanfare finds the right one.
             device["environment"] = "sandbox"
         #endif
         // The device keeps its topics.
@@ -61,7 +61,7 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
         if await send("PUT", "/push/device", device) { UserDefaults.standard.set(token, forKey: lastToken) }
     }
 
-    /// Before the session ends: the next who holds this phone is somebody else.
+    /// Removes the device before the session ends, because another user may sign in on this phone.
     func signOut() async {
         guard let token = UserDefaults.standard.string(forKey: lastToken) else { return }
         if await send("POST", "/push/sign-out", ["provider": "apns", "token": token]) {
@@ -69,7 +69,7 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
         }
     }
 
-    /// Three tries; the next start of the app is the fourth.
+    /// Sends a request with three attempts; the next start of the app is the fourth.
     private func send(_ method: String, _ path: String, _ body: [String: String]) async -> Bool {
         guard let session = Self.session, let backend = Self.backend else { return false }
         guard let data = try? JSONEncoder().encode(body) else { return false }
@@ -92,15 +92,15 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
         return false
     }
 
-    /// Shows it while the app is open, too.
+    /// Shows the push while the app is open, too.
     func userNotificationCenter(
         _ center: UNUserNotificationCenter,
         willPresent notification: UNNotification
     ) async -> UNNotificationPresentationOptions { [.banner, .sound] }
 
-    /// The user touched it.
+    /// Handles a tap on the push.
     ///
-    /// `data` of the rule's message stands beside `aps`.
+    /// `data` of the rule's message is beside `aps`.
     func userNotificationCenter(_ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async {
         let order = response.notification.request.content.userInfo["order"] as? String
         log.info("opened order \(order ?? "-")")
