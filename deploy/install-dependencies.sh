@@ -2,16 +2,16 @@
 # Installs the Debian or Ubuntu packages that building, testing and the quick start need, if any is missing.
 #
 #   install-dependencies.sh           install what is missing, as root or through sudo
-#   install-dependencies.sh --check   only tell; exit 1 if something is missing
-#   install-dependencies.sh --faults  also what deploy/faults.sh plays with: PgBouncer, which is not left running, and
+#   install-dependencies.sh --check   only list it; exit 1 if something is missing
+#   install-dependencies.sh --faults  the packages of deploy/faults.sh too: PgBouncer, which is not left running, and
 #                                     libfaketime
-#   install-dependencies.sh --schedules  also what deploy/schedules.sh tries: pg_cron and busybox
-#   install-dependencies.sh --clients  also what deploy/clients.sh, deploy/contract.sh and deploy/testing.sh run: curl, jq, Python with
+#   install-dependencies.sh --schedules  the packages of deploy/schedules.sh too: pg_cron and busybox
+#   install-dependencies.sh --clients  those of deploy/clients.sh, deploy/contract.sh and deploy/testing.sh too: curl, jq, Python with
 #                                     pytest, and Node
-#   install-dependencies.sh --bareroot  also what deploy/bareroot.sh makes a package and a root with
-#   install-dependencies.sh --browser  also what tests of pages drive: Chromium and its driver
-#   install-dependencies.sh --metrics  also what deploy/metrics.sh and tests of the metrics check with: Prometheus' tools, of which no
-#                                     server is started, and jq
+#   install-dependencies.sh --bareroot  the packages of deploy/bareroot.sh too
+#   install-dependencies.sh --browser  the packages of tests of pages too: Chromium and its driver
+#   install-dependencies.sh --metrics  the packages of deploy/metrics.sh and of tests of the metrics too: Prometheus' tools, without a
+#                                     running server, and jq
 #
 # Exit codes: 0 nothing is missing (any more), 1 something is missing, 64 usage, 69 it cannot be installed here.
 set -euo pipefail

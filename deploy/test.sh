@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing and runs all tests. Safe to run again.
 #
-#   deploy/test.sh           format, documentation, alerts, all tests, the main flow on each PostgreSQL, half a minute of made up
+#   deploy/test.sh           format, documentation, alerts, all tests, the main flow on each PostgreSQL, half a minute of generated
 #                            requests to the HTTP API; tests of C and threads under the address and the thread sanitizer
 #   deploy/test.sh --quick   the same without sanitizers
 #   deploy/test.sh --soak [PART …]
@@ -9,11 +9,11 @@
 #                            the same commit. Parts: crash planning conditions simulator fuzz; coverage, which runs all tests
 #                            and prints the lines that they reach; versions, which runs all tests
 #                            that need a database on PostgreSQL 16 and 18, or on the server whose programs are in the
-#                            directory FANFARE_POSTGRES; webhook, which has requests
-#                            checked by the standard's library from PyPI; clients, which runs those of deploy/examples;
-#                            contract, which has requests made up from the HTTP API's description;
-#                            metrics, which has Prometheus look at alerts and at a daemon; schedules, which has cron and
-#                            pg_cron emit; and bareroot, which tries the package where there is no Swift. The last two as root
+#                            directory FANFARE_POSTGRES; webhook, which checks requests
+#                            with the standard's library from PyPI; clients, which runs those of deploy/examples;
+#                            contract, which generates requests from the HTTP API's description;
+#                            metrics, which tests alerts and a daemon with Prometheus; schedules, which tests cron and
+#                            pg_cron; and bareroot, which tests the package on a machine without Swift. The last two as root
 #
 # It leaves build folders in the checkout. PostgreSQL 16 and 18 stay in /tmp if the user that runs servers cannot read the checkout
 # (deploy/servers.sh). At the end it lists the seconds of each part; the last line has the total:

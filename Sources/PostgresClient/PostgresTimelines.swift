@@ -44,7 +44,7 @@ public final class PostgresTimelines: Sendable {
 
     func refused() { state.withLock { $0.isRefused = true } }
 
-    /// Has the next session compare the servers again, after a failed connect.
+    /// Makes the next session compare the servers again, after a failed connect.
     func forget() { state.withLock { $0.checkedAt = nil } }
 
     /// Whether the last comparison still holds for a session on this timeline.

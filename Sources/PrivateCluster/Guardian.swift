@@ -16,9 +16,9 @@ final class Guardian: Sendable {
         set -eu
         umask 077
         bin=$1 home=$2 socket=$3 configuration=$4 ephemeral=$5
-        # Nothing but its input ends it; PIPE, since we may be gone when it is ready.
+        # Only its input ends it; PIPE, since the parent may have exited when the server is ready.
         trap '' HUP INT TERM PIPE
-        # pg_ctl hands paths to a shell between double quotes: it sees only these two, which need none.
+        # pg_ctl passes paths to a shell in double quotes: it gets only these two, which contain no special characters.
         cd "$home"
         export PGDATA="$home/data"
         exec 9>lock 8>>guardian.log
@@ -27,13 +27,13 @@ final class Guardian: Sendable {
             exit 1
         fi
         if [ ! -s data/PG_VERSION ]; then
-            # An initdb that was interrupted leaves nothing under the final name.
+            # An interrupted initdb leaves no directory under the final name.
             rm -rf data.new
             "$bin/initdb" -D data.new -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N >&8 2>&1 9>&-
             mv data.new data
         fi
         printf '%s' "$configuration" >data/postgresql.conf
-        # Nobody holds the lock, so a server that still runs here has lost its guardian.
+        # The lock was free, so a server that still runs here has lost its guardian.
         if "$bin/pg_ctl" status >&8 2>&1 9>&-; then
             "$bin/pg_ctl" -w -m immediate stop >&8 2>&1 9>&-
         fi
@@ -45,11 +45,11 @@ final class Guardian: Sendable {
             mode=fast
             [ "$ephemeral" = no ] || mode=immediate
         fi
-        # Without its directory, which somebody may have deleted, the server is found by its process id.
+        # If its directory was deleted, the server is stopped by its process id.
         "$bin/pg_ctl" -w -t 600 -m "$mode" stop </dev/null >&8 2>&1 9>&- || kill -QUIT "$server" || true
         if [ "$end" = yes ]; then
             cd /
-            # Where the parent directory is not ours to change, an empty directory stays.
+            # If the parent directory is not writable, an empty directory remains.
             rm -rf "$socket" "$home" 2>/dev/null || true
         fi
         """#

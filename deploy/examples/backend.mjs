@@ -1,23 +1,23 @@
 #!/usr/bin/env node
-// Fanfare from a backend in Node (18 or later), with nothing but fetch.
+// Fanfare from a backend in Node (18 or later), with fetch alone.
 //
 //   FANFARE_URL=http://127.0.0.1:8080 FANFARE_TOKEN=ff_... node backend.mjs
 //
-// Import the class; the rest is a tour that shows it at work: a device, a topic, preferences, an event and what became of it. The
-// token needs the scopes registrar, emitter and reader. FANFARE_APP (default: shop) and FANFARE_TOPIC (default: news) say where.
+// Import the class; the rest is a tour of its use: a device, a topic, preferences, an event and its fate. The token needs the scopes
+// registrar, emitter and reader. FANFARE_APP (default: shop) and FANFARE_TOPIC (default: news) name the app and the topic.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
-/** Why a request was not done: a problem document (RFC 9457), or what a proxy in front said instead of one. */
+/** The reason why a request failed: a problem document (RFC 9457), or the answer of a proxy instead of one. */
 export class Problem extends Error {
   constructor(status, { code, detail, hint, pointer, request_id }) {
     super(`${status} ${code}: ${detail}${hint ? ` (${hint})` : ''}`)
     Object.assign(this, { status, code, detail, hint, pointer, requestID: request_id })
   }
 
-  /** Believes a document only if it is one, and about this answer. */
+  /** Uses a document only if it is valid and about this answer. */
   static async read(answer) {
     const text = await answer.text()
     const type = (answer.headers.get('content-type') ?? '').split(';')[0].trim()
@@ -36,14 +36,14 @@ export class Problem extends Error {
 // The first request with this key is in progress (409); too many requests (429); the database is down (503), or Fanfare is (502, 504).
 const again = new Set([409, 429, 502, 503, 504])
 
-/** The HTTP API, with patience: what may succeed later is tried again. */
+/** The HTTP API with retries of requests that may succeed later. */
 export class Fanfare {
   constructor({ url, token, app, patience = 30_000 }) {
     Object.assign(this, { url: url.replace(/\/+$/, ''), app, patience })
     this.headers = { authorization: `Bearer ${token}`, accept: 'application/json' }
   }
 
-  /** Answers the JSON and the headers. Every request of this class may be repeated, since events have a key. */
+  /** Returns the JSON and the headers. Every request of this class may be repeated, since events have a key. */
   async call(method, path, body, headers = {}) {
     const ends = performance.now() + this.patience
     const options = { method, headers: { ...this.headers, ...headers } }
@@ -72,7 +72,7 @@ export class Fanfare {
     }
   }
 
-  /** Goes through a list, page by page. */
+  /** Iterates over a list, page by page. */
   async *pages(path) {
     for (let after = ''; after !== null; ) {
       const query = new URLSearchParams(after ? { limit: 100, after } : { limit: 100 })
@@ -82,7 +82,7 @@ export class Fanfare {
     }
   }
 
-  /** Registers, renews, moves to another user_id, or with replaces rotates; the device's id. */
+  /** Registers a device, renews it, moves it to another user_id, or rotates its token (replaces); returns its id. */
   async register(device) {
     return (await this.call('PUT', `/v1/apps/${this.app}/devices`, device)).json.id
   }
@@ -110,16 +110,16 @@ export class Fanfare {
   }
 
   /**
-   * Emits once, however often it must be asked: the event's id, and whether an earlier request had emitted it.
+   * Emits once with any number of retries; returns the event's id, and whether an earlier request had emitted it.
    *
-   * Keep `once` with what caused the event (an order's row), so that it holds across a crash of yours as well.
+   * Store `once` with the cause of the event (an order's row), so that it survives a crash of yours as well.
    */
   async emit(type, payload, once = randomUUID()) {
     const { json, headers } = await this.call('POST', '/v1/events', { type, payload }, { 'idempotency-key': once })
     return { id: json.id, isReplayed: headers.get('idempotency-replayed') === 'true' }
   }
 
-  /** The event once it is no longer waiting, and its deliveries once none is to come; or as they are when the time is over. */
+  /** Returns the event once it is no longer waiting, and its deliveries once all are known, or their state after the time limit. */
   async fate(event, within = 10_000) {
     for (const ends = performance.now() + within; ; ) {
       const shown = (await this.call('GET', `/v1/events/${event}`)).json
@@ -134,7 +134,7 @@ export class Fanfare {
   }
 }
 
-/** As the environment says. */
+/** Creates a client with the settings of the environment. */
 export function fromEnvironment(options = {}) {
   const { FANFARE_URL: url = 'http://127.0.0.1:8080', FANFARE_TOKEN: token, FANFARE_APP: app = 'shop' } = process.env
   if (!token) throw new Error('FANFARE_TOKEN is missing; `fanfare tokens create` makes one')

@@ -3,8 +3,8 @@
 
     FANFARE_URL=http://127.0.0.1:8080 FANFARE_TOKEN=ff_... backend.py
 
-Take the class; the rest is a tour that shows it at work: a device, a topic, preferences, an event and what became of it. The token needs
-the scopes registrar, emitter and reader. FANFARE_APP (default: shop) and FANFARE_TOPIC (default: news) say where.
+Take the class; the rest is a tour of its use: a device, a topic, preferences, an event and its fate. The token needs
+the scopes registrar, emitter and reader. FANFARE_APP (default: shop) and FANFARE_TOPIC (default: news) name the app and the topic.
 """
 
 import http.client
@@ -21,7 +21,7 @@ import uuid
 
 
 class Problem(Exception):
-    """Why a request was not done: a problem document (RFC 9457), or what a proxy in front said instead of one."""
+    """The reason why a request failed: a problem document (RFC 9457), or the answer of a proxy instead of one."""
 
     def __init__(self, status, code, detail, hint="", pointer=None, request_id=None):
         super().__init__(f"{status} {code}: {detail}" + (f" ({hint})" if hint else ""))
@@ -30,7 +30,7 @@ class Problem(Exception):
 
     @classmethod
     def read(cls, status, content_type, body):
-        """Believes a document only if it is one, and about this answer."""
+        """Uses a document only if it is valid and about this answer."""
         try:
             document = json.loads(body) if content_type.split(";")[0].strip() == "application/problem+json" else {}
         except ValueError:
@@ -42,7 +42,7 @@ class Problem(Exception):
 
 
 class Fanfare:
-    """The HTTP API, with patience: what may succeed later is tried again."""
+    """The HTTP API with retries of requests that may succeed later."""
 
     # The first request with this key is in progress (409); too many requests (429); the database is down (503), or Fanfare is (502, 504).
     AGAIN = {409, 429, 502, 503, 504}
@@ -52,7 +52,7 @@ class Fanfare:
         self.headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
 
     def call(self, method, path, body=None, headers=None):
-        """Answers the JSON and the headers. Every request of this class may be repeated, since events have a key."""
+        """Returns the JSON and the headers. Every request of this class may be repeated, since events have a key."""
         data = None if body is None else json.dumps(body).encode()
         headers = self.headers | (headers or {}) | ({} if data is None else {"Content-Type": "application/json"})
         ends, pause = time.monotonic() + self.patience, 0.25
@@ -80,7 +80,7 @@ class Fanfare:
             pause = min(pause * 2, 5)
 
     def pages(self, path):
-        """Goes through a list, page by page."""
+        """Iterates over a list, page by page."""
         after = ""
         while after is not None:
             page, _ = self.call("GET", f"{path}?{urllib.parse.urlencode({'limit': 100} | ({'after': after} if after else {}))}")
@@ -88,7 +88,7 @@ class Fanfare:
             after = page["next"]
 
     def register(self, provider, token, **more):
-        """Registers, renews, moves to another user_id, or with replaces rotates; the device's id."""
+        """Registers a device, renews it, moves it to another user_id, or rotates its token (replaces); returns its id."""
         return self.call("PUT", f"/v1/apps/{self.app}/devices", {"provider": provider, "token": token} | more)[0]["id"]
 
     def unregister(self, provider, token):
@@ -110,16 +110,16 @@ class Fanfare:
         return self.call("DELETE", f"/v1/apps/{self.app}/users/{quoted(user)}")[0]["devices"]
 
     def emit(self, type, payload, once=None):
-        """Emits once, however often it must be asked: the event's id, and whether an earlier request had emitted it.
+        """Emits once with any number of retries; returns the event's id, and whether an earlier request had emitted it.
 
-        Keep `once` with what caused the event (an order's row), so that it holds across a crash of yours as well.
+        Store `once` with the cause of the event (an order's row), so that it survives a crash of yours as well.
         """
         headers = {"Idempotency-Key": once or str(uuid.uuid4())}
         answer, heads = self.call("POST", "/v1/events", {"type": type, "payload": payload}, headers)
         return answer["id"], heads.get("Idempotency-Replayed") == "true"
 
     def fate(self, event, within=10.0):
-        """The event once it is no longer waiting, and its deliveries once none is to come; or as they are when the time is over."""
+        """Returns the event once it is no longer waiting, and its deliveries once all are known, or their state after the time limit."""
         ends = time.monotonic() + within
         while True:
             shown = self.call("GET", f"/v1/events/{event}")[0]

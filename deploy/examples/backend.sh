@@ -3,8 +3,8 @@
 #
 #   FANFARE_URL=http://127.0.0.1:8080 FANFARE_TOKEN=ff_... backend.sh
 #
-# Take the functions; the rest is a tour that shows them at work: a device, a topic, preferences, an event and what became of it. The
-# token needs the scopes registrar, emitter and reader. FANFARE_APP (default: shop) and FANFARE_TOPIC (default: news) say where.
+# Take the functions; the rest is a tour of their use: a device, a topic, preferences, an event and its fate. The token needs the scopes
+# registrar, emitter and reader. FANFARE_APP (default: shop) and FANFARE_TOPIC (default: news) name the app and the topic.
 set -euo pipefail
 
 url=${FANFARE_URL:-http://127.0.0.1:8080}

@@ -12,7 +12,7 @@ import { fromEnvironment } from './backend.mjs'
 // A short limit, because a client that waits on a phone can retry.
 const fanfare = fromEnvironment({ patience: 5000 })
 
-/** Who asks: your session or your app's own token. This example has one user, and therefore listens on loopback only. */
+/** Returns a request's user, from your session or your app's own token. This example has one user, so it listens on loopback only. */
 function userOf(request) {
   return process.env.EXAMPLE_USER
 }

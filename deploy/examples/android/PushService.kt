@@ -31,7 +31,7 @@ import kotlinx.coroutines.withContext
 import org.json.JSONObject
 
 /**
- * Tells your backend the device's token (PUT /push/device, as in server.mjs), and shows what comes while the app is open.
+ * Sends the device's token to your backend (PUT /push/device, as in server.mjs), and shows pushes while the app is open.
  *
  * In the manifest:
  *
@@ -41,10 +41,10 @@ import org.json.JSONObject
  *     </service>
  */
 class PushService : FirebaseMessagingService() {
-    /** At the first start, after a restore, when the app's data was cleared, and whenever FCM likes. */
+    /** Called at the first start, after a restore, when the app's data was cleared, and when FCM renews the token. */
     override fun onNewToken(token: String) = RegisterDevice.enqueue(this, token)
 
-    /** While the app is in the background Android itself shows a message that has a notification. */
+    /** Called for messages; while the app is in the background, Android itself shows a message that has a notification. */
     override fun onMessageReceived(message: RemoteMessage) {
         val notification = message.notification ?: return
         val isAllowed = ContextCompat.checkSelfPermission(this, Manifest.permission.POST_NOTIFICATIONS)
@@ -62,7 +62,7 @@ class PushService : FirebaseMessagingService() {
     }
 }
 
-/** Registers when there is a network, and again until it works. */
+/** Registers the device once a network is available, and retries until it succeeds. */
 class RegisterDevice(context: Context, parameters: WorkerParameters) : CoroutineWorker(context, parameters) {
     override suspend fun doWork(): Result = withContext(Dispatchers.IO) {
         val token = inputData.getString("token") ?: return@withContext Result.failure()
@@ -92,7 +92,7 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
     }
 
     companion object {
-        /** At each start of the app, and after signing in. */
+        /** Call it at each start of the app, and after signing in. */
         fun refresh(context: Context) {
             FirebaseMessaging.getInstance().token.addOnSuccessListener { enqueue(context.applicationContext, it) }
         }
@@ -107,7 +107,7 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
             WorkManager.getInstance(context).enqueueUniqueWork("push-token", ExistingWorkPolicy.REPLACE, work)
         }
 
-        /** Before the session ends, off the main thread: the next who holds this phone is somebody else. */
+        /** Call it before the session ends, off the main thread, because another user may sign in on this phone. */
         @Throws(IOException::class)
         fun signOut(context: Context, session: String) {
             val kept = context.getSharedPreferences("push", Context.MODE_PRIVATE)
@@ -116,7 +116,7 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
             if (status in 200..299) kept.edit().remove("token").apply()
         }
 
-        /** The status of the answer. */
+        /** Sends a request and returns the status of the answer. */
         @Throws(IOException::class)
         private fun send(method: String, path: String, body: JSONObject, session: String): Int {
             val connection = URL(Session.BACKEND + path).openConnection() as HttpURLConnection
@@ -136,7 +136,7 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
     }
 }
 
-/** Where your backend is, and who the user is; yours. */
+/** The address of your backend and the user's session; replace them with yours. */
 object Session {
     const val BACKEND = "https://shop.example.com"
 

@@ -3,7 +3,7 @@
 const state = document.querySelector('#state')
 const worker = await navigator.serviceWorker.register('/service-worker.js')
 
-/** Has the backend register what the browser's push service gave; Fanfare calls the endpoint a token. */
+/** Sends the browser's subscription to the backend, which registers it; Fanfare calls the endpoint a token. */
 async function register(subscription) {
   const { endpoint, keys } = subscription.toJSON()
   const last = localStorage.getItem('push-endpoint')
@@ -25,7 +25,7 @@ async function register(subscription) {
   localStorage.setItem('push-endpoint', endpoint)
 }
 
-/** The subscription, made with the backend's present key: one that was made with another gets nothing any more. */
+/** Returns a subscription with the backend's current key: one with another key receives no pushes any more. */
 async function subscription() {
   const { key } = await (await fetch('/push/key')).json()
   await navigator.serviceWorker.ready

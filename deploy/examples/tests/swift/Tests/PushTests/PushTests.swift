@@ -6,7 +6,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// What is wrong with the machine or its programs, not with a push.
+/// A problem of the machine or its programs, not of a push.
 struct TestError: Error {
     let text: String
 }
@@ -84,7 +84,7 @@ func verdict(of event: String, for user: String) async throws -> String {
     throw TestError(text: "nothing was decided within 10 s")
 }
 
-/// Pushes of one user, who is of one test alone, so that tests do not see each other's pushes.
+/// Tests of pushes, each with a user of its own, so that tests do not see each other's pushes.
 struct PushTests {
     let user = "user-" + UUID().uuidString.prefix(8).lowercased()
 
