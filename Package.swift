@@ -102,7 +102,7 @@ let package = Package(
         .target(name: "CSchema", exclude: ["schema.sql"]),
         .target(name: "FanfareSchema", dependencies: ["CSchema"], swiftSettings: sources),
 
-        // The daemon's SQL: statements, their parameters and their rows.
+        // All SQL: statements, their parameters and their rows.
         .target(
             name: "FanfareStore",
             dependencies: ["FanfareCore", "FanfareSchema", "PostgresClient"],

@@ -151,7 +151,7 @@ start_all() {
         echo 'api: { listen: "127.0.0.1:0" }'
         echo "log: { format: text }"
     } > "$made/all.yaml"
-    # Removes a provider's block, which ends where the next begins.
+    # Removes FCM's block, which ends where the next provider's begins.
     sed '/^    fcm:/,/^    [a-z]*:\|^[a-z]/{/^    fcm:/d;/^     /d}' "$made/all.yaml" > "$configuration"
     ! grep --quiet fcm: "$configuration" || fail "the sandbox's configuration is not as it was"
     cat > "$made/rules.yaml" << 'YAML'

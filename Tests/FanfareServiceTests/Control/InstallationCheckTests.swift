@@ -30,9 +30,9 @@ struct InstallationCheckTests {
         )
     }
 
-    /// The statements that make the database another installation's, those that undo it, and the expected messages.
     private static let version = Schema.versions.upperBound
 
+    /// The statements that make the database another installation's, those that undo it, and the expected messages.
     static let strangers = [
         (
             "UPDATE fanfare.installation SET system_identifier = 7", "SELECT fanfare.adopt('here')",

@@ -58,7 +58,7 @@ struct ImportFunctionTests {
 
     private static let large = #""attributes": {"a": "\#(String(repeating: "x", count: 16_384))"}"#
 
-    /// Returns a random row; a row without a time, or with one in the future, counts as registered now.
+    /// Returns a random row with a registration time in the future, which counts as now.
     private func row(_ random: inout SeededGenerator) -> String {
         func one(_ choices: [String?]) -> String? { choices.randomElement(using: &random) ?? nil }
         let browser = Int.random(in: 0..<4, using: &random) == 0

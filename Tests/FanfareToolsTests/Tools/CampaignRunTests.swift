@@ -185,8 +185,7 @@ import Threading
         #expect(clock.slept == [.seconds(1), .seconds(1)])
     }
 
-    /// Ten deliveries, one of them before its second attempt; 30 ended in the last minute, the first of them ten
-    /// seconds ago.
+    /// Seven deliveries wait for a retry; 30 ended in the last minute, the first of them ten seconds ago.
     @Test func itSaysHowFastItGoesAndWhenItWillBeThrough() async throws {
         let world = try World()
         try world.devices(100)
