@@ -91,7 +91,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .fcmInvalidToken,
                 "invalid_token",
-                "FCM calls the token malformed; the device is kept until it refuses another rule's push, or by the pruning breaker."
+                "FCM calls the token malformed; the device is kept until FCM refuses another rule's push, or by the pruning breaker."
             ),
             OutcomeRow(
                 .fcmAPNSUnregistered,
@@ -101,7 +101,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .fcmAPNSBadDeviceToken,
                 "APNs_BadDeviceToken",
-                "APNs told FCM that the token is bad: stale, or of the environment that FCM's key is not for."
+                "APNs told FCM that the token is bad: stale, or of another environment than FCM's key."
             ),
         ]
     )

@@ -41,8 +41,8 @@ extension FCMSettings {
             "endpoint",
             \FCMSettings.endpoint,
             .endpoint,
-            "Where messages are sent; another one for a simulator or a gateway. Tokens are fetched where the service "
-                + "account says."
+            "Where messages are sent; another one for a simulator or a gateway. Access tokens are fetched from the key "
+                + "file's `token_uri`."
         ),
         .init(
             "ca_file",
