@@ -4092,7 +4092,7 @@ COMMENT ON FUNCTION fanfare.watches_to_make_again IS
     'Watches whose table was altered since, and those made by an earlier Fanfare, which then fail the table''s writes; for fanfare.health.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 21. Functions: SQL that authors of rules wrote
+-- 21. Functions: SQL written by rule authors
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- Runs a rule's badge_sql: its two columns are a user and that user's count, for the users in $1.
@@ -6054,7 +6054,7 @@ $$;
 COMMENT ON FUNCTION fanfare.put_policy IS 'Replaces an app''s policy, or refuses it; {} removes the policy.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 25. Views: queue and log as one
+-- 25. Views: queue and log together
 -- ---------------------------------------------------------------------------------------------------------------
 
 -- Whether a device may be in a batch of many events. The batch's marks (see DeviceMarks) have three bits for each of
@@ -7423,7 +7423,7 @@ COMMENT ON FUNCTION fanfare.why IS
     'twenty, the newest first.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 27. Functions: looking things up
+-- 27. Functions: lookups
 -- ---------------------------------------------------------------------------------------------------------------
 -- For pages that show millions of logged rows. No indexes exist for them beyond those of `why`. Each function reads a
 -- limited number of rows (budget) and returns where it stopped, so that the caller can continue there. None counts all

@@ -211,14 +211,17 @@ import Threading
 
     @Test func closingGivesUpOnWorkThatDoesSomethingElse() async throws {
         let test = TestPool(try await sharedOptions())
+        let begun = Mailbox<Void>()
         let goOn = Mailbox<Void>()
         let working = Task {
             try await test.pool.run { _ in
+                begun.close()
                 while goOn.take() != nil {}
                 return 7
             }
         }
-        try await test.reaches { $0.leased == 1 }
+        // A lease whose work has not begun is taken back instead.
+        try await onThread { while begun.take() != nil {} }
         let waiting = Task { try await test.backendPID() }
         try await test.reaches { $0.waiting == 1 }
         let closing = Task { await test.pool.close() }

@@ -32,6 +32,9 @@ public struct SweepSchedule: Equatable, Sendable {
     public static let suspiciousWait: Microseconds = 50 * Micros.millisecond
     /// How long the shorter interval applies after such a find.
     public static let suspiciousFor: Microseconds = Micros.minute
+    /// How long a notification may come after its event before it counts as lost: a poll that falls between a commit and the delivery of its
+    /// notification finds the event first.
+    public static let notificationDelay: Microseconds = Micros.second
 
     /// The event that the planner waits for.
     public enum State: Equatable, Sendable {
@@ -54,6 +57,8 @@ public struct SweepSchedule: Equatable, Sendable {
     /// The event that the planner waits for.
     public private(set) var state = State.idle
     private var suspiciousUntil: Microseconds = .min
+    /// When events were found whose notification has not come since.
+    private var unannouncedAt: Microseconds?
 
     /// Makes a schedule that expects nothing.
     public init() {}
@@ -88,15 +93,19 @@ public struct SweepSchedule: Equatable, Sendable {
         at now: Microseconds
     ) -> Next {
         // In the state `settling`, events without a notification are expected.
-        let isLost = state == .idle && found > 0 && !wasNotified
-        let isNews = isLost && suspiciousUntil <= now
-        if isLost { suspiciousUntil = now.addingClamping(Self.suspiciousFor) }
+        let isUnannounced = state == .idle && found > 0 && !wasNotified
+        let isNews = isUnannounced && suspiciousUntil <= now
+        if isUnannounced { suspiciousUntil = now.addingClamping(Self.suspiciousFor) }
+        if isNews { unannouncedAt = now }
+        if wasNotified { unannouncedAt = nil }
+        let isLost = unannouncedAt.map { now >= $0.addingClamping(Self.notificationDelay) } ?? false
+        if isLost { unannouncedAt = nil }
         if case .settling(let until, let wait) = state {
             state =
                 snapshot.xmin >= until
                 ? .idle : .settling(until: until, wait: min(wait * 2, Self.settlingWaits.upperBound))
         }
-        return next(at: now, warns: isNews)
+        return next(at: now, warns: isLost)
     }
 
     private func next(at now: Microseconds, warns: Bool) -> Next {

@@ -40,12 +40,29 @@ struct SweepScheduleTests {
         var schedule = SweepSchedule()
         _ = schedule.fellAsleep(quiet, at: 0)
         let found = schedule.looked(quiet, found: 1, wasNotified: false, at: 0)
-        #expect(found.sweepAt == 50 * ms && found.warnsOfLostWakes)
-        #expect(schedule.fellAsleep(quiet, at: ms).sweepAt == 51 * ms, "draining does not calm it")
-        let again = schedule.looked(quiet, found: 1, wasNotified: false, at: 30 * Micros.second)
-        #expect(!again.warnsOfLostWakes)
-        let calm = schedule.looked(quiet, found: 0, wasNotified: false, at: 90 * Micros.second)
-        #expect(calm.sweepAt == 91 * Micros.second)
+        #expect(found.sweepAt == 50 * ms && !found.warnsOfLostWakes, "its notification may still come")
+        #expect(schedule.fellAsleep(quiet, at: ms).sweepAt == 51 * ms, "a drain keeps the short interval")
+        #expect(!schedule.looked(quiet, found: 0, wasNotified: false, at: Micros.second - 1).warnsOfLostWakes)
+        #expect(schedule.looked(quiet, found: 0, wasNotified: false, at: Micros.second).warnsOfLostWakes)
+        for second in 2...35 {
+            let again = schedule.looked(
+                quiet,
+                found: second / 30,
+                wasNotified: false,
+                at: Microseconds(second) * Micros.second
+            )
+            #expect(!again.warnsOfLostWakes)
+        }
+        let calm = schedule.looked(quiet, found: 0, wasNotified: false, at: 95 * Micros.second)
+        #expect(calm.sweepAt == 96 * Micros.second)
+    }
+
+    @Test func aNotificationThatComesAfterItsEventIsNotLost() {
+        var schedule = SweepSchedule()
+        _ = schedule.fellAsleep(quiet, at: 0)
+        _ = schedule.looked(quiet, found: 1, wasNotified: false, at: 0)
+        #expect(!schedule.looked(quiet, found: 0, wasNotified: true, at: 900 * ms).warnsOfLostWakes)
+        #expect(!schedule.looked(quiet, found: 0, wasNotified: false, at: 2 * Micros.second).warnsOfLostWakes)
     }
 
     @Test func aNotificationExplainsWhatIsFound() {
