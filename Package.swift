@@ -24,14 +24,22 @@ let sources: [SwiftSetting] =
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let processes: [Package.Dependency] = [
+    .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+]
+let subprocess: [Target.Dependency] = [
+    .product(name: "Subprocess", package: "swift-subprocess"),
+    .product(name: "SystemPackage", package: "swift-system"),
+]
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 
 // The dependencies of tests of stages and daemons.
 let stages: [Target.Dependency] = [
     "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging", "FanfareMetrics",
     "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools", "PayloadFixtures",
-    "PostgresClient", "PrivateCluster", "PushCrypto", "PushTransport", "TestKit", "Threading", logging, metrics,
-    serviceLifecycle, unixSignals,
+    "PostgresClient", "PrivateCluster", "Programs", "PushCrypto", "PushTransport", "TestKit", "Threading", logging,
+    metrics, serviceLifecycle, unixSignals,
 ]
 
 /// Returns a test target for stages and daemons.
@@ -48,7 +56,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
-    ],
+    ] + processes,
     targets: [
         // The targets that every target may use.
         .systemLibrary(name: "CEventFD"),
@@ -180,13 +188,20 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // Child processes; not part of the daemon.
+        .target(name: "Programs", dependencies: ["Threading"] + subprocess, swiftSettings: sources),
+
         // A private PostgreSQL server, for development and tests.
-        .target(name: "PrivateCluster", dependencies: ["PostgresClient", "Threading"], swiftSettings: sources),
+        .target(
+            name: "PrivateCluster",
+            dependencies: ["PostgresClient", "Programs", "Threading"] + subprocess,
+            swiftSettings: sources
+        ),
 
         // Tests.
         .target(
             name: "TestKit",
-            dependencies: ["FanfareSchema", "PostgresClient", "PrivateCluster", "Threading"],
+            dependencies: ["FanfareSchema", "PostgresClient", "PrivateCluster", "Programs", "Threading"],
             path: "Tests/TestKit",
             swiftSettings: shared
         ),
@@ -207,13 +222,15 @@ let package = Package(
         ),
         .testTarget(
             name: "PostgresClientTests",
-            dependencies: ["PostgresClient", "PrivateCluster", "TestKit", "Threading"],
+            dependencies: ["PostgresClient", "PrivateCluster", "Programs", "TestKit", "Threading"],
             swiftSettings: shared
         ),
-        .testTarget(name: "PushCryptoTests", dependencies: ["PushCrypto"], swiftSettings: shared),
+        .testTarget(name: "PushCryptoTests", dependencies: ["PushCrypto", "TestKit"], swiftSettings: shared),
         .testTarget(
             name: "TransportTests",
-            dependencies: ["HTTP2Client", "HTTP2Engine", "PushCrypto", "PushTransport", "TestKit", "Threading"],
+            dependencies: [
+                "HTTP2Client", "HTTP2Engine", "Programs", "PushCrypto", "PushTransport", "TestKit", "Threading",
+            ],
             swiftSettings: shared
         ),
         .testTarget(
@@ -224,7 +241,7 @@ let package = Package(
         // The built program as separate processes, with faults.
         .testTarget(
             name: "FaultTests",
-            dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "TestKit", "Threading"],
+            dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "Programs", "TestKit", "Threading"],
             swiftSettings: shared
         ),
         // A database with an app, stages that run on demand, and whole daemons beside the sandbox, for the six targets below. A test
@@ -278,7 +295,7 @@ case "sanitized":
         "FanfareMetricsTests", "HTTP2EngineTests", "PostgresClientTests", "PushCryptoTests", "ThreadingTests",
         "TransportTests",
     ])
-    package.dependencies = [.package(url: "https://github.com/apple/swift-metrics", from: "2.13.0")]
+    package.dependencies = [.package(url: "https://github.com/apple/swift-metrics", from: "2.13.0")] + processes
 case "fuzz":
     // Everything that the fuzzer reaches is compiled for libFuzzer, for deploy/fuzz.sh.
     keep(["FanfareConfiguration", "FanfareCore", "FanfareProviders"])
@@ -352,7 +369,7 @@ default:
             dependencies: [
                 "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
                 "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
-                "PostgresClient", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", logging, metrics,
+                "PostgresClient", "Programs", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", logging, metrics,
                 serviceLifecycle,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ] + hummingbird,
@@ -366,11 +383,16 @@ default:
         ),
         .testTarget(
             name: "PushSandboxTests",
-            dependencies: ["PushCrypto", "PushSandbox", "SandboxCrypto", "Threading"] + nio,
+            dependencies: ["Programs", "PushCrypto", "PushSandbox", "SandboxCrypto", "Threading"] + nio,
             swiftSettings: shared
         ),
         // A real browser for tests of pages: Chromium, controlled by WebDriver.
-        .target(name: "BrowserKit", dependencies: ["TestKit"], path: "Tests/BrowserKit", swiftSettings: shared),
+        .target(
+            name: "BrowserKit",
+            dependencies: ["Programs", "TestKit"],
+            path: "Tests/BrowserKit",
+            swiftSettings: shared
+        ),
         .testTarget(
             name: "BrowserTests",
             dependencies: ["BrowserKit", "PostgresClient", "TestKit"],
@@ -398,8 +420,8 @@ default:
                 "FanfareProviders", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Client",
                 "HTTP2Engine",
                 "PostgresClient",
-                "PrivateCluster", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser, logging,
-                serviceLifecycle, unixSignals,
+                "PrivateCluster", "Programs", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser,
+                logging, serviceLifecycle, unixSignals,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + hummingbird,
             // The page of the demo, from deploy/examples.

@@ -1,4 +1,7 @@
 import Foundation
+import Programs
+import Subprocess
+import SystemPackage
 import Threading
 
 /// A shell that starts the server, waits on its own standard input, and stops the server.
@@ -8,8 +11,10 @@ import Threading
 /// the terminal nor a signal to this process's group ends the server too early. It holds a lock on the directory for as
 /// long as it runs.
 final class Guardian: Sendable {
-    private let process: Process
-    private let input: FileHandle
+    /// The line for its standard input, which is then closed.
+    private let orders: AsyncStream<String>.Continuation
+    /// Whether the guardian got that line; ends when the guardian has ended.
+    private let running: Task<Bool, Never>
     private let directories: ClusterDirectories
 
     private static let script = #"""
@@ -65,34 +70,49 @@ final class Guardian: Sendable {
         ephemeral: Bool
     ) throws(ClusterError) {
         self.directories = directories
-        process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments =
-            user.prefix + ["sh", "-c", Self.script, "fanfare-postgres", binaries.directory]
-            + [directories.home, directories.socket, configuration, ephemeral ? "yes" : "no"]
-        // PG… variables would change the behavior of the server's programs.
-        process.environment = ["PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"]
-        process.currentDirectoryURL = URL(fileURLWithPath: directories.home)
-        let inputPipe = Pipe()
-        let output = Pipe()
-        process.standardInput = inputPipe
-        process.standardOutput = output
-        process.standardError = output
-        input = inputPipe.fileHandleForWriting
-        // A child process that inherited this end would keep the server alive after this process.
-        _ = fcntl(input.fileDescriptor, F_SETFD, FD_CLOEXEC)
-        do {
-            try process.run()
-        } catch {
-            throw ClusterError(.cannotStart, "a shell cannot be started: \(error.localizedDescription)")
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        let shell = Configuration(
+            executable: .name("env"),
+            arguments: Arguments(
+                user.prefix + ["sh", "-c", Self.script, "fanfare-postgres", binaries.directory]
+                    + [directories.home, directories.socket, configuration, ephemeral ? "yes" : "no"]
+            ),
+            // PG… variables would change the behavior of the server's programs.
+            environment: .custom(["PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C", "TZ": "UTC"]),
+            workingDirectory: FilePath(directories.home),
+            platformOptions: options
+        )
+        let (stream, orders) = AsyncStream.makeStream(of: String.self)
+        let answers = Mailbox<String>()
+        self.orders = orders
+        running = Task(executorPreference: ChildPrograms.thread) {
+            do {
+                _ = try await run(shell, input: .inputWriter, output: .sequence, error: .combinedWithOutput) {
+                    guardian in
+                    var lines = guardian.standardOutput.strings().makeAsyncIterator()
+                    answers.put(try await lines.next() ?? "")
+                    for await order in stream {
+                        // A child process that inherited this end would keep the server alive after this process.
+                        _ = try await guardian.standardInputWriter.write(order + "\n")
+                        return
+                    }
+                }
+                return true
+            } catch {
+                answers.put("a shell cannot be started: \(error)")
+                return false
+            }
         }
-        let answer = Self.readLine(output.fileHandleForReading)
+        let answer = answers.take()?.first ?? ""
         guard answer == "ready" else {
-            try? input.close()
-            process.waitUntilExit()
+            orders.finish()
+            hasStopped()
             throw Self.failure(answer, directories)
         }
     }
+
+    deinit { orders.finish() }
 
     /// Stops the server and waits until it has exited.
     ///
@@ -100,16 +120,17 @@ final class Guardian: Sendable {
     ///   - mode: the shutdown mode.
     ///   - deleting: whether the cluster's files are deleted too.
     func stop(_ mode: PrivateCluster.StopMode, deleting: Bool) {
-        // SIGPIPE is blocked on a worker thread: if the guardian was killed, the write only fails.
-        WorkerThread.start(name: "stop cluster") { [self] in
-            do {
-                try input.write(contentsOf: Data("\(mode.rawValue) \(deleting ? "yes" : "no")\n".utf8))
-            } catch {
-                signalServer(mode)
-            }
-            try? input.close()
-            process.waitUntilExit()
-        }.join()
+        orders.yield("\(mode.rawValue) \(deleting ? "yes" : "no")")
+        orders.finish()
+        if !hasStopped() { signalServer(mode) }
+    }
+
+    /// Waits until the guardian has ended.
+    ///
+    /// - Returns: false if it was killed before.
+    @discardableResult
+    private func hasStopped() -> Bool {
+        ChildPrograms.thread.wait { [running] in await running.value }
     }
 
     /// Stops the server directly if the guardian was killed and left it running.
@@ -119,17 +140,6 @@ final class Guardian: Sendable {
         else { return }
         let signals: [PrivateCluster.StopMode: Int32] = [.smart: SIGTERM, .fast: SIGINT, .immediate: SIGQUIT]
         kill(server, signals[mode] ?? SIGINT)
-    }
-
-    /// Returns the first line, or all output if it has no line end.
-    private static func readLine(_ handle: FileHandle) -> String {
-        var bytes = Data()
-        while !bytes.contains(UInt8(ascii: "\n")) {
-            let more = handle.availableData
-            guard !more.isEmpty else { break }
-            bytes += more
-        }
-        return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
     private static func failure(_ answer: String, _ directories: ClusterDirectories) -> ClusterError {

@@ -1,3 +1,5 @@
+import Programs
+
 extension PrivateCluster {
     /// Starts a standby of this server, which follows it by streaming replication.
     ///

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 
 /// An installed PostgreSQL server: the directory with `initdb`, `pg_ctl` and `postgres`.
 struct ServerBinaries: Equatable {

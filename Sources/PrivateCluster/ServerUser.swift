@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 
 /// The account that the server runs as: this process's, unless that is root, which PostgreSQL refuses.
 struct ServerUser {

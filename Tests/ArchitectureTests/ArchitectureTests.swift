@@ -66,7 +66,9 @@ struct ArchitectureTests {
             "Mustache",
             "NIOCore", "NIOHTTP1", "NIOHTTPTypes", "NIOPosix", "NIOSSL", "ServiceLifecycle",
         ],
-        "PrivateCluster": ["PostgresClient", "Threading"],
+        // Child processes; not part of the daemon.
+        "Programs": ["Subprocess", "SystemPackage", "Threading"],
+        "PrivateCluster": ["PostgresClient", "Programs", "Subprocess", "SystemPackage", "Threading"],
         "PushSandbox": [
             "SandboxCrypto", "Threading",
             "NIOCore", "NIOPosix", "NIOHTTP1", "NIOTLS", "NIOSSL", "NIOHTTP2", "NIOHPACK",
@@ -90,7 +92,7 @@ struct ArchitectureTests {
             "HTTP2Client",
             "HTTP2Engine",
             "PostgresClient",
-            "PrivateCluster",
+            "PrivateCluster", "Programs",
             "PushCrypto", "PushSandbox", "PushTransport", "CurlBaseline", "Threading", "ArgumentParser", "Logging",
             "ServiceLifecycle", "UnixSignals",
             // The demo's page, which is an application too.

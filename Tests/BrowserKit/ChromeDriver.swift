@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 
 /// A running chromedriver on a free port, with a folder for its files and its browser's.
@@ -31,9 +32,7 @@ struct ChromeDriver: Sendable {
         let environment = ["HOME": folder, "TMPDIR": folder, "XDG_CONFIG_HOME": folder, "XDG_CACHE_HOME": folder]
         do {
             let program = try path()
-            let process = try await onThread("chromedriver") {
-                try ProgramProcess(program, ["--port=0"], environment: environment)
-            }
+            let process = try await ProgramProcess(program, ["--port=0"], environment: environment)
             for await line in process.output {
                 guard let port = line.firstMatch(of: /started successfully on port (\d+)/).flatMap({ Int($0.1) }) else {
                     continue

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 
 /// Runs the program until it exits.
@@ -13,7 +14,7 @@ func fanfare(
     _ arguments: String...,
     environment: [String: String] = [:],
     directory: String? = nil,
-    input: String? = nil
+    input: String = ""
 ) async throws -> (status: Int32, output: [String], errors: [String]) {
     try await fanfare(arguments, environment: environment, directory: directory, input: input)
 }
@@ -23,22 +24,20 @@ func fanfare(
     _ arguments: [String],
     environment: [String: String] = [:],
     directory: String? = nil,
-    input: String? = nil
+    input: String = ""
 ) async throws -> (status: Int32, output: [String], errors: [String]) {
     let environment = ["DATABASE_URL": "postgres://127.0.0.1:1/app"].merging(environment) { $1 }
     let program = try FanfareBinary.path()
-    let process = try await onThread("fanfare") {
-        guard let input else {
-            return try ProgramProcess(program, arguments, environment: environment, directory: directory)
-        }
-        let script = #"input=$1; shift; printf '%s' "$input" | "$@""#
-        let words = ["-c", script, "sh", input, program] + arguments
-        return try ProgramProcess("/bin/sh", words, environment: environment, directory: directory)
+    let command = try await Command.run(
+        [program] + arguments,
+        input: input,
+        environment: environment,
+        directory: directory
+    )
+    func lines(_ text: String) -> [String] {
+        text.components(separatedBy: "\n").dropLast(text.hasSuffix("\n") || text == "" ? 1 : 0)
     }
-    var (output, errors): ([String], [String]) = ([], [])
-    for await line in process.output { output.append(line) }
-    for await line in process.errors { errors.append(line) }
-    return (await process.exitStatus(), output, errors)
+    return (command.status, lines(command.output), lines(command.errors))
 }
 
 /// Runs a body with a new folder, which is deleted afterwards.

@@ -3,6 +3,7 @@ import FanfareMetrics
 import FanfareService
 import Foundation
 import PostgresClient
+import Programs
 import TestKit
 import Testing
 
@@ -108,22 +109,12 @@ import Testing
     /// - Returns: its standard output and standard error.
     /// - Throws: if it fails or is missing: `deploy/install-dependencies.sh --metrics` installs promtool.
     private func run(_ program: String, _ arguments: [String], input: String = "") async throws -> String {
-        try await onThread {
-            let process = Process()
-            process.executableURL = URL(filePath: "/usr/bin/env")
-            process.arguments = [program] + arguments
-            let (standardInput, output) = (Pipe(), Pipe())
-            (process.standardInput, process.standardOutput, process.standardError) = (standardInput, output, output)
-            try process.run()
-            try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-            try standardInput.fileHandleForWriting.close()
-            let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-            process.waitUntilExit()
-            try #require(
-                process.terminationStatus == 0,
-                "\(program) says: \(said) (deploy/install-dependencies.sh --metrics installs promtool)"
-            )
-            return said
-        }
+        let command = try await Command.run([program] + arguments, input: input)
+        let said = command.output + command.errors
+        try #require(
+            command.status == 0,
+            "\(program) says: \(said) (deploy/install-dependencies.sh --metrics installs promtool)"
+        )
+        return said
     }
 }

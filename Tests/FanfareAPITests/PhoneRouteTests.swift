@@ -2,6 +2,7 @@ import FanfareCore
 import FanfareProviders
 import Foundation
 import HTTPTypes
+import Programs
 import PushCrypto
 import TestKit
 import Testing
@@ -222,9 +223,8 @@ import Testing
         let script = try #require(article.firstMatch(of: /```python\n((?s).+?)```/)?.1)
         try await PhoneWorld.with { api, forge in
             let secret = Base64URL.encode(forge.secret)
-            let token = try await onThread {
-                try APIArticle.python("\(script)\nprint(token_for('ann', 'shop', '\(secret)', 'h'), end='')")
-            }
+            let program = "\(script)\nprint(token_for('ann', 'shop', '\(secret)', 'h'), end='')"
+            let token = try await Command.run(["python3", "-c", program]).output
             #expect(try await api.ask("GET", "/v1/apps/shop/devices", token: token).status == 200)
         }
     }

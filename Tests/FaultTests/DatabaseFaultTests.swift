@@ -1,6 +1,7 @@
 import Foundation
 import PostgresClient
 import PrivateCluster
+import Programs
 import TestKit
 import Testing
 

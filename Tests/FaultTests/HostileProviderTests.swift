@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 import Testing
 
@@ -8,7 +9,7 @@ struct HostileProviderTests {
     @Test(arguments: HostileServer.Speech.allCases)
     func oneDaemonMeetsIt(speech: HostileServer.Speech) async throws {
         let rig = try Rig.current
-        let server = try HostileServer(speech, sandbox: rig.sandbox.ready.directory)
+        let server = try await HostileServer(speech, sandbox: rig.sandbox.ready.directory)
         let victim = rig.daemons[rig.random(0...2)]
         let before = try Vitals(of: victim.process.processID)
         var most = before

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresClient
 import PrivateCluster
+import Programs
 import TestKit
 import Testing
 
@@ -74,7 +75,7 @@ struct PoolTests {
     }
 
     private func run(_ rig: Rig, _ arguments: [String]) async throws -> (status: Int32, lines: [String]) {
-        let process = try ProgramProcess(
+        let process = try await ProgramProcess(
             try FanfareBinary.path(),
             arguments + ["--config", rig.sandbox.ready.configFile]
         )

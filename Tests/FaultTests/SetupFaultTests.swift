@@ -127,7 +127,7 @@ struct SetupFaultTests {
         let rig = try Rig.current
         for daemon in rig.daemons { #expect(await rig.end(daemon, by: SIGTERM) == 0) }
         let audience = try await served(rig, kind)
-        let server = try BadTLSServer(
+        let server = try await BadTLSServer(
             isExpired: kind == .expired,
             host: kind == .otherHost ? "other.example" : "localhost",
             speaksALPN: kind != .noALPN,

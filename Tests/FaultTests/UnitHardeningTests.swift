@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
             report("hardening: no \(analyze) here, the unit's exposure was NOT looked at")
             return
         }
-        let process = try ProgramProcess(analyze, ["security", "--offline=true", Self.unit])
+        let process = try await ProgramProcess(analyze, ["security", "--offline=true", Self.unit])
         var exposure: Double?
         for await line in process.output {
             let match = line.firstMatch(of: /Overall exposure level for fanfare.service: ([0-9.]+)/)

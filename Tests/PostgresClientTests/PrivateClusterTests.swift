@@ -1,6 +1,7 @@
 import Foundation
 import PostgresClient
 import PrivateCluster
+import Programs
 import TestKit
 import Testing
 
@@ -196,15 +197,7 @@ private func lockIsFree(_ path: String) throws {
 }
 
 private func output(_ words: [String]) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = words
-    let pipe = Pipe()
-    process.standardOutput = pipe
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    let text = try pipe.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    try #require(process.terminationStatus == 0, "\(words)")
-    return String(decoding: text, as: UTF8.self)
+    let command = try Command.wait(for: words)
+    try #require(command.status == 0, "\(words)")
+    return command.output
 }

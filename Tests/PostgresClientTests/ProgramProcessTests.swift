@@ -1,10 +1,11 @@
 import Foundation
+import Programs
 import TestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ProgramProcessTests {
     private func shell(_ script: String, environment: [String: String] = [:]) async throws -> ProgramProcess {
-        try await onThread { try ProgramProcess("/bin/sh", ["-c", script], environment: environment) }
+        try await ProgramProcess("/bin/sh", ["-c", script], environment: environment)
     }
 
     @Test func linesAndStatusComeBack() async throws {
@@ -47,7 +48,7 @@ import Testing
         try #require(mkfifo(fifo, 0o600) == 0)
         let reader = try await shell("cat '\(fifo)'; echo gone")
         await #expect(processExitsWith: .signal(SIGKILL)) { [fifo = fifo as String] in
-            let program = try ProgramProcess(
+            let program = try await ProgramProcess(
                 "/bin/sh",
                 ["-c", "exec 5>'\(fifo)'; echo here >&5; echo up; exec sleep 1000"]
             )
@@ -59,7 +60,7 @@ import Testing
     }
 
     @Test func aMissingProgramIsAnExitStatus() async throws {
-        let program = try await onThread { try ProgramProcess("/nonexistent/program", []) }
+        let program = try await ProgramProcess("/nonexistent/program", [])
         #expect(await program.exitStatus() == 127)
     }
 }

@@ -1,17 +1,18 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import PushCrypto
 
 struct APNsCertificateTests {
-    let openssl: OpenSSLCommand
+    let openssl: OpenSSL
 
     /// Creates `ca.pem`, and `key.pem` with `cert.pem` for three topics; passwords are `marked`.
-    init() throws {
-        openssl = try OpenSSLCommand()
+    init() async throws {
+        openssl = try OpenSSL()
         try openssl.write("ext.cnf", Array(Self.extensions.utf8))
-        try openssl.makeCertificate("ca", subject: "/CN=Test CA", issuer: nil, extensions: "v3_ca")
-        try openssl.makeCertificate("cert", subject: Self.subject, issuer: "ca", extensions: "topics_ext")
+        try await openssl.makeCertificate("ca", subject: "/CN=Test CA", issuer: nil, extensions: "v3_ca")
+        try await openssl.makeCertificate("cert", subject: Self.subject, issuer: "ca", extensions: "topics_ext")
         try openssl.write("password", Array("marked\n".utf8))
     }
 
@@ -45,7 +46,7 @@ struct APNsCertificateTests {
         try openssl.write("both.pem", names.flatMap { try openssl.read($0) })
     }
 
-    @Test func pemWithCertificateKeyAndAuthority() throws {
+    @Test func pemWithCertificateKeyAndAuthority() async throws {
         let certificate = try APNsCertificate.load(file: pemFile(["ca.pem", "cert.pem", "cert.key"]))
         #expect(certificate.commonName == "Apple Push Services: com.example.shop")
         #expect(
@@ -60,41 +61,41 @@ struct APNsCertificateTests {
         #expect(certificate.notAfter - certificate.notBefore == 30 * 86_400)
         // The certificate of the key comes first, independent of the order in the file.
         try openssl.write("chain.pem", certificate.chainPEM)
-        try openssl.run(["x509", "-in", "chain.pem", "-out", "first.pem"])
+        try await openssl.run(["x509", "-in", "chain.pem", "-out", "first.pem"])
         let (first, leaf, authority) = try (openssl.read("first.pem"), openssl.read("cert.pem"), openssl.read("ca.pem"))
         #expect(first == leaf)
         #expect(certificate.chainPEM == leaf + authority)
         try openssl.write("exported.key", certificate.privateKeyPEM)
-        try openssl.run(["pkey", "-in", "exported.key", "-check", "-noout"])
+        try await openssl.run(["pkey", "-in", "exported.key", "-check", "-noout"])
     }
 
     @Test(arguments: [["-certpbe", "AES-256-CBC", "-keypbe", "AES-256-CBC"], ["-legacy"]])
-    func pkcs12OfNewAndOldCiphers(_ ciphers: [String]) throws {
-        let path = try openssl.exportPKCS12(password: "marked", ciphers + ["-certfile", "ca.pem"])
+    func pkcs12OfNewAndOldCiphers(_ ciphers: [String]) async throws {
+        let path = try await openssl.exportPKCS12(password: "marked", ciphers + ["-certfile", "ca.pem"])
         let certificate = try APNsCertificate.load(file: path, passwordFile: openssl.path("password"))
         #expect(certificate.topics.map(\.name).first == "com.example.shop")
         #expect(try certificate.chainPEM == openssl.read("cert.pem") + openssl.read("ca.pem"))
     }
 
     @Test(arguments: [[], ["-nomac"]])
-    func pkcs12WithoutPassword(_ options: [String]) throws {
-        let path = try openssl.exportPKCS12(password: "", options)
+    func pkcs12WithoutPassword(_ options: [String]) async throws {
+        let path = try await openssl.exportPKCS12(password: "", options)
         #expect(try APNsCertificate.load(file: path).topics.count == 3)
     }
 
-    @Test func passwordsAreMissedAndCompared() throws {
-        let archive = try openssl.exportPKCS12(password: "marked")
+    @Test func passwordsAreMissedAndCompared() async throws {
+        let archive = try await openssl.exportPKCS12(password: "marked")
         try openssl.write("wrong", Array("other".utf8))
         #expect(refusal(of: archive) == .passwordNeeded)
         #expect(refusal(of: archive, passwordFile: "wrong") == .wrongPassword)
         #expect(refusal(of: archive, passwordFile: "none") == .missing)
-        let unauthenticated = try openssl.exportPKCS12(password: "marked", ["-nomac"])
+        let unauthenticated = try await openssl.exportPKCS12(password: "marked", ["-nomac"])
         #expect(refusal(of: unauthenticated) == .passwordNeeded)
         let message = message(of: unauthenticated, passwordFile: "password")
         #expect(message.contains("mac absent") && message.contains("convert it with: openssl pkcs12"))
         try openssl.write("open", Array("marked".utf8), mode: 0o644)
         #expect(refusal(of: archive, passwordFile: "open") == .exposed(mode: 0o644))
-        try openssl.run(["pkcs8", "-topk8", "-in", "cert.key", "-out", "locked.key", "-passout", "pass:marked"])
+        try await openssl.run(["pkcs8", "-topk8", "-in", "cert.key", "-out", "locked.key", "-passout", "pass:marked"])
         let pem = try pemFile(["locked.key", "cert.pem"])
         #expect(throws: KeyError.self) { try SigningKey.load(pemFile: pem, expecting: .es256) }
         #expect(refusal(of: pem) == .passwordNeeded)
@@ -102,13 +103,15 @@ struct APNsCertificateTests {
         #expect(refusal(of: pem, passwordFile: "password") == nil)
     }
 
-    @Test func filesThatAreNoCertificate() throws {
+    @Test func filesThatAreNoCertificate() async throws {
         #expect(refusal(of: try openssl.write("text", Array("hello".utf8))) == .notACertificateFile)
         #expect(refusal(of: try openssl.write("empty", [])) == .notACertificateFile)
         #expect(refusal(of: try pemFile(["cert.pem"])) == .noPrivateKey(found: "certificate"))
         #expect(refusal(of: try pemFile(["cert.key"])) == .noCertificate)
         #expect(refusal(of: try pemFile(["cert.key", "ca.pem"])) == .keyMismatch)
-        var archive = try openssl.read(URL(fileURLWithPath: openssl.exportPKCS12(password: "marked")).lastPathComponent)
+        var archive = try await openssl.read(
+            URL(fileURLWithPath: openssl.exportPKCS12(password: "marked")).lastPathComponent
+        )
         archive[archive.count / 2] ^= 0x55
         #expect(refusal(of: try openssl.write("cut.p12", archive), passwordFile: "password") == .wrongPassword)
         let lines = try String(decoding: openssl.read("cert.pem"), as: UTF8.self).split(separator: "\n")
@@ -139,11 +142,11 @@ struct APNsCertificateTests {
         #expect(expired.description.hasPrefix("push.p12: the certificate expired at 2023-11-14T22:13:20Z; renew it"))
     }
 
-    @Test func withoutTheExtensionTheUserIdIsTheTopic() throws {
-        try openssl.makeCertificate("cert", subject: Self.subject, issuer: "ca", extensions: "plain_ext")
+    @Test func withoutTheExtensionTheUserIdIsTheTopic() async throws {
+        try await openssl.makeCertificate("cert", subject: Self.subject, issuer: "ca", extensions: "plain_ext")
         let certificate = try APNsCertificate.load(file: pemFile(["cert.key", "cert.pem"]))
         #expect(certificate.topics == [.init(name: "com.example.shop", kinds: [])])
-        try openssl.makeCertificate("cert", subject: "/CN=web server", issuer: "ca", extensions: "plain_ext")
+        try await openssl.makeCertificate("cert", subject: "/CN=web server", issuer: "ca", extensions: "plain_ext")
         let none = try APNsCertificate.load(file: pemFile(["cert.key", "cert.pem"]))
         #expect(reason { try none.check(topic: nil, at: none.notBefore) } == .noTopic)
     }
@@ -163,8 +166,8 @@ struct APNsCertificateTests {
         #expect(APNsTopics.decode([0x30, UInt8(pair.count)] + pair) == [.init(name: "a", kinds: ["b"])])
     }
 
-    @Test func noMessageHoldsASecret() throws {
-        let archive = try openssl.exportPKCS12(password: "marked")
+    @Test func noMessageHoldsASecret() async throws {
+        let archive = try await openssl.exportPKCS12(password: "marked")
         try openssl.write("wrong", Array("marked-not".utf8))
         for passwordFile in [nil, "wrong"] {
             let error = #expect(throws: KeyError.self) {
@@ -198,21 +201,22 @@ struct APNsCertificateTests {
     }
 }
 
-extension OpenSSLCommand {
+extension OpenSSL {
     /// Creates NAME.key and NAME.pem, valid for 30 days.
-    fileprivate func makeCertificate(_ name: String, subject: String, issuer: String?, extensions: String) throws {
-        _ = try makeKey(name + ".key", p256)
-        try run(["req", "-new", "-key", name + ".key", "-subj", subject, "-out", name + ".csr"])
+    fileprivate func makeCertificate(_ name: String, subject: String, issuer: String?, extensions: String) async throws
+    {
+        try await makeKey(name + ".key")
+        try await run(["req", "-new", "-key", name + ".key", "-subj", subject, "-out", name + ".csr"])
         let signer = issuer.map { ["-CA", $0 + ".pem", "-CAkey", $0 + ".key"] } ?? ["-signkey", name + ".key"]
-        try run(
+        try await run(
             ["x509", "-req", "-in", name + ".csr", "-days", "30", "-out", name + ".pem", "-set_serial", "7"]
                 + ["-extfile", "ext.cnf", "-extensions", extensions] + signer
         )
     }
 
     /// Exports `cert.pem` and `cert.key`.
-    fileprivate func exportPKCS12(password: String, _ options: [String] = []) throws -> String {
-        try run(
+    fileprivate func exportPKCS12(password: String, _ options: [String] = []) async throws -> String {
+        try await run(
             ["pkcs12", "-export", "-in", "cert.pem", "-inkey", "cert.key", "-out", "push.p12"]
                 + ["-passout", "pass:" + password] + options
         )

@@ -1,11 +1,12 @@
 import Foundation
 import PushCrypto
+import TestKit
 import Testing
 
 struct KeyErrorTests {
-    let openssl: OpenSSLCommand
+    let openssl: OpenSSL
 
-    init() throws { openssl = try OpenSSLCommand() }
+    init() throws { openssl = try OpenSSL() }
 
     @Test func missingFile() {
         #expect(refusal(of: openssl.path("none.p8")) == .missing)
@@ -22,8 +23,8 @@ struct KeyErrorTests {
     }
 
     @Test(arguments: [0o640, 0o604, 0o620, 0o601])
-    func fileOthersMayUse(_ mode: Int) throws {
-        let path = try openssl.makeKey("key.p8", p256)
+    func fileOthersMayUse(_ mode: Int) async throws {
+        let path = try await openssl.makeKey("key.p8", p256)
         try openssl.setMode("key.p8", mode)
         #expect(refusal(of: path) == .exposed(mode: UInt32(mode)))
         #expect(refusal(of: path, guardedFolders: [openssl.folder]) == nil)
@@ -31,8 +32,8 @@ struct KeyErrorTests {
         #expect(refusal(of: path, guardedFolders: ["", "/", openssl.folder + "x", "/run/secrets"]) != nil)
     }
 
-    @Test func linkOutOfAGuardedFolderIsNotGuarded() throws {
-        let path = try openssl.makeKey("key.p8", p256)
+    @Test func linkOutOfAGuardedFolderIsNotGuarded() async throws {
+        let path = try await openssl.makeKey("key.p8", p256)
         try openssl.setMode("key.p8", 0o644)
         let guarded = openssl.path("secrets")
         try FileManager.default.createDirectory(atPath: guarded, withIntermediateDirectories: true)
@@ -41,11 +42,11 @@ struct KeyErrorTests {
         #expect(refusal(of: guarded + "/../key.p8", guardedFolders: [guarded]) == .exposed(mode: 0o644))
     }
 
-    @Test func filesThatAreNoPrivateKey() throws {
+    @Test func filesThatAreNoPrivateKey() async throws {
         #expect(refusal(of: try openssl.write("empty", [])) == .notPEM)
         #expect(refusal(of: try openssl.write("text", Array("hello\n".utf8))) == .notPEM)
-        _ = try openssl.makeKey("key.p8", p256)
-        try openssl.run(["pkey", "-in", "key.p8", "-pubout", "-out", "public.pem"])
+        _ = try await openssl.makeKey("key.p8", p256)
+        try await openssl.run(["pkey", "-in", "key.p8", "-pubout", "-out", "public.pem"])
         try openssl.setMode("public.pem", 0o600)
         #expect(refusal(of: openssl.path("public.pem")) == .noPrivateKey(found: "public key"))
     }
@@ -59,23 +60,25 @@ struct KeyErrorTests {
         #expect(!reasons.isEmpty)
     }
 
-    @Test func encryptedKeys() throws {
-        _ = try openssl.makeKey("key.p8", p256)
-        try openssl.run(["pkcs8", "-topk8", "-in", "key.p8", "-out", "new.pem", "-passout", "pass:marked"])
-        try openssl.run(["ec", "-in", "key.p8", "-aes128", "-out", "old.pem", "-passout", "pass:marked"])
+    @Test func encryptedKeys() async throws {
+        _ = try await openssl.makeKey("key.p8", p256)
+        try await openssl.run(["pkcs8", "-topk8", "-in", "key.p8", "-out", "new.pem", "-passout", "pass:marked"])
+        try await openssl.run(["ec", "-in", "key.p8", "-aes128", "-out", "old.pem", "-passout", "pass:marked"])
         for name in ["new.pem", "old.pem"] {
             try openssl.setMode(name, 0o600)
             #expect(refusal(of: openssl.path(name)) == .encrypted)
         }
     }
 
-    @Test func keysOfAnotherKindAreNamed() throws {
-        #expect(try message(of: openssl.makeKey("rsa", rsa2048)).contains("this is an RSA key; an EC P-256 key"))
-        #expect(try message(of: openssl.makeKey("p384", p384)).contains("on curve P-384; an EC P-256 key"))
-        #expect(try message(of: openssl.makeKey("ed", ["-algorithm", "ED25519"])).contains("ED25519"))
+    @Test func keysOfAnotherKindAreNamed() async throws {
+        #expect(try await message(of: openssl.makeKey("rsa", rsa2048)).contains("this is an RSA key; an EC P-256 key"))
+        #expect(try await message(of: openssl.makeKey("p384", p384)).contains("on curve P-384; an EC P-256 key"))
+        #expect(try await message(of: openssl.makeKey("ed", ["-algorithm", "ED25519"])).contains("ED25519"))
         let short = ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"]
-        #expect(try message(of: openssl.makeKey("short", short), expecting: .rs256).contains("1024-bit RSA"))
-        #expect(try message(of: openssl.makeKey("ec", p256), expecting: .rs256).contains("this is an EC key; an RSA"))
+        #expect(try await message(of: openssl.makeKey("short", short), expecting: .rs256).contains("1024-bit RSA"))
+        #expect(
+            try await message(of: openssl.makeKey("ec", p256), expecting: .rs256).contains("this is an EC key; an RSA")
+        )
     }
 
     @Test func everyMessageNamesTheFileAndNoSecret() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import PushCrypto
@@ -45,7 +46,7 @@ struct PEMTextTests {
     }
 
     @Test func aFileWithOneLineIsRead() throws {
-        let openssl = try OpenSSLCommand()
+        let openssl = try OpenSSL()
         let pem = try #require(Self.pem)
         let path = try openssl.write("key.p8", Array(pem.replacing("\n", with: "\\n").utf8))
         #expect(try SigningKey.load(pemFile: path, expecting: .es256).privateKeyPEM() == pem)

@@ -1,14 +1,15 @@
 import Foundation
 import PushCrypto
+import TestKit
 import Testing
 
 struct ServiceAccountTests {
-    let openssl: OpenSSLCommand
+    let openssl: OpenSSL
     let pem: String
 
-    init() throws {
-        openssl = try OpenSSLCommand()
-        pem = try String(contentsOfFile: openssl.makeKey("rsa.pem", rsa2048), encoding: .utf8)
+    init() async throws {
+        openssl = try OpenSSL()
+        pem = try await String(contentsOfFile: openssl.makeKey("rsa.pem", rsa2048), encoding: .utf8)
     }
 
     private func fields() -> [String: Any] {
@@ -23,7 +24,7 @@ struct ServiceAccountTests {
         try openssl.write("sa.json", Array(JSONSerialization.data(withJSONObject: object)))
     }
 
-    @Test func assertionIsWhatGoogleAsks() throws {
+    @Test func assertionIsWhatGoogleAsks() async throws {
         let account = try ServiceAccount.load(jsonFile: write(fields()))
         #expect(account.projectID == "demo-project")
         #expect(account.tokenURI == "https://oauth2.googleapis.com/token")
@@ -40,7 +41,7 @@ struct ServiceAccountTests {
         #expect(claims?["exp"] as? Int == 1_700_003_600)
         #expect(claims?.count == 5)
         let signature = try #require(Base64URL.decode(parts[2]))
-        try openssl.verify(signature, of: Array("\(parts[0]).\(parts[1])".utf8), by: "rsa.pem")
+        try await openssl.verify(signature, of: Array("\(parts[0]).\(parts[1])".utf8), by: "rsa.pem")
     }
 
     @Test func theKeyIdMayBeMissing() throws {
@@ -77,9 +78,9 @@ struct ServiceAccountTests {
         #expect(try refusal(of: write(object)) == .invalidField("token_uri", "must begin with https://"))
     }
 
-    @Test func otherKeysAreRefusedWithTheirPlace() throws {
+    @Test func otherKeysAreRefusedWithTheirPlace() async throws {
         var object = fields()
-        object["private_key"] = try String(contentsOfFile: openssl.makeKey("ec.pem", p256), encoding: .utf8)
+        object["private_key"] = try await String(contentsOfFile: openssl.makeKey("ec.pem", p256), encoding: .utf8)
         let path = try write(object)
         let error = #expect(throws: KeyError.self) { try ServiceAccount.load(jsonFile: path) }
         #expect(error?.description.hasPrefix("\(path), private_key: this is an EC key; an RSA key") == true)

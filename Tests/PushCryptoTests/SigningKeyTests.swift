@@ -1,20 +1,21 @@
 import Foundation
 import PushCrypto
+import TestKit
 import Testing
 
 struct SigningKeyTests {
-    let openssl: OpenSSLCommand
+    let openssl: OpenSSL
 
-    init() throws { openssl = try OpenSSLCommand() }
+    init() throws { openssl = try OpenSSL() }
 
-    @Test func signsES256AsOpenSSLVerifies() throws {
-        let key = try SigningKey.load(pemFile: openssl.makeKey("key.p8", p256), expecting: .es256)
+    @Test func signsES256AsOpenSSLVerifies() async throws {
+        let key = try await SigningKey.load(pemFile: openssl.makeKey("key.p8", p256), expecting: .es256)
         let message = Array("header.claims".utf8)
         // Repeated, because r and s only sometimes have leading zeroes or need a sign byte in DER.
         for _ in 0..<20 {
             let signature = try key.sign(message)
             #expect(signature.count == 64)
-            try openssl.verify(ecdsaDER(fromRaw: signature), of: message, by: "key.p8")
+            try await openssl.verify(ecdsaDER(fromRaw: signature), of: message, by: "key.p8")
         }
         #expect(try key.sign(message) != key.sign(message))
     }
@@ -30,21 +31,21 @@ struct SigningKeyTests {
         #expect(throws: KeyError.self) { try SigningKey.parse(pem: texts[0], expecting: .rs256, source: "key") }
     }
 
-    @Test func signsRS256AsOpenSSLVerifies() throws {
-        let key = try SigningKey.load(pemFile: openssl.makeKey("rsa.pem", rsa2048), expecting: .rs256)
+    @Test func signsRS256AsOpenSSLVerifies() async throws {
+        let key = try await SigningKey.load(pemFile: openssl.makeKey("rsa.pem", rsa2048), expecting: .rs256)
         let message = Array("header.claims".utf8)
-        try openssl.verify(key.sign(message), of: message, by: "rsa.pem")
+        try await openssl.verify(key.sign(message), of: message, by: "rsa.pem")
     }
 
-    @Test func readsSEC1WithParametersInFront() throws {
-        try openssl.run(["ecparam", "-name", "prime256v1", "-genkey", "-out", openssl.path("sec1.pem")])
+    @Test func readsSEC1WithParametersInFront() async throws {
+        try await openssl.run(["ecparam", "-name", "prime256v1", "-genkey", "-out", openssl.path("sec1.pem")])
         try openssl.setMode("sec1.pem", 0o600)
         let key = try SigningKey.load(pemFile: openssl.path("sec1.pem"), expecting: .es256)
         #expect(try key.sign([1, 2, 3]).count == 64)
     }
 
-    @Test func tokenHasThreePartsThatOpenSSLVerifies() throws {
-        let key = try SigningKey.load(pemFile: openssl.makeKey("key.p8", p256), expecting: .es256)
+    @Test func tokenHasThreePartsThatOpenSSLVerifies() async throws {
+        let key = try await SigningKey.load(pemFile: openssl.makeKey("key.p8", p256), expecting: .es256)
         let token = try JSONWebToken.sign(
             header: ["kid": "ABC123DEFG"],
             claims: ["iss": "DEF\"1\n", "iat": 1_700_000_000],
@@ -59,6 +60,6 @@ struct SigningKeyTests {
         #expect(claims?["iss"] as? String == "DEF\"1\n")
         #expect(claims?["iat"] as? Int == 1_700_000_000)
         let signature = try #require(Base64URL.decode(parts[2]))
-        try openssl.verify(ecdsaDER(fromRaw: signature), of: Array("\(parts[0]).\(parts[1])".utf8), by: "key.p8")
+        try await openssl.verify(ecdsaDER(fromRaw: signature), of: Array("\(parts[0]).\(parts[1])".utf8), by: "key.p8")
     }
 }

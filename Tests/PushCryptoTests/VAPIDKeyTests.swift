@@ -1,13 +1,14 @@
 import Foundation
 import PushCrypto
+import TestKit
 import Testing
 
 struct VAPIDKeyTests {
-    let openssl: OpenSSLCommand
+    let openssl: OpenSSL
 
-    init() throws { openssl = try OpenSSLCommand() }
+    init() throws { openssl = try OpenSSL() }
 
-    @Test func authorizationIsWhatRFC8292Asks() throws {
+    @Test func authorizationIsWhatRFC8292Asks() async throws {
         let key = try VAPIDKey.generate()
         let value = try key.authorization(
             origin: "https://push.example.net",
@@ -24,10 +25,10 @@ struct VAPIDKeyTests {
         #expect(key.publicKey == parts.4)
         let point = try #require(Base64URL.decode(key.publicKey))
         #expect(point.count == 65 && point[0] == 4)
-        try openssl.writePublicKey("public.pem", point: point)
+        try await openssl.writePublicKey("public.pem", point: point)
         let signature = try #require(Base64URL.decode(String(parts.3)))
         let message = Array("\(parts.1).\(parts.2)".utf8)
-        try openssl.verify(ecdsaDER(fromRaw: signature), of: message, byPublic: "public.pem")
+        try await openssl.verify(ecdsaDER(fromRaw: signature), of: message, byPublic: "public.pem")
     }
 
     @Test func aWrittenKeyIsItsOwnersAndReplacesNothing() throws {
@@ -49,26 +50,26 @@ struct VAPIDKeyTests {
         #expect(try VAPIDKey.load(pemFile: path).publicKey == key.publicKey)
     }
 
-    @Test func aGeneratedKeyIsTheSameAfterReading() throws {
+    @Test func aGeneratedKeyIsTheSameAfterReading() async throws {
         let key = try VAPIDKey.generate()
         let path = try openssl.write("vapid.pem", Array(key.privateKeyPEM().utf8))
         #expect(try VAPIDKey.load(pemFile: path).publicKey == key.publicKey)
         #expect(try VAPIDKey.generate().publicKey != key.publicKey)
-        try openssl.run(["pkey", "-in", "vapid.pem", "-check", "-noout"])
+        try await openssl.run(["pkey", "-in", "vapid.pem", "-check", "-noout"])
         #expect(try key.privateKeyPEM().hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
     }
 
     /// A point that is compressed in the file is still returned uncompressed.
-    @Test func compressedKeysAreGivenWhole() throws {
+    @Test func compressedKeysAreGivenWhole() async throws {
         let options = ["-name", "prime256v1", "-genkey", "-noout", "-conv_form", "compressed", "-out", "c.pem"]
-        try openssl.run(["ecparam"] + options)
+        try await openssl.run(["ecparam"] + options)
         try openssl.setMode("c.pem", 0o600)
         let point = try #require(Base64URL.decode(VAPIDKey.load(pemFile: openssl.path("c.pem")).publicKey))
         #expect(point.count == 65 && point[0] == 4)
     }
 
-    @Test func otherKeysAreRefused() throws {
-        let rsa = try openssl.makeKey("rsa", rsa2048)
+    @Test func otherKeysAreRefused() async throws {
+        let rsa = try await openssl.makeKey("rsa", rsa2048)
         let error = #expect(throws: KeyError.self) { try VAPIDKey.load(pemFile: rsa) }
         #expect(error?.description.contains("this is an RSA key; an EC P-256 key") == true)
     }

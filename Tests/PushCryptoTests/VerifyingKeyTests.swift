@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import PushCrypto
@@ -51,23 +52,23 @@ struct VerifyingKeyTests {
         #expect(!key.hasSigned([0x72], signature[..<32] + twin))
     }
 
-    @Test func whatTheCommandSignsIsTaken() throws {
-        let openssl = try OpenSSLCommand()
+    @Test func whatTheCommandSignsIsTaken() async throws {
+        let openssl = try OpenSSL()
         try openssl.write("message", Self.message)
-        let p256Key = try SigningKey.load(pemFile: openssl.makeKey("p256.pem", p256), expecting: .es256)
+        let p256Key = try await SigningKey.load(pemFile: openssl.makeKey("p256.pem", p256), expecting: .es256)
         let es256 = try #require(VerifyingKey.p256(p256Key.publicPoint()))
         // Repeated, because r and s only sometimes have leading zeroes or a sign byte in DER.
         for _ in 0..<20 {
-            try openssl.run(["dgst", "-sha256", "-sign", "p256.pem", "-out", "signature", "message"])
+            try await openssl.run(["dgst", "-sha256", "-sign", "p256.pem", "-out", "signature", "message"])
             let der = try openssl.read("signature")
             #expect(es256.hasSigned(Self.message, raw(fromDER: der)))
             #expect(!es256.hasSigned(Self.message, der))
             #expect(!es256.hasSigned(Self.message + [1], raw(fromDER: der)))
         }
-        _ = try openssl.makeKey("ed25519.pem", ["-algorithm", "ED25519"])
-        let info = try openssl.output(["pkey", "-in", "ed25519.pem", "-pubout", "-outform", "DER", "-out"])
+        try await openssl.makeKey("ed25519.pem", ["-algorithm", "ED25519"])
+        let info = try await openssl.output(["pkey", "-in", "ed25519.pem", "-pubout", "-outform", "DER", "-out"])
         let edDSA = try #require(VerifyingKey.ed25519(info.suffix(32)))
-        let signature = try openssl.output(
+        let signature = try await openssl.output(
             ["pkeyutl", "-sign", "-rawin", "-inkey", "ed25519.pem", "-in", "message", "-out"]
         )
         #expect(edDSA.hasSigned(Self.message, signature))

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 @testable import PushCrypto
@@ -87,9 +88,9 @@ struct WebPushEncryptionTests {
     }
 
     /// Decrypts with the `openssl` command: ECDH, HKDF, and GCM's counter mode.
-    @Test func whatItMakesFromNewKeysCanBeRead() throws {
-        let openssl = try OpenSSLCommand()
-        let receiver = try SigningKey.load(pemFile: openssl.makeKey("ua.pem", p256), expecting: .es256)
+    @Test func whatItMakesFromNewKeysCanBeRead() async throws {
+        let openssl = try OpenSSL()
+        let receiver = try await SigningKey.load(pemFile: openssl.makeKey("ua.pem", p256), expecting: .es256)
         let publicKey = try receiver.publicPoint()
         let secret = try randomBytes(16)
         let keys = try SubscriptionKeys(p256dh: Base64URL.encode(publicKey), auth: Base64URL.encode(secret))
@@ -97,16 +98,18 @@ struct WebPushEncryptionTests {
             let plaintext = (0..<length).map { UInt8(truncatingIfNeeded: $0) }
             let body = try encryptor.encrypt(plaintext, for: keys, padding: 3)
             let sender = Array(body[21..<86])
-            try openssl.writePublicKey("as.pem", point: sender)
-            let shared = try openssl.output(["pkeyutl", "-derive", "-inkey", "ua.pem", "-peerkey", "as.pem", "-out"])
+            try await openssl.writePublicKey("as.pem", point: sender)
+            let shared = try await openssl.output([
+                "pkeyutl", "-derive", "-inkey", "ua.pem", "-peerkey", "as.pem", "-out",
+            ])
             let info = Array("WebPush: info\0".utf8) + publicKey + sender
-            let material = try openssl.hkdf(shared, salt: secret, info: info, count: 32)
+            let material = try await openssl.hkdf(shared, salt: secret, info: info, count: 32)
             let salt = Array(body[..<16])
             let (keyInfo, nonceInfo) = ("Content-Encoding: aes128gcm\0", "Content-Encoding: nonce\0")
-            let key = try openssl.hkdf(material, salt: salt, info: Array(keyInfo.utf8), count: 16)
-            let nonce = try openssl.hkdf(material, salt: salt, info: Array(nonceInfo.utf8), count: 12)
+            let key = try await openssl.hkdf(material, salt: salt, info: Array(keyInfo.utf8), count: 16)
+            let nonce = try await openssl.hkdf(material, salt: salt, info: Array(nonceInfo.utf8), count: 12)
             try openssl.write("sealed", Array(body[86...].dropLast(16)))
-            let opened = try openssl.output([
+            let opened = try await openssl.output([
                 "enc", "-d", "-aes-128-ctr", "-K", hexadecimal(key), "-iv", hexadecimal(nonce) + "00000002",
                 "-in", "sealed", "-out",
             ])
@@ -168,10 +171,10 @@ struct WebPushEncryptionTests {
     }
 }
 
-extension OpenSSLCommand {
+extension OpenSSL {
     /// HKDF with SHA-256 (RFC 5869).
-    fileprivate func hkdf(_ key: [UInt8], salt: [UInt8], info: [UInt8], count: Int) throws -> [UInt8] {
-        try run([
+    fileprivate func hkdf(_ key: [UInt8], salt: [UInt8], info: [UInt8], count: Int) async throws -> [UInt8] {
+        try await run([
             "kdf", "-binary", "-keylen", "\(count)", "-kdfopt", "digest:SHA256",
             "-kdfopt", "hexkey:" + hexadecimal(key), "-kdfopt", "hexsalt:" + hexadecimal(salt), "-kdfopt",
             "hexinfo:" + hexadecimal(info), "-out", "derived",

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import PushCrypto
 import SandboxCrypto
 import Testing
@@ -24,7 +25,7 @@ struct CertificateTests {
             let ca = try write("ca.pem", authority.certificate + "\n")
             let files = (try write("server.pem", server.certificate), try write("client.pem", client.certificate))
             func verify(_ authority: String, _ file: String, _ options: [String]) throws -> Int32 {
-                try ChildProcess.run(["openssl", "verify", "-CAfile", authority] + options + [file]).exitCode
+                try Command.wait(for: ["openssl", "verify", "-CAfile", authority] + options + [file]).status
             }
             for name in ["localhost", "api.push.apple.com", "fcm.googleapis.com", "wns2.notify.windows.com"] {
                 #expect(try verify(ca, files.0, ["-purpose", "sslserver", "-verify_hostname", name]) == 0, "\(name)")

@@ -1,5 +1,6 @@
 import NIOHPACK
 import NIOHTTP2
+import Programs
 import Testing
 
 @testable import PushSandbox
@@ -142,8 +143,8 @@ struct FaultTests {
             try fixture.faults(#"[{"do": "reset", "total": 1}]"#)
             let id = CanonicalUUID.random()
             // NIO does not distinguish a TCP reset from an end without close_notify; curl does.
-            let curl = try Curl.push(fixture.request(id: id), to: fixture.sandbox)
-            #expect(curl.exitCode == 55 || curl.exitCode == 56, "sending or receiving, whichever notices first")
+            let curl = try await fixture.request(id: id).pushByCurl(to: fixture.sandbox)
+            #expect(curl.status == 55 || curl.status == 56, "sending or receiving, whichever notices first")
             #expect(curl.errors.contains("Connection reset by peer"), "\(curl.errors)")
             let again = try await fixture.connect()
             #expect(try await again.push(fixture.request(id: id)).status == 200)

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import PushCrypto
 import SandboxCrypto
 import Testing
@@ -86,7 +87,7 @@ struct KeyTests {
             ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes128", "-pass", "pass:secret"],
         ]
         for other in others {
-            let command = try ChildProcess.run(["openssl", "genpkey"] + other)
+            let command = try Command.wait(for: ["openssl", "genpkey"] + other)
             #expect(command.output.contains("PRIVATE KEY"), "\(command.errors)")
             #expect(P256PrivateKey(pem: command.output) == nil && RSAKey(pem: command.output) == nil)
         }

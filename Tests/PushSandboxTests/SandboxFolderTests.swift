@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import Testing
 
 @testable import PushSandbox
@@ -191,7 +192,7 @@ struct SandboxFolderTests {
     @Test func curlIsContentWithTheCertificate() async throws {
         try await withSandbox { fixture in
             for host in ["localhost", "127.0.0.1"] {
-                let curl = try Curl.push(fixture.request(), to: fixture.sandbox, host: host)
+                let curl = try await fixture.request().pushByCurl(to: fixture.sandbox, host: host)
                 #expect(curl.output == "200 2", "\(host): \(curl.errors)")
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 
 /// A running `fanfare dev`: PostgreSQL, simulated push services, a daemon with its API, and the demo with its page.
 public final class DevProcess: Sendable {
@@ -24,7 +25,7 @@ public final class DevProcess: Sendable {
     public static func start() async throws -> DevProcess {
         let directory = NSTemporaryDirectory() + "fanfare-dev-" + UUID().uuidString.prefix(13).lowercased()
         let program = try FanfareBinary.path()
-        let process = try await onThread("dev") { try ProgramProcess(program, ["dev", "--dir", directory]) }
+        let process = try await ProgramProcess(program, ["dev", "--dir", directory])
         var shown: [String] = []
         for await line in process.output {
             shown.append(line)

@@ -1,4 +1,5 @@
 import Foundation
+public import Programs
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -24,9 +25,7 @@ public final class SandboxProcess: Sendable {
         let place = directory ?? temporary
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
         let program = try FanfareBinary.path()
-        let process = try await onThread("sandbox") {
-            try ProgramProcess(program, ["sandbox", "--dir", place] + arguments)
-        }
+        let process = try await ProgramProcess(program, ["sandbox", "--dir", place] + arguments)
         for await line in process.output {
             let ready = try JSONDecoder().decode(SandboxReady.self, from: Data(line.utf8))
             return SandboxProcess(ready, process, ownDirectory: directory == nil ? place : nil)

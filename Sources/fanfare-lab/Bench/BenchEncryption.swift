@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareService
 import Foundation
+import Programs
 import PushCrypto
 import Threading
 
@@ -80,15 +81,7 @@ struct BenchEncryption: AsyncParsableCommand {
     ///
     /// - Returns: the time per exchange in µs.
     private static func openSSLExchange() throws -> Double {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl", "speed", "-mr", "-seconds", "3", "ecdhp256"]
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        let text = try Command.wait(for: ["openssl", "speed", "-mr", "-seconds", "3", "ecdhp256"]).output
         // The last field of "+F5:index:bits:operations per second:seconds per operation" is rounded.
         let line = text.split(separator: "\n").first { $0.hasPrefix("+F5:") }
         guard let rate = line?.split(separator: ":").dropFirst(3).first.flatMap({ Double($0) }), rate > 0 else {

@@ -2,6 +2,7 @@ import CurlBaseline
 import Foundation
 import HTTP2Client
 import HTTP2Engine
+import Programs
 import PushCrypto
 import PushTransport
 import Threading
@@ -124,23 +125,15 @@ struct TransportLoad: Sendable {
 
     /// - Returns: the result; nil unless all responses were successful.
     private func h2load(_ program: String, body: String) throws -> Result? {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["-n\(requests)", "-c\(connections)", "-m\(streams)", "-t\(connections)", "-d", body]
-        for (name, value) in fields + [("apns-id", pushes[0].id)] {
-            process.arguments? += ["-H", "\(name): \(value)"]
-        }
-        process.arguments?.append(sink.endpoint + pushes[0].path)
-        let output = Pipe()
-        process.standardOutput = output
+        var words = [program, "-n\(requests)", "-c\(connections)", "-m\(streams)", "-t\(connections)", "-d", body]
+        for (name, value) in fields + [("apns-id", pushes[0].id)] { words += ["-H", "\(name): \(value)"] }
+        words.append(sink.endpoint + pushes[0].path)
         let cpu = ProcessFiles.endedChildrenCPU
         let start = KernelClock.monotonic.microseconds
-        try process.run()
-        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
+        let command = try Command.wait(for: words)
         let seconds = Double(KernelClock.monotonic.microseconds - start) / 1_000_000
-        guard process.terminationStatus == 0 else { throw BenchError("h2load ended with \(process.terminationStatus)") }
-        guard said.contains(" \(requests) succeeded") else { return nil }
+        guard command.status == 0 else { throw BenchError("h2load ended with \(command.status)") }
+        guard command.output.contains(" \(requests) succeeded") else { return nil }
         return Result(requests: requests, seconds: seconds, cpuSeconds: ProcessFiles.endedChildrenCPU - cpu)
     }
 

@@ -68,18 +68,4 @@ enum APIArticle {
 
     /// Replaces the article's text.
     static func write(_ text: String) throws { try text.write(to: file, atomically: true, encoding: .utf8) }
-
-    /// Runs a script, and blocks the thread until it ends.
-    ///
-    /// - Returns: its output.
-    static func python(_ script: String) throws -> String {
-        let (process, pipe) = (Process(), Pipe())
-        process.executableURL = URL(filePath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", script]
-        process.standardOutput = pipe
-        try process.run()
-        let output = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: output, as: UTF8.self)
-    }
 }

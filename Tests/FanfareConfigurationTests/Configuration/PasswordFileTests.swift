@@ -1,4 +1,5 @@
 import PostgresClient
+import TestKit
 import Testing
 
 @testable import DaemonKit

@@ -1,6 +1,7 @@
 import FanfareCore
 import Foundation
 import Logging
+import Programs
 import TestKit
 import Testing
 import Threading
@@ -91,7 +92,7 @@ import Threading
         try sql("SELECT fanfare.adopt()")
         let address = "@fanfare-\(UUID().uuidString.prefix(8))"
         let socket = NotifySocket(address)
-        let daemon = try ProgramProcess(
+        let daemon = try await ProgramProcess(
             FanfareBinary.path(),
             ["serve", "--database-url", TestDatabase.current.url],
             environment: ["NOTIFY_SOCKET": address, "WATCHDOG_USEC": "500000"]

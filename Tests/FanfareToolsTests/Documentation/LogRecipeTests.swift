@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import PrivateCluster
+import Programs
 import Testing
 
 @testable import DaemonKit
@@ -59,7 +60,7 @@ struct LogRecipeTests {
         ["1 unrecognized provider response; classified by HTTP status Odd -"],
     ]
 
-    @Test func theyPrintWhatTheySay() throws {
+    @Test func theyPrintWhatTheySay() async throws {
         let article = try Documentation.text("Log")
         let section = try #require(article.components(separatedBy: "<!-- Recipes; a test runs them. -->").last)
         let recipes = section.components(separatedBy: "<!-- Recipes end. -->")[0].matches(of: /```sh\n(.+)\n```/).map {
@@ -71,28 +72,18 @@ struct LogRecipeTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data(Self.log.utf8).write(to: folder.appending(path: "fanfare.log"))
         for (recipe, expected) in zip(recipes, Self.expected) {
-            let output = try Self.run(recipe, in: folder)
-            let lines = output.split(separator: "\n").map { line in
+            let command = try await Command.run(
+                ["sh", "-c", recipe],
+                environment: ["TOKEN": "token-1"],
+                directory: folder.path
+            )
+            #expect(command.status == 0, "\(recipe)")
+            let lines = command.output.split(separator: "\n").map { line in
                 // A whole line of the log is represented by its message.
                 line.firstMatch(of: /"msg":"([^"]+)"/).map { String($0.1) }
                     ?? line.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
             }
             #expect(lines == expected, "\(recipe)")
         }
-    }
-
-    private static func run(_ recipe: String, in folder: URL) throws -> String {
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", recipe]
-        process.currentDirectoryURL = folder
-        process.environment = ProcessInfo.processInfo.environment.merging(["TOKEN": "token-1"]) { $1 }
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let data = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0, "\(recipe)")
-        return String(decoding: data, as: UTF8.self)
     }
 }

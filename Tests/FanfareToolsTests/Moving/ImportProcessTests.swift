@@ -1,6 +1,7 @@
 import FanfareCore
 import Foundation
 import PostgresClient
+import Programs
 import TestKit
 import Testing
 
@@ -23,7 +24,7 @@ struct ImportProcessTests {
             _ = try holder.query("SELECT fanfare.register_device('shop', 'fcm', 't3000')")
             try holder.execute("BEGIN; SELECT id FROM fanfare.devices FOR UPDATE")
             let arguments = ["devices", "import", path, "--app", "shop", "--resume", "--json"]
-            let process = try ProgramProcess(FanfareBinary.path(), arguments, environment: environment)
+            let process = try await ProgramProcess(FanfareBinary.path(), arguments, environment: environment)
             try await onThread {
                 try database.connect().waitUntil(
                     """

@@ -1,5 +1,6 @@
 import Foundation
 import PostgresClient
+import Programs
 import TestKit
 import Testing
 
@@ -49,9 +50,12 @@ struct RecipeKitchen {
         let program = try FanfareBinary.path()
         let path = URL(filePath: program).deletingLastPathComponent().path + ":/usr/bin:/bin"
         let environment = ["DATABASE_URL": TestDatabase.current.url, "FANFARE_CONFIG": file, "PATH": path]
-        let daemon = try await onThread("daemon") {
-            try ProgramProcess(program, ["serve", "--json"], environment: environment, directory: folder)
-        }
+        let daemon = try await ProgramProcess(
+            program,
+            ["serve", "--json"],
+            environment: environment,
+            directory: folder
+        )
         #expect(await line(with: #""msg":"ready""#, in: daemon.errors) != nil)
         do {
             try await body(RecipeKitchen(sandbox: sandbox, folder: folder, environment: environment))
@@ -87,9 +91,12 @@ struct RecipeKitchen {
         case "yaml": try block.text.write(toFile: "\(folder)/\(file)", atomically: true, encoding: .utf8)
         case "sh":
             let (environment, folder) = (environment, folder)
-            let shell = try await onThread("shell") {
-                try ProgramProcess("/bin/sh", ["-ec", block.text], environment: environment, directory: folder)
-            }
+            let shell = try await ProgramProcess(
+                "/bin/sh",
+                ["-ec", block.text],
+                environment: environment,
+                directory: folder
+            )
             var complaints: [String] = []
             for await line in shell.errors { complaints.append(line) }
             #expect(await shell.exitStatus() == 0, "\(block.text): \(complaints)")

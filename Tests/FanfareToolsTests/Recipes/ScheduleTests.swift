@@ -1,5 +1,6 @@
 import Foundation
 import PostgresClient
+import Programs
 import TestKit
 import Testing
 
@@ -38,9 +39,7 @@ import Testing
                 .replacing("/usr/local/bin/fanfare", with: program)
             let path = URL(filePath: program).deletingLastPathComponent().path + ":/usr/bin:/bin"
             let environment = variables.merging(["PATH": path, "DATABASE_URL": ""]) { $1 }
-            let process = try await onThread("sh") {
-                try ProgramProcess("/bin/sh", ["-ec", command], environment: environment)
-            }
+            let process = try await ProgramProcess("/bin/sh", ["-ec", command], environment: environment)
             var output: [String] = []
             for await line in process.output { output.append(line) }
             result = (await process.exitStatus(), output)

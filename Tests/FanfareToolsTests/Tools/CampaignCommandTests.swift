@@ -12,7 +12,7 @@ import Testing
 
     private func campaigns(
         _ arguments: [String],
-        input: String? = nil
+        input: String = ""
     ) async throws -> (status: Int32, output: [String], errors: [String]) {
         try await fanfare(
             ["campaigns"] + arguments,

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 import Testing
 
@@ -86,7 +87,7 @@ import Testing
         let database = TestDatabase.current
         let sleeps =
             "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
-        let process = try ProgramProcess(FanfareBinary.path(), ["migrate"], environment: environment)
+        let process = try await ProgramProcess(FanfareBinary.path(), ["migrate"], environment: environment)
         try await onThread { try database.connect().waitUntil("SELECT EXISTS (\(sleeps))", seconds: 60) }
         process.signal(signal)
         #expect(await process.exitStatus() == 1)
@@ -99,9 +100,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func statusIsShownAgainAndAgain() async throws {
         let program = try FanfareBinary.path()
         let environment = environment
-        let process = try await onThread("fanfare") {
-            try ProgramProcess(program, ["status", "--watch", "--json"], environment: environment)
-        }
+        let process = try await ProgramProcess(program, ["status", "--watch", "--json"], environment: environment)
         var lines: [String] = []
         for await line in process.output {
             lines.append(line)

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 import Testing
 
@@ -19,7 +20,7 @@ import Testing
     ])
     func anUnknownCommandIsNamedWithTheOneThatWasMeant(arguments: [String], named: String) async throws {
         let program = try FanfareBinary.path()
-        let process = try await onThread("fanfare") { try ProgramProcess(program, arguments) }
+        let process = try await ProgramProcess(program, arguments)
         var errors: [String] = []
         for await line in process.errors { errors.append(line) }
         #expect(await process.exitStatus() == 64)
@@ -30,7 +31,7 @@ import Testing
     @Test func globalOptionsStandOnceInHelp() async throws {
         for words in [["status"], ["devices", "list"], ["topics", "subscribe"], ["channels", "create"]] {
             let program = try FanfareBinary.path()
-            let process = try await onThread("fanfare") { try ProgramProcess(program, ["help"] + words) }
+            let process = try await ProgramProcess(program, ["help"] + words)
             var help: [String] = []
             for await line in process.output { help.append(line) }
             #expect(help.count { $0 == "GLOBAL OPTIONS:" } == 1, "\(words)")
@@ -53,7 +54,7 @@ import Testing
             let script = URL(filePath: #filePath).deletingLastPathComponent()
                 .appending(path: "../../../deploy/install.sh").standardized.path
             let environment = ["PROGRAM": try FanfareBinary.path(), "DESTDIR": folder, "PREFIX": "/opt/fanfare"]
-            let process = try await onThread("install") { try ProgramProcess(script, [], environment: environment) }
+            let process = try await ProgramProcess(script, [], environment: environment)
             #expect(await process.exitStatus() == 0)
             let prefix = folder + "/opt/fanfare"
             for file in [
@@ -128,9 +129,11 @@ import Testing
     func theLogOnATerminalIsColouredWhereThatIsWanted(term: String, noColour: String, isColoured: Bool) async throws {
         let command = "\(try FanfareBinary.path()) serve --log-format text --wait-for-database 1s"
         let environment = ["TERM": term, "NO_COLOR": noColour, "DATABASE_URL": "postgres://127.0.0.1:1/app"]
-        let process = try await onThread("script") {
-            try ProgramProcess("/usr/bin/script", ["-qec", command, "/dev/null"], environment: environment)
-        }
+        let process = try await ProgramProcess(
+            "/usr/bin/script",
+            ["-qec", command, "/dev/null"],
+            environment: environment
+        )
         var output: [String] = []
         for await line in process.output { output.append(line) }
         #expect(await process.exitStatus() == 69)

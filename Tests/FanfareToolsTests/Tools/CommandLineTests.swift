@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 import Testing
 
@@ -29,9 +30,11 @@ private struct FatalLine: Decodable {
     ])
     func mistakesOfUsageEndWith64(arguments: [String]) async throws {
         let program = try FanfareBinary.path()
-        let process = try await onThread("fanfare") {
-            try ProgramProcess(program, arguments, environment: ["DATABASE_URL": "postgres://127.0.0.1:1/app"])
-        }
+        let process = try await ProgramProcess(
+            program,
+            arguments,
+            environment: ["DATABASE_URL": "postgres://127.0.0.1:1/app"]
+        )
         var errors: [String] = []
         for await line in process.errors { errors.append(line) }
         #expect(await process.exitStatus() == 64)
@@ -142,9 +145,7 @@ private struct FatalLine: Decodable {
         try "log: { format: json }\n".write(toFile: file, atomically: true, encoding: .utf8)
         let program = try FanfareBinary.path()
         let environment = environment
-        let process = try await onThread("fanfare") {
-            try ProgramProcess(program, ["serve", "--config", file], environment: environment)
-        }
+        let process = try await ProgramProcess(program, ["serve", "--config", file], environment: environment)
         #expect(await line(with: #""msg":"ready""#, in: process.errors) != nil)
 
         try "log: { format: json, level: debug }\nsend: { streams: 7 }\n"
@@ -168,9 +169,7 @@ private struct FatalLine: Decodable {
         try sql("SELECT fanfare.adopt()")
         let program = try FanfareBinary.path()
         let environment = environment
-        let process = try await onThread("fanfare") {
-            try ProgramProcess(program, ["serve", "--json"], environment: environment)
-        }
+        let process = try await ProgramProcess(program, ["serve", "--json"], environment: environment)
         #expect(await line(with: #""msg":"ready""#, in: process.errors) != nil)
         process.signal(SIGINT)
         #expect(await line(with: "stopped at once", in: process.errors) != nil)

@@ -38,8 +38,8 @@ import Testing
         return Configuration.App(apns)
     }
 
-    @Test func aCertificateShowsItsTopicsAndEnd() throws {
-        try openssl.makeCertificate(days: 100)
+    @Test func aCertificateShowsItsTopicsAndEnd() async throws {
+        try await openssl.makeCertificate(days: 100)
         let item = try #require(items(certificate()).first)
         #expect(item.level == .ok)
         #expect(item.name == "APNs certificate of shop")
@@ -50,8 +50,8 @@ import Testing
     }
 
     @Test(arguments: [(69 as Int64, CheckItem.Level.ok), (71, .warn), (99, .warn), (101, .fail)])
-    func aCertificateThatEndsSoonIsAWarning(days: Int64, level: CheckItem.Level) throws {
-        try openssl.makeCertificate(days: 100)
+    func aCertificateThatEndsSoonIsAWarning(days: Int64, level: CheckItem.Level) async throws {
+        try await openssl.makeCertificate(days: 100)
         let item = try #require(items(certificate(), after: days).first)
         #expect(item.level == level)
         #expect(item.advice.isEmpty == (level == .ok))
@@ -59,8 +59,8 @@ import Testing
         if level == .fail { #expect(item.detail.contains("the certificate expired at ")) }
     }
 
-    @Test func aCertificateOfAnotherAppFails() throws {
-        try openssl.makeCertificate(days: 100)
+    @Test func aCertificateOfAnotherAppFails() async throws {
+        try await openssl.makeCertificate(days: 100)
         let other = try #require(items(certificate(topic: "com.example.other")).first)
         #expect(other.level == .fail)
         #expect(other.detail.hasSuffix("is not for topic com.example.other, but for com.example.shop"))
@@ -70,8 +70,8 @@ import Testing
         #expect(locked.advice.contains("set certificate_password_file"))
     }
 
-    @Test func aWrongPasswordIsSaidAndAPEMFileNeedsNone() throws {
-        try openssl.makeCertificate(days: 100)
+    @Test func aWrongPasswordIsSaidAndAPEMFileNeedsNone() async throws {
+        try await openssl.makeCertificate(days: 100)
         try openssl.write("password", "wrong\n")
         let locked = try #require(items(certificate()).first)
         #expect(locked.level == .fail)
@@ -83,7 +83,9 @@ import Testing
         let plain = try #require(items(app).first)
         #expect(plain.level == .ok, "\(plain.detail)")
         #expect(plain.detail.hasSuffix(", for com.example.shop"))
-        try openssl.run("ec", "-in", "push.key", "-aes256", "-passout", "pass:secret", "-out", "locked.key")
+        try await openssl.run(
+            ["ec", "-in", "push.key", "-aes256", "-passout", "pass:secret", "-out", "locked.key"]
+        )
         try openssl.write("both.pem", openssl.read("push.pem") + openssl.read("locked.key"))
         #expect(try #require(items(app).first).level == .fail, "a key with a password, and none is configured")
         try openssl.write("password", "secret\n")
@@ -92,7 +94,7 @@ import Testing
         #expect(opened.level == .ok, "\(opened.detail)")
     }
 
-    @Test func aKeyFileThatCannotBeUsedHasTheMendForThat() throws {
+    @Test func aKeyFileThatCannotBeUsedHasTheMendForThat() async throws {
         var apns = APNsSettings()
         func advice(_ name: String) throws -> String {
             apns.keyFile = openssl.path(name)
@@ -104,7 +106,7 @@ import Testing
         #expect(try advice("none.p8").hasPrefix("Check the path"))
         try openssl.write("text.p8", "hello\n")
         #expect(try advice("text.p8") == "Use the file as it was downloaded. \(origin)")
-        try openssl.makeKey("open.p8")
+        try await openssl.makeKey("open.p8")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: openssl.path("open.p8"))
         #expect(try advice("open.p8") == "Run chmod 600 on it.", "another file would not help")
         // A loop of links, since a test that runs as root can read files of any mode.
@@ -112,8 +114,8 @@ import Testing
         #expect(try advice("loop") == "Give the user that runs fanfare read permission.")
     }
 
-    @Test func aServiceAccountNamesItsProject() throws {
-        try openssl.makeServiceAccount(project: "shop-1234")
+    @Test func aServiceAccountNamesItsProject() async throws {
+        try await openssl.makeServiceAccount(project: "shop-1234")
         var fcm = FCMSettings()
         fcm.serviceAccountFile = openssl.path("account.json")
         let item = try #require(items(Configuration.App(fcm)).first)
@@ -125,8 +127,8 @@ import Testing
         #expect(wrong.detail.hasPrefix("apps.shop.fcm.service_account_file: "))
     }
 
-    @Test func aVAPIDKeyIsOfTheRightCurve() throws {
-        try openssl.makeKey("vapid.pem")
+    @Test func aVAPIDKeyIsOfTheRightCurve() async throws {
+        try await openssl.makeKey("vapid.pem")
         var webPush = WebPushSettings()
         webPush.vapidKeyFile = openssl.path("vapid.pem")
         webPush.subject = "mailto:push@example.com"
@@ -134,14 +136,14 @@ import Testing
         #expect(item.level == .ok && item.name == "VAPID key of shop")
         #expect(item.detail.contains("subscribe with B"))
         #expect(item.detail.hasSuffix("may write to mailto:push@example.com"))
-        try openssl.makeKey("vapid.pem", curve: "P-384")
+        try await openssl.makeKey("vapid.pem", ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"])
         let wrong = try #require(items(Configuration.App(webPush)).first)
         #expect(wrong.level == .fail)
         #expect(wrong.detail.contains("on curve P-384"))
     }
 
-    @Test func filesOfCAsAreRead() throws {
-        try openssl.makeCertificate(days: 1)
+    @Test func filesOfCAsAreRead() async throws {
+        try await openssl.makeCertificate(days: 1)
         try openssl.write("empty.pem", "none\n")
         var app = certificate()
         app.apns?.caFile = openssl.path("push.pem")
@@ -240,8 +242,8 @@ import Testing
     }
 
     @Test func anotherKeyOrProjectIsRefused() async throws {
-        try openssl.makeServiceAccount(project: "other")
-        let foreign = try openssl.read("account.key")
+        try await openssl.makeServiceAccount(project: "other")
+        let foreign = try String(decoding: openssl.read("account.key"), as: UTF8.self)
         let key = try await probe { $0["private_key"] = foreign }
         #expect(key.level == .fail)
         #expect(key.detail.contains(" invalid_grant"), "\(key.text)")

@@ -1,5 +1,6 @@
 import Foundation
 import PostgresClient
+import Programs
 import TestKit
 import Testing
 
@@ -17,9 +18,7 @@ private func start(_ arguments: [String], in folder: String) async throws -> Pro
     let program = try FanfareBinary.path()
     // Variables of the environment must have no effect.
     let environment = ["DATABASE_URL": "postgres://127.0.0.1:1/app", "FANFARE_LOG__LEVEL": "nonsense"]
-    return try await onThread("dev") {
-        try ProgramProcess(program, ["dev"] + arguments, environment: environment, directory: folder)
-    }
+    return try await ProgramProcess(program, ["dev"] + arguments, environment: environment, directory: folder)
 }
 
 /// `fanfare dev`, the first command that a new user runs.

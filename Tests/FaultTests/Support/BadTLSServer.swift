@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 import Threading
 
@@ -12,16 +13,16 @@ final class BadTLSServer: Sendable {
     private let heard = Locked(0)
     private let reading: Task<Void, Never>
 
-    init(isExpired: Bool, host: String, speaksALPN: Bool, isOld: Bool) throws {
+    init(isExpired: Bool, host: String, speaksALPN: Bool, isOld: Bool) async throws {
         folder = NSTemporaryDirectory() + "fanfare-tls-" + UUID().uuidString.prefix(13).lowercased()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         authorityFile = folder + "/ca.pem"
-        try Self.makeCertificates(in: folder, isExpired: isExpired, host: host)
+        try await Self.makeCertificates(in: folder, isExpired: isExpired, host: host)
         let (descriptor, port) = try LoopbackSocket.listen()
         close(descriptor)
         self.port = port
         // Its input is a pipe that never ends: the server takes the end of its standard input for a command to stop.
-        process = try ProgramProcess(
+        process = try await ProgramProcess(
             "/bin/sh",
             ["-c", #"mkfifo input; exec 0<>input; exec openssl s_server "$@""#, "sh"]
                 + ["-accept", "127.0.0.1:\(port)", "-cert", "server.pem", "-key", "server.key", "-quiet"]
@@ -46,18 +47,18 @@ final class BadTLSServer: Sendable {
         return heard.withLock { $0 }
     }
 
-    private static func makeCertificates(in folder: String, isExpired: Bool, host: String) throws {
+    private static func makeCertificates(in folder: String, isExpired: Bool, host: String) async throws {
         try "subjectAltName=DNS:\(host)\n".write(toFile: folder + "/names", atomically: true, encoding: .utf8)
         let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-        try run(
+        try await OpenSSL.run(
             ["req", "-x509"] + curve + ["-keyout", "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=Fault CA"],
             in: folder
         )
-        try run(
+        try await OpenSSL.run(
             ["req", "-new"] + curve + ["-keyout", "server.key", "-out", "server.csr", "-subj", "/CN=\(host)"],
             in: folder
         )
-        try run(
+        try await OpenSSL.run(
             [
                 "x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile",
                 "names",
@@ -65,17 +66,5 @@ final class BadTLSServer: Sendable {
                 + ["-out", "server.pem", "-days", isExpired ? "-1" : "1"],
             in: folder
         )
-    }
-
-    private static func run(_ arguments: [String], in folder: String) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl"] + arguments
-        process.currentDirectoryURL = URL(fileURLWithPath: folder)
-        process.standardError = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw RigError(message: "openssl \(arguments[0]) failed") }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 
 /// A server with the simulated provider's certificate that sends the same bytes on each connection.
@@ -50,7 +51,7 @@ final class HostileServer: Sendable {
     /// - Parameters:
     ///   - speech: the bytes that it sends.
     ///   - sandbox: the folder with the certificate.
-    init(_ speech: Speech, sandbox: String) throws {
+    init(_ speech: Speech, sandbox: String) async throws {
         folder = NSTemporaryDirectory() + "fanfare-hostile-" + UUID().uuidString.prefix(13).lowercased()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Data(Speech.frame(4, [])).write(to: URL(fileURLWithPath: folder + "/first"))
@@ -60,7 +61,7 @@ final class HostileServer: Sendable {
         self.port = port
         // One process for each connection, so that each gets the bytes from the start. The feeding process ends with
         // the test.
-        process = try ProgramProcess(
+        process = try await ProgramProcess(
             "/bin/bash",
             [
                 "-c",

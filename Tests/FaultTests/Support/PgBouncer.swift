@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 
 /// PgBouncer in front of a server on loopback.
@@ -36,11 +37,12 @@ final class PgBouncer: Sendable {
             """
         try configuration.write(toFile: folder + "/pgbouncer.ini", atomically: true, encoding: .utf8)
         try "\"postgres\" \"\"\n".write(toFile: folder + "/users", atomically: true, encoding: .utf8)
-        // PgBouncer refuses to run as root.
-        let user = getuid() == 0 ? ["--user", "postgres"] : []
-        process = try ProgramProcess(
+        // PgBouncer refuses to run as root. A change of the user cancels the signal of ProgramProcess: set it again.
+        let change = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--pdeathsig=KILL", "--"]
+        let user = getuid() == 0 ? change : []
+        process = try await ProgramProcess(
             "/bin/sh",
-            ["-c", #"PATH="$PATH:/usr/sbin"; exec pgbouncer "$@""#, "sh"] + user + [folder + "/pgbouncer.ini"]
+            ["-c", #"PATH="$PATH:/usr/sbin"; exec "$@""#, "sh"] + user + ["pgbouncer", folder + "/pgbouncer.ini"]
         )
         var said: [String] = []
         for await line in process.errors {

@@ -1,5 +1,6 @@
 import PostgresClient
 import PrivateCluster
+import Programs
 import TestKit
 import Threading
 

@@ -2,6 +2,7 @@ import FanfareStore
 import Foundation
 import PostgresClient
 import PrivateCluster
+import Programs
 import TestKit
 import Threading
 
@@ -107,17 +108,15 @@ final class Rig: Sendable {
             _ in given
         }
         let number = register.withLock { $0.add(port: proxies.provider.port) }
-        return try await onThread("daemon") { [options, log] in
-            try RigDaemon(
-                index: index,
-                number: number,
-                configuration: configuration,
-                databaseURL: url,
-                proxies: proxies,
-                options: options,
-                allLines: log
-            )
-        }
+        return try await RigDaemon(
+            index: index,
+            number: number,
+            configuration: configuration,
+            databaseURL: url,
+            proxies: proxies,
+            options: options,
+            allLines: log
+        )
     }
 
     /// Ends a daemon by a signal, waits for its end, and removes it from the list.

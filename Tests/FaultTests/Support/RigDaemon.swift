@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import TestKit
 import Threading
 
@@ -35,7 +36,7 @@ final class RigDaemon: Sendable {
         proxies: (database: FaultProxy, provider: FaultProxy),
         options: Options,
         allLines: Locked<[String]>
-    ) throws {
+    ) async throws {
         self.index = index
         self.number = number
         database = proxies.database
@@ -43,7 +44,7 @@ final class RigDaemon: Sendable {
         let hard = options.descriptors.map { "ulimit -n \($0); " } ?? ""
         let limit = hard + (options.softDescriptors.map { "ulimit -S -n \($0); " } ?? "")
         // The shell replaces itself with the program, so that the process id is known.
-        process = try ProgramProcess(
+        process = try await ProgramProcess(
             "/bin/sh",
             ["-c", limit + #"exec "$@""#, "sh", FanfareBinary.path(), "serve", "--config", configuration]
                 + ["--database-url", databaseURL],

@@ -1,6 +1,7 @@
 import Foundation
 import PostgresClient
 import PrivateCluster
+import Programs
 import TestKit
 
 /// A small file system in memory, with a tablespace on it.
@@ -16,7 +17,7 @@ struct SmallDisk: Sendable {
     init(megabytes: Int, for cluster: PrivateCluster) async throws {
         path = NSTemporaryDirectory() + "fanfare-disk-" + UUID().uuidString.prefix(13).lowercased()
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        let program = try ProgramProcess(
+        let program = try await ProgramProcess(
             "/bin/mount",
             ["-t", "tmpfs", "-o", "size=\(megabytes)m", "fanfare-faults", path]
         )
@@ -49,7 +50,7 @@ struct SmallDisk: Sendable {
 
     /// Unmounts the file system; the server must have ended.
     func remove() async throws {
-        let program = try ProgramProcess("/bin/umount", [path])
+        let program = try await ProgramProcess("/bin/umount", [path])
         _ = await program.exitStatus()
         try FileManager.default.removeItem(atPath: path)
     }

@@ -1,6 +1,7 @@
 import FanfareCore
 import Foundation
 import PostgresClient
+import Programs
 import PushTransport
 import TestKit
 import Testing
@@ -204,12 +205,12 @@ struct FeedbackFlowTests {
             )
         }
         let start = {
-            try ProgramProcess(
+            try await ProgramProcess(
                 FanfareBinary.path(),
                 ["serve", "--config", file, "--database-url", flow.database.url, "--log-format", "json"]
             )
         }
-        let daemon = try start()
+        let daemon = try await start()
         _ = try #require(await daemon.errors.lines(upTo: #""msg":"ready""#))
         try await flow.sql(Self.rule)
         try await flow.until("SELECT owner IS NOT NULL FROM fanfare.feedback_cursors")
@@ -229,7 +230,7 @@ struct FeedbackFlowTests {
             )
         }
         await lock.close()
-        let next = try start()
+        let next = try await start()
         let both = try await flow.pushes(2, to: "crm-d")
         #expect(first.status == 204 && both.last?.status == 204)
         #expect(both.last?.headers["webhook-id"] == first.headers["webhook-id"])

@@ -13,7 +13,7 @@ import Threading
 /// When an app counts as changed: by its configuration keys and by the content of the files named there.
 @Suite(.flowSandbox, .database)
 struct AppSendersTests {
-    @Test func aKeyReplacedUnderItsOldNameIsSeen() throws {
+    @Test func aKeyReplacedUnderItsOldNameIsSeen() async throws {
         let apps = try Flow.idle().configuration().apps
         let folder = NSTemporaryDirectory() + "fanfare-key-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -26,12 +26,7 @@ struct AppSendersTests {
         #expect(try read(shop, before: first) === first)
 
         try FileManager.default.removeItem(atPath: key)
-        let openssl = Process()
-        openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        openssl.arguments = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key]
-        openssl.standardError = FileHandle.nullDevice
-        try openssl.run()
-        openssl.waitUntilExit()
+        try await OpenSSL.run(["genpkey", "-out", key] + OpenSSL.p256)
         let second = try read(shop, before: first)
         #expect(second !== first)
         #expect(try token(of: second) != token(of: first))

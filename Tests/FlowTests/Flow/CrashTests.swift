@@ -1,7 +1,9 @@
 import Foundation
 import PostgresClient
+import Programs
 import TestKit
 import Testing
+import Threading
 
 @testable import DaemonKit
 @testable import FanfareProviders
@@ -48,14 +50,14 @@ struct CrashTests {
             try await flow.sandbox.setFaults(#"[{"do": "slow", "ms": 600000, "skip": \#(devices * 9 / 10)}]"#)
             let moments = killMoments(kills, upTo: devices)
             for moment in moments {
-                let daemon = try serve(flow)
+                let daemon = try await serve(flow)
                 _ = try await flow.sandbox.awaitCounts(received: moment, seconds: 120)
                 daemon.signal(SIGKILL)
                 #expect(await daemon.exitStatus() == 137)
             }
             #expect(try await !flow.sql { try $0.connection.text(Self.isIdle) == "t" }, "it was killed in the middle")
             try await flow.sandbox.setFaults("[]")
-            let last = try serve(flow)
+            let last = try await serve(flow)
             try await flow.until(Self.isIdle, seconds: 300)
             #expect(await last.stop() == 0)
             let pushes = try await flow.sandbox.received()
@@ -89,7 +91,7 @@ struct CrashTests {
                     try world.connection.execute(
                         "UPDATE public.halt SET share = \(share); SELECT pg_advisory_lock(\(Self.haltKey))"
                     )
-                    let daemon = try serve(flow)
+                    let daemon = try ChildPrograms.thread.wait { try await serve(flow) }
                     try world.connection.waitUntil(Self.isHalted, seconds: 120)
                     daemon.signal(SIGKILL)
                     return daemon
@@ -98,7 +100,7 @@ struct CrashTests {
             }
             #expect(try await flow.sql { try $0.connection.number("SELECT count(*) FROM fanfare.plans") } == 1)
             try await flow.sql { try $0.connection.execute("UPDATE public.halt SET share = NULL") }
-            let last = try serve(flow)
+            let last = try await serve(flow)
             try await flow.until("SELECT NOT EXISTS (SELECT FROM fanfare.plans)", seconds: 120)
             #expect(await last.stop() == 0)
             let planned = try await flow.sql { world in
@@ -154,12 +156,12 @@ struct CrashTests {
         }
     }
 
-    private func serve(_ flow: Flow) throws -> ProgramProcess {
+    private func serve(_ flow: Flow) async throws -> ProgramProcess {
         // The sandbox's own configuration for the app.
         let place = flow.sandbox.ready.directory + "/shop.yaml"
         let text = try String(contentsOfFile: flow.sandbox.ready.configFile, encoding: .utf8)
         try text.replacing("\"demo\":", with: "\"shop\":").write(toFile: place, atomically: true, encoding: .utf8)
-        return try ProgramProcess(
+        return try await ProgramProcess(
             FanfareBinary.path(),
             ["serve", "--config", place, "--database-url", flow.database.url],
             environment: ["FANFARE_SEND__UNRECORDED": "\(Self.unrecorded)"]

@@ -215,8 +215,8 @@ struct ProviderFlowTests {
     @Test func aCertificateTakesTheKeysPlace() async throws {
         let openssl = try OpenSSL()
         let pem = try #require(FlowSandboxTrait.sandbox).ready.certificateFile
-        try openssl.run("pkcs12", "-export", "-in", pem, "-out", "push.p12", "-passout", "pass:secret")
-        try openssl.guardFile("push.p12")
+        try await openssl.run(["pkcs12", "-export", "-in", pem, "-out", "push.p12", "-passout", "pass:secret"])
+        try openssl.setMode("push.p12", 0o600)
         try openssl.write("password", "secret\n")
         try await Flow.run({ configuration in
             configuration.apps["shop"]?.apns?.certificateFile = openssl.path("push.p12")

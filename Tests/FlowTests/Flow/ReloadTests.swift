@@ -1,6 +1,7 @@
 import FanfareCore
 import Foundation
 import PostgresClient
+import Programs
 import TestKit
 import Testing
 
@@ -210,7 +211,7 @@ struct HangUpTests {
             )
         }
         try write("apps:\n" + shop)
-        let daemon = try ProgramProcess(
+        let daemon = try await ProgramProcess(
             FanfareBinary.path(),
             ["serve", "--config", file, "--database-url", flow.database.url, "--log-format", "json"]
         )

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import PushCrypto
 
 @testable import PushSandbox
@@ -49,8 +50,8 @@ struct GoogleClient {
         try key.privateKeyPEM().write(toFile: keyFile, atomically: true, encoding: .utf8)
         try Data(message).write(to: URL(fileURLWithPath: file))
         let options = ["-sha256", "-sigopt", "rsa_padding_mode:pss", "-sign", keyFile, "-out", file + ".signature"]
-        let command = try ChildProcess.run(["openssl", "dgst"] + options + [file])
-        guard command.exitCode == 0 else { throw POSIXError(.EINVAL) }
+        let command = try Command.wait(for: ["openssl", "dgst"] + options + [file])
+        guard command.status == 0 else { throw POSIXError(.EINVAL) }
         return Array(try Data(contentsOf: URL(fileURLWithPath: file + ".signature")))
     }
 

@@ -15,7 +15,7 @@ struct ClientCertificateTests {
         let settings = "[ca]\nbasicConstraints=critical,CA:true\n[leaf]\nbasicConstraints=CA:false\n"
         try Data(settings.utf8).write(to: URL(fileURLWithPath: folder + "/ext.cnf"))
         for (name, issuer, kind) in [("root", "root", "ca"), ("middle", "root", "ca"), ("client", "middle", "leaf")] {
-            try await runOpenSSL(
+            try await OpenSSL.run(
                 [
                     "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                     "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/UID=com.example.shop/CN=" + name,
@@ -24,14 +24,14 @@ struct ClientCertificateTests {
             )
             let signer =
                 name == issuer ? ["-signkey", "root.key"] : ["-CA", issuer + ".pem", "-CAkey", issuer + ".key"]
-            try await runOpenSSL(
+            try await OpenSSL.run(
                 ["x509", "-req", "-in", name + ".csr", "-out", name + ".pem", "-days", "2", "-set_serial", "1"]
                     + ["-extfile", "ext.cnf", "-extensions", kind] + signer,
                 in: folder
             )
         }
         try Data("secret\n".utf8).write(to: URL(fileURLWithPath: folder + "/password"))
-        try await runOpenSSL(
+        try await OpenSSL.run(
             ["pkcs12", "-export", "-in", "client.pem", "-inkey", "client.key", "-certfile", "middle.pem"]
                 + ["-out", "push.p12", "-passout", "file:password"],
             in: folder

@@ -1,4 +1,5 @@
 import Glibc
+import Programs
 import PushTransport
 import TestKit
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import Programs
 import PushTransport
 import TestKit
 import Testing
@@ -28,7 +29,7 @@ struct TLSServer {
     ) async throws -> TLSServer {
         let folder = NSTemporaryDirectory() + "fanfare-tls-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        try await runOpenSSL([
+        try await OpenSSL.run([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
             "-keyout", folder + "/key.pem", "-out", folder + "/cert.pem",
             "-subj", "/CN=" + host, "-addext", "subjectAltName=DNS:" + host,
@@ -44,9 +45,7 @@ struct TLSServer {
             "-cert", folder + "/cert.pem", "-key", folder + "/key.pem",
         ]
         let script = #"speech=$1; shift; exec openssl s_server "$@" <"$speech""#
-        let process = try await onThread("openssl") { [arguments] in
-            try ProgramProcess("/bin/sh", ["-c", script, "sh", pipe] + common + arguments)
-        }
+        let process = try await ProgramProcess("/bin/sh", ["-c", script, "sh", pipe] + common + arguments)
         let (ports, found) = AsyncStream.makeStream(of: Int.self)
         // Ends with the process; `stop` waits for it.
         let reading = Task {
@@ -79,9 +78,7 @@ struct TLSServer {
         }
         // The shell's built-in printf, so that no child process remains.
         let script = #"exec >"$1"; printf "$2"; while printf "$3"; do :; done"#
-        return try await onThread("flood") { [folder] in
-            try ProgramProcess("/bin/sh", ["-c", script, "sh", folder + "/speech"] + octal)
-        }
+        return try await ProgramProcess("/bin/sh", ["-c", script, "sh", folder + "/speech"] + octal)
     }
 
     var endpoint: Endpoint {
@@ -113,10 +110,4 @@ struct TLSServer {
         try? FileManager.default.removeItem(atPath: folder)
         return lines
     }
-}
-
-/// Runs the `openssl` command until it exits.
-func runOpenSSL(_ arguments: [String], in folder: String? = nil) async throws {
-    let process = try await onThread("openssl") { try ProgramProcess("/usr/bin/openssl", arguments, directory: folder) }
-    try #require(await process.exitStatus() == 0, "openssl \(arguments)")
 }
