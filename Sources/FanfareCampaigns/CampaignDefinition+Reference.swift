@@ -23,7 +23,8 @@ extension CampaignDefinition {
         RuleKey(
             "schedule",
             "object",
-            "When the campaign is due: exactly one of the first two keys. A campaign without a schedule is started manually."
+            "When the campaign is due: exactly one of `cron` and `at`. A campaign without a schedule is started "
+                + "manually."
         ),
         RuleKey(
             "schedule.cron",
@@ -43,7 +44,8 @@ extension CampaignDefinition {
             "string",
             range: "a name that PostgreSQL knows, such as Europe/Madrid, or \(CampaignSchedule.recipient)",
             standard: CampaignSchedule.utc,
-            "The time zone of these times; with `\(CampaignSchedule.recipient)` each recipient's local time."
+            "The time zone of `cron` and `at`. With `\(CampaignSchedule.recipient)` they are each recipient's local "
+                + "time."
         ),
         RuleKey(
             "schedule.default_time_zone",
@@ -57,13 +59,15 @@ extension CampaignDefinition {
             "string",
             range: CampaignSchedule.CatchUp.allCases.map(\.rawValue).joined(separator: " | "),
             standard: CampaignSchedule.CatchUp.latest.rawValue,
-            "Which of the times that passed while no daemon ran fire afterwards."
+            "What happens afterwards to times that passed while no daemon ran: all of them fire, the latest fires, "
+                + "or none fires."
         ),
         RuleKey(
             "payload",
             "object",
             standard: "{}",
-            "Payload of its events, for templates and jsonpaths, in addition to `campaign` and `scheduled_at`."
+            "Payload of the campaign's events, for templates and jsonpaths, in addition to `campaign` and "
+                + "`scheduled_at`."
         ),
         RuleKey(
             "audience_sql",
@@ -76,13 +80,15 @@ extension CampaignDefinition {
             "payload_sql",
             "SQL",
             range: "a query of one column, at most \(queryLimit) bytes",
-            "Additional payload of its events, queried when the campaign fires: each row is a JSON object and becomes an event."
+            "Additional payload of the campaign's events, queried when the campaign fires: each row is a JSON object "
+                + "and becomes an event."
         ),
         RuleKey(
             "rate",
             "string or object",
             range: "1/s to 1000000/s",
-            "Maximum number of its pushes per second, all daemons together. Without it the campaign is not throttled."
+            "Maximum number of the campaign's pushes per second, for all daemons together. Without `rate` the "
+                + "campaign is not throttled."
         ),
         RuleKey(
             "rate.per",
@@ -112,7 +118,8 @@ extension CampaignDefinition {
         RuleKey(
             "canary",
             "object",
-            "A sample of the audience that gets the push before all others: exactly one of the first two keys. Each run has a different sample."
+            "A sample of the audience that gets the push before all others, given by exactly one of `share` and "
+                + "`devices`. Each run has a different sample."
         ),
         RuleKey(
             "canary.share",
@@ -131,14 +138,16 @@ extension CampaignDefinition {
             "string",
             range: "a duration up to 7d",
             standard: CampaignCanary.standardWait,
-            "How long after the first responses they are evaluated; later if there are fewer than 100 responses and more are expected."
+            "How long after the first responses the results are evaluated. They are evaluated later if there are "
+                + "fewer than 100 responses and more are expected."
         ),
         RuleKey(
             "canary.max_failed",
             "string",
             range: "0% to 100%",
             standard: "2%",
-            "The share of responses that may be failures, without unregistered tokens. Above it the campaign is paused."
+            "The share of responses that may be failures. Unregistered tokens do not count as failures. Above this "
+                + "share the campaign is paused."
         ),
         RuleKey(
             "lane",

@@ -69,7 +69,7 @@ extension Configuration.Feedback {
             ofFeedback: "allowed_networks",
             \.allowedNetworks,
             .networks,
-            "Networks that are not public and in which the URL's host may be. In the environment: separated by "
+            "Networks that are not public, but that the URL's host may be in. In the environment: separated by "
                 + "commas."
         ),
         .init(

@@ -63,7 +63,7 @@ extension Configuration {
             \.send.threads,
             .integer(1...64),
             change: .restart,
-            "Sender threads at most, for each app, provider and environment."
+            "Maximum number of sender threads for each app, provider and environment."
         ),
         .init(
             "send.connections",
@@ -91,16 +91,16 @@ extension Configuration {
             \.send.unrecorded,
             .integer(64...65_536),
             change: .restart,
-            "In-flight budget: requests in flight or answered, but not yet recorded. After a crash at most this many "
-                + "are repeated."
+            "In-flight budget: maximum number of requests that are in flight, or answered and not yet recorded. "
+                + "After a crash at most this many requests are repeated."
         ),
         .init(
             "send.transport",
             \.send.transport,
             .choice,
             change: .restart,
-            "HTTP/2 client for APNs and FCM. `engine` is nghttp2, which takes a sixth of libcurl's CPU and knows the "
-                + "fate of each request exactly. `curl` is libcurl, which Web Push always uses."
+            "HTTP/2 client for APNs and FCM. `engine` is nghttp2. It takes a sixth of the CPU time of libcurl and "
+                + "knows the fate of each request exactly. `curl` is libcurl. Web Push always uses `curl`."
         ),
         .init(
             "send.proxy",
@@ -116,10 +116,11 @@ extension Configuration {
             \.retry.attempts,
             .integer(1...100),
             change: .reload,
-            "Attempts per device and event, including the first one. An attempt counts if the provider answered it "
-                + "or may have received it. Not counted are attempts that the provider did not process or that were "
-                + "never sent, waits imposed by the provider or by a refused credential, and the first attempt in "
-                + "the other APNs environment; these end with the `ttl`, or after 24 h."
+            "Maximum number of attempts per device and event, including the first one. An attempt counts if the "
+                + "provider answered it or may have received it. These do not count: attempts that the provider did "
+                + "not process or that were never sent, waits imposed by the provider or by a refused credential, "
+                + "and the first attempt in the other APNs environment. What does not count ends with the `ttl`, or "
+                + "after 24 h."
         ),
     ]
 
@@ -178,8 +179,9 @@ extension Configuration {
             \.api.connections,
             .integer(1...100_000),
             change: .restart,
-            "Concurrent client connections. At this limit a new connection closes the connection without a token "
-                + "that has been idle longest; if all have tokens, the new one waits."
+            "Maximum number of concurrent client connections. At this limit a new connection closes one of the "
+                + "connections without a token: the one that has been idle longest. If all connections have tokens, "
+                + "the new connection waits."
         ),
         .init(
             "api.sessions",
@@ -201,7 +203,7 @@ extension Configuration {
         .init(
             "api.phone_topics",
             \.api.phoneTopics,
-            .names("a topic, or with `*` at the end all that begin so", bytes: 1...900),
+            .names("a topic, or a beginning and `*` for all topics with this beginning", bytes: 1...900),
             change: .reload,
             "Topics that phones may subscribe to with their own tokens (`apps.<name>.jwt`). In the environment: "
                 + "separated by commas."
@@ -212,8 +214,8 @@ extension Configuration {
             .basePath,
             change: .restart,
             "The path below which a proxy serves the API and the console, such as `/fanfare`. Links, redirects and "
-                + "the path of the console's cookie begin with it. The proxy may remove it from requests or pass it "
-                + "on."
+                + "the path of the console's cookie begin with this path. The proxy may remove the path from "
+                + "requests or pass it on."
         ),
         .init(
             "api.console",

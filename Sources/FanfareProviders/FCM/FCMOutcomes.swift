@@ -64,7 +64,11 @@ extension OutcomeBlock {
             OutcomeRow(.fcmStatus4xx, "status_4xx", "A 4xx status without a known code."),
             OutcomeRow(.fcmStatus3xx, "status_3xx", "A redirect; Fanfare follows none."),
             OutcomeRow(.fcmStatusOther, "status_other", "A status outside 200 to 599."),
-            OutcomeRow(.fcmInvalidArgument, "INVALID_ARGUMENT", "A field is bad or unknown, or the message too large."),
+            OutcomeRow(
+                .fcmInvalidArgument,
+                "INVALID_ARGUMENT",
+                "A field is bad or unknown, or the message is too large."
+            ),
             OutcomeRow(
                 .fcmUnregistered,
                 "UNREGISTERED",
@@ -91,7 +95,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .fcmInvalidToken,
                 "invalid_token",
-                "FCM calls the token malformed; the device is kept until FCM refuses another rule's push, or by the pruning breaker."
+                "FCM calls the token malformed; the device is kept by the pruning breaker, or until FCM refuses another rule's push."
             ),
             OutcomeRow(
                 .fcmAPNSUnregistered,

@@ -34,15 +34,15 @@ extension FCMSettings {
             \FCMSettings.serviceAccountFile,
             .path,
             presence: .required,
-            "Key of a service account, the JSON file from the Firebase console, readable only by the daemon's user; it names "
-                + "the project."
+            "JSON file from the Firebase console with the key of a service account. Only the daemon's user may have "
+                + "permission to read it. The file also names the project."
         ),
         .init(
             "endpoint",
             \FCMSettings.endpoint,
             .endpoint,
-            "Where messages are sent; another one for a simulator or a gateway. Access tokens are fetched from the key "
-                + "file's `token_uri`."
+            "The address to which messages are sent. Set another address for a simulator or a gateway. Access tokens "
+                + "are fetched from the key file's `token_uri`."
         ),
         .init(
             "ca_file",

@@ -16,7 +16,7 @@ import Testing
         }
         #expect(
             lines.contains(
-                "* `send.threads` (integer, optional, default: 2, 1–64): Sender threads at most, for each app, provider and environment. A change needs a restart."
+                "* `send.threads` (integer, optional, default: 2, 1–64): Maximum number of sender threads for each app, provider and environment. A change needs a restart."
             )
         )
         #expect(
