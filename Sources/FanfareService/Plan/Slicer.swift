@@ -80,7 +80,7 @@ final class Slicer: Stage {
 
     /// Plans one slice and returns whether to continue at once.
     ///
-    /// While more than ``lead`` batches wait, planning takes only a quarter of the time, which leaves the rest to
+    /// While at least ``lead`` batches wait, planning takes only a quarter of the time, which leaves the rest to
     /// sending and one-off events. The same applies while it is ahead of recipients' local time. It never stops, and
     /// returns to full speed as soon as the senders have caught up.
     private func takeTurn(_ turns: inout PlanTurns, on connection: PostgresConnection) throws(PostgresError) -> Turn {
