@@ -13,7 +13,7 @@ import Threading
 final class Guardian: Sendable {
     /// The line for its standard input, which is then closed.
     private let orders: AsyncStream<String>.Continuation
-    /// Whether the guardian got that line; ends when the guardian has ended.
+    /// Ends with the guardian: whether it stopped the server.
     private let running: Task<Bool, Never>
     private let directories: ClusterDirectories
 
@@ -88,17 +88,16 @@ final class Guardian: Sendable {
         self.orders = orders
         running = Task(executorPreference: ChildPrograms.thread) {
             do {
-                _ = try await run(shell, input: .inputWriter, output: .sequence, error: .combinedWithOutput) {
+                let ended = try await run(shell, input: .inputWriter, output: .sequence, error: .combinedWithOutput) {
                     guardian in
                     var lines = guardian.standardOutput.strings().makeAsyncIterator()
                     answers.put(try await lines.next() ?? "")
                     for await order in stream {
-                        // A child process that inherited this end would keep the server alive after this process.
                         _ = try await guardian.standardInputWriter.write(order + "\n")
                         return
                     }
                 }
-                return true
+                return ended.terminationStatus.isSuccess
             } catch {
                 answers.put("a shell cannot be started: \(error)")
                 return false
@@ -107,7 +106,7 @@ final class Guardian: Sendable {
         let answer = answers.take()?.first ?? ""
         guard answer == "ready" else {
             orders.finish()
-            hasStopped()
+            waitUntilEnd()
             throw Self.failure(answer, directories)
         }
     }
@@ -122,24 +121,26 @@ final class Guardian: Sendable {
     func stop(_ mode: PrivateCluster.StopMode, deleting: Bool) {
         orders.yield("\(mode.rawValue) \(deleting ? "yes" : "no")")
         orders.finish()
-        if !hasStopped() { signalServer(mode) }
+        if !waitUntilEnd() { signalServer(mode) }
     }
 
     /// Waits until the guardian has ended.
     ///
-    /// - Returns: false if it was killed before.
+    /// - Returns: whether it stopped the server; false if it was killed.
     @discardableResult
-    private func hasStopped() -> Bool {
+    private func waitUntilEnd() -> Bool {
         ChildPrograms.thread.wait { [running] in await running.value }
     }
 
-    /// Stops the server directly if the guardian was killed and left it running.
+    /// Stops the server directly if the guardian was killed and left it running, and waits until it has exited.
     private func signalServer(_ mode: PrivateCluster.StopMode) {
-        guard let file = try? String(contentsOfFile: directories.data + "/postmaster.pid", encoding: .utf8),
-            let server = file.split(separator: "\n").first.flatMap({ Int32($0) }), server > 1
+        let file = directories.data + "/postmaster.pid"
+        guard let text = try? String(contentsOfFile: file, encoding: .utf8),
+            let server = text.split(separator: "\n").first.flatMap({ Int32($0) }), server > 1
         else { return }
         let signals: [PrivateCluster.StopMode: Int32] = [.smart: SIGTERM, .fast: SIGINT, .immediate: SIGQUIT]
         kill(server, signals[mode] ?? SIGINT)
+        while FileManager.default.fileExists(atPath: file), kill(server, 0) == 0 { usleep(10_000) }
     }
 
     private static func failure(_ answer: String, _ directories: ClusterDirectories) -> ClusterError {

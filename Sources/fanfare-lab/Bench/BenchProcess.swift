@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Programs
+import Threading
 
 /// A program that a bench runs beside itself, with its output in a file; it ends with the bench in every case.
 final class BenchProcess: Sendable {

@@ -1,3 +1,4 @@
+import FanfareCore
 import PostgresClient
 import TestKit
 import Testing
