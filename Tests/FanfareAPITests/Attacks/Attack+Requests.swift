@@ -25,7 +25,7 @@ extension Attack {
                 // The token is checked before the body is read; without a valid one the rest of the body is not read.
                 + [Request(head + "Transfer-Encoding: chunked\r\n\r\nx\r\n\(chunks)", 401, 400)]
         },
-        Attack("a request in the body of one that is refused", "its body is not read as a request") { ground in
+        Attack("a request inside the body of a refused request", "the body is not read as a request") { ground in
             let outer = "POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(inner.utf8.count)\r\n\r\n"
             return [Request(outer + inner + ground.ask("GET", "/v1/nothing"), 401, 404)]
         },
@@ -34,7 +34,7 @@ extension Attack {
                 Request("GET /livez HTTP/1.1\r\nHost: localhost\r\n\($0)\r\n\r\n", 400)
             }
         },
-        Attack("CR LF in a path or a query, encoded or not", "404, 400; nothing of it comes back in a header") {
+        Attack("CR LF in a path or a query, encoded or not", "404, 400; no header of the response repeats it") {
             ground in
             [
                 Request(ground.ask("GET", "/v1/%0d%0aX-Evil:%201"), 404, saying: "absent"),
@@ -43,7 +43,7 @@ extension Attack {
                 Request("GET /v1/a b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
             ]
         },
-        Attack("`%2F`, `..`, `//` and an encoded NUL on the way to another app", "403, 404") { ground in
+        Attack("`%2F`, `..`, `//` and an encoded NUL in a path to another app", "403, 404") { ground in
             [
                 ("/v1/apps/bank%2F..%2Fshop/devices", 403), ("/v1/apps/bank/../shop/devices", 404),
                 ("/v1/apps/bank%2Fdevices", 403), ("//v1/apps/shop/devices", 404), ("/v1//apps/shop/devices", 404),
@@ -80,7 +80,7 @@ extension Attack {
                 #"{"provider": "fcm", "provider": "apns"}"#, "{",
             ].map { Request(ground.ask("PUT", token: ground.token, body: $0), 400) }
         },
-        Attack("SQL in a filter, a name, a body", "nothing is found by it, or 422") { ground in
+        Attack("SQL in a filter, a name, a body", "it finds nothing, or 422") { ground in
             let device = #"{"provider": "apns", "token": "'); DROP TABLE fanfare.devices; --"}"#
             return [
                 Request(
@@ -96,7 +96,7 @@ extension Attack {
                 Request(ground.ask("PUT", token: ground.token, body: device), 422),
             ]
         },
-        Attack("a cursor that was made up", "400") { ground in
+        Attack("an invented cursor", "400") { ground in
             ["1", "1.AAAA", "1.AAAAAAAAAAAAAAAAAAAAAA", "9223372036854775808.AA", "..", "1.1.AA"].map {
                 Request(ground.ask("GET", "/v1/apps/shop/devices?after=\($0)", token: ground.token), 400)
             }

@@ -9,7 +9,7 @@ extension Attack {
 
     /// Missing, invalid and insufficient tokens.
     static let tokens: [Attack] = [
-        Attack("no token, two, one of another scheme, one in the query", "401") { ground in
+        Attack("no token, two tokens, a token of another scheme, a token in the query", "401") { ground in
             [
                 Request(ground.ask(), 401), Request(ground.ask("GET", "/v1/status?access_token=\(ground.token)"), 401),
                 Request(ground.ask("GET", "/v1/status", token: "\(ground.token) x"), 401),
@@ -18,7 +18,7 @@ extension Attack {
                 Request(ground.ask("GET", "/v1/status", with: ["Cookie: token=\(ground.token)"]), 401),
             ]
         },
-        Attack("a token that nobody made, or with another secret", "401") { ground in
+        Attack("an invented token, or an existing token's id with another secret", "401") { ground in
             let id = Int32(ground.token.split(separator: "_")[1]) ?? 0
             return [APITokens.unknown, APIToken(id: id, secret: String(repeating: "0", count: 64)).text].map {
                 Request(ground.ask(token: $0), 401)
@@ -31,7 +31,7 @@ extension Attack {
                 Request(ground.ask("GET", "/v1/status", token: ground.bankToken), 403),
             ]
         },
-        Attack("a phone's token by another app's key", "401") { ground in
+        Attack("a phone's token signed with another app's key", "401") { ground in
             [
                 Request(ground.ask(token: ground.bank.token("ann")), 401),
                 Request(
@@ -41,7 +41,7 @@ extension Attack {
                 Request(ground.ask("GET", "/v1/apps/news/devices", token: ground.shop.token("ann")), 401),
             ]
         },
-        Attack("a phone's token that is over, never ends, or ends in 25 hours", "401") { ground in
+        Attack("a phone's token that has expired, never expires, or expires in 25 hours", "401") { ground in
             let now = TokenForge.now
             return ["", #", "exp": \#(now - 120)"#, #", "exp": \#(now + 25 * 3600)"#, #", "exp": 1e300"#].map { end in
                 Request(
@@ -72,7 +72,7 @@ extension Attack {
                 }
             }
         },
-        Attack("another `alg` than the key's; a `kid` that there is not, or that is a path", "401") { ground in
+        Attack("another `alg` than the key's; a `kid` that does not exist, or that is a path", "401") { ground in
             [
                 #""alg": "ES256", "kid": "h""#, #""alg": "HS512", "kid": "h""#, #""alg": "HS256", "kid": "e""#,
                 #""alg": "HS256", "kid": "x""#, #""alg": "HS256", "kid": "/dev/null""#, #""alg": "HS256""#,
@@ -88,7 +88,7 @@ extension Attack {
                 return Request(ground.phone(header, TokenForge.claims("ann"), .secret(ground.shop.secret)), 401)
             }
         },
-        Attack("claims that were changed, for somebody else, or twice there", "401") { ground in
+        Attack("claims that were changed, are for somebody else, or occur twice", "401") { ground in
             let parts = ground.shop.token("ann").split(separator: ".").map(String.init)
             let other = ground.shop.token("bob").split(separator: ".").map(String.init)
             let claims = [
@@ -99,7 +99,7 @@ extension Attack {
             return [Request(ground.ask(token: "\(parts[0]).\(other[1]).\(parts[2])"), 401)]
                 + claims.map { Request(ground.phone(header, $0, .secret(ground.shop.secret)), 401) }
         },
-        Attack("a phone asks what only backends may", "403") { ground in
+        Attack("a phone sends a request that only backends may send", "403") { ground in
             let token = ground.shop.token("ann")
             return [
                 ("POST", "/v1/events"), ("GET", "/v1/tail"), ("GET", "/v1/status"),
@@ -107,7 +107,7 @@ extension Attack {
                 ("POST", "/v1/apps/shop/topics/news.de/subscribe"), ("POST", "/v1/apps/shop/rules/apply"),
             ].map { Request(ground.ask($0.0, $0.1, token: token, body: $0.0 == "POST" ? "{}" : nil), 403) }
         },
-        Attack("a phone asks about another user: in the path, the query, the body", "403") { ground in
+        Attack("a phone names another user in the path, the query or the body", "403") { ground in
             let token = ground.shop.token("ann")
             let device = #"{"provider": "fcm", "token": "t", "user_id": "bob"}"#
             return [
@@ -121,7 +121,7 @@ extension Attack {
                 ),
             ]
         },
-        Attack("a phone registers a webhook, sets attributes, subscribes to what is not for phones", "403") { ground in
+        Attack("a phone registers a webhook, sets attributes, subscribes to a topic not for phones", "403") { ground in
             let token = ground.shop.token("ann")
             let hook = #"{"provider": "webhook", "token": "https://10.0.0.1/"}"#
             let gold = #"{"provider": "fcm", "token": "t", "attributes": {"tier": "gold"}}"#

@@ -64,24 +64,27 @@ struct Attack: Sendable, CustomTestStringConvertible {
 
     /// The attacks that have tests of their own.
     static let floods = [
-        Attack("100,000 tokens that nobody made", "401; the database is asked at most every 100 ms, whatever comes"),
         Attack(
-            "100 connections, a byte now and then (slowloris)",
-            "closed at their deadline; others are answered meanwhile"
+            "100,000 invented tokens",
+            "401; the database is asked at most once in 100 ms, however many tokens come"
         ),
         Attack(
-            "200 requests on each connection there may be, whose answers nobody reads",
-            "closed at their deadline, and others are answered; a daemon that stops waits 2 s for them"
+            "100 connections, a byte now and then (slowloris)",
+            "the connections are closed at their deadline; others are answered meanwhile"
+        ),
+        Attack(
+            "200 requests on each permitted connection, and nobody reads the answers",
+            "the connections are closed at their deadline; others are answered; a daemon that stops waits 2 s for them"
         ),
         Attack(
             "a weak key in `jwks_file`: a short secret, another curve, RSA, `use: enc`",
-            "the daemon does not start; later, the keys before stay"
+            "the daemon does not start; a running daemon keeps the previous keys"
         ),
         Attack(
-            "an event of a type that is Fanfare's own (`campaign.…`, `campaign-test.…`, `digest.…`)",
-            "422; inserted in SQL, it is refused when it is planned"
+            "an event of a type that is reserved for Fanfare (`campaign.…`, `campaign-test.…`, `digest.…`)",
+            "422; if SQL inserts it, it is refused when it is planned"
         ),
-        Attack("a phone registers a user's 51st device", "200; the one that was registered longest ago is disabled"),
+        Attack("a phone registers a user's 51st device", "200; the device that was registered longest ago is disabled"),
     ]
 
     /// The table of the documentation.
