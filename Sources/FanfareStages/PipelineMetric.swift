@@ -45,7 +45,7 @@ package enum PipelineMetric: String, CaseIterable {
         case .events: "Events that this daemon took from the outbox, by fate."
         case .pushes:
             "Outcomes in batches that this daemon closed. A retried push counts once for each attempt."
-        case .pushFailures: "Pushes that a provider did not accept, by reason: to be retried, gone, rejected."
+        case .pushFailures: "Pushes that a provider did not accept: retried, gone or rejected, by reason."
         case .emitToAccepted:
             "Seconds from the emit of an event until a provider accepted a push of it. Pushes that wait intentionally are left out."
         case .requests: "Requests to providers that were answered or lost."
