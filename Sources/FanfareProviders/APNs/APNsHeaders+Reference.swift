@@ -11,7 +11,7 @@ extension APNsHeaders {
             "message.apns.headers.\(pushType)",
             "string without template",
             range: APNsPushType.allCases.map(\.rawValue).joined(separator: " | "),
-            standard: "by `to.kind`; else background if nothing is shown, or alert",
+            standard: "by `to.kind`; for the kind `device`, background if nothing is shown and otherwise alert",
             "The push type."
         ),
         RuleKey(

@@ -22,14 +22,13 @@ extension MessageSchema {
         "notification.body": "Text.",
         "notification.image":
             """
-        URL of a picture. On iOS a service extension must fetch it: `mutable-content` is \
-        set, and the URL is in `fcm_options.image`.
+        URL of a picture. On iOS the app's service extension must fetch the picture: Fanfare sets \
+        `mutable-content`, and puts the URL into `fcm_options.image`.
         """,
         "data":
             """
-        Strings for the app on all providers; without `notification` a silent push. Keys \
-        that FCM reserves (`from`, `message_type`, `google…`, `gcm…`) and `aps` are \
-        refused.
+        Strings for the app, on all providers. Without `notification`, the push is silent. Keys that FCM \
+        reserves (`from`, `message_type`, `google…`, `gcm…`) and `aps` are refused.
         """,
         "android": "Android's own block, sent through FCM.",
         "android.collapse_key":
@@ -39,7 +38,7 @@ extension MessageSchema {
         """,
         "android.priority": "`HIGH` wakes a sleeping device, and gives browsers urgency `high`.",
         "android.ttl": "How long FCM keeps the message; by default until the deadline.",
-        "android.restricted_package_name": "Only the app with this package name gets it.",
+        "android.restricted_package_name": "Only the app with this package name gets the message.",
         "android.data": "Strings that replace `data` on Android.",
         "android.notification": "The notification on Android; each key replaces the same key of `notification`.",
         "android.notification.title": "Title on Android.",
@@ -59,14 +58,14 @@ extension MessageSchema {
         "android.notification.event_time": "The time of the event that the notification is about, in RFC 3339 format.",
         "android.notification.local_only":
             """
-        Whether it is shown on this device only, not on a paired watch.
+        Whether the notification is shown on this device only, not on a paired watch.
         """,
-        "android.notification.notification_priority": "Its priority, which determines how much it may disturb.",
+        "android.notification.notification_priority": "How much the notification may disturb the user.",
         "android.notification.default_sound": "Whether the system's sound is played.",
         "android.notification.default_vibrate_timings": "Whether the system's pattern of vibrations is used.",
         "android.notification.default_light_settings": "Whether the system's light is used.",
         "android.notification.vibrate_timings": "Alternating pauses and vibrations, beginning with a pause.",
-        "android.notification.visibility": "How much of it a locked screen shows.",
+        "android.notification.visibility": "How much of the notification a locked screen shows.",
         "android.notification.notification_count":
             """
         The number at the app's icon, if the launcher shows one; `badge_sql` replaces it.
@@ -78,35 +77,36 @@ extension MessageSchema {
         "android.notification.light_settings.color.blue": "From 0 to 1.",
         "android.notification.light_settings.color.alpha": "From 0 to 1.",
         "android.notification.light_settings.light_on_duration": "How long the light is on.",
-        "android.notification.light_settings.light_off_duration": "How long it is off.",
+        "android.notification.light_settings.light_off_duration": "How long the light is off.",
         "android.notification.image": "URL of a picture, in place of `notification.image`.",
         "android.notification.proxy": "Whether the system may show the notification instead of the app.",
-        "android.notification.bypass_proxy_notification": "Whether the app handles it instead of the proxy.",
+        "android.notification.bypass_proxy_notification":
+            "Whether the app handles the notification instead of the proxy.",
         "android.fcm_options": "FCM's options for Android.",
         "android.fcm_options.analytics_label": "Label in FCM's statistics, for Android.",
-        "android.direct_boot_ok": "Whether it is delivered after a start before the device is unlocked.",
-        "android.bandwidth_constrained_ok": "Whether it is delivered over bandwidth-constrained networks.",
-        "android.restricted_satellite_ok": "Whether it is delivered over restricted satellite networks.",
-        "apns": "The own block of Apple's devices.",
+        "android.direct_boot_ok": "Whether the message is delivered before the device is first unlocked after a start.",
+        "android.bandwidth_constrained_ok": "Whether the message is delivered over bandwidth-constrained networks.",
+        "android.restricted_satellite_ok": "Whether the message is delivered over restricted satellite networks.",
+        "apns": "The block for Apple's devices only.",
         "apns.headers": "Headers of APNs. Only the following are allowed; Fanfare sets the others.",
         "apns.payload":
             """
-        `aps`, and the app's own keys beside it. It is merged over what `notification` \
-        and `data` give (RFC 7396); alone it is sent as it is.
+        The key `aps`, and the app's own keys beside it. The payload is merged over what `notification` and \
+        `data` give (RFC 7396). Without these two, the payload is sent as it is.
         """,
         "apns.fcm_options": "FCM's options for Apple's devices.",
         "apns.fcm_options.image": "URL of a picture, in place of `notification.image`.",
         "apns.fcm_options.analytics_label": "Label in FCM's statistics, for Apple's devices.",
         "apns.live_activity_token":
             """
-        The token of a Live Activity that FCM updates for one of FCM's own tokens; use `to.kind` \
-        for tokens of APNs.
+        The token of a Live Activity that FCM updates, for devices with one of FCM's own tokens. For tokens of \
+        APNs, use `to.kind`.
         """,
         "webpush": "Browsers' own block.",
         "webpush.headers":
             """
-        Headers for the push service: the following, and others that it knows, except those \
-        of the encryption and the connection.
+        Headers for the push service: the following, and others that the service knows, except headers of the \
+        encryption and the connection.
         """,
         "webpush.data": "Strings for the page, merged over those of `data`.",
         "webpush.notification":

@@ -20,14 +20,14 @@ extension RuleDefinition {
     private static let locale = RuleKey(
         "locales.<tag>",
         "object",
-        "The parts of `message` that differ for devices of this language, merged over it (RFC 7396); null removes."
+        "The parts of `message` that differ for devices of this language. They are merged over `message` (RFC 7396); null removes a key."
     )
 
     private static let variant = [
         RuleKey(
             "variants[].name",
             "string",
-            range: "1 to 64 letters, digits, dots, dashes and underscores, but for `holdout`",
+            range: "1 to 64 letters, digits, dots, dashes and underscores, but not `holdout`",
             isRequired: true,
             "Name of the variant, unique within the rule."
         ),
@@ -42,13 +42,13 @@ extension RuleDefinition {
             "variants[].message",
             "object",
             standard: "{}",
-            "The parts of `message` that differ in this variant, merged over it (RFC 7396); null removes. Locales are merged over the result."
+            "The parts of `message` that differ in this variant. They are merged over `message` (RFC 7396); null removes a key. Locales are merged over the result."
         ),
         RuleKey(
             "variants[].locales",
             "object",
             standard: "{}",
-            "The parts of `locales` that differ in this variant, merged over them, under tags that the rule has."
+            "The parts of the rule's `locales` that differ in this variant. They are merged over `locales`, and use only tags that the rule has."
         ),
     ]
 
@@ -73,9 +73,13 @@ extension RuleDefinition {
             "string",
             range: "1 to \(RuleNames.eventTypeLimit) bytes on one line",
             isRequired: true,
-            "The type of the events that it takes."
+            "The type of the events that the rule takes."
         ),
-        RuleKey("when", "jsonpath predicate", "Which of these events match, by payload; without it all."),
+        RuleKey(
+            "when",
+            "jsonpath predicate",
+            "A predicate that the event's payload must satisfy. Without `when`, all events of the type match."
+        ),
         RuleKey(
             "to",
             "object",
@@ -99,20 +103,20 @@ extension RuleDefinition {
             "ttl",
             "duration",
             range: "1s–\(TimeSpan.limit)",
-            "How long after the event its pushes may be sent. Without it Fanfare gives up after 24 h."
+            "How long after the event its pushes may be sent. Without `ttl`, Fanfare gives up after 24 h."
         ),
         RuleKey(
             "lane",
             "string",
             range: Lane.allCases.map(\.name).joined(separator: " | "),
             standard: Lane.normal.name,
-            "The queue in which its pushes wait: `transactional` never waits behind the others, `bulk` is for broadcasts."
+            "The queue in which the rule's pushes wait: `transactional` never waits behind the others, `bulk` is for broadcasts."
         ),
         RuleKey(
             "supersede",
             "boolean",
             standard: "false, true for `to.kind: live_activity` with `collapse`",
-            "Whether a newer event replaces older ones of the same audience and collapse id that were not yet claimed for sending."
+            "Whether a newer event replaces older events of the same audience and collapse id, if these were not yet claimed for sending."
         ),
         RuleKey(
             "backlog",
@@ -128,24 +132,24 @@ extension RuleDefinition {
             standard: DeliveryGuarantee.atLeastOnce.rawValue,
             "The guarantee for each device when a daemon crashes."
         ),
-        RuleKey("enabled", "boolean", standard: "true", "Whether it takes events at all."),
+        RuleKey("enabled", "boolean", standard: "true", "Whether the rule takes events at all."),
         RuleKey(
             "badge_sql",
             "SQL",
-            range: "a query of two columns that asks for $1, at most \(sqlLimit) bytes",
+            range: "a query of two columns that uses $1, at most \(sqlLimit) bytes",
             "The query for each user's badge. Not for audiences that a provider manages."
         ),
         RuleKey(
             "category",
             "string",
             range: "1 to 64 letters, digits, dots, dashes and underscores",
-            "The subject of its pushes, such as `marketing`: users who opted out of the category get none. Not for audiences that a provider manages."
+            "The subject of the rule's pushes, such as `marketing`. Users who opted out of the category get none of them. Not for audiences that a provider manages."
         ),
         RuleKey(
             "quiet_hours",
             "object or string",
             range: "off, or the three keys below",
-            standard: "those of the app's policy, in the transactional lane off",
+            standard: "those of the app's policy (none in the transactional lane)",
             "The local time during which a device gets no pushes. Not for audiences that a provider manages."
         ),
         RuleKey(
@@ -153,27 +157,27 @@ extension RuleDefinition {
             "string",
             range: "00:00 to 23:59",
             isRequired: true,
-            "The time at which they begin."
+            "The time at which quiet hours begin."
         ),
         RuleKey(
             "quiet_hours.until",
             "string",
             range: "00:00 to 23:59",
             isRequired: true,
-            "The time at which they end; they may cross midnight."
+            "The time at which quiet hours end. Quiet hours may cross midnight."
         ),
         RuleKey(
             "quiet_hours.mode",
             "string",
             range: QuietHours.Mode.allCases.map(\.rawValue).joined(separator: " | "),
             standard: QuietHours.Mode.hold.rawValue,
-            "What happens to pushes in quiet hours: `hold` sends them when quiet hours end, `drop` never."
+            "What happens to pushes in quiet hours: `hold` sends them when quiet hours end, `drop` never sends them."
         ),
         RuleKey(
             "caps",
             "list of strings",
             range: "names of caps that the app's policy has",
-            "Its events count towards these caps, and none is sent to a user who has reached one of them. Not for audiences that a provider manages."
+            "The rule's events count towards these caps. A user who has reached one of the caps gets no further event of the rule. Not for audiences that a provider manages."
         ),
         RuleKey(
             "variants",
@@ -192,13 +196,13 @@ extension RuleDefinition {
             "digest",
             "object",
             range: "not beside `debounce`",
-            "Sends one push for many events: all events of a group since the first one. Its message may name `events`, `count` and `since`."
+            "Sends one push for all events that a group has gathered since its first event. The message may name `events`, `count` and `since`."
         ),
         RuleKey(
             "debounce",
             "object",
             range: "not beside `digest`",
-            "Sends one push for events that follow each other closely, once they pause. Its message may use the same names as that of a `digest`."
+            "Sends one push for events that follow each other closely, as soon as they pause. The message may name `events`, `count` and `since`."
         ),
     ]
 }
@@ -254,7 +258,7 @@ extension AudienceDefinition {
         RuleKey(
             "to.tokens",
             "jsonpath",
-            "Tokens in the payload; they need `provider`, and unknown tokens are registered."
+            "Tokens in the payload. The rule then needs `to.provider`. Unknown tokens are registered."
         ),
         RuleKey(
             "to.topic",
@@ -298,7 +302,7 @@ extension AudienceDefinition {
             "string",
             range: DeviceKind.allCases.map(\.rawValue).joined(separator: " | "),
             standard: "\(DeviceKind.device.rawValue), \(DeviceKind.liveActivity.rawValue) for a channel",
-            "The kind of the tokens; all kinds but the first are of APNs."
+            "The kind of the tokens. All kinds except `device` exist only for APNs."
         ),
     ]
 }
