@@ -4,10 +4,10 @@
 ///
 /// | member | value |
 /// |---|---|
-/// | `service` | `"rfc"` (default), `"mozilla"`, `"fcm"`, `"apple"`, `"wns"`, `"unifiedpush"`: whose endpoint and wording |
+/// | `service` | `"rfc"` (default), `"mozilla"`, `"fcm"`, `"apple"`, `"wns"`, `"unifiedpush"`: the service whose endpoints and wording are simulated |
 /// | `name` | 1 to 200 characters of the base64url alphabet; the same name gives the same subscription. Random by default |
-/// | `count`, `first` | so many subscriptions, at most 10000, named `NAME-FIRST`, `NAME-(FIRST+1)` …; without `count` one, named `NAME` |
-/// | `application_server_key` | the VAPID public key it is restricted to; null for none, by default the sandbox's own |
+/// | `count`, `first` | `count` subscriptions, at most 10000, named `NAME-FIRST`, `NAME-(FIRST+1)` …; without `count` one subscription, named `NAME` |
+/// | `application_server_key` | the VAPID public key that the subscription is restricted to. With null it is not restricted; by default the key is the sandbox's own |
 struct SubscriptionRequest {
     private static let mostAtOnce: Int64 = 10_000
 

@@ -7,27 +7,27 @@ import Foundation
 ///
 /// | key | value |
 /// |---|---|
-/// | `match` | object; both may be given, absent means every request |
-/// | `match.token` | regular expression, searched in the device token: for Web Push the endpoint's path, for webhooks the URL's (`/hooks/…`), for FCM also `/topics/NAME` or the condition, for a broadcast the channel id |
-/// | `match.share`, `match.salt` | 0…1: this share of tokens, stable by a hash of salt and token |
-/// | `provider` | a provider by its name, such as `"apns"`; also `"oauth"` (FCM's access tokens) and `"iid"` (FCM's topics); absent means every provider, and not these two |
+/// | `match` | an object with one or both of the following; without `match`, every request matches |
+/// | `match.token` | a regular expression, searched in the device token. For Web Push it is searched in the endpoint's path, for webhooks in the URL's path (`/hooks/…`), for FCM also in `/topics/NAME` or the condition, for a broadcast in the channel id |
+/// | `match.share`, `match.salt` | 0…1: the share of tokens that match. A hash of salt and token selects them, so these are always the same tokens |
+/// | `provider` | a provider by its name, such as `"apns"`; also `"oauth"` (FCM's access tokens) and `"iid"` (FCM's topics); without `provider`, every provider matches, but not these two |
 /// | `environment` | `"production"` or `"sandbox"` |
-/// | `skip` | matching requests that are left alone first |
-/// | `times` | how often it is applied to one token |
-/// | `total` | how often it is applied in all |
+/// | `skip` | how many matching requests are left alone first |
+/// | `times` | how often the fault is applied to one token |
+/// | `total` | how often the fault is applied in all |
 /// | `do` | one of the table below |
 ///
 /// | `do` | what happens | further keys |
 /// |---|---|---|
-/// | `status` | an answer | `status`, `reason` (one of the two; the provider's error code, for Web Push a case of `WebPushRejection`, for webhooks of `WebhookRejection`), `body` (raw text instead of the provider's JSON), `timestamp_ms` (null: none), `timestamp_age_ms`, `retry_after` (seconds, or a date as text), `location` (for redirects). APNs' 410 has the present as time stamp unless told otherwise |
+/// | `status` | an answer | `status` or `reason` or both; `reason` is the provider's error code, for Web Push a case of `WebPushRejection`, for webhooks a case of `WebhookRejection`; `body` (raw text instead of the provider's JSON), `timestamp_ms` (null: none), `timestamp_age_ms`, `retry_after` (seconds, or a date as text), `location` (for redirects). A 410 of APNs has the present as its time stamp, unless one of the two `timestamp` keys says otherwise |
 /// | `goaway` | GOAWAY, then the connection is closed | `last_stream`: `below` this request's stream (default: it was not processed), `at` it, or `above` (2^31−1); `answer`: whether the request is answered (default: not for `below`); `debug`: JSON object or text; `close_after_ms` |
 /// | `refuse` | RST_STREAM with REFUSED_STREAM | |
 /// | `reset` | TCP reset, or RST_STREAM if `code` is given | `code`: number or name (`"INTERNAL_ERROR"`) of RFC 9113 section 7 |
-/// | `silence` | nothing is read or answered on the connection any more, PING neither; TCP stays open | |
-/// | `slow` | a delay before what else is to happen | `ms` |
+/// | `silence` | nothing is read or answered on the connection any more, not even PING; TCP stays open | |
+/// | `slow` | a delay before anything else happens to the request | `ms` |
 /// | `close` | the connection is closed without an answer | `at`: `body` (default: the request was read) or `headers` |
-/// | `stream_limit` | SETTINGS_MAX_CONCURRENT_STREAMS, at once on all connections that have shown a credential, or need none | `value`; nothing but `do` beside it |
-/// | `window` | SETTINGS_INITIAL_WINDOW_SIZE, at once on all connections: with 0 the bodies of new requests wait until the fault is gone | `value`; nothing but `do` beside it |
+/// | `stream_limit` | SETTINGS_MAX_CONCURRENT_STREAMS, at once on all connections that have shown a credential, or need none | `value`; of the other keys only `do` is allowed |
+/// | `window` | SETTINGS_INITIAL_WINDOW_SIZE, at once on all connections: with 0 the bodies of new requests wait until the fault is gone | `value`; of the other keys only `do` is allowed |
 ///
 /// A `status` fault applies to requests that would have been accepted: a malformed request gets its own error. With a
 /// `reason` and no `status` it applies to the services that have that reason. The others apply to every request they
