@@ -161,11 +161,15 @@ extension OutcomeBlock {
                 "InvalidProviderToken",
                 "The provider token is invalid, also after it was renewed: look at key_id, team_id and the key."
             ),
-            OutcomeRow(.apnsMissingProviderToken, "MissingProviderToken", "Neither certificate nor provider token."),
+            OutcomeRow(
+                .apnsMissingProviderToken,
+                "MissingProviderToken",
+                "The request had neither a certificate nor a provider token."
+            ),
             OutcomeRow(
                 .apnsUnrelatedKeyIdInToken,
                 "UnrelatedKeyIdInToken",
-                "The key is not related to the connection's first, also on a connection of its own."
+                "The key is not related to the first key of the connection, even on a connection of its own."
             ),
             OutcomeRow(
                 .apnsBadEnvironmentKeyIdInToken,
@@ -178,12 +182,12 @@ extension OutcomeBlock {
             OutcomeRow(
                 .apnsUnregistered,
                 "Unregistered",
-                "Unregistered, but the device is kept: registered later, or by the pruning breaker."
+                "The token is unregistered, but the device is kept: it was registered later, or the pruning breaker keeps it."
             ),
             OutcomeRow(
                 .apnsExpiredToken,
                 "ExpiredToken",
-                "The token expired, but the device is kept: registered later, or by the pruning breaker."
+                "The token expired, but the device is kept: it was registered later, or the pruning breaker keeps it."
             ),
             OutcomeRow(
                 .apnsStatus410,
@@ -196,12 +200,12 @@ extension OutcomeBlock {
             OutcomeRow(
                 .apnsCannotCreateChannelConfig,
                 "CannotCreateChannelConfig",
-                "The app has as many channels as it may."
+                "The app already has the maximum number of channels."
             ),
             OutcomeRow(
                 .apnsChannelNotRegistered,
                 "ChannelNotRegistered",
-                "No such channel for this app and environment."
+                "There is no such channel for this app and environment."
             ),
             OutcomeRow(.apnsFeatureNotEnabled, "FeatureNotEnabled", "Broadcasts are not enabled for the app."),
             OutcomeRow(.apnsMissingChannelId, "MissingChannelId", "The broadcast has no channel id."),

@@ -96,13 +96,13 @@ extension APNsSettings {
             "endpoint",
             \APNsSettings.endpoint,
             .endpoint,
-            "Where devices of environment `production` are reached; another one for a simulator or a gateway."
+            "The URL of APNs for devices of environment `production`. Set another one for a simulator or a gateway."
         ),
         .init(
             "sandbox_endpoint",
             \APNsSettings.sandboxEndpoint,
             .endpoint,
-            "Where devices of environment `sandbox` are reached."
+            "The URL of APNs for devices of environment `sandbox`."
         ),
         .init(
             "ca_file",

@@ -78,7 +78,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webPushVAPIDKeyMismatch,
                 "vapid_key_mismatch",
-                "The subscription was made with another VAPID key; kept, since a wrong key in the configuration says the same."
+                "The subscription was made with another VAPID key; the device is kept, since a wrong key in the configuration gives the same response."
             ),
             OutcomeRow(.webPushDomainBlocked, "domain_blocked", "The service blocks this sender's domain."),
             OutcomeRow(.webPushDropped, "dropped", "The service took the push and says that nothing will be shown."),

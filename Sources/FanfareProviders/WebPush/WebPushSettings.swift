@@ -48,19 +48,19 @@ extension WebPushSettings {
             \WebPushSettings.subject,
             .contact,
             presence: .required,
-            "The contact for push services about these pushes."
+            "The contact that push services can ask about these pushes."
         ),
         .init(
             "allowed_hosts",
             \WebPushSettings.allowedHosts,
             .hosts,
-            "Which push services may be sent to, since browsers name them. In the environment: separated by commas."
+            "The push services that Fanfare may send to. The list is needed because browsers choose the service. In the environment: separated by commas."
         ),
         .init(
             "allowed_networks",
             \WebPushSettings.allowedNetworks,
             .networks,
-            "Which addresses may be connected to although they are not public. In the environment: separated by commas."
+            "The addresses that Fanfare may connect to although they are not public. In the environment: separated by commas."
         ),
         .init(
             "ca_file",

@@ -83,10 +83,10 @@ extension MessageBlock {
         key: "webhook",
         field: .object([("type", .text), ("data", .freeObject)]),
         meanings: [
-            "webhook": "What webhooks get of their own.",
-            "webhook.type": "The body's `type`; the event's type unless given.",
+            "webhook": "The block for webhooks only.",
+            "webhook.type": "The body's `type`. By default it is the event's type.",
             "webhook.data":
-                "The body's `data`, in place of `notification` and `data`; a tag that stands alone keeps its value's type.",
+                "The body's `data`, in place of `notification` and `data`; if a string is a single tag, the value keeps its type.",
         ]
     )
 }

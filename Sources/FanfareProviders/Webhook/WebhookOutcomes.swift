@@ -39,7 +39,7 @@ extension OutcomeBlock {
                 .goneWebhookInvalidEndpoint,
                 "invalid_endpoint",
                 keptAs: .webhookInvalidEndpoint,
-                "The device has no URL, or no signing secret, that can be used; the device is disabled."
+                "The device has no usable URL or no usable signing secret; the device is disabled."
             ),
             OutcomeRow(.webhookStatus4xx, "status_4xx", "A 4xx status without a known meaning."),
             OutcomeRow(.webhookStatus3xx, "status_3xx", "A redirect; Fanfare follows none."),
@@ -58,7 +58,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webhookNotFound,
                 "not_found",
-                "Nothing is at the webhook's URL; the device is kept, since a deployment may say the same."
+                "Nothing is at the webhook's URL; the device is kept, since a webhook may answer the same during a deployment."
             ),
             OutcomeRow(.webhookGone, "gone", "The webhook answered 410; the device is kept by the pruning breaker."),
             OutcomeRow(.webhookMethodNotAllowed, "method_not_allowed", "The webhook does not accept POST."),
@@ -66,7 +66,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webhookInvalidEndpoint,
                 "invalid_endpoint",
-                "The device has no URL, or no signing secret, that can be used; it is kept by the pruning breaker."
+                "The device has no usable URL or no usable signing secret; the device is kept by the pruning breaker."
             ),
         ]
     )

@@ -34,15 +34,15 @@ extension WebhookSettings {
             .hosts,
             presence: .required,
             """
-            Which hosts may be posted to, because registrations name them; `*` for every one whose address is \
-            public. In the environment: separated by commas.
+            The hosts that Fanfare may post to. The list is needed because registrations name the hosts. `*` \
+            allows every host whose address is public. In the environment: separated by commas.
             """
         ),
         .init(
             "allowed_networks",
             \WebhookSettings.allowedNetworks,
             .networks,
-            "Which addresses may be connected to although they are not public. In the environment: separated by commas."
+            "The addresses that Fanfare may connect to although they are not public. In the environment: separated by commas."
         ),
         .init(
             "ca_file",
