@@ -44,9 +44,9 @@ import Testing
     @Test func aLineHasTheFormatOfTheConfigurations() {
         let lines = RuleDefinition.reference.split(separator: "\n")
         #expect(lines.count == Set(lines).count)
-        #expect(lines.contains("* `enabled` (boolean, optional, default: true): Whether it takes events at all."))
-        let event = "* `event` (string, required, 1 to 255 bytes on one line): The type of the events that it takes."
-        #expect(lines.contains { $0 == event })
+        #expect(lines.contains("* `enabled` (boolean, optional, default: true): Whether the rule takes events at all."))
+        let event = "* `event` (string, required, 1 to 255 bytes on one line): "
+        #expect(lines.contains { $0 == event + "The type of the events that the rule takes." })
         #expect(lines.contains { $0.hasPrefix("* `locales.<tag>` (object, optional, default: none): ") })
         #expect(lines.contains { $0.hasPrefix("* `message.apns.headers.apns-priority` (string without template, ") })
     }
