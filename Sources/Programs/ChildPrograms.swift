@@ -11,6 +11,7 @@ public enum ChildPrograms {
     ///   - words: the program, searched in PATH if it has no slash, and its arguments.
     ///   - environment: changes of this process's variables; nil removes one.
     ///   - directory: the working directory; nil for the current one.
+    /// - Returns: how to start it.
     static func configuration(
         _ words: [String],
         environment: [String: String?],
