@@ -6913,7 +6913,7 @@ BEGIN
         ) AS f
         CROSS JOIN LATERAL (SELECT CASE v.audience WHEN 'gather' THEN substr(r.name, length('gather/') + 1) ELSE r.name END AS name) AS n
         WHERE v.event_type = e.type
-            -- Excludes a rule that was in force for another type by then, as a gathering rule is.
+            -- Excludes a rule that was in force for another type by then, as a digest rule is.
             AND (f.is_in_force OR NOT EXISTS (
                 SELECT FROM fanfare.rule_versions AS o
                 WHERE o.rule_id = v.rule_id AND o.event_type <> e.type AND o.state = 'active' AND o.checked_at <= planned

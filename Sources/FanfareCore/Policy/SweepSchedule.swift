@@ -109,9 +109,9 @@ public struct SweepSchedule: Equatable, Sendable {
     }
 
     private func next(at now: Microseconds, warns: Bool) -> Next {
-        let calm = now < suspiciousUntil ? Self.suspiciousWait : Self.idleWait
+        let idle = now < suspiciousUntil ? Self.suspiciousWait : Self.idleWait
         switch state {
-        case .idle: return Next(sweepAt: now.addingClamping(calm), warnsOfLostWakes: warns)
+        case .idle: return Next(sweepAt: now.addingClamping(idle), warnsOfLostWakes: warns)
         case .settling(_, let wait): return Next(sweepAt: now.addingClamping(wait), warnsOfLostWakes: warns)
         }
     }

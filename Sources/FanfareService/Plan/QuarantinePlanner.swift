@@ -8,7 +8,7 @@ internal import PostgresClient
 ///
 /// One daemon at a time does this for all daemons.
 final class QuarantinePlanner: Stage {
-    static let name = "side-queue-planner"
+    static let name = "quarantine-planner"
     /// The longest sleep without a beat of the loop.
     private static let beat = Duration.seconds(10)
 

@@ -4,7 +4,7 @@ package import PostgresClient
 /// An event that a rule gathers.
 package struct GatheredEvent {
     package let eventID: Int64
-    /// The gathering rule, which is stored in addition to the author's rule.
+    /// The digest rule, which is stored in addition to the author's rule.
     package let ruleID: Int32
     /// The key under which it is gathered.
     package let key: String

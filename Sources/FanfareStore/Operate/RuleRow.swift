@@ -31,7 +31,7 @@ public struct RuleRow: Sendable {
     }
 }
 
-/// Reads the rules, each with its newest version, without the gathering rules that belong to them.
+/// Reads the rules, each with its newest version, without the digest rules that belong to them.
 package struct StoredRules: PostgresStatement {
     package static let name = "stored_rules"
     package static let sql = """
