@@ -20,7 +20,7 @@ import Foundation
 /// | `do` | what happens | further keys |
 /// |---|---|---|
 /// | `status` | an answer | `status` or `reason` or both; `reason` is the provider's error code, for Web Push a case of `WebPushRejection`, for webhooks a case of `WebhookRejection`; `body` (raw text instead of the provider's JSON), `timestamp_ms` (null: none), `timestamp_age_ms`, `retry_after` (seconds, or a date as text), `location` (for redirects). A 410 of APNs has the present as its time stamp, unless one of the two `timestamp` keys says otherwise |
-/// | `goaway` | GOAWAY, then the connection is closed | `last_stream`: `below` this request's stream (default: it was not processed), `at` it, or `above` (2^31−1); `answer`: whether the request is answered (default: not for `below`); `debug`: JSON object or text; `close_after_ms` |
+/// | `goaway` | GOAWAY, then the connection is closed | `last_stream`: `below` this request's stream (default; the request was not processed), `at` it, or `above` (2^31−1); `answer`: whether the request is answered (default: no for `below`, yes for the others); `debug`: JSON object or text; `close_after_ms` |
 /// | `refuse` | RST_STREAM with REFUSED_STREAM | |
 /// | `reset` | TCP reset, or RST_STREAM if `code` is given | `code`: number or name (`"INTERNAL_ERROR"`) of RFC 9113 section 7 |
 /// | `silence` | nothing is read or answered on the connection any more, not even PING; TCP stays open | |
