@@ -297,8 +297,7 @@ run_sanitizers() {
     announce "swift build: address and thread sanitizer, what is left of it"
     wait "$sanitized" || true
     export FANFARE_BUILD=sanitized FANFARE_BINARY=$PWD/.build/debug/fanfare
-    # Foundation's Process and URLSession, which tests use, leak by themselves and would fill every leak report.
-    export ASAN_OPTIONS=detect_leaks=0
+    export TSAN_OPTIONS=suppressions=$PWD/deploy/thread.supp
     for kind in address thread; do
         if [[ -e "$results/built-$kind" ]]; then
             targets="${kind}_sanitized"
