@@ -7,11 +7,13 @@ public enum ChildPrograms {
     /// Runs the tasks that wait for programs and read their output, even if all threads of Swift's pool are blocked.
     public static let thread = TaskThread(name: "programs")
 
+    /// Returns how to start a program.
+    ///
     /// - Parameters:
     ///   - words: the program, searched in PATH if it has no slash, and its arguments.
     ///   - environment: changes of this process's variables; nil removes one.
     ///   - directory: the working directory; nil for the current one.
-    /// - Returns: how to start it.
+    /// - Returns: the configuration.
     static func configuration(
         _ words: [String],
         environment: [String: String?],

@@ -1,7 +1,7 @@
 import Subprocess
 import Threading
 
-/// A program that has run to its end.
+/// A program that has exited.
 public struct Command: Sendable {
     /// The maximum size of the output and of the errors, in bytes.
     private static let limit = 16 << 20
@@ -29,14 +29,17 @@ public struct Command: Sendable {
         directory: String? = nil
     ) async throws -> Command {
         let program = ChildPrograms.configuration(words, environment: environment, directory: directory)
-        // SIGPIPE is blocked on that thread: if the program does not read its input, the write only fails.
+        // SIGPIPE is blocked on that thread.
         return try await withTaskExecutorPreference(ChildPrograms.thread) {
             let result = try await Subprocess.run(
                 program,
-                input: .string(input),
+                input: .inputWriter,
                 output: .string(limit: limit),
                 error: .string(limit: limit)
-            )
+            ) { execution in
+                // Fails if the program exits before it has read all.
+                _ = try? await execution.standardInputWriter.write(input)
+            }
             return Command(
                 output: result.standardOutput,
                 errors: result.standardError,
@@ -49,7 +52,7 @@ public struct Command: Sendable {
     ///
     /// - Parameter words: the program and its arguments.
     /// - Returns: the exited program.
-    /// - Throws: if no process can be started.
+    /// - Throws: as ``run(_:input:environment:directory:)``.
     public static func wait(for words: [String]) throws -> Command {
         try ChildPrograms.thread.wait { try await run(words) }
     }

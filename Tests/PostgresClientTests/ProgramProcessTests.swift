@@ -63,4 +63,16 @@ import Testing
         let program = try await ProgramProcess("/nonexistent/program", [])
         #expect(await program.exitStatus() == 127)
     }
+
+    /// More than a pipe holds, to a program that reads none of it.
+    @Test func inputThatIsNotReadIsNoError() async throws {
+        let command = try await Command.run(
+            ["sh", "-c", "echo out; echo err >&2; exit 3"],
+            input: String(repeating: "x", count: 1 << 20)
+        )
+        #expect(command.status == 3)
+        #expect(command.output == "out\n" && command.errors == "err\n")
+        let echo = try await Command.run(["cat"], input: "in")
+        #expect(echo.output == "in")
+    }
 }
