@@ -131,15 +131,15 @@ extension CampaignDefinition {
             "canary.devices",
             "number",
             range: "1 to 1000000",
-            "An approximate number of devices; the audience is counted first, in a separate pass."
+            "An approximate number of devices. To choose them, the audience is counted first, in a separate pass."
         ),
         RuleKey(
             "canary.wait",
             "string",
             range: "a duration up to 7d",
             standard: CampaignCanary.standardWait,
-            "How long after the first responses the results are evaluated. They are evaluated later if there are "
-                + "fewer than 100 responses and more are expected."
+            "The time between the first responses and the evaluation of the results. If there are fewer than 100 "
+                + "responses by then and more are expected, the results are evaluated later."
         ),
         RuleKey(
             "canary.max_failed",
@@ -154,7 +154,7 @@ extension CampaignDefinition {
             "string",
             range: Lane.allCases.map(\.name).joined(separator: " | "),
             standard: Lane.bulk.name,
-            "The queue in which its pushes wait."
+            "The queue in which the campaign's pushes wait."
         ),
     ]
 }

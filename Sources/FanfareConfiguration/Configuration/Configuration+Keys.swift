@@ -42,10 +42,10 @@ extension Configuration {
             \.database.connections,
             .integer(WorkSessions.least...16),
             change: .restart,
-            "Connections for work. Recording, claiming and planning use one each; the fourth alternates between "
-                + "expanding large audiences and maintenance. A fifth is for maintenance alone, and each further one "
-                + "also expands large audiences. Control and the scheduler use one more each, and `listen` uses "
-                + "another."
+            "Connections for work. Recording, claiming and planning use one each. The fourth alternates between "
+                + "expanding large audiences and maintenance. If there are more, the fifth is for maintenance alone, "
+                + "and each further one expands large audiences too. In addition to this number, control, the "
+                + "scheduler and `listen` use one connection each."
         ),
         .init(
             "listen",
@@ -70,7 +70,7 @@ extension Configuration {
             \.send.connections,
             .integer(1...64),
             change: .restart,
-            "Connections per credential, spread over the threads."
+            "Number of connections per credential; they are spread over the threads."
         ),
         .init(
             "send.streams",
@@ -84,23 +84,23 @@ extension Configuration {
             \.send.batch,
             .integer(1...1_000),
             change: .restart,
-            "Deliveries claimed and recorded together."
+            "Maximum number of deliveries that are claimed and recorded together."
         ),
         .init(
             "send.unrecorded",
             \.send.unrecorded,
             .integer(64...65_536),
             change: .restart,
-            "In-flight budget: maximum number of requests that are in flight, or answered and not yet recorded. "
-                + "After a crash at most this many requests are repeated."
+            "In-flight budget: maximum number of requests without a recorded outcome, whether still in flight or "
+                + "already answered. After a crash at most this many requests are repeated."
         ),
         .init(
             "send.transport",
             \.send.transport,
             .choice,
             change: .restart,
-            "HTTP/2 client for APNs and FCM. `engine` is nghttp2. It takes a sixth of the CPU time of libcurl and "
-                + "knows the fate of each request exactly. `curl` is libcurl. Web Push always uses `curl`."
+            "HTTP/2 client for APNs and FCM. `curl` is libcurl. `engine` is nghttp2, which takes a sixth of the CPU "
+                + "time of libcurl and knows the fate of each request exactly. Web Push always uses `curl`."
         ),
         .init(
             "send.proxy",
@@ -117,10 +117,10 @@ extension Configuration {
             .integer(1...100),
             change: .reload,
             "Maximum number of attempts per device and event, including the first one. An attempt counts if the "
-                + "provider answered it or may have received it. These do not count: attempts that the provider did "
-                + "not process or that were never sent, waits imposed by the provider or by a refused credential, "
-                + "and the first attempt in the other APNs environment. What does not count ends with the `ttl`, or "
-                + "after 24 h."
+                + "provider answered it or may have received it. These do not count: attempts that were never sent; "
+                + "attempts that the provider did not process; waits that the provider or a refused credential "
+                + "imposes; the first attempt in the other APNs environment. They are limited only by the `ttl`, or "
+                + "by 24 h if there is no `ttl`."
         ),
     ]
 
@@ -147,8 +147,8 @@ extension Configuration {
             \.api.listen,
             ConfigurationValueKind<ListenAddress>.listenAddress.optional,
             change: .restart,
-            "The address of the HTTP API. Without it the API is off. The default host is 127.0.0.1, so that no other "
-                + "host can connect."
+            "The address of the HTTP API. Without this key the API is off. The default host is 127.0.0.1, so that no "
+                + "other host can connect."
         ),
         .init(
             "api.health_listen",
@@ -179,26 +179,26 @@ extension Configuration {
             \.api.connections,
             .integer(1...100_000),
             change: .restart,
-            "Maximum number of concurrent client connections. At this limit a new connection closes one of the "
-                + "connections without a token: the one that has been idle longest. If all connections have tokens, "
-                + "the new connection waits."
+            "Maximum number of concurrent client connections. At this limit each new connection replaces the "
+                + "connection that has been idle longest among those without a token. If all connections have "
+                + "tokens, the new connection waits."
         ),
         .init(
             "api.sessions",
             \.api.sessions,
             .integer(1...64),
             change: .restart,
-            "Database sessions for HTTP requests, in addition to `database.connections`; opened when they are "
-                + "needed. One more session authenticates requests, and one more reads the logs for clients that "
-                + "follow them."
+            "Database sessions for HTTP requests, in addition to `database.connections`. They are opened when they "
+                + "are needed. Two further sessions authenticate requests and read the logs for clients that follow "
+                + "them."
         ),
         .init(
             "api.rate",
             \.api.rate,
             .integer(1...1_000_000),
             change: .restart,
-            "Requests per second with a token that has no limit of its own. A burst may have as many. Further "
-                + "requests get 429."
+            "Requests per second with a token that has no limit of its own. A burst may have the same number of "
+                + "requests. Further requests get 429."
         ),
         .init(
             "api.phone_topics",
@@ -248,8 +248,8 @@ extension Configuration {
             .choice,
             change: .reload,
             "Which outcomes of single deliveries are logged, at level `info`. `failures` logs pushes that were tried "
-                + "and not accepted; `all` also logs accepted pushes and those that Fanfare decided without asking a "
-                + "provider."
+                + "and not accepted. `all` also logs accepted pushes, and pushes that Fanfare ended without sending a "
+                + "request to a provider."
         ),
     ]
 }

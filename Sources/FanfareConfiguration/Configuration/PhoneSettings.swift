@@ -23,9 +23,9 @@ extension Configuration {
             "events",
             \.events,
             ConfigurationValueKind<[String]>.eventTypes.optional,
-            "The event types that rules of the app may use. A daemon stores this list for all daemons when it starts "
-                + "or reloads; a daemon without the key changes nothing. Until a daemon has stored a list, every "
-                + "type is allowed. `[\"*\"]` allows every type again."
+            "The event types that rules of the app may use. When a daemon starts or reloads, it stores this list "
+                + "for all daemons. A daemon without the key leaves the stored list as it is. Until a daemon has "
+                + "stored a list, every type is allowed. `[\"*\"]` allows every type again."
         ),
         .init(
             "jwt.jwks_file",
@@ -45,14 +45,14 @@ extension Configuration {
             "jwt.user_rate",
             \.phones.userRate,
             .integer(1...1000),
-            "Requests per second from the phones of one user. A burst may have as many, or 20 if that is more. "
-                + "Further requests get 429."
+            "Requests per second from the phones of one user. A burst may have the same number of requests, or 20, "
+                + "whichever is larger. Further requests get 429."
         ),
         .init(
             "jwt.rate",
             \.phones.rate,
             .integer(1...1_000_000),
-            "Requests per second from all phones of the app. A burst may have as many."
+            "Requests per second from all phones of the app. A burst may have the same number of requests."
         ),
     ]
 
