@@ -80,7 +80,7 @@ extension Attack {
                 #"{"provider": "fcm", "provider": "apns"}"#, "{",
             ].map { Request(ground.ask("PUT", token: ground.token, body: $0), 400) }
         },
-        Attack("SQL in a filter, a name, a body", "it finds nothing, or 422") { ground in
+        Attack("SQL in a filter, a name, a body", "an empty result, or 422") { ground in
             let device = #"{"provider": "apns", "token": "'); DROP TABLE fanfare.devices; --"}"#
             return [
                 Request(
@@ -102,7 +102,7 @@ extension Attack {
             }
         },
         Attack(
-            "a page of another origin: with a preflight, and with a POST that needs none",
+            "a page of another origin sends a request: with a preflight, and as a POST that needs none",
             "405, 415; no CORS header"
         ) { ground in
             let page = ["Origin: https://evil.example"]

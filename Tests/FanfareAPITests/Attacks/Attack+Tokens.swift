@@ -121,7 +121,10 @@ extension Attack {
                 ),
             ]
         },
-        Attack("a phone registers a webhook, sets attributes, subscribes to a topic not for phones", "403") { ground in
+        Attack(
+            "a phone registers a webhook, sets attributes, or subscribes to a topic that is not for phones",
+            "403"
+        ) { ground in
             let token = ground.shop.token("ann")
             let hook = #"{"provider": "webhook", "token": "https://10.0.0.1/"}"#
             let gold = #"{"provider": "fcm", "token": "t", "attributes": {"tier": "gold"}}"#

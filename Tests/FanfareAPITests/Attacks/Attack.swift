@@ -70,11 +70,11 @@ struct Attack: Sendable, CustomTestStringConvertible {
         ),
         Attack(
             "100 connections, a byte now and then (slowloris)",
-            "the connections are closed at their deadline; others are answered meanwhile"
+            "the connections are closed at their deadline; requests on other connections are answered meanwhile"
         ),
         Attack(
-            "200 requests on each permitted connection, and nobody reads the answers",
-            "the connections are closed at their deadline; others are answered; a daemon that stops waits 2 s for them"
+            "200 requests on each permitted connection, whose answers nobody reads",
+            "closed at their deadline, or 2 s after the daemon is told to stop; other connections are answered"
         ),
         Attack(
             "a weak key in `jwks_file`: a short secret, another curve, RSA, `use: enc`",
@@ -82,7 +82,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
         ),
         Attack(
             "an event of a type that is reserved for Fanfare (`campaign.…`, `campaign-test.…`, `digest.…`)",
-            "422; if SQL inserts it, it is refused when it is planned"
+            "422; an event that SQL inserts is refused when it is planned"
         ),
         Attack("a phone registers a user's 51st device", "200; the device that was registered longest ago is disabled"),
     ]
