@@ -18,7 +18,7 @@ extension CampaignDefinition {
             "string",
             range: "1 to 64 letters, digits, dashes and underscores",
             isRequired: true,
-            "The app whose devices get the pushes, under its name in the configuration."
+            "The app whose devices get the pushes: its name in the configuration."
         ),
         RuleKey(
             "schedule",

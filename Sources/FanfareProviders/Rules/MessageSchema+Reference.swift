@@ -17,7 +17,7 @@ extension MessageSchema {
 
     /// The meaning of each key, by its path in the message.
     static let meanings: [String: String] = [
-        "notification": "The notification for all providers; a provider's own block takes precedence.",
+        "notification": "The notification for all providers. Where a provider's own block differs, that block takes precedence.",
         "notification.title": "Title.",
         "notification.body": "Text.",
         "notification.image":
@@ -49,9 +49,9 @@ extension MessageSchema {
         "android.notification.tag": "A newer notification with the same tag replaces this one in the drawer.",
         "android.notification.click_action": "Action of the intent that a tap starts.",
         "android.notification.title_loc_key": "Key of the title among the app's string resources.",
-        "android.notification.title_loc_args": "Arguments of that title; needs `title_loc_key`.",
+        "android.notification.title_loc_args": "Arguments of the title that `title_loc_key` names; needs that key.",
         "android.notification.body_loc_key": "Key of the text among the app's string resources.",
-        "android.notification.body_loc_args": "Arguments of that text; needs `body_loc_key`.",
+        "android.notification.body_loc_args": "Arguments of the text that `body_loc_key` names; needs that key.",
         "android.notification.channel_id": "Notification channel of the app.",
         "android.notification.ticker": "Text for accessibility services.",
         "android.notification.sticky": "Whether the notification stays when it is tapped.",
@@ -91,28 +91,28 @@ extension MessageSchema {
         "apns.headers": "Headers of APNs. Only the following are allowed; Fanfare sets the others.",
         "apns.payload":
             """
-        The key `aps`, and the app's own keys beside it. The payload is merged over what `notification` and \
-        `data` give (RFC 7396). Without these two, the payload is sent as it is.
+        The key `aps`, and the app's own keys beside it. The payload is merged over the one that Fanfare \
+        makes from `notification` and `data` (RFC 7396). Without `notification` and `data`, the payload is sent as it is.
         """,
         "apns.fcm_options": "FCM's options for Apple's devices.",
         "apns.fcm_options.image": "URL of a picture, in place of `notification.image`.",
         "apns.fcm_options.analytics_label": "Label in FCM's statistics, for Apple's devices.",
         "apns.live_activity_token":
             """
-        The token of a Live Activity that FCM updates, for devices with one of FCM's own tokens. For tokens of \
-        APNs, use `to.kind`.
+        The token of the Live Activity that FCM is to update. Only for devices that are registered with a token of FCM; \
+        for tokens of APNs, use `to.kind`.
         """,
         "webpush": "Browsers' own block.",
         "webpush.headers":
             """
-        Headers for the push service: the following, and others that the service knows, except headers of the \
-        encryption and the connection.
+        Headers for the push service: the following, and any other headers that the service knows. Headers of the \
+        encryption and of the connection are not allowed.
         """,
         "webpush.data": "Strings for the page, merged over those of `data`.",
         "webpush.notification":
             """
-        The notification for the page's service worker, merged over `notification`. Other keys \
-        than the following, such as `actions`, may have any value.
+        The notification for the page's service worker, merged over `notification`. Keys that are not listed \
+        below, such as `actions`, may have any value.
         """,
         "webpush.notification.title": "Title in browsers.",
         "webpush.notification.body": "Text in browsers.",

@@ -59,14 +59,14 @@ extension RuleDefinition {
             "string",
             range: "1 to 100 letters, digits, dots, dashes and underscores",
             isRequired: true,
-            "Name of the rule, unique within the app. A new version replaces the previous one of the same name."
+            "Name of the rule, unique within the app. If you apply a rule with the same name, it becomes the new version and replaces the previous one."
         ),
         RuleKey(
             "app",
             "string",
             range: "1 to 64 letters, digits, dashes and underscores",
             isRequired: true,
-            "The app whose devices get the pushes, under its name in the configuration."
+            "The app whose devices get the pushes: its name in the configuration."
         ),
         RuleKey(
             "event",
@@ -78,20 +78,20 @@ extension RuleDefinition {
         RuleKey(
             "when",
             "jsonpath predicate",
-            "A predicate that the event's payload must satisfy. Without `when`, all events of the type match."
+            "A predicate on the event's payload: the rule matches only events that satisfy it. Without `when`, all events of the type match."
         ),
         RuleKey(
             "to",
             "object",
             isRequired: true,
-            "The audience: exactly one of the first nine keys, and optional filters."
+            "The audience: exactly one of the nine keys from `users` to `channel`, and optionally the filters `devices`, `provider` and `kind`."
         ),
         RuleKey("message", "object", isRequired: true, "The message: an FCM v1 message without its target."),
         RuleKey(
             "locales",
             "object",
             standard: "{}",
-            "Message parts by language, under tags such as `es` or `zh-Hant`."
+            "The parts of the message that differ by language, under tags such as `es` or `zh-Hant`."
         ),
         RuleKey(
             "collapse",
@@ -103,34 +103,34 @@ extension RuleDefinition {
             "ttl",
             "duration",
             range: "1s–\(TimeSpan.limit)",
-            "How long after the event its pushes may be sent. Without `ttl`, Fanfare gives up after 24 h."
+            "The time after the event during which its pushes may be sent. Without `ttl`, Fanfare gives up after 24 h."
         ),
         RuleKey(
             "lane",
             "string",
             range: Lane.allCases.map(\.name).joined(separator: " | "),
             standard: Lane.normal.name,
-            "The queue in which the rule's pushes wait: `transactional` never waits behind the others, `bulk` is for broadcasts."
+            "The queue in which the rule's pushes wait: `transactional` never waits behind the other lanes, and `bulk` is for broadcasts."
         ),
         RuleKey(
             "supersede",
             "boolean",
             standard: "false, true for `to.kind: live_activity` with `collapse`",
-            "Whether a newer event replaces older events of the same audience and collapse id, if these were not yet claimed for sending."
+            "Whether a newer event replaces older events of the same audience and collapse id, if no daemon has yet claimed the older events for sending."
         ),
         RuleKey(
             "backlog",
             "string",
             range: BacklogPolicy.allCases.map(\.rawValue).joined(separator: " | "),
             standard: BacklogPolicy.send.rawValue,
-            "Whether events that waited out an outage are sent; `latest_per_collapse` needs `collapse`."
+            "Which of the events that waited until an outage ended are sent: all (`send`), the latest for each collapse id (`latest_per_collapse`, which needs `collapse`), or none (`drop`)."
         ),
         RuleKey(
             "delivery",
             "string",
             range: DeliveryGuarantee.allCases.map(\.rawValue).joined(separator: " | "),
             standard: DeliveryGuarantee.atLeastOnce.rawValue,
-            "The guarantee for each device when a daemon crashes."
+            "Which guarantee each device gets if a daemon crashes."
         ),
         RuleKey("enabled", "boolean", standard: "true", "Whether the rule takes events at all."),
         RuleKey(
@@ -171,7 +171,7 @@ extension RuleDefinition {
             "string",
             range: QuietHours.Mode.allCases.map(\.rawValue).joined(separator: " | "),
             standard: QuietHours.Mode.hold.rawValue,
-            "What happens to pushes in quiet hours: `hold` sends them when quiet hours end, `drop` never sends them."
+            "What happens to pushes in quiet hours: with `hold` they are sent when quiet hours end, with `drop` they are never sent."
         ),
         RuleKey(
             "caps",
@@ -183,26 +183,26 @@ extension RuleDefinition {
             "variants",
             "list of objects",
             range: "1 to \(RuleGroups.variantLimit)",
-            "Variants of `message`; a user always gets the same one. Not for audiences that a provider manages."
+            "Variants of `message`. A user always gets the same variant. Not for audiences that a provider manages."
         ),
         RuleKey(
             "holdout",
             "string",
             range: "0%–50%",
             standard: "0%",
-            "The share of users who get nothing; they are always the same users. Not for audiences that a provider manages."
+            "The share of users who get nothing. These are always the same users. Not for audiences that a provider manages."
         ),
         RuleKey(
             "digest",
             "object",
             range: "not beside `debounce`",
-            "Sends one push for all events that a group has gathered since its first event. The message may name `events`, `count` and `since`."
+            "Groups events, and sends one push for each group, some time after the group's first event. The message may name `events`, `count` and `since`."
         ),
         RuleKey(
             "debounce",
             "object",
             range: "not beside `digest`",
-            "Sends one push for events that follow each other closely, as soon as they pause. The message may name `events`, `count` and `since`."
+            "Groups events, and sends one push for each group once no event of the group has arrived for some time. The message may name `events`, `count` and `since`."
         ),
     ]
 }
@@ -215,7 +215,7 @@ extension DigestDefinition {
             "duration",
             range: "1s–24h",
             isRequired: true,
-            "How long after the first event the push is sent."
+            "The time from the group's first event to the push."
         ),
         RuleKey(
             "digest.by",
@@ -232,15 +232,15 @@ extension DigestDefinition {
             "duration",
             range: "1s–24h",
             isRequired: true,
-            "How long after the last event the push is sent."
+            "The time that must pass after the group's last event before the push is sent."
         ),
-        RuleKey("debounce.by", "template", isRequired: true, "A template that groups events, as in `digest.by`."),
+        RuleKey("debounce.by", "template", isRequired: true, "A template that groups events: events with the same text form one group."),
         RuleKey(
             "debounce.longest",
             "duration",
             range: "`wait`–24h",
             standard: "24h",
-            "How long after the first event the push is sent at the latest."
+            "The longest time from the group's first event to the push."
         ),
     ]
 }
@@ -253,12 +253,12 @@ extension AudienceDefinition {
             "to.users_sql",
             "SQL",
             range: "a query of one column, at most \(RuleDefinition.sqlLimit) bytes",
-            "The ids of users, queried for each event with its payload in `$1` (`jsonb`)."
+            "A query that returns the ids of users. It runs for each event, with the event's payload in `$1` (`jsonb`)."
         ),
         RuleKey(
             "to.tokens",
             "jsonpath",
-            "Tokens in the payload. The rule then needs `to.provider`. Unknown tokens are registered."
+            "Tokens in the payload. A rule with this key needs `to.provider`. Unknown tokens are registered."
         ),
         RuleKey(
             "to.topic",
