@@ -6,8 +6,8 @@
 /// |---|---|
 /// | `service` | `"rfc"` (default), `"mozilla"`, `"fcm"`, `"apple"`, `"wns"`, `"unifiedpush"`: the service whose endpoints and wording are simulated |
 /// | `name` | 1 to 200 characters of the base64url alphabet; the same name gives the same subscription. Random by default |
-/// | `count`, `first` | `count` subscriptions, at most 10000, named `NAME-FIRST`, `NAME-(FIRST+1)` …; without `count` one subscription, named `NAME` |
-/// | `application_server_key` | the VAPID public key that the subscription is restricted to. With null it is not restricted; by default the key is the sandbox's own |
+/// | `count`, `first` | with `count`, that number of subscriptions, at most 10000, called `NAME-FIRST`, `NAME-(FIRST+1)` and so on; without `count`, one subscription, called `NAME` |
+/// | `application_server_key` | the VAPID public key to which the subscription is restricted; by default the sandbox's own key. With null the subscription is not restricted |
 struct SubscriptionRequest {
     private static let mostAtOnce: Int64 = 10_000
 

@@ -7,27 +7,27 @@ import Foundation
 ///
 /// | key | value |
 /// |---|---|
-/// | `match` | an object with one or both of the following; without `match`, every request matches |
-/// | `match.token` | a regular expression, searched in the device token. For Web Push it is searched in the endpoint's path, for webhooks in the URL's path (`/hooks/…`), for FCM also in `/topics/NAME` or the condition, for a broadcast in the channel id |
-/// | `match.share`, `match.salt` | 0…1: the share of tokens that match. A hash of salt and token selects them, so these are always the same tokens |
-/// | `provider` | a provider by its name, such as `"apns"`; also `"oauth"` (FCM's access tokens) and `"iid"` (FCM's topics); without `provider`, every provider matches, but not these two |
+/// | `match` | an object with `token`, `share` or both; without `match`, every request matches |
+/// | `match.token` | a regular expression. For APNs it is searched in the device token; for FCM in the token, in `/topics/NAME` or in the condition; for Web Push in the endpoint's path; for webhooks in the URL's path (`/hooks/…`); for a broadcast in the channel id |
+/// | `match.share`, `match.salt` | `share`, from 0 to 1, is the share of tokens that match. A hash of `salt` and the token selects these tokens, so they are always the same |
+/// | `provider` | the name of a provider, such as `"apns"`, or `"oauth"` (FCM's access tokens) or `"iid"` (FCM's topics). Without `provider`, every provider matches, but not `"oauth"` and `"iid"` |
 /// | `environment` | `"production"` or `"sandbox"` |
-/// | `skip` | how many matching requests are left alone first |
-/// | `times` | how often the fault is applied to one token |
-/// | `total` | how often the fault is applied in all |
-/// | `do` | one of the table below |
+/// | `skip` | to how many matching requests the fault is not applied at first |
+/// | `times` | how often the fault is applied to each token |
+/// | `total` | how often the fault is applied to all tokens together |
+/// | `do` | what the fault does: one of the words in the table below |
 ///
 /// | `do` | what happens | further keys |
 /// |---|---|---|
-/// | `status` | an answer | `status` or `reason` or both; `reason` is the provider's error code, for Web Push a case of `WebPushRejection`, for webhooks a case of `WebhookRejection`; `body` (raw text instead of the provider's JSON), `timestamp_ms` (null: none), `timestamp_age_ms`, `retry_after` (seconds, or a date as text), `location` (for redirects). A 410 of APNs has the present as its time stamp, unless one of the two `timestamp` keys says otherwise |
-/// | `goaway` | GOAWAY, then the connection is closed | `last_stream`: `below` this request's stream (default; the request was not processed), `at` it, or `above` (2^31−1); `answer`: whether the request is answered (default: no for `below`, yes for the others); `debug`: JSON object or text; `close_after_ms` |
-/// | `refuse` | RST_STREAM with REFUSED_STREAM | |
-/// | `reset` | TCP reset, or RST_STREAM if `code` is given | `code`: number or name (`"INTERNAL_ERROR"`) of RFC 9113 section 7 |
-/// | `silence` | nothing is read or answered on the connection any more, not even PING; TCP stays open | |
-/// | `slow` | a delay before anything else happens to the request | `ms` |
-/// | `close` | the connection is closed without an answer | `at`: `body` (default: the request was read) or `headers` |
-/// | `stream_limit` | SETTINGS_MAX_CONCURRENT_STREAMS, at once on all connections that have shown a credential, or need none | `value`; of the other keys only `do` is allowed |
-/// | `window` | SETTINGS_INITIAL_WINDOW_SIZE, at once on all connections: with 0 the bodies of new requests wait until the fault is gone | `value`; of the other keys only `do` is allowed |
+/// | `status` | the request gets this response | `status`, `reason` or both. `reason` is the provider's error code; for Web Push it is a case of `WebPushRejection`, for webhooks a case of `WebhookRejection`. Optional: `body` (raw text instead of the provider's JSON), `retry_after` (seconds, or a date as text), `location` (for redirects), and one of `timestamp_ms` (null: no time stamp) and `timestamp_age_ms`. Without these two, a 410 of APNs has the current time as its time stamp |
+/// | `goaway` | the server sends GOAWAY, then closes the connection | `last_stream`, compared with this request's stream: `below` (default; the request was not processed), `at` (equal), or `above` (2^31−1). `answer`: whether the request is answered (by default no for `below`, yes for `at` and `above`). `debug`: a JSON object or text. `close_after_ms`: the time until the connection is closed |
+/// | `refuse` | the server sends RST_STREAM with REFUSED_STREAM | |
+/// | `reset` | the connection is reset; with `code` only the stream is reset (RST_STREAM) | `code`: a number or name (`"INTERNAL_ERROR"`) of RFC 9113 section 7 |
+/// | `silence` | the server reads and answers nothing more on the connection, not even PING, but keeps the TCP connection open | |
+/// | `slow` | the request is delayed before anything else happens to it | `ms`: the delay |
+/// | `close` | the connection is closed without an answer | `at`: after which part of the request the connection is closed, `body` (default) or `headers` |
+/// | `stream_limit` | SETTINGS_MAX_CONCURRENT_STREAMS changes at once, on all connections that have shown a credential or need none | `value`: the new value. No other key except `do` is allowed |
+/// | `window` | SETTINGS_INITIAL_WINDOW_SIZE changes at once, on all connections. With 0, the bodies of new requests wait until the fault ends | `value`: the new value. No other key except `do` is allowed |
 ///
 /// A `status` fault applies to requests that would have been accepted: a malformed request gets its own error. With a
 /// `reason` and no `status` it applies to the services that have that reason. The others apply to every request they
