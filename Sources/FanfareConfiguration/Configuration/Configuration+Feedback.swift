@@ -55,7 +55,7 @@ extension Configuration.Feedback {
             \.outcomes,
             .outcomes,
             "Which outcomes are sent. `gone` reports tokens whose devices are disabled; `accepted` reports every "
-                + "successful push. In the environment: separated by commas."
+                + "successful push. In an environment variable, separate the entries with commas."
         ),
         .init(
             ofFeedback: "app",

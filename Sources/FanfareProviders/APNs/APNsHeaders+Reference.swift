@@ -11,14 +11,14 @@ extension APNsHeaders {
             "message.apns.headers.\(pushType)",
             "string without template",
             range: APNsPushType.allCases.map(\.rawValue).joined(separator: " | "),
-            standard: "by `to.kind`; for the kind `device`, background if nothing is shown and otherwise alert",
+            standard: "by `to.kind`; for the kind `device` alert, or background if the push shows nothing",
             "The push type."
         ),
         RuleKey(
             "message.apns.headers.\(priority)",
             "string without template",
             range: "10 | 5 | 1",
-            standard: "10, for background 5",
+            standard: "10; 5 for the push type background",
             "`5` spares the battery, `1` does not wake the device."
         ),
         RuleKey(
@@ -26,7 +26,7 @@ extension APNsHeaders {
             "string",
             range: "whole seconds since 1970",
             standard: "the deadline; 0 for voip and pushtotalk",
-            "The time until which APNs keeps the push; 0 means that it is not stored. Not together with `ttl`."
+            "The time at which APNs discards the push if it has not been delivered; 0 means that APNs does not store the push. Not together with `ttl`."
         ),
         RuleKey(
             "message.apns.headers.\(collapseID)",

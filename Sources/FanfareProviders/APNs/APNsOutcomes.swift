@@ -127,7 +127,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .apnsBadDeviceToken,
                 "BadDeviceToken",
-                "The token is not valid here; the device is kept for lack of evidence, or by the pruning breaker."
+                "The token is not valid here; the device is kept because evidence is lacking, or because of the pruning breaker."
             ),
             OutcomeRow(.apnsBadExpirationDate, "BadExpirationDate", "apns-expiration is not a number."),
             OutcomeRow(.apnsBadMessageId, "BadMessageId", "apns-id is not a UUID."),
@@ -143,12 +143,12 @@ extension OutcomeBlock {
             OutcomeRow(.apnsMissingDeviceToken, "MissingDeviceToken", "The path has no token."),
             OutcomeRow(.apnsMissingTopic, "MissingTopic", "A topic is required: look at the app's topic."),
             OutcomeRow(.apnsPayloadEmpty, "PayloadEmpty", "The body is empty."),
-            OutcomeRow(.apnsTopicDisallowed, "TopicDisallowed", "The credential may not push to this topic."),
+            OutcomeRow(.apnsTopicDisallowed, "TopicDisallowed", "The credential does not allow pushes to this topic."),
             OutcomeRow(.apnsBadCertificate, "BadCertificate", "The client certificate was rejected."),
             OutcomeRow(
                 .apnsBadCertificateEnvironment,
                 "BadCertificateEnvironment",
-                "The client certificate is for the other environment."
+                "The client certificate is for the other APNs environment."
             ),
             OutcomeRow(
                 .apnsExpiredProviderToken,
@@ -169,7 +169,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .apnsUnrelatedKeyIdInToken,
                 "UnrelatedKeyIdInToken",
-                "The key is not related to the first key of the connection, even on a connection of its own."
+                "APNs says that the key is not related to the connection's first key, even if the connection used no other key."
             ),
             OutcomeRow(
                 .apnsBadEnvironmentKeyIdInToken,

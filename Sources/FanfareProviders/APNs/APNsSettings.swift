@@ -70,7 +70,7 @@ extension APNsSettings {
             "key_file",
             \APNsSettings.keyFile,
             .path,
-            "The signing key, a `.p8` file readable only by the daemon's user. Either this or `certificate_file`."
+            "The signing key: a `.p8` file that only the daemon's user can read. Set either this or `certificate_file`."
         ),
         .init(
             "certificate_file",
@@ -90,13 +90,13 @@ extension APNsSettings {
             \APNsSettings.topic,
             bundleID,
             presence: .required,
-            "Bundle id of the app; suffixes such as `.voip` are added by push type."
+            "Bundle id of the app. Fanfare adds the suffix that a push type needs, such as `.voip`."
         ),
         .init(
             "endpoint",
             \APNsSettings.endpoint,
             .endpoint,
-            "The URL of APNs for devices of environment `production`. Set another one for a simulator or a gateway."
+            "The URL of APNs for devices of environment `production`. Set another URL to use a simulator or a gateway."
         ),
         .init(
             "sandbox_endpoint",
@@ -108,7 +108,7 @@ extension APNsSettings {
             "ca_file",
             \APNsSettings.caFile,
             ConfigurationValueKind<String>.path.optional,
-            "PEM file with CAs to trust for both endpoints, besides the system's."
+            "PEM file with CAs to trust for both endpoints, in addition to the system's CAs."
         ),
     ]
 }

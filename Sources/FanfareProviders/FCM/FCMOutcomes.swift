@@ -72,7 +72,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .fcmUnregistered,
                 "UNREGISTERED",
-                "The token is gone; the device is kept by the pruning breaker."
+                "The token is gone; the pruning breaker keeps the device."
             ),
             OutcomeRow(.fcmSenderIDMismatch, "SENDER_ID_MISMATCH", "The token belongs to another Firebase project."),
             OutcomeRow(
@@ -80,7 +80,7 @@ extension OutcomeBlock {
                 "THIRD_PARTY_AUTH_ERROR",
                 "The APNs or Web Push credential stored in Firebase is bad."
             ),
-            OutcomeRow(.fcmUnspecifiedError, "UNSPECIFIED_ERROR", "Refused without a reason."),
+            OutcomeRow(.fcmUnspecifiedError, "UNSPECIFIED_ERROR", "FCM refused the message without a reason."),
             OutcomeRow(
                 .fcmUnauthenticated,
                 "UNAUTHENTICATED",
@@ -95,17 +95,17 @@ extension OutcomeBlock {
             OutcomeRow(
                 .fcmInvalidToken,
                 "invalid_token",
-                "FCM calls the token malformed; the device is kept by the pruning breaker, or until FCM refuses another rule's push."
+                "FCM calls the token malformed. The device is kept until FCM also refuses a push of another rule, or as long as the pruning breaker keeps it."
             ),
             OutcomeRow(
                 .fcmAPNSUnregistered,
                 "APNs_Unregistered",
-                "APNs told FCM that the token is gone; the device is kept by the pruning breaker."
+                "APNs told FCM that the token is gone; the pruning breaker keeps the device."
             ),
             OutcomeRow(
                 .fcmAPNSBadDeviceToken,
                 "APNs_BadDeviceToken",
-                "APNs told FCM that the token is bad: stale, or of another environment than FCM's key."
+                "APNs told FCM that the token is bad: it is stale, or belongs to another environment than FCM's key."
             ),
         ]
     )

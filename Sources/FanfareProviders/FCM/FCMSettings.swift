@@ -48,7 +48,7 @@ extension FCMSettings {
             "ca_file",
             \FCMSettings.caFile,
             ConfigurationValueKind<String>.path.optional,
-            "PEM file with CAs to trust for messages and tokens, besides the system's."
+            "PEM file with CAs to trust for messages and access tokens, in addition to the system's CAs."
         ),
     ]
 }

@@ -7,8 +7,8 @@ extension WebPushHeaders {
             "message.webpush.headers.\(timeToLive)",
             "string",
             range: "whole seconds",
-            standard: "the time until the deadline, or a day without one",
-            "How long the push service keeps the push, at most until the deadline."
+            standard: "the time until the deadline; a day if there is no deadline",
+            "How long the push service keeps the push. Never later than the deadline."
         ),
         RuleKey(
             "message.webpush.headers.\(urgency)",
@@ -21,7 +21,7 @@ extension WebPushHeaders {
             "message.webpush.headers.\(topic)",
             "string",
             range: "1 to \(WebPushTopic.lengthLimit) of a-z A-Z 0-9 - _",
-            standard: "`collapse`, hashed",
+            standard: "a hash of `collapse`",
             "A newer push with the same topic replaces this one at the push service."
         ),
     ]

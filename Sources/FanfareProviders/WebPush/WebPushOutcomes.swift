@@ -70,22 +70,22 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webPushNotFound,
                 "not_found",
-                "The subscription is unknown; the device is kept by the pruning breaker."
+                "The subscription is unknown; the pruning breaker keeps the device."
             ),
-            OutcomeRow(.webPushGone, "gone", "The subscription was ended; the device is kept by the pruning breaker."),
+            OutcomeRow(.webPushGone, "gone", "The subscription was ended; the pruning breaker keeps the device."),
             OutcomeRow(.webPushMethodNotAllowed, "method_not_allowed", "The method is not POST."),
             OutcomeRow(.webPushPayloadTooLarge, "payload_too_large", "The body is over the service's limit."),
             OutcomeRow(
                 .webPushVAPIDKeyMismatch,
                 "vapid_key_mismatch",
-                "The subscription was made with another VAPID key; the device is kept, since a wrong key in the configuration gives the same response."
+                "The subscription was made with another VAPID key; the device is kept, because a wrong key in the configuration gives the same response."
             ),
             OutcomeRow(.webPushDomainBlocked, "domain_blocked", "The service blocks this sender's domain."),
-            OutcomeRow(.webPushDropped, "dropped", "The service took the push and says that nothing will be shown."),
+            OutcomeRow(.webPushDropped, "dropped", "The service accepted the request, but says that the push will not be shown."),
             OutcomeRow(
                 .webPushInvalidSubscription,
                 "invalid_subscription",
-                "The subscription's endpoint or keys are damaged; the device is kept by the pruning breaker."
+                "The subscription's endpoint or keys are damaged; the pruning breaker keeps the device."
             ),
         ]
     )

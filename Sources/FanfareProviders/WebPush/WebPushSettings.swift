@@ -41,32 +41,32 @@ extension WebPushSettings {
             \WebPushSettings.vapidKeyFile,
             .path,
             presence: .required,
-            "Private key of the VAPID pair, a PEM file readable only by the daemon's user; `fanfare vapid-keys` makes one."
+            "Private key of the VAPID pair: a PEM file that only the daemon's user can read. `fanfare vapid-keys` makes a pair."
         ),
         .init(
             "subject",
             \WebPushSettings.subject,
             .contact,
             presence: .required,
-            "The contact that push services can ask about these pushes."
+            "The contact for push services that have questions about these pushes."
         ),
         .init(
             "allowed_hosts",
             \WebPushSettings.allowedHosts,
             .hosts,
-            "The push services that Fanfare may send to. The list is needed because browsers choose the service. In the environment: separated by commas."
+            "The push services that Fanfare may send to. The list is needed because browsers choose the service. In an environment variable, separate the entries with commas."
         ),
         .init(
             "allowed_networks",
             \WebPushSettings.allowedNetworks,
             .networks,
-            "The addresses that Fanfare may connect to although they are not public. In the environment: separated by commas."
+            "The addresses that Fanfare may connect to although they are not public. In an environment variable, separate the entries with commas."
         ),
         .init(
             "ca_file",
             \WebPushSettings.caFile,
             ConfigurationValueKind<String>.path.optional,
-            "PEM file with CAs to trust for all push services, besides the system's."
+            "PEM file with CAs to trust for all push services, in addition to the system's CAs."
         ),
     ]
 }

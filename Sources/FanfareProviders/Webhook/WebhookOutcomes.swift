@@ -58,15 +58,15 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webhookNotFound,
                 "not_found",
-                "Nothing is at the webhook's URL; the device is kept, since a webhook may answer the same during a deployment."
+                "Nothing is at the webhook's URL; the device is kept, because a webhook may also answer 404 while it is being deployed."
             ),
-            OutcomeRow(.webhookGone, "gone", "The webhook answered 410; the device is kept by the pruning breaker."),
+            OutcomeRow(.webhookGone, "gone", "The webhook answered 410; the pruning breaker keeps the device."),
             OutcomeRow(.webhookMethodNotAllowed, "method_not_allowed", "The webhook does not accept POST."),
             OutcomeRow(.webhookPayloadTooLarge, "payload_too_large", "The body is over the webhook's limit."),
             OutcomeRow(
                 .webhookInvalidEndpoint,
                 "invalid_endpoint",
-                "The device has no usable URL or no usable signing secret; the device is kept by the pruning breaker."
+                "The device has no usable URL or no usable signing secret; the pruning breaker keeps the device."
             ),
         ]
     )

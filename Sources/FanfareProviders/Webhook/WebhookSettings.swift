@@ -35,20 +35,20 @@ extension WebhookSettings {
             presence: .required,
             """
             The hosts that Fanfare may post to. The list is needed because registrations name the hosts. `*` \
-            allows every host whose address is public. In the environment: separated by commas.
+            allows every host whose address is public. In an environment variable, separate the entries with commas.
             """
         ),
         .init(
             "allowed_networks",
             \WebhookSettings.allowedNetworks,
             .networks,
-            "The addresses that Fanfare may connect to although they are not public. In the environment: separated by commas."
+            "The addresses that Fanfare may connect to although they are not public. In an environment variable, separate the entries with commas."
         ),
         .init(
             "ca_file",
             \WebhookSettings.caFile,
             ConfigurationValueKind<String>.path.optional,
-            "PEM file with CAs to trust for all webhooks, besides the system's."
+            "PEM file with CAs to trust for all webhooks, in addition to the system's CAs."
         ),
     ]
 }
