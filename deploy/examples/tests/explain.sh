@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a rule would send for an event, without a database: ./explain.sh. Needs fanfare and jq.
+# Checks what a rule would send for an event. Run ./explain.sh. It needs no database, only fanfare and jq.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 

@@ -17,7 +17,7 @@ async function sandbox(path) {
   return (await answer.text()).split("\n").filter(Boolean).map((line) => JSON.parse(line));
 }
 
-// Waits for the first push to a device, until 10 s pass without a push to any.
+// Waits for the first push to a device. Fails if no device gets a push for 10 s.
 async function pushTo(token) {
   for (let number = 0; ; ) {
     const pushes = await sandbox(`/received?after=${number}&wait=10`);
@@ -28,7 +28,7 @@ async function pushTo(token) {
   }
 }
 
-// Waits until it is decided what becomes of an event for a user, and returns the outcome.
+// Waits until Fanfare has decided what an event sends to a user, and returns the outcome.
 async function verdict(event, user) {
   for (let tries = 0; tries < 100; tries++) {
     const outcome = sql("SELECT outcome FROM fanfare.why_verdict(:event, :'user')", { event, user });

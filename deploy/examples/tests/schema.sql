@@ -1,4 +1,4 @@
--- The application's own table and trigger, which the tests here are about.
+-- The application's own table and trigger, which these tests check.
 CREATE TABLE orders (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     customer_id text NOT NULL,

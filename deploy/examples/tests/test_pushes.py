@@ -24,7 +24,7 @@ def sandbox(path):
 
 
 def push_to(token):
-    """Waits for the first push to a device, until 10 s pass without a push to any."""
+    """Waits for the first push to a device. Fails if no device gets a push for 10 s."""
     number = 0
     while pushes := sandbox(f"/received?after={number}&wait=10"):
         for push in pushes:
@@ -35,7 +35,7 @@ def push_to(token):
 
 
 def verdict(event, user):
-    """Waits until it is decided what becomes of an event for a user, and returns the outcome."""
+    """Waits until Fanfare has decided what an event sends to a user, and returns the outcome."""
     for _ in range(100):
         outcome = sql("SELECT outcome FROM fanfare.why_verdict(:event, :'user')", event=event, user=user)
         if outcome != "waiting":

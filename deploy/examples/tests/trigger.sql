@@ -1,4 +1,4 @@
--- What the trigger emits, without a daemon: nothing is committed.
+-- Checks what the trigger emits. Needs no daemon, and commits nothing.
 \set ON_ERROR_STOP on
 BEGIN;
 

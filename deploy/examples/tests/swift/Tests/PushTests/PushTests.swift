@@ -62,7 +62,7 @@ struct Push: Decodable {
     }
 }
 
-/// Waits for the first push to a device, until 10 s pass without a push to any.
+/// Waits for the first push to a device. Fails if no device gets a push for 10 s.
 func push(to token: String) async throws -> Push {
     var number = 0
     while true {
@@ -73,7 +73,7 @@ func push(to token: String) async throws -> Push {
     }
 }
 
-/// Waits until it is decided what becomes of an event for a user, and returns the outcome.
+/// Waits until Fanfare has decided what an event sends to a user, and returns the outcome.
 func verdict(of event: String, for user: String) async throws -> String {
     for _ in 0..<100 {
         let outcome = try sql(
