@@ -17,7 +17,8 @@ extension MessageSchema {
 
     /// The meaning of each key, by its path in the message.
     static let meanings: [String: String] = [
-        "notification": "The notification for all providers. Where a provider's own block differs, that block takes precedence.",
+        "notification":
+            "The notification for all providers. Where a provider's own block differs, that block takes precedence.",
         "notification.title": "Title.",
         "notification.body": "Text.",
         "notification.image":

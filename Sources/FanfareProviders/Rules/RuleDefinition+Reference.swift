@@ -234,7 +234,12 @@ extension DigestDefinition {
             isRequired: true,
             "The time that must pass after the group's last event before the push is sent."
         ),
-        RuleKey("debounce.by", "template", isRequired: true, "A template that groups events: events with the same text form one group."),
+        RuleKey(
+            "debounce.by",
+            "template",
+            isRequired: true,
+            "A template that groups events: events with the same text form one group."
+        ),
         RuleKey(
             "debounce.longest",
             "duration",

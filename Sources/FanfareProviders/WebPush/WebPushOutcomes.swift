@@ -81,7 +81,11 @@ extension OutcomeBlock {
                 "The subscription was made with another VAPID key; the device is kept, because a wrong key in the configuration gives the same response."
             ),
             OutcomeRow(.webPushDomainBlocked, "domain_blocked", "The service blocks this sender's domain."),
-            OutcomeRow(.webPushDropped, "dropped", "The service accepted the request, but says that the push will not be shown."),
+            OutcomeRow(
+                .webPushDropped,
+                "dropped",
+                "The service accepted the request, but says that the push will not be shown."
+            ),
             OutcomeRow(
                 .webPushInvalidSubscription,
                 "invalid_subscription",
