@@ -156,7 +156,7 @@ struct ProxyTests {
             var options = TransportOptions()
             options.caFile = caFile
             let endpoint = try Endpoint("https://localhost:\(port)")
-            let requests = try someRequests(1, deadline: .milliseconds(300))
+            let requests = try someRequests(1, deadline: .seconds(3))
             // The server has no answer left, but the request arrives.
             let direct = try await deliver(requests, to: endpoint, options, by: .curl)
             #expect(direct.answers.map(\.fate) == [.ambiguous])

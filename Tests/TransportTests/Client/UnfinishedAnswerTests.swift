@@ -34,7 +34,7 @@ struct UnfinishedAnswerTests {
             destinations: DestinationPolicy(hosts: ["localhost"], networks: ["127.0.0.1", "::1"])
         )
         options.transport.caFile = server.caFile
-        let requests = try someRequests(2, deadline: .seconds(1), origin: server.endpoint)
+        let requests = try someRequests(2, deadline: .seconds(5), origin: server.endpoint)
         let (answers, states) = try await onThread("sender") { [options] in
             let client = try MultiOriginClient(options: options)
             var answers: [PushAnswer] = []
