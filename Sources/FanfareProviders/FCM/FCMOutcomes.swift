@@ -95,7 +95,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .fcmInvalidToken,
                 "invalid_token",
-                "FCM calls the token malformed. The device is kept until FCM also refuses a push of another rule, or as long as the pruning breaker keeps it."
+                "FCM calls the token malformed. The device is kept until FCM refuses another rule's push, or if pruning has stopped."
             ),
             OutcomeRow(
                 .fcmAPNSUnregistered,

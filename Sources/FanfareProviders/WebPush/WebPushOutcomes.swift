@@ -78,7 +78,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .webPushVAPIDKeyMismatch,
                 "vapid_key_mismatch",
-                "The subscription was made with another VAPID key; the device is kept, because a wrong key in the configuration gives the same response."
+                "The subscription belongs to another VAPID key. The device is kept: a wrong configuration has the same response."
             ),
             OutcomeRow(.webPushDomainBlocked, "domain_blocked", "The service blocks this sender's domain."),
             OutcomeRow(
