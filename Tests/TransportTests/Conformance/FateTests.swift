@@ -32,13 +32,13 @@ struct FateTests {
 
     @Test(arguments: Transport.allCases)
     func aSlowAnswerLeavesTheOthersAlone(_ transport: Transport) async throws {
-        let fault = "[{\"match\":{\"token\":\"\(tokens(5..<6))\"},\"do\":\"slow\",\"ms\":3000}]"
+        let fault = "[{\"match\":{\"token\":\"\(tokens(5..<6))\"},\"do\":\"slow\",\"ms\":20000}]"
         try await APNsPeer.with(fault) { peer in
             var options = peer.options
             options.connections = 1
-            let requests = try peer.requests(0..<20) + peer.requests(20..<21, deadline: .milliseconds(200))
+            let requests = try peer.requests(0..<20) + peer.requests(20..<21, deadline: .seconds(4))
             var impatient = requests
-            impatient[5] = try peer.requests(5..<6, deadline: .milliseconds(200))[0]
+            impatient[5] = try peer.requests(5..<6, deadline: .seconds(4))[0]
             let delivery = try await deliver(impatient, to: peer.endpoint, options, by: transport)
             #expect(delivery.byTag[5]?.first?.cause == .deadline)
             #expect(delivery.count(.answered) == 20)
@@ -54,7 +54,7 @@ struct FateTests {
             by: transport.scriptedProtocol
         )
         let delivery = try await deliver(
-            someRequests(1, deadline: .seconds(1)),
+            someRequests(1, deadline: .seconds(5)),
             to: server.endpoint,
             server.options,
             by: transport
@@ -99,7 +99,7 @@ struct FateTests {
     func onlyGivenAuthoritiesAreAdded(_ transport: Transport) async throws {
         let server = try await TLSServer.start(host: "localhost")
         let other = try await TLSServer.start(host: "localhost")
-        let requests = try someRequests(1, deadline: .milliseconds(300))
+        let requests = try someRequests(1, deadline: .seconds(4))
         let trusting = try await deliver(requests, to: server.endpoint, server.options, by: transport)
         let mistrusting = try await deliver(requests, to: server.endpoint, other.options, by: transport)
         await server.stop()
