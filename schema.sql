@@ -493,7 +493,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (116, 'rejected', 'Forbidden', 'apns', 'The action is not allowed.'),
     (117, 'rejected', 'InvalidProviderToken', 'apns', 'The provider token is invalid, also after it was renewed: look at key_id, team_id and the key.'),
     (118, 'rejected', 'MissingProviderToken', 'apns', 'The request had neither a certificate nor a provider token.'),
-    (119, 'rejected', 'UnrelatedKeyIdInToken', 'apns', 'APNs says that the key is not related to the connection''s first key, even if the connection used no other key.'),
+    (119, 'rejected', 'UnrelatedKeyIdInToken', 'apns', 'APNs calls the key unrelated to the connection''s first key. APNs also says so if the connection used only one key.'),
     (120, 'rejected', 'BadEnvironmentKeyIdInToken', 'apns', 'The key is not enabled for this environment.'),
     (121, 'rejected', 'BadPath', 'apns', 'The path is wrong.'),
     (122, 'rejected', 'MethodNotAllowed', 'apns', 'The method is not POST.'),

@@ -169,7 +169,7 @@ extension OutcomeBlock {
             OutcomeRow(
                 .apnsUnrelatedKeyIdInToken,
                 "UnrelatedKeyIdInToken",
-                "APNs says that the key is not related to the connection's first key, even if the connection used no other key."
+                "APNs calls the key unrelated to the connection's first key. APNs also says so if the connection used only one key."
             ),
             OutcomeRow(
                 .apnsBadEnvironmentKeyIdInToken,

@@ -12,7 +12,7 @@ import Foundation
 /// | `match.share`, `match.salt` | `share`, from 0 to 1, is the share of tokens that match. A hash of `salt` and the token selects these tokens, so they are always the same |
 /// | `provider` | the name of a provider, such as `"apns"`, or `"oauth"` (FCM's access tokens) or `"iid"` (FCM's topics). Without `provider`, every provider matches, but not `"oauth"` and `"iid"` |
 /// | `environment` | `"production"` or `"sandbox"` |
-/// | `skip` | to how many matching requests the fault is not applied at first |
+/// | `skip` | the number of matching requests that pass before the fault begins |
 /// | `times` | how often the fault is applied to each token |
 /// | `total` | how often the fault is applied to all tokens together |
 /// | `do` | what the fault does: one of the words in the table below |
