@@ -72,7 +72,7 @@ main() {
     esac
     PATH="$PATH:$HOME/.local/share/swiftly/bin:/usr/libexec/swift/bin"
     deploy/install-dependencies.sh --faults
-    swift build --build-tests --disable-xctest --disable-index-store
+    swift build --build-tests
     if ((${#parts[@]} == 0)); then
         # One after the other, because parallel suites would distort the measured times.
         for part in $all_parts; do play "$(suite "$part")" || failed=1; done

@@ -61,8 +61,7 @@ build() {
     [[ -x .build/debug/fanfare ]] || first=" The first build takes some minutes, most of them for SwiftNIO and its TLS."
     echo "Building.$first"
     SECONDS=0
-    # With the options of test.sh, which would otherwise build everything again.
-    if ! swift build --disable-index-store 2>&1 | show_progress; then
+    if ! swift build 2>&1 | show_progress; then
         grep --extended-regexp --max-count=20 '(error|fatal): ' "$log" >&2 || tail -n 20 "$log" >&2
         fail "the build failed; all of its output is in $log"
     fi
