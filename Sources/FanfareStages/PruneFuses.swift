@@ -78,7 +78,7 @@ package final class PruneFuses: Sendable {
         known.withLock { $0[key]?.isStored = true }
     }
 
-    /// Applies the stored fuses: a fuse that an operator closed counts anew, a blown one is blown here too.
+    /// Applies the stored state of the fuses: resets a fuse that an operator closed, and blows one that another daemon blew.
     ///
     /// - Returns: the fuses that were not known before to be blown, and to be closed.
     package func take(_ fuses: [StoredFuse]) -> (blown: [FuseKey], closed: [FuseKey]) {

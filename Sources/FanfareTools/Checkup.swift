@@ -45,7 +45,7 @@ public struct Checkup: Sendable {
         let source = configuration.file.map { "from \($0)" } ?? "no file: all of it from the environment and flags"
         var items = [CheckItem(.ok, "configuration", "\(Self.count(of: configuration.apps)), \(source)")]
         if let proxy = configuration.send.proxy {
-            let detail = "\(proxy) carries what goes to APNs and FCM, over libcurl whatever send.transport says"
+            let detail = "\(proxy) carries requests to APNs and FCM, over libcurl; send.transport has no effect on them"
             items.append(CheckItem(.ok, "proxy", detail))
         }
         items += configuration.warnings.map { CheckItem(.warn, "configuration", $0) }

@@ -1,7 +1,7 @@
 public import FanfareCore
 internal import FanfareStore
 
-/// The client on whose behalf a server uses the database.
+/// The client that sent the request for which a server uses the database.
 public struct ToolCaller: Sendable {
     /// The scope of the action, which determines the database role.
     public let scope: TokenScope

@@ -76,7 +76,7 @@ extension ToolDatabase {
         }
     }
 
-    /// Deletes the progress of a hook; a hook that a daemon still has in its configuration starts anew.
+    /// Deletes the progress of a hook; a hook that a daemon still has in its configuration starts without progress.
     ///
     /// - Parameter hook: the hook's name.
     /// - Throws: ``ToolError``, also if there is no such hook.

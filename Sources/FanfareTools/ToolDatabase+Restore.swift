@@ -70,7 +70,7 @@ extension ToolDatabase {
 }
 
 extension ToolDatabase {
-    /// Resets an app's blown prune fuses: all daemons prune again within half a second, and their counts start anew.
+    /// Resets an app's blown prune fuses: all daemons prune again within half a second, with their counts at zero.
     ///
     /// - Parameters:
     ///   - app: the app.

@@ -16,7 +16,7 @@ public struct ToolDatabase: Sendable {
     /// The apps of the configuration.
     let configuredApps: Set<String>
     private let pool: PostgresPool
-    /// The client on whose behalf it is used; nil for the program itself.
+    /// The client that sent the request; nil if the command line uses the database.
     private(set) var caller: ToolCaller?
     /// Receives the server's notices; nil to drop them.
     private var notes: (@Sendable (String) -> Void)?

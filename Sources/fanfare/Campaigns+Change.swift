@@ -22,7 +22,7 @@ extension Campaigns {
         @Option(help: "A JSON object over the campaign's payload; - reads standard input.")
         var payload = "{}"
 
-        @Flag(help: "Start it whatever the number of devices.")
+        @Flag(help: "Start it even if many devices get it.")
         var yes = false
 
         func run() async throws {
@@ -47,8 +47,8 @@ extension Campaigns {
         static let configuration = CommandConfiguration(
             abstract: "Send a campaign to named users only, and print the event's id.",
             discussion: """
-                At once, whatever its schedule and audience, by a rule of its own, campaign-test/NAME, which tells it \
-                from the campaign. The version in force is sent, not one that waits to be checked.
+                It is sent at once. The campaign's schedule and audience are not used. In events and logs its rule is \
+                campaign-test/NAME. The version in force is sent, not one that waits to be checked.
                 """
         )
 

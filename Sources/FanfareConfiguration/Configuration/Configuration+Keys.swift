@@ -108,7 +108,7 @@ extension Configuration {
             ConfigurationValueKind<HTTPProxy>.proxy.optional,
             change: .restart,
             "HTTP proxy for APNs, FCM and Google's token endpoint. It must support CONNECT. With a proxy these "
-                + "connections use `curl`, whatever `send.transport` says. Web Push connects directly. Environment "
+                + "connections always use `curl`, and `send.transport` has no effect on them. Web Push connects directly. Environment "
                 + "variables such as `https_proxy` are ignored."
         ),
         .init(

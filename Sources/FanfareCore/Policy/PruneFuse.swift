@@ -180,7 +180,7 @@ public struct PruneFuse: Equatable, Sendable {
         if state == .intact { state = .blown(by: strength, at: now) }
     }
 
-    /// Resets the fuse after an operator's check: the counts start anew.
+    /// Resets the fuse, and its counts to zero, after an operator has checked the cause.
     public mutating func reset() {
         self = PruneFuse()
     }

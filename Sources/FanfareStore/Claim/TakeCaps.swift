@@ -1,7 +1,7 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Counts events for users against caps; returns the users for whom no cap is used up.
+/// Counts events against the caps of users, and returns the users whose caps allow the event.
 ///
 /// A user's row is checked and written under its lock, in the order of users, so that claims cannot deadlock. An event
 /// that was granted already is granted again, for another device, a retry, or after another daemon died. A refused

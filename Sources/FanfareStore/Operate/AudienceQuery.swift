@@ -36,7 +36,7 @@ package struct AudienceQuery {
         _ context: RenderContext
     ) throws(RenderProblem) {
         let audience = definition.audience
-        // Tokens that the payload names are reached whatever their kind.
+        // A token in the payload is reached even if it is of another kind than the audience asks for.
         var kind: String? = audience.kind.rawValue
         var own: [String] = []
         switch plan {

@@ -4,7 +4,7 @@ public import FanfareCore
 public struct ImportTally: Sendable, Equatable {
     /// Rows that were read.
     public internal(set) var read: Int64 = 0
-    /// Devices that were registered anew.
+    /// Devices that were not registered before the import.
     public internal(set) var new: Int64 = 0
     /// Devices that existed and were changed.
     public internal(set) var updated: Int64 = 0
