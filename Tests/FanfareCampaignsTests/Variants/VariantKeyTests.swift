@@ -42,32 +42,17 @@ struct VariantKeyTests {
         (#""holdout": "50.0001%""#, "holdout", "is not a share from 0% to 50%"),
     ]
 
-    private static func json(_ kind: String, _ members: String) -> String {
-        let event = kind == "rule" ? #""event": "e", "# : ""
-        return #"{"app": "shop", "name": "n", \#(event)"to": {"everyone": true}, "message": {"data": {"a": "b"}}, "#
-            + "\(members)}"
-    }
-
     @Test(arguments: faults, ["rule", "campaign"])
     func whatIsWrongIsRefusedByBoth(fault: (members: String, place: String, reason: String), kind: String) throws {
-        let connection = try TestDatabase.current.connect()
-        let json = Self.json(kind, fault.members)
-        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.\(kind)_error($1::jsonb)", json)
-        let problem = try #require(try whatIsWrong(kind, json))
-        #expect(inSQL.rows[0] == [fault.place, fault.reason, problem.hint])
-        #expect([problem.path, problem.reason] == [fault.place, fault.reason])
-        let refusal = #expect(throws: PostgresError.self) {
-            try connection.query("SELECT fanfare.put_\(kind)($1::jsonb)", json)
-        }
-        #expect(refusal?.sqlState == "22023" && refusal?.hint == problem.hint)
+        try DefinitionUnderTest(kind, fault.members).isRefused(at: fault.place, fault.reason)
     }
 
     @Test(arguments: ["rule", "campaign"])
     func whatNobodyKnowsIsRefused(kind: String) throws {
         let connection = try TestDatabase.current.connect()
-        let json = Self.json(kind, #""variants": [{"name": "a", "wait": 3}]"#)
+        let json = DefinitionUnderTest(kind, #""variants": [{"name": "a", "wait": 3}]"#).json
         let inSQL = try connection.query("SELECT place, reason FROM fanfare.\(kind)_error($1::jsonb)", json).rows[0]
-        let problem = try #require(try whatIsWrong(kind, json))
+        let problem = try #require(try DefinitionUnderTest.problem(kind, json))
         #expect(inSQL == ["variants[0].wait", "unknown key"])
         #expect([problem.path, problem.reason] == ["variants[0].wait", "unknown key"])
     }
@@ -81,19 +66,18 @@ struct VariantKeyTests {
         ["rule", "campaign"]
     )
     func whatIsRightIsKept(members: String, kind: String) throws {
-        let connection = try TestDatabase.current.connect()
-        let json = try JSONValue(parsing: Self.json(kind, members))
-        let written = kind == "rule" ? try RuleDefinition(json: json).json : try CampaignDefinition(json: json).json
-        #expect(written == json)
-        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.\(kind)_error($1::jsonb)", json.text) == "t")
+        try DefinitionUnderTest(kind, members).isKept()
     }
 
     @Test(arguments: [#""variants": [{"name": "a"}]"#, #""holdout": "5%""#])
     func audiencesThatAProviderKeepsHaveNone(members: String) throws {
         let connection = try TestDatabase.current.connect()
         for (to, provider) in [("fcm_topic", "fcm"), ("channel", "apns")] {
-            let json = Self.json("rule", members).replacing(#""everyone": true"#, with: #""\#(to)": "x""#)
-            let problem = try #require(try whatIsWrong("rule", json))
+            let json = DefinitionUnderTest("rule", members).json.replacing(
+                #""everyone": true"#,
+                with: #""\#(to)": "x""#
+            )
+            let problem = try #require(try DefinitionUnderTest.problem("rule", json))
             let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.rule_error($1::jsonb)", json)
             #expect(problem.reason == "differs by user, but \(provider) gets one request for all")
             #expect(inSQL.rows[0] == [problem.path, problem.reason, problem.hint])
@@ -125,20 +109,11 @@ struct VariantKeyTests {
     }
 
     @Test func aVariantsLocalesAreTheRules() throws {
-        let json = Self.json("rule", #""variants": [{"name": "a", "locales": {"es": {"data": {"a": "c"}}}}]"#)
+        let json = DefinitionUnderTest("rule", #""variants": [{"name": "a", "locales": {"es": {"data": {"a": "c"}}}}]"#)
+            .json
         let problem = #expect(throws: RuleProblem.self) { try CompiledRule(json: JSONValue(parsing: json)) }
         #expect(problem?.path == "variants[0].locales.es")
         #expect(problem?.reason == "is none of the rule's locales")
         _ = try CompiledRule(json: JSONValue(parsing: json.dropLast() + #", "locales": {"es": {}}}"#))
-    }
-
-    private func whatIsWrong(_ kind: String, _ json: String) throws -> RuleProblem? {
-        let json = try JSONValue(parsing: json)
-        do throws(RuleProblem) {
-            if kind == "rule" { _ = try RuleDefinition(json: json) } else { _ = try CampaignDefinition(json: json) }
-            return nil
-        } catch {
-            return error
-        }
     }
 }

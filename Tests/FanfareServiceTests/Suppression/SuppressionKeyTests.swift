@@ -30,33 +30,16 @@ struct SuppressionKeyTests {
         (#""caps": ["daily", 7]"#, "caps", "is not a list of names"),
     ]
 
-    private static func json(_ kind: String, _ members: String) -> String {
-        let event = kind == "rule" ? #""event": "e", "# : ""
-        return #"{"app": "shop", "name": "n", \#(event)"to": {"everyone": true}, "message": {"data": {"a": "b"}}, "#
-            + "\(members)}"
-    }
-
     @Test(arguments: faults, ["rule", "campaign"])
     func whatIsWrongIsRefusedByBoth(fault: (members: String, place: String, reason: String), kind: String) throws {
-        let connection = try TestDatabase.current.connect()
-        let json = Self.json(kind, fault.members)
-        let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.\(kind)_error($1::jsonb)", json).rows[
-            0
-        ]
-        let problem = try #require(try whatIsWrong(kind, json))
-        #expect(inSQL == [fault.place, fault.reason, problem.hint])
-        #expect([problem.path, problem.reason] == [fault.place, fault.reason])
-        let refusal = #expect(throws: PostgresError.self) {
-            try connection.query("SELECT fanfare.put_\(kind)($1::jsonb)", json)
-        }
-        #expect(refusal?.sqlState == "22023" && refusal?.hint == problem.hint)
+        try DefinitionUnderTest(kind, fault.members).isRefused(at: fault.place, fault.reason)
     }
 
     /// Only the database knows an app's caps.
     @Test(arguments: ["rule", "campaign"])
     func aCapThatTheAppDoesNotHaveIsRefused(kind: String) throws {
         let connection = try TestDatabase.current.connect()
-        let json = Self.json(kind, #""caps": ["daily", "weekly"]"#)
+        let json = DefinitionUnderTest(kind, #""caps": ["daily", "weekly"]"#).json
         func hint() throws -> String? {
             let error = #expect(throws: PostgresError.self) {
                 try connection.query("SELECT fanfare.put_\(kind)($1::jsonb)", json)
@@ -87,33 +70,22 @@ struct SuppressionKeyTests {
         ["rule", "campaign"]
     )
     func whatIsRightIsKept(members: String, kind: String) throws {
-        let connection = try TestDatabase.current.connect()
-        let json = try JSONValue(parsing: Self.json(kind, members))
-        let written = kind == "rule" ? try RuleDefinition(json: json).json : try CampaignDefinition(json: json).json
-        #expect(written == json)
-        #expect(try connection.text("SELECT reason IS NULL FROM fanfare.\(kind)_error($1::jsonb)", json.text) == "t")
+        try DefinitionUnderTest(kind, members).isKept()
     }
 
     @Test(arguments: [#""category": "marketing""#, #""quiet_hours": "off""#])
     func audiencesThatAProviderKeepsHaveNone(members: String) throws {
         let connection = try TestDatabase.current.connect()
         for (to, provider) in [("fcm_topic", "fcm"), ("channel", "apns")] {
-            let json = Self.json("rule", members).replacing(#""everyone": true"#, with: #""\#(to)": "x""#)
-            let problem = try #require(try whatIsWrong("rule", json))
+            let json = DefinitionUnderTest("rule", members).json.replacing(
+                #""everyone": true"#,
+                with: #""\#(to)": "x""#
+            )
+            let problem = try #require(try DefinitionUnderTest.problem("rule", json))
             let inSQL = try connection.query("SELECT place, reason, hint FROM fanfare.rule_error($1::jsonb)", json)
                 .rows[0]
             #expect(problem.reason == "differs by user, but \(provider) gets one request for all")
             #expect(inSQL == [problem.path, problem.reason, problem.hint])
-        }
-    }
-
-    private func whatIsWrong(_ kind: String, _ json: String) throws -> RuleProblem? {
-        let json = try JSONValue(parsing: json)
-        do throws(RuleProblem) {
-            if kind == "rule" { _ = try RuleDefinition(json: json) } else { _ = try CampaignDefinition(json: json) }
-            return nil
-        } catch {
-            return error
         }
     }
 }
