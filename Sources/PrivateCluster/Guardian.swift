@@ -13,8 +13,8 @@ import Threading
 final class Guardian: Sendable {
     /// The line for its standard input, which is then closed.
     private let orders: AsyncStream<String>.Continuation
-    /// Ends with the guardian: whether it stopped the server.
-    private let running: Task<Bool, Never>
+    /// What the guardian says, line by line; closed when it has ended.
+    private let answers: Mailbox<String>
     private let directories: ClusterDirectories
 
     private static let script = #"""
@@ -57,6 +57,9 @@ final class Guardian: Sendable {
             # If the parent directory is not writable, an empty directory remains.
             rm -rf "$socket" "$home" 2>/dev/null || true
         fi
+        # The next guardian may start as soon as this one has said that the server is stopped.
+        exec 9>&-
+        echo stopped || true
         """#
 
     /// Starts the server, and returns when it accepts connections.
@@ -85,22 +88,24 @@ final class Guardian: Sendable {
         )
         let (stream, orders) = AsyncStream.makeStream(of: String.self)
         let answers = Mailbox<String>()
-        self.orders = orders
-        running = Task(executorPreference: ChildPrograms.thread) {
+        (self.orders, self.answers) = (orders, answers)
+        Task(executorPreference: ChildPrograms.thread) {
             do {
-                let ended = try await run(shell, input: .inputWriter, output: .sequence, error: .combinedWithOutput) {
+                _ = try await run(shell, input: .inputWriter, output: .sequence, error: .combinedWithOutput) {
                     guardian in
+                    defer { answers.close() }
                     var lines = guardian.standardOutput.strings().makeAsyncIterator()
                     answers.put(try await lines.next() ?? "")
                     for await order in stream {
-                        _ = try await guardian.standardInputWriter.write(order + "\n")
-                        return
+                        // Fails if the guardian was killed.
+                        _ = try? await guardian.standardInputWriter.write(order + "\n")
                     }
+                    try await guardian.standardInputWriter.finish()
+                    while let line = try await lines.next() { answers.put(line) }
                 }
-                return ended.terminationStatus.isSuccess
             } catch {
                 answers.put("a shell cannot be started: \(error)")
-                return false
+                answers.close()
             }
         }
         let answer = answers.take()?.first ?? ""
@@ -124,12 +129,14 @@ final class Guardian: Sendable {
         if !waitUntilEnd() { signalServer(mode) }
     }
 
-    /// Waits until the guardian has ended.
+    /// Waits until the guardian has closed its output, which does not depend on a thread of Swift's pool.
     ///
     /// - Returns: whether it stopped the server; false if it was killed.
     @discardableResult
     private func waitUntilEnd() -> Bool {
-        ChildPrograms.thread.wait { [running] in await running.value }
+        var last: String?
+        while let lines = answers.take() { last = lines.last ?? last }
+        return last == "stopped"
     }
 
     /// Stops the server directly if the guardian was killed and left it running, and waits until it has exited.

@@ -4,7 +4,7 @@ public import Threading
 
 /// How programs are started: in a process group of their own, and killed when this process ends, `kill -9` included.
 public enum ChildPrograms {
-    /// Runs the tasks that wait for programs and read their output, even if all threads of Swift's pool are blocked.
+    /// Runs the tasks that start programs and read their output, even if all threads of Swift's pool are blocked.
     public static let thread = TaskThread(name: "programs")
 
     /// Returns how to start a program.
@@ -16,8 +16,8 @@ public enum ChildPrograms {
     /// - Returns: the configuration.
     static func configuration(
         _ words: [String],
-        environment: [String: String?],
-        directory: String?
+        environment: [String: String?] = [:],
+        directory: String? = nil
     ) -> Configuration {
         var options = PlatformOptions()
         // Ctrl-C on the terminal is for this process.

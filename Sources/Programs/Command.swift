@@ -1,3 +1,4 @@
+import Foundation
 import Subprocess
 import Threading
 
@@ -29,22 +30,11 @@ public struct Command: Sendable {
         directory: String? = nil
     ) async throws -> Command {
         let program = ChildPrograms.configuration(words, environment: environment, directory: directory)
-        // SIGPIPE is blocked on that thread.
         return try await withTaskExecutorPreference(ChildPrograms.thread) {
-            let result = try await Subprocess.run(
-                program,
-                input: .inputWriter,
-                output: .string(limit: limit),
-                error: .string(limit: limit)
-            ) { execution in
-                // Fails if the program exits before it has read all.
-                _ = try? await execution.standardInputWriter.write(input)
-            }
-            return Command(
-                output: result.standardOutput,
-                errors: result.standardError,
-                status: result.terminationStatus.number
-            )
+            let results = Mailbox<Result<Command, any Error>>()
+            try await run(program, input: input, results: results)
+            guard let result = results.take(timeout: .zero)?.first else { throw CancellationError() }
+            return try result.get()
         }
     }
 
@@ -54,6 +44,47 @@ public struct Command: Sendable {
     /// - Returns: the exited program.
     /// - Throws: as ``run(_:input:environment:directory:)``.
     public static func wait(for words: [String]) throws -> Command {
-        try ChildPrograms.thread.wait { try await run(words) }
+        let results = Mailbox<Result<Command, any Error>>()
+        Task(executorPreference: ChildPrograms.thread) {
+            do {
+                try await run(ChildPrograms.configuration(words), input: "", results: results)
+            } catch {
+                results.put(.failure(error))
+            }
+        }
+        while true {
+            if let result = results.take()?.first { return try result.get() }
+        }
+    }
+
+    /// Runs a program, and puts the result into a mailbox as soon as it has exited.
+    ///
+    /// This function itself returns only when a thread of Swift's pool is free, since Subprocess uses one: a caller that blocks
+    /// such a thread reads the mailbox instead.
+    private static func run(_ program: Configuration, input: String, results: Mailbox<Result<Command, any Error>>)
+        async throws
+    {
+        _ = try await Subprocess.run(program, input: .inputWriter, output: .sequence, error: .sequence) { execution in
+            async let output = text(execution.standardOutput)
+            async let errors = text(execution.standardError)
+            // Both fail if the program exits before it has read all.
+            _ = try? await execution.standardInputWriter.write(input)
+            try? await execution.standardInputWriter.finish()
+            let command = try await Command(
+                output: output,
+                errors: errors,
+                status: ChildExit.status(of: execution.processIdentifier.value)
+            )
+            results.put(.success(command))
+        }
+    }
+
+    private static func text(_ source: SubprocessOutputSequence) async throws -> String {
+        var text = Data()
+        for try await buffer in source {
+            guard text.count + buffer.count <= limit else { throw POSIXError(.EFBIG) }
+            text.append(Data(buffer: buffer))
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

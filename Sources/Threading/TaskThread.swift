@@ -1,4 +1,6 @@
 /// A thread that runs tasks, even if all threads of Swift's pool are blocked.
+///
+/// A task that such a task starts without this executor, as libraries do, runs in the pool.
 public final class TaskThread: TaskExecutor {
     private let jobs = Mailbox<UnownedJob>()
 
@@ -20,12 +22,16 @@ public final class TaskThread: TaskExecutor {
 
     /// Runs a task, and blocks the calling thread until it ends.
     ///
+    /// Must not be called by a task: on a machine with two processors two such calls block the whole pool, which `body`
+    /// may need.
+    ///
     /// - Parameter body: the task.
     /// - Returns: what `body` returns.
     /// - Throws: what `body` throws.
     public func wait<Value: Sendable, Failure: Error>(
         for body: @escaping @Sendable () async throws(Failure) -> Value
     ) throws(Failure) -> Value {
+        precondition(unsafe withUnsafeCurrentTask { unsafe $0 == nil }, "a task must await instead")
         let results = Mailbox<Result<Value, Failure>>()
         Task(executorPreference: self) {
             do throws(Failure) {

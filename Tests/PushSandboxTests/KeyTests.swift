@@ -76,7 +76,7 @@ struct KeyTests {
         #expect(try sender.sharedSecret(with: browser.publicKey) == secret)
     }
 
-    @Test func filesOfOtherKeysAreRefused() throws {
+    @Test func filesOfOtherKeysAreRefused() async throws {
         let (p256, rsa) = (try P256PrivateKey(), try RSAKey())
         #expect(try P256PrivateKey(pem: p256.pem())?.publicKey == p256.publicKey)
         #expect(try P256PrivateKey(pem: rsa.pem()) == nil && RSAKey(pem: p256.pem()) == nil)
@@ -87,7 +87,7 @@ struct KeyTests {
             ["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-aes128", "-pass", "pass:secret"],
         ]
         for other in others {
-            let command = try Command.wait(for: ["openssl", "genpkey"] + other)
+            let command = try await Command.run(["openssl", "genpkey"] + other)
             #expect(command.output.contains("PRIVATE KEY"), "\(command.errors)")
             #expect(P256PrivateKey(pem: command.output) == nil && RSAKey(pem: command.output) == nil)
         }

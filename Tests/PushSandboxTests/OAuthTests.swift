@@ -40,7 +40,7 @@ struct OAuthTests {
                 ("garbage", "invalid_grant", "a.b"),
                 ("other algorithm", "invalid_grant", try google.assertion(header: #"{"alg":"HS256"}"#, good)),
                 ("other key id", "invalid_grant", try google.assertion(header: #"{"alg":"RS256","kid":"x"}"#, good)),
-                ("PSS", "invalid_grant", try google.assertion(good, isPSS: true)),
+                ("PSS", "invalid_grant", try await google.assertionByPSS(good)),
             ]
             let wrong: [(String, String, [String: JSONValue])] = [
                 ("other account", "invalid_grant", ["iss": .string("x@demo-project.iam.gserviceaccount.com")]),

@@ -33,16 +33,24 @@ struct GoogleClient {
 
     func assertion(
         header: String = #"{"alg":"RS256","typ":"JWT"}"#,
-        _ claims: JSONValue,
-        isPSS: Bool = false
+        _ claims: JSONValue
     ) throws -> String {
-        let signed = Data(header.utf8).base64URL + "." + Data(claims.json.utf8).base64URL
-        let signature = try isPSS ? signatureByPSS(Array(signed.utf8)) : key.sign(Array(signed.utf8))
-        return signed + "." + Data(signature).base64URL
+        let signed = Self.signed(header, claims)
+        return signed + "." + Data(try key.sign(Array(signed.utf8))).base64URL
+    }
+
+    /// Returns an assertion with a signature of the wrong kind.
+    func assertionByPSS(_ claims: JSONValue) async throws -> String {
+        let signed = Self.signed(#"{"alg":"RS256","typ":"JWT"}"#, claims)
+        return signed + "." + Data(try await signatureByPSS(Array(signed.utf8))).base64URL
+    }
+
+    private static func signed(_ header: String, _ claims: JSONValue) -> String {
+        Data(header.utf8).base64URL + "." + Data(claims.json.utf8).base64URL
     }
 
     /// Signs with the `openssl` command, since Fanfare does not use this algorithm.
-    private func signatureByPSS(_ message: [UInt8]) throws -> [UInt8] {
+    private func signatureByPSS(_ message: [UInt8]) async throws -> [UInt8] {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("pss-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -50,7 +58,7 @@ struct GoogleClient {
         try key.privateKeyPEM().write(toFile: keyFile, atomically: true, encoding: .utf8)
         try Data(message).write(to: URL(fileURLWithPath: file))
         let options = ["-sha256", "-sigopt", "rsa_padding_mode:pss", "-sign", keyFile, "-out", file + ".signature"]
-        let command = try Command.wait(for: ["openssl", "dgst"] + options + [file])
+        let command = try await Command.run(["openssl", "dgst"] + options + [file])
         guard command.status == 0 else { throw POSIXError(.EINVAL) }
         return Array(try Data(contentsOf: URL(fileURLWithPath: file + ".signature")))
     }
