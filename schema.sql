@@ -38,7 +38,8 @@
 --
 -- Parts 6 and up describe a new database. Part 5 runs before them and adds what an older database lacks. To change
 -- something:
---   1. Edit the table, index, function or view in its part. Put a new column last, as ALTER TABLE does.
+--   1. Edit the table, index, function or view in its part. Its rights follow it. Put a new column last, as ALTER TABLE
+--      does.
 --   2. Add to part 5 what an older database needs besides: a column, a constraint, an index to drop, rows to repair.
 --      CREATE ... IF NOT EXISTS adds new objects and leaves existing ones alone; functions and views are replaced.
 -- A load that has nothing to do waits for no lock: statements that would lock before they check go through part 3.
@@ -168,6 +169,9 @@ $$;
 SET LOCAL ROLE fanfare_owner;
 
 COMMENT ON SCHEMA fanfare IS 'Push-notification fan-out: events, rules, devices, queues and logs.';
+REVOKE ALL ON SCHEMA fanfare FROM PUBLIC;
+GRANT USAGE ON SCHEMA fanfare
+    TO fanfare_daemon, fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_operator, fanfare_reader;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 3. Statements that check before they lock
@@ -236,6 +240,7 @@ CREATE TABLE IF NOT EXISTS fanfare.schema_version (
     -- SHA-256 of this file, in hex; NULL if the file was sent statement by statement, as by psql -f.
     text_hash text
 );
+GRANT SELECT ON fanfare.schema_version TO fanfare_reader;
 
 DO $$
 DECLARE
@@ -281,6 +286,7 @@ $$;
 -- An id contains its UTC day: days since 2020-01-01 << 32 | sequence. One bigint identifies a row and its partition.
 
 CREATE SEQUENCE IF NOT EXISTS fanfare.event_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
+GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
 CREATE SEQUENCE IF NOT EXISTS fanfare.batch_sequence MAXVALUE 4294967295 MINVALUE 0 START 1 CYCLE;
 
 -- BEGIN ATOMIC, because a string-bodied SQL function in a column default is inlined and resolved in the caller's
@@ -290,6 +296,7 @@ BEGIN ATOMIC
     SELECT ((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01')::bigint << 32
         | nextval('fanfare.event_sequence'::regclass);
 END;
+GRANT EXECUTE ON FUNCTION fanfare.new_event_id TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.new_batch_id() RETURNS bigint LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -302,6 +309,7 @@ BEGIN ATOMIC
     SELECT ((id >> 32) % 32)::smallint;
 END;
 COMMENT ON FUNCTION fanfare.ring_day IS 'The partition of an event''s or a batch''s log row: the day of its id modulo 32.';
+GRANT EXECUTE ON FUNCTION fanfare.ring_day TO fanfare_reader;
 
 -- Compares sequence numbers, because clocks can be set back. The sequence wraps around after 4 billion events, so the
 -- order is correct only for events at most 2 billion apart.
@@ -312,6 +320,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.is_emitted_after IS
     'Whether an event was emitted after a number was taken from the event sequence; NULL if the number is NULL.';
+GRANT EXECUTE ON FUNCTION fanfare.is_emitted_after TO fanfare_reader;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 7. The installation and its timelines
@@ -326,6 +335,7 @@ CREATE TABLE IF NOT EXISTS fanfare.installation (
     database_oid oid NOT NULL,
     adopted_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
+GRANT SELECT ON fanfare.installation TO fanfare_reader;
 
 -- The servers and timelines that this database has been on. After a failover to a standby that lacked the last
 -- transactions, or after a point-in-time restore, the sequences would hand out ids again that events of the lost
@@ -369,6 +379,7 @@ CREATE TABLE IF NOT EXISTS fanfare.providers (
     CONSTRAINT providers_auth CHECK (num_nonnulls(auth_shape, auth_error, auth_hint) IN (0, 3)),
     CONSTRAINT providers_p256dh CHECK (NOT has_p256dh OR auth_shape IS NOT NULL)
 );
+GRANT SELECT ON fanfare.providers TO fanfare_author, fanfare_reader;
 
 INSERT INTO fanfare.providers AS p (name, label, both_environments, folds_case, token_shape, token_error, token_hint,
     has_p256dh, auth_shape, auth_error, auth_hint, oldest_daemon)
@@ -415,6 +426,7 @@ CREATE TABLE IF NOT EXISTS fanfare.outcome_codes (
     -- A one-line description for operators.
     meaning text NOT NULL DEFAULT ''
 );
+GRANT SELECT ON fanfare.outcome_codes TO fanfare_reader;
 
 INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning) VALUES
     (0, 'pending', 'not_attempted', NULL, 'Not attempted yet.'),
@@ -574,6 +586,7 @@ CREATE TABLE IF NOT EXISTS fanfare.apps (
     -- configuration.
     events text[]
 );
+GRANT SELECT ON fanfare.apps TO fanfare_author, fanfare_reader;
 
 -- The destination of a batch: an app, a provider and one of the provider's environments.
 CREATE TABLE IF NOT EXISTS fanfare.targets (
@@ -589,6 +602,7 @@ CREATE TABLE IF NOT EXISTS fanfare.targets (
         OR (native_key, provider) IN (('fcm_topic', 'fcm'), ('fcm_condition', 'fcm'), ('channel', 'apns'))),
     CONSTRAINT targets_key UNIQUE NULLS NOT DISTINCT (app_id, provider, environment, native_key)
 );
+GRANT SELECT ON fanfare.targets TO fanfare_reader;
 
 -- One token of one user. Disabled, never deleted, when the provider reports the token as unregistered.
 CREATE TABLE IF NOT EXISTS fanfare.devices (
@@ -638,11 +652,16 @@ BEGIN
     END IF;
 END
 $$;
+-- An operator undoes pruning. A reader sees all columns except those needed to push to a device.
+GRANT UPDATE (disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_operator;
+GRANT SELECT (id, app_id, target_id, provider, kind, token_hash, user_id, locale, time_zone, attributes,
+    registered_at, disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_reader;
 
 CREATE TABLE IF NOT EXISTS fanfare.topics (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE CONSTRAINT topics_name_shape CHECK (name ~ '^[a-zA-Z0-9_.~%-]+$' AND length(name) <= 900)
 );
+GRANT SELECT ON fanfare.topics TO fanfare_reader;
 
 -- Planning walks the primary key as a keyset.
 CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
@@ -652,6 +671,7 @@ CREATE TABLE IF NOT EXISTS fanfare.subscriptions (
 );
 SELECT fanfare.create_index('subscriptions_device', $$
     CREATE INDEX subscriptions_device ON fanfare.subscriptions (device_id)$$);
+GRANT SELECT ON fanfare.subscriptions TO fanfare_reader;
 
 -- The progress of device imports from files, kept for a month so that a later attempt can resume. Stores the app's
 -- name, because the role that imports can read no other table.
@@ -669,6 +689,8 @@ CREATE TABLE IF NOT EXISTS fanfare.imports (
     finished_at timestamptz,
     PRIMARY KEY (app, fingerprint)
 );
+-- For `fanfare devices import --resume`.
+GRANT SELECT ON fanfare.imports TO fanfare_registrar;
 
 -- Opt-outs of users: a category that rules name, or `*` for all categories. Has rows only for users who made a choice.
 -- Claims read it without locks, so they never block a user's transaction.
@@ -684,6 +706,7 @@ CREATE TABLE IF NOT EXISTS fanfare.preferences (
     PRIMARY KEY (app_id, user_id, category)
 );
 SELECT fanfare.create_index('preferences_xid', $$CREATE INDEX preferences_xid ON fanfare.preferences (xid)$$);
+GRANT SELECT ON fanfare.preferences TO fanfare_reader;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 11. Rules
@@ -703,6 +726,7 @@ CREATE TABLE IF NOT EXISTS fanfare.rules (
 );
 SELECT fanfare.create_index('rules_name', $$
     CREATE UNIQUE INDEX rules_name ON fanfare.rules (app_id, name) WHERE dropped_at IS NULL$$);
+GRANT SELECT ON fanfare.rules TO fanfare_author, fanfare_reader;
 
 CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -746,6 +770,7 @@ SELECT fanfare.create_index('rule_versions_in_force', $$
     WHERE state = 'active' AND retired_at IS NULL AND enabled$$);
 SELECT fanfare.create_index('rule_versions_unchecked', $$
     CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
+GRANT SELECT ON fanfare.rule_versions TO fanfare_author, fanfare_reader;
 
 -- A campaign is a schedule with its own rule, `campaign/<name>`, for events of type `campaign.<app>.<name>`.
 CREATE TABLE IF NOT EXISTS fanfare.campaigns (
@@ -786,6 +811,7 @@ SELECT fanfare.create_index('campaigns_due', $$
     CREATE INDEX campaigns_due ON fanfare.campaigns (next_at) WHERE state = 'active' AND dropped_at IS NULL$$);
 SELECT fanfare.create_index('campaigns_drafts', $$
     CREATE INDEX campaigns_drafts ON fanfare.campaigns (id) WHERE draft IS NOT NULL AND reason IS NULL AND dropped_at IS NULL$$);
+GRANT SELECT ON fanfare.campaigns TO fanfare_author, fanfare_reader;
 
 -- One time that a campaign was due or was started. The run and its event are inserted in one transaction, so each
 -- scheduled time fires once even if a daemon crashes.
@@ -837,6 +863,7 @@ SELECT fanfare.create_index('runs_running', $$
     CREATE INDEX runs_running ON fanfare.runs (id) WHERE state IN ('running', 'aborting')$$);
 SELECT fanfare.create_index('runs_querying', $$
     CREATE INDEX runs_querying ON fanfare.runs (fired_at) WHERE state = 'querying'$$);
+GRANT SELECT ON fanfare.runs TO fanfare_author, fanfare_reader;
 
 -- The users that a campaign's audience_sql returned for an event, with their variables. Planned in key order; deleted
 -- when the run is over.
@@ -875,6 +902,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.trace_context IS
     'A W3C traceparent as stored: 16 bytes of trace id, 8 of parent id, one of flags; NULL if the text is not a valid traceparent.';
+GRANT EXECUTE ON FUNCTION fanfare.trace_context TO fanfare_emitter;
 
 -- emit inserts rows and the planner deletes them; rows are never updated. An update between a planning round's snapshot
 -- and its lock would hide the row from the round's floor.
@@ -901,6 +929,10 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox (
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
         toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 5000);
+-- emit and the trigger functions need of their callers and owners: to INSERT the columns that are theirs to set, never
+-- xid, id and time, and to read the id. No other column can be read. Defaults are evaluated with the rights of the role
+-- that inserts.
+GRANT INSERT (type, payload, key, ttl), SELECT (id) ON fanfare.outbox TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.refuse_update() RETURNS trigger
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1163,6 +1195,7 @@ SELECT fanfare.create_index('gates_run', $$
     CREATE INDEX gates_run ON fanfare.gates (run_id) WHERE run_id IS NOT NULL$$);
 SELECT fanfare.create_index('gates_of_rule', $$
     CREATE UNIQUE INDEX gates_of_rule ON fanfare.gates (rule_id) WHERE run_id IS NULL$$);
+GRANT SELECT ON fanfare.gates TO fanfare_reader;
 
 -- How many deliveries per second all daemons together claim of what the rate applies to. Each claim locks the row,
 -- takes at most the capacity that has become free, and stores until when that capacity is used up. The limit is
@@ -1206,6 +1239,7 @@ CREATE TABLE IF NOT EXISTS fanfare.policies (
     quiet_until time,
     quiet_mode text
 );
+GRANT SELECT ON fanfare.policies TO fanfare_author, fanfare_reader;
 
 -- How many events a user of an app gets at most in any window of the given length, from rules that name the cap. Grants
 -- store the cap's bit. A name therefore keeps its bit while unused bits remain, and grants made before `since` belong
@@ -1222,6 +1256,7 @@ CREATE TABLE IF NOT EXISTS fanfare.caps (
     PRIMARY KEY (app_id, bit),
     UNIQUE (app_id, name)
 );
+GRANT SELECT ON fanfare.caps TO fanfare_author, fanfare_reader;
 
 -- The events granted to a user: event, stamp, event, stamp …, oldest first. A stamp is the time in milliseconds since
 -- 1970, shifted left by 16, plus the bits of the caps that the event counts for. One row for all caps, so that several
@@ -1232,6 +1267,7 @@ CREATE TABLE IF NOT EXISTS fanfare.cap_grants (
     grants bigint[] NOT NULL,
     PRIMARY KEY (app_id, user_id)
 ) WITH (fillfactor = 80);
+GRANT SELECT ON fanfare.cap_grants TO fanfare_reader;
 
 CREATE TABLE IF NOT EXISTS fanfare.batch_log (
     day smallint NOT NULL,
@@ -1333,6 +1369,16 @@ BEGIN
 END
 $$;
 
+-- Retention truncates the partitions of the ring. The rights come after all that may lock a partition.
+DO $$
+BEGIN
+    FOR day IN 0..31 LOOP
+        EXECUTE format('GRANT TRUNCATE ON fanfare.event_log_%1$s, fanfare.batch_log_%1$s TO fanfare_daemon',
+            to_char(day, 'FM00'));
+    END LOOP;
+END
+$$;
+
 -- ---------------------------------------------------------------------------------------------------------------
 -- 14. Counters, daemons, alarms, fuses, lock keys
 -- ---------------------------------------------------------------------------------------------------------------
@@ -1351,6 +1397,7 @@ SELECT fanfare.identify_by_row('fanfare.stats_pending');
 SELECT fanfare.create_index('stats_pending_at', $$CREATE INDEX stats_pending_at ON fanfare.stats_pending (at)$$);
 SELECT fanfare.create_index('stats_pending_gate', $$
     CREATE INDEX stats_pending_gate ON fanfare.stats_pending (gate_id) WHERE gate_id <> 0$$);
+GRANT SELECT ON fanfare.stats_pending TO fanfare_reader;
 
 -- Kept forever.
 CREATE TABLE IF NOT EXISTS fanfare.stats (
@@ -1361,6 +1408,7 @@ CREATE TABLE IF NOT EXISTS fanfare.stats (
     deliveries bigint NOT NULL,
     PRIMARY KEY (day, rule_version, target_id, outcome)
 );
+GRANT SELECT ON fanfare.stats TO fanfare_reader;
 
 -- The same by gate, for as long as the gate exists.
 CREATE TABLE IF NOT EXISTS fanfare.gate_stats (
@@ -1369,6 +1417,7 @@ CREATE TABLE IF NOT EXISTS fanfare.gate_stats (
     deliveries bigint NOT NULL,
     PRIMARY KEY (gate_id, outcome)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+GRANT SELECT ON fanfare.gate_stats TO fanfare_reader;
 
 -- The counters above over time, and values that only daemons know: outcomes of deliveries, fates of events, latencies
 -- (code is the number of the step). `since` is the start of a minute, after six hours of ten minutes, after two days of
@@ -1384,6 +1433,7 @@ CREATE TABLE IF NOT EXISTS fanfare.traffic (
     count bigint NOT NULL,
     PRIMARY KEY (what, since, target_id, lane, code)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+GRANT SELECT ON fanfare.traffic TO fanfare_reader;
 
 -- Each control connection of a daemon inserts a row, and so gets a new owner number.
 CREATE TABLE IF NOT EXISTS fanfare.instances (
@@ -1401,6 +1451,7 @@ CREATE TABLE IF NOT EXISTS fanfare.instances (
     -- The newest schema version that it works with.
     schema_version int NOT NULL
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+GRANT SELECT ON fanfare.instances TO fanfare_reader;
 
 -- A daemon of this version or newer is never refused and waits for no lock. For an older daemon the version's row is
 -- updated, not only locked. It then conflicts with require_daemon: whichever transaction is second waits for the first
@@ -1483,6 +1534,7 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_fuses (
     PRIMARY KEY (app_id, environment),
     CONSTRAINT prune_fuses_blown CHECK ((blown_at IS NULL) = (evidence IS NULL))
 );
+GRANT SELECT ON fanfare.prune_fuses TO fanfare_reader;
 
 -- The input of the fuses: the responses of providers to all daemons, and the evidence against tokens among them, in
 -- intervals of ten seconds. An interval is cut where a fuse is closed. Has the last minutes only.
@@ -1496,6 +1548,7 @@ CREATE TABLE IF NOT EXISTS fanfare.prune_counts (
     strong bigint NOT NULL,
     PRIMARY KEY (app_id, environment, provider, since)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+GRANT SELECT ON fanfare.prune_counts TO fanfare_reader;
 
 -- HTTP API tokens. Only the SHA-256 of a secret is stored: secrets are 32 random bytes, so a slow hash is not needed.
 CREATE TABLE IF NOT EXISTS fanfare.api_tokens (
@@ -1565,6 +1618,7 @@ SELECT fanfare.create_index('actions_at', 'CREATE INDEX actions_at ON fanfare.ac
 -- For the console's campaign page, which lists the actions on the campaign.
 SELECT fanfare.create_index('actions_campaign',
     'CREATE INDEX actions_campaign ON fanfare.actions (target COLLATE "C") WHERE action LIKE ''campaign.%''');
+GRANT SELECT ON fanfare.actions TO fanfare_reader;
 
 -- The configured feedback hooks, by name, and the outcomes that each one wants. Read whenever a batch is closed, and
 -- written only if the configuration changes, so that the table stays one page even under an old snapshot.
@@ -1647,6 +1701,7 @@ EXCEPTION WHEN insufficient_privilege THEN
 END
 $$;
 COMMENT ON FUNCTION fanfare.server_identifier IS 'The system identifier of the cluster; 0 if pg_control_system() may not be called.';
+GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.adopt(name text DEFAULT NULL) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -1742,6 +1797,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.replay_feedback IS
     'Makes a feedback hook deliver everything since that time again; returns how many batches that includes.';
+GRANT EXECUTE ON FUNCTION fanfare.replay_feedback TO fanfare_operator;
 
 CREATE OR REPLACE FUNCTION fanfare.resume_feedback(name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -1755,6 +1811,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.resume_feedback IS 'Retries at once a feedback hook that answered 410, or that is waiting after failures.';
+GRANT EXECUTE ON FUNCTION fanfare.resume_feedback TO fanfare_operator;
 
 CREATE OR REPLACE FUNCTION fanfare.forget_feedback(name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -1769,6 +1826,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.forget_feedback IS
     'Deletes the progress of a feedback hook; if a daemon still has the hook configured, it starts over with new outcomes.';
+GRANT EXECUTE ON FUNCTION fanfare.forget_feedback TO fanfare_operator;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 16. Functions: emit and cancel
@@ -1790,6 +1848,7 @@ BEGIN ATOMIC
     END;
 END;
 COMMENT ON FUNCTION fanfare.nobody_drains IS 'Whether no daemon is draining the outbox.';
+GRANT EXECUTE ON FUNCTION fanfare.nobody_drains TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.sleeper_to_wake() RETURNS boolean LANGUAGE sql VOLATILE
 BEGIN ATOMIC
@@ -1800,6 +1859,7 @@ BEGIN ATOMIC
     END;
 END;
 COMMENT ON FUNCTION fanfare.sleeper_to_wake IS 'Whether a daemon sleeps and this session should wake it.';
+GRANT EXECUTE ON FUNCTION fanfare.sleeper_to_wake TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.wake() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -1811,6 +1871,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.wake IS 'Notifies a sleeping daemon that the outbox has rows; called once per emitting statement.';
+GRANT EXECUTE ON FUNCTION fanfare.wake TO fanfare_emitter;
 
 -- The types that only Fanfare emits: they start campaigns and send digests.
 CREATE OR REPLACE FUNCTION fanfare.is_reserved(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1818,6 +1879,7 @@ BEGIN ATOMIC
     SELECT type LIKE ANY ('{campaign.%,campaign-test.%,digest.%}'::text[]);
 END;
 COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emitted by Fanfare only: campaign.*, campaign-test.*, digest.*.';
+GRANT EXECUTE ON FUNCTION fanfare.is_reserved TO fanfare_emitter;
 
 -- Texts that programs write for a missing value: blank, or a language's word for it, spelled as the language spells it.
 -- Other spellings are valid: a person may be called nan, and a key may be none.
@@ -1827,6 +1889,7 @@ BEGIN ATOMIC
         = ANY (ARRAY['', 'null', 'NULL', 'Null', '(null)', '(NULL)', '<null>', 'None', 'undefined', 'nil', '<nil>', 'NaN', E'\\N', '[object Object]']);
 END;
 COMMENT ON FUNCTION fanfare.is_nothing IS 'Whether a text is blank, or a word that programs write for no value, such as null, None, undefined or \N.';
+GRANT EXECUTE ON FUNCTION fanfare.is_nothing TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.given(value text, what text, remedy text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -1841,12 +1904,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.given IS 'The value; null if it is blank. Words that programs write for a missing value are refused.';
+GRANT EXECUTE ON FUNCTION fanfare.given TO fanfare_emitter;
 
 -- Optimized for clients that emit one event per transaction, where every expression is initialized anew and 32 sessions
 -- share the processor's caches:
 -- * It runs with its caller's rights: SECURITY DEFINER needs a SET search_path, which cost 20 to 25 µs of the 200 that
 --   a committed event took (PostgreSQL 15 walks over every setting). So every name in it is qualified, or resolved when
---   this file is loaded, and fanfare_emitter has the rights it needs (see part 28). The price: a session that changes
+--   this file is loaded, and fanfare_emitter has the rights it needs (see outbox). The price: a session that changes
 --   its search_path between two events has emit's statements planned again, about 75 µs, as its own prepared statements
 --   are.
 -- * The id comes from RETURNING: to insert a precomputed id, callers would need the right to choose it.
@@ -1873,6 +1937,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.emit IS 'Emits one domain event in the caller''s transaction and returns its id.';
+GRANT EXECUTE ON FUNCTION fanfare.emit TO fanfare_emitter;
 
 -- Cancels events emitted before the call, not later ones with the same key.
 CREATE OR REPLACE FUNCTION fanfare.cancel(event_id bigint) RETURNS boolean
@@ -1893,6 +1958,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.cancel(bigint) IS
     'Stops an event; true if it is known and not finished. No push of it starts later than 1 s after the commit.';
+GRANT EXECUTE ON FUNCTION fanfare.cancel(bigint) TO fanfare_emitter;
 
 -- Checking for each event whether something of it waits takes time proportional to the queue; `unsent` checks all
 -- events at once.
@@ -1908,6 +1974,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.cancel_events IS
     'Stops events; returns how many distinct ids it was given. `unsent` reports for which of them deliveries are waiting.';
+GRANT EXECUTE ON FUNCTION fanfare.cancel_events TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.cancel(type text, key text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -1937,6 +2004,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted so far under this type and key.';
+GRANT EXECUTE ON FUNCTION fanfare.cancel(text, text) TO fanfare_emitter;
 
 -- Emits the same event again under a new id, with the same type, key, payload and ttl; the ttl starts again. The key
 -- does not make it a duplicate, since a replay is intended. The rules in force now apply.
@@ -1999,6 +2067,7 @@ $$;
 COMMENT ON FUNCTION fanfare.replay IS
     'Re-emits a logged event under the rules in force now: for all its recipients, for one of them, or under the '
     'rules of one app; returns the new event''s id.';
+GRANT EXECUTE ON FUNCTION fanfare.replay TO fanfare_operator;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 17. Functions: names
@@ -2010,18 +2079,21 @@ BEGIN ATOMIC
     SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$';
 END;
 COMMENT ON FUNCTION fanfare.is_app_name IS 'Whether the name is valid for an app.';
+GRANT EXECUTE ON FUNCTION fanfare.is_app_name TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.is_rule_name(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,99}$';
 END;
 COMMENT ON FUNCTION fanfare.is_rule_name IS 'Whether the name is valid for a rule.';
+GRANT EXECUTE ON FUNCTION fanfare.is_rule_name TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.is_label(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT name ~ '^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$';
 END;
 COMMENT ON FUNCTION fanfare.is_label IS 'Whether the name is valid for a category.';
+GRANT EXECUTE ON FUNCTION fanfare.is_label TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.is_topic(name text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -2036,12 +2108,14 @@ BEGIN ATOMIC
     SELECT octet_length(type) BETWEEN 1 AND 255 AND type !~ '[\x01-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]';
 END;
 COMMENT ON FUNCTION fanfare.is_event_type IS 'Whether a rule can name events of this type: 1 to 255 bytes on one line, without control and bidirectional characters.';
+GRANT EXECUTE ON FUNCTION fanfare.is_event_type TO fanfare_emitter, fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.is_among(type text, patterns text[]) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT EXISTS (SELECT FROM unnest(patterns) AS p (name) WHERE p.name = type OR right(p.name, 1) = '*' AND starts_with(type, left(p.name, -1)));
 END;
 COMMENT ON FUNCTION fanfare.is_among IS 'Whether one of the names equals this type, or ends in * and the type begins with the rest.';
+GRANT EXECUTE ON FUNCTION fanfare.is_among TO fanfare_author, fanfare_reader;
 
 -- An app may always take its own campaigns and digests.
 CREATE OR REPLACE FUNCTION fanfare.may_take(app text, type text) RETURNS boolean LANGUAGE sql STABLE
@@ -2053,6 +2127,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.may_take IS
     'Whether rules of an app may take events of this type: those that the configuration lists (apps.<name>.events), or any.';
+GRANT EXECUTE ON FUNCTION fanfare.may_take TO fanfare_author, fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.limit_events(app text, events text[]) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -2239,6 +2314,7 @@ EXCEPTION WHEN invalid_parameter_value THEN
 END
 $$;
 COMMENT ON FUNCTION fanfare.is_time_zone IS 'Whether this server knows a time zone of that name.';
+GRANT EXECUTE ON FUNCTION fanfare.is_time_zone TO fanfare_author, fanfare_reader;
 
 -- Names that the IANA database has replaced (its file `backward`, except names that a country still has), with their
 -- present names. Phones and browsers still send them, and some servers no longer know them.
@@ -2293,6 +2369,7 @@ BEGIN ATOMIC
     }'::jsonb;
 END;
 COMMENT ON FUNCTION fanfare.old_time_zones IS 'Former names of time zones, with their present names.';
+GRANT EXECUTE ON FUNCTION fanfare.old_time_zones TO fanfare_author, fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.time_zone(name text) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2327,12 +2404,14 @@ $$;
 COMMENT ON FUNCTION fanfare.time_zone IS
     'The name under which this server knows a time zone; the zone may be given by a former name, or as an offset such '
     'as GMT+0530. Null if it is unknown.';
+GRANT EXECUTE ON FUNCTION fanfare.time_zone TO fanfare_author, fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.time_zone_error(name text) RETURNS text LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT format('%L is not a time zone that this server knows', left(name, 80)) || coalesce('; write ' || fanfare.time_zone(name), '');
 END;
 COMMENT ON FUNCTION fanfare.time_zone_error IS 'Why rules, campaigns and policies cannot use a zone that is_time_zone rejects.';
+GRANT EXECUTE ON FUNCTION fanfare.time_zone_error TO fanfare_author, fanfare_reader;
 
 -- In the spellings of providers: es, es-MX, zh_Hans_CN, en_US.UTF-8, de_DE@collation=phonebook, and Java's zh_TW_#Hant.
 CREATE OR REPLACE FUNCTION fanfare.is_locale(locale text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -2502,6 +2581,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.register_device IS 'Registers a token, or renews its registration, and returns the device''s id.';
+GRANT EXECUTE ON FUNCTION fanfare.register_device TO fanfare_registrar;
 
 -- Imports another system's devices in bulk. It works as register_device, except that a row may state when it was
 -- registered, and that an error in one row is returned and not raised.
@@ -2744,6 +2824,7 @@ COMMENT ON FUNCTION fanfare.import_devices IS
     'Registers another system''s devices in bulk, and returns for each row whether it was new, updated, unchanged or '
     'refused, or conflicts with the stored device: that is newer, was disabled here, or is enabled here while the row '
     'says it is disabled.';
+GRANT EXECUTE ON FUNCTION fanfare.import_devices TO fanfare_registrar;
 
 -- Stores how far a file has been imported, in the transaction that imported up to there.
 CREATE OR REPLACE FUNCTION fanfare.note_import(app text, fingerprint bytea, file text, place bigint, line bigint, counts jsonb, finished boolean)
@@ -2757,6 +2838,7 @@ BEGIN ATOMIC
         noted_at = clock_timestamp();
 END;
 COMMENT ON FUNCTION fanfare.note_import IS 'Stores how far a file has been imported.';
+GRANT EXECUTE ON FUNCTION fanfare.note_import TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.device_id(app text, provider text, token text) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
@@ -2769,6 +2851,7 @@ BEGIN ATOMIC
         AND d.disabled_reason IS DISTINCT FROM 'reassigned';
 END;
 COMMENT ON FUNCTION fanfare.device_id IS 'The id of the device that holds this token, or null.';
+GRANT EXECUTE ON FUNCTION fanfare.device_id TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.unregister_device(app text, provider text, token text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2785,6 +2868,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.unregister_device(text, text, text) IS
     'Disables the device that holds this token; true if an enabled one was found.';
+GRANT EXECUTE ON FUNCTION fanfare.unregister_device(text, text, text) TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.unregister_device(app text, device_id bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2796,6 +2880,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.unregister_device(text, bigint) IS 'Disables this device of the app; true if it was enabled.';
+GRANT EXECUTE ON FUNCTION fanfare.unregister_device(text, bigint) TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.subscribe(device_ids bigint[], topic text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2826,6 +2911,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.subscribe(bigint[], text) IS 'Subscribes devices to a topic; returns how many were not subscribed before.';
+GRANT EXECUTE ON FUNCTION fanfare.subscribe(bigint[], text) TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.subscribe(device_id bigint, topic text) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -2833,6 +2919,7 @@ BEGIN ATOMIC
     SELECT fanfare.subscribe(ARRAY[device_id], topic);
 END;
 COMMENT ON FUNCTION fanfare.subscribe(bigint, text) IS 'Subscribes a device to a topic; 1 if it was not subscribed before, else 0.';
+GRANT EXECUTE ON FUNCTION fanfare.subscribe(bigint, text) TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.unsubscribe(device_ids bigint[], topic text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
@@ -2851,6 +2938,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.unsubscribe(bigint[], text) IS 'Ends the devices'' subscriptions to a topic; returns how many were ended.';
+GRANT EXECUTE ON FUNCTION fanfare.unsubscribe(bigint[], text) TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.unsubscribe(device_id bigint, topic text) RETURNS bigint
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -2858,6 +2946,7 @@ BEGIN ATOMIC
     SELECT fanfare.unsubscribe(ARRAY[device_id], topic);
 END;
 COMMENT ON FUNCTION fanfare.unsubscribe(bigint, text) IS 'Ends a device''s subscription to a topic; 1 if there was one, else 0.';
+GRANT EXECUTE ON FUNCTION fanfare.unsubscribe(bigint, text) TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.forget_user(app text, user_id text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2886,6 +2975,7 @@ $$;
 COMMENT ON FUNCTION fanfare.forget_user IS
     'Deletes a user''s devices and their subscriptions, preferences and cap counts; returns how many devices. Ids '
     'left in the logs then refer to no known user.';
+GRANT EXECUTE ON FUNCTION fanfare.forget_user TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.check_preference(user_id text, category text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2915,6 +3005,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.set_preference IS 'Sets whether a user is opted out of a category on all devices; * stands for all categories.';
+GRANT EXECUTE ON FUNCTION fanfare.set_preference TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.snooze(app text, user_id text, until timestamptz, category text DEFAULT '*') RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -2932,6 +3023,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.snooze IS 'Snoozes a category, or all categories, for a user until a time; null ends the snooze.';
+GRANT EXECUTE ON FUNCTION fanfare.snooze TO fanfare_registrar;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 19. Functions: rules
@@ -2962,6 +3054,7 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION fanfare.path_error IS 'Why a rule cannot have this jsonpath, and how to fix it; null if it can.';
+GRANT EXECUTE ON FUNCTION fanfare.path_error TO fanfare_author, fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.audience_error(audience jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -2998,6 +3091,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.audience_error IS 'The error in the shape of a rule''s "to"; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.audience_error TO fanfare_author;
 
 -- For the quiet hours of a rule or of an app. Only a rule's may be off.
 CREATE OR REPLACE FUNCTION fanfare.quiet_error(quiet jsonb, may_be_off boolean, OUT place text, OUT reason text, OUT hint text)
@@ -3031,6 +3125,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.quiet_error IS 'The error in quiet hours; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.quiet_error TO fanfare_author;
 
 -- Which caps an app has is known only in the database.
 CREATE OR REPLACE FUNCTION fanfare.caps_error(app text, caps jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -3060,6 +3155,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.caps_error IS 'The error in the caps that a rule names; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.caps_error TO fanfare_author;
 
 -- Checks a rule's category, quiet hours and caps, in the same order as daemons.
 CREATE OR REPLACE FUNCTION fanfare.suppression_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -3085,6 +3181,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.suppression_error IS 'The error in a rule''s category, quiet hours or caps; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.suppression_error TO fanfare_author;
 
 -- A daemon checks that each variant makes a valid message.
 CREATE OR REPLACE FUNCTION fanfare.variants_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -3143,6 +3240,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.variants_error IS 'The error in a rule''s variants and holdout; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.variants_error TO fanfare_author;
 
 -- Checks in the same order as daemons, which also check the template `by`.
 CREATE OR REPLACE FUNCTION fanfare.digest_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -3190,6 +3288,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.digest_error IS 'The error in a rule''s digest or debounce; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.digest_error TO fanfare_author;
 
 -- Finds the errors that SQL can find. The rest (message, templates, conditions, limits) is checked by a daemon, or by
 -- `fanfare rules plan`.
@@ -3243,6 +3342,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.rule_error IS
     'The error for which put_rule refuses a rule, with its place in the rule and how to fix it; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.rule_error TO fanfare_author;
 
 -- Stores a checked rule: a user's, or a campaign's.
 CREATE OR REPLACE FUNCTION fanfare.store_rule(rule jsonb, OUT rule_id int, OUT version int)
@@ -3293,6 +3393,7 @@ $$;
 COMMENT ON FUNCTION fanfare.put_rule IS
     'Stores a rule and returns its version, or raises the errors that SQL finds. A daemon checks the rest within a '
     'second. Until then the last active version stays in force; if there is none, events of the type wait.';
+GRANT EXECUTE ON FUNCTION fanfare.put_rule TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.drop_rule(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -3319,6 +3420,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.drop_rule IS
     'Ends a rule: events that are not planned yet no longer match it. Planned deliveries are still sent.';
+GRANT EXECUTE ON FUNCTION fanfare.drop_rule TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.rule_from_file(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -3331,6 +3433,7 @@ $$;
 COMMENT ON FUNCTION fanfare.rule_from_file IS
     'Records that a rule comes from a file, so that `rules apply --prune` may drop it once it is gone from the file; '
     'returns whether that is new.';
+GRANT EXECUTE ON FUNCTION fanfare.rule_from_file TO fanfare_author;
 
 -- A daemon that does not know gates would send the deliveries behind one.
 CREATE OR REPLACE FUNCTION fanfare.make_gate(
@@ -3384,6 +3487,7 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN ramp_from IS NULL THEN per_second
     ELSE ramp_from + (per_second - ramp_from) * least(1, greatest(0, extract(epoch FROM at - ramp_began_at)::float8 / ramp_seconds)) END;
 COMMENT ON FUNCTION fanfare.rate_at IS 'The deliveries per second that a rate allows at a time.';
+GRANT EXECUTE ON FUNCTION fanfare.rate_at TO fanfare_reader;
 
 -- A changed rate keeps what was claimed of the old one, so that storing a campaign again and again gains nothing, and a
 -- ramp goes on from where it is. A ramp that is new while a run is under way begins at once, since nothing else would
@@ -3451,10 +3555,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.speed_error IS 'The error in a rate such as 500/s.';
+GRANT EXECUTE ON FUNCTION fanfare.speed_error TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.per_second(speed text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN split_part(speed, '/', 1)::int;
 COMMENT ON FUNCTION fanfare.per_second IS 'The number per second of a rate such as 500/s in which speed_error finds no error.';
+GRANT EXECUTE ON FUNCTION fanfare.per_second TO fanfare_author;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 20. Functions: watched tables
@@ -3465,7 +3571,8 @@ COMMENT ON FUNCTION fanfare.per_second IS 'The number per second of a rate such 
 -- its own: it is SECURITY DEFINER. It must not belong to fanfare_owner, though: to_jsonb and the key's equality run
 -- code that comes with the column types (a cast to json, an operator), and the table's owner may change those types at
 -- any time. So each watch has a function of its own that belongs to the table's owner and has only the owner's rights.
--- The owner needs emit rights (fanfare_emitter); if they are revoked, writes to the table fail.
+-- The owner needs emit rights (fanfare_emitter); if they are revoked, writes to the table fail. The functions below run
+-- with their caller's rights, so they can do nothing to a table that the caller cannot do.
 -- * EXECUTE is revoked from every other role (default privileges included): a role that may execute a trigger function
 --   may put it on a temporary table of its own and emit through it.
 -- * It INSERTs into the outbox itself: one INSERT … SELECT streams a statement's events. An array passed to a function
@@ -3513,6 +3620,7 @@ BEGIN ATOMIC
     SELECT 'fanfare_watch_' || md5(event_type) || '_' || operation;
 END;
 COMMENT ON FUNCTION fanfare.watch_trigger IS 'The name of the trigger that emits one operation on a watched table as events of one type.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_trigger TO fanfare_emitter, fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.check_watchable(rel regclass, event_type text) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3552,6 +3660,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.check_watchable IS
     'Raises an error for tables that watch_table cannot watch, with the reason and how to fix it.';
+GRANT EXECUTE ON FUNCTION fanfare.check_watchable TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.computed_columns(rel oid) RETURNS text[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
@@ -3560,6 +3669,7 @@ BEGIN ATOMIC
     FROM pg_attribute AS a WHERE a.attrelid = rel AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = 'v';
 END;
 COMMENT ON FUNCTION fanfare.computed_columns IS 'The virtual generated columns of a table, which triggers do not see.';
+GRANT EXECUTE ON FUNCTION fanfare.computed_columns TO fanfare_emitter, fanfare_reader, fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.check_watch_lists(rel regclass, columns text[], operations text[]) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3591,6 +3701,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.check_watch_lists IS 'Raises an error that names unknown columns and operations.';
+GRANT EXECUTE ON FUNCTION fanfare.check_watch_lists TO fanfare_emitter;
 
 -- The operator comes from the key's index and is written with its schema: the trigger's search_path holds only
 -- pg_catalog, which lacks the equality of an extension's type or has another one.
@@ -3613,6 +3724,7 @@ BEGIN ATOMIC
     WHERE i.indrelid = rel AND i.indisprimary AND k.position <= i.indnkeyatts;
 END;
 COMMENT ON FUNCTION fanfare.watch_key IS 'The primary key''s columns, and the condition that pairs a row before an update with the row after.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_key TO fanfare_emitter;
 
 -- to_jsonb of one nested row builds the payload in a single pass: jsonb_build_object takes a fifth longer, and is
 -- limited to 50 columns. The sub-selects only name columns; the planner flattens them. If the table has virtual
@@ -3673,6 +3785,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_query IS 'The INSERT … SELECT that emits the changes of one statement on a watched table.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_query TO fanfare_emitter;
 
 -- Declared IMMUTABLE, although it is not: with constant arguments the planner evaluates it, and it costs nothing at
 -- execution. The table's oid in the expression makes PostgreSQL plan again whenever the table is altered. It reads the
@@ -3691,6 +3804,7 @@ EXCEPTION WHEN undefined_column THEN
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_stands IS 'Whether a table has all columns that a watch of it names.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_stands TO fanfare_emitter;
 
 -- IMMUTABLE for the same reason as watch_stands. In a transaction with an older snapshot, the catalog may be older than
 -- the table; then the INSERT fails, and the rows are emitted without their values.
@@ -3710,6 +3824,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.watch_fits IS
     'Whether a table has all columns that a watch of it names, and no virtual generated columns except those that the watch omits.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_fits TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.watch_query_now(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3727,6 +3842,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_query_now IS 'The statement of a watch whose table was altered; $1 is the table''s name.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_query_now TO fanfare_emitter;
 
 -- Reasons never quote the value. PostgreSQL's message may quote it, and is only in the payload.
 CREATE OR REPLACE FUNCTION fanfare.watch_value(value anyelement) RETURNS jsonb
@@ -3753,6 +3869,7 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_value IS 'A value as [jsonb], or [null, reason, message] if it cannot be emitted.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_value TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.watch_event(operation text, table_name text, new_values jsonb, old_values jsonb) RETURNS jsonb
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3783,6 +3900,7 @@ COMMENT ON FUNCTION fanfare.watch_event IS
     'An event''s payload, built from values by watch_value. If a value cannot be emitted, an array: the name '
     'fanfare.watch_table, the reason and the rest. Planning refuses a payload that is not an object, with this '
     'reason.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_event TO fanfare_emitter;
 
 -- The values are not combined into a row, which is limited to 1 GB. Large values are not read.
 CREATE OR REPLACE FUNCTION fanfare.watch_query_each(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
@@ -3824,6 +3942,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_query_each IS 'The statement of a watch whose INSERT failed: each value in a block of its own; $1 is the table''s name.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_query_each TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.watch_query_bare(event_type text, operation text) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
@@ -3835,6 +3954,7 @@ BEGIN ATOMIC
         FROM %s$sql$, event_type, operation, CASE operation WHEN 'delete' THEN 'fanfare_old' ELSE 'fanfare_new' END);
 END;
 COMMENT ON FUNCTION fanfare.watch_query_bare IS 'The statement of a watch whose key cannot be compared; $1 is the table''s name, $2 and $3 are the error.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_query_bare TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.watch_body(rel regclass, event_type text, columns text[], operations text[]) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -3903,6 +4023,7 @@ $body$, event_type, branches, to_jsonb(needed), rel::oid, needed, event_type, sh
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_body IS 'The source of the trigger function of one watch.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_body TO fanfare_emitter;
 
 -- Also finds functions that DROP TABLE left behind: a trigger function is not dropped with its table.
 CREATE OR REPLACE FUNCTION fanfare.drop_unused_watches() RETURNS void
@@ -3920,6 +4041,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.drop_unused_watches IS 'Drops the caller''s watch functions that no trigger uses.';
+GRANT EXECUTE ON FUNCTION fanfare.drop_unused_watches TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.make_watch_function(rel regclass, event_type text, body text) RETURNS regprocedure
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -3957,6 +4079,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.make_watch_function IS
     'Creates the trigger function of one watch, owned by the table''s owner, who alone may execute it.';
+GRANT EXECUTE ON FUNCTION fanfare.make_watch_function TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.watch_table(rel regclass, event_type text, columns text[] DEFAULT NULL, operations text[] DEFAULT '{insert,update,delete}')
 RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -4004,6 +4127,7 @@ $$;
 COMMENT ON FUNCTION fanfare.watch_table IS
     'Emits an event of this type for every row of the table that is inserted, deleted or changed in one of the '
     'columns (NULL: any). A repeated call replaces the earlier watch.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_table TO fanfare_emitter;
 
 -- Migrations call watch_table each time they run. Declaring the same watch again takes no lock.
 CREATE OR REPLACE FUNCTION fanfare.is_watched_by(rel regclass, event_type text, operations text[], body text) RETURNS boolean
@@ -4018,6 +4142,7 @@ BEGIN ATOMIC
     JOIN pg_class AS c ON c.oid = t.tgrelid;
 END;
 COMMENT ON FUNCTION fanfare.is_watched_by IS 'Whether exactly this watch is in place already.';
+GRANT EXECUTE ON FUNCTION fanfare.is_watched_by TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.unwatch_table(rel regclass, event_type text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -4041,6 +4166,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.unwatch_table IS
     'Ends the table''s watch of this event type, or all of them (NULL). No error if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.unwatch_table TO fanfare_emitter;
 
 -- The owner of a watch's function may have changed it: a source that cannot be parsed is skipped. The view health calls
 -- this function in sessions with any setting, and the patterns are plain literals.
@@ -4090,10 +4216,14 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.watches_to_make_again IS
     'Watches whose table was altered since, and those made by an earlier Fanfare, which then fail the table''s writes; for fanfare.health.';
+GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again TO fanfare_reader, fanfare_author;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 21. Functions: SQL written by rule authors
 -- ---------------------------------------------------------------------------------------------------------------
+
+-- The new owner of a function needs this right; it is revoked at the end of this part.
+GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
 
 -- Runs a rule's badge_sql: its two columns are a user and that user's count, for the users in $1.
 --
@@ -4123,6 +4253,7 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
     RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = left(words, 2000), DETAIL = left(more, 2000), HINT = left(advice, 2000);
 END
 $$;
+ALTER FUNCTION fanfare.badges OWNER TO fanfare_sql;
 
 -- Lets PostgreSQL parse a badge_sql and resolve its names, with the rights with which it will run. A cursor is opened,
 -- which accepts only a single query, and nothing is fetched. A third column is named as well, and must not exist.
@@ -4175,6 +4306,8 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION fanfare.badge_sql_error IS 'Why a rule cannot have this badge_sql, and how to fix it; null if it can.';
+ALTER FUNCTION fanfare.badge_sql_error OWNER TO fanfare_sql;
+GRANT EXECUTE ON FUNCTION fanfare.badge_sql_error TO fanfare_author;
 
 -- Runs a rule's users_sql for the payload in $1 and returns the users that it names, each once. Like fanfare.badges, it
 -- runs with the rights of fanfare_sql, in a read-only transaction with a timeout.
@@ -4217,6 +4350,7 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
     RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = left(words, 2000), DETAIL = left(more, 2000), HINT = left(advice, 2000);
 END
 $$;
+ALTER FUNCTION fanfare.users_by_sql OWNER TO fanfare_sql;
 
 -- Lets PostgreSQL parse a users_sql and resolve its names, as badge_sql_error does. Checks that there is exactly one
 -- column, and its type, by a join that never reads a row.
@@ -4284,6 +4418,8 @@ EXCEPTION
 END
 $$;
 COMMENT ON FUNCTION fanfare.users_sql_error IS 'Why a rule cannot have this users_sql, and how to fix it; null if it can.';
+ALTER FUNCTION fanfare.users_sql_error OWNER TO fanfare_sql;
+GRANT EXECUTE ON FUNCTION fanfare.users_sql_error TO fanfare_author;
 
 -- Runs a campaign's audience_sql, whose columns are a user and optionally a JSON object with template variables for
 -- that user. Each user is returned once, in the order of bucket(seed, user), with the first of the objects if the query
@@ -4343,6 +4479,7 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
     RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = left(words, 2000), DETAIL = left(more, 2000), HINT = left(advice, 2000);
 END
 $$;
+ALTER FUNCTION fanfare.audience OWNER TO fanfare_sql;
 
 -- Runs a campaign's payload_sql, which returns a JSON object for each event.
 CREATE OR REPLACE FUNCTION fanfare.payloads(query text) RETURNS SETOF jsonb
@@ -4373,6 +4510,7 @@ EXCEPTION WHEN OTHERS OR assert_failure THEN
     RAISE EXCEPTION USING ERRCODE = SQLSTATE, MESSAGE = left(words, 2000), DETAIL = left(more, 2000), HINT = left(advice, 2000);
 END
 $$;
+ALTER FUNCTION fanfare.payloads OWNER TO fanfare_sql;
 
 -- Like badge_sql_error: parsed and resolved with the rights with which it will run, and not executed.
 CREATE OR REPLACE FUNCTION fanfare.campaign_sql_error(query text, is_audience boolean, OUT reason text, OUT hint text)
@@ -4433,6 +4571,8 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.campaign_sql_error IS
     'Why a campaign cannot have this audience_sql or payload_sql, and how to fix it; null if it can.';
+ALTER FUNCTION fanfare.campaign_sql_error OWNER TO fanfare_sql;
+GRANT EXECUTE ON FUNCTION fanfare.campaign_sql_error TO fanfare_author;
 
 -- The tables whose rows row-level security hides from a query; null if there are none, or if PostgreSQL cannot parse
 -- the query. The query is opened twice, as in badge_sql_error: with row_security = off PostgreSQL raises an error
@@ -4484,6 +4624,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.hidden_tables IS 'The tables whose rows row-level security hides from an author''s query; null if there are none.';
+ALTER FUNCTION fanfare.hidden_tables OWNER TO fanfare_sql;
+GRANT EXECUTE ON FUNCTION fanfare.hidden_tables TO fanfare_author;
 
 -- Only a warning, since a policy may be created later. Until then the query works, but returns fewer rows.
 CREATE OR REPLACE FUNCTION fanfare.warn_of_hidden_tables(place text, query text, parameter regtype) RETURNS void
@@ -4497,11 +4639,13 @@ BEGIN
     END LOOP;
 END
 $$;
+GRANT EXECUTE ON FUNCTION fanfare.warn_of_hidden_tables TO fanfare_author;
 
 -- Includes the rule's name, because several rules may be stored one after the other.
 CREATE OR REPLACE FUNCTION fanfare.place_of(definition jsonb, key text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN format('%s/%s: %s', definition ->> 'app', definition ->> 'name', key);
 COMMENT ON FUNCTION fanfare.place_of IS 'A key of a rule or a campaign, for messages.';
+GRANT EXECUTE ON FUNCTION fanfare.place_of TO fanfare_author;
 
 -- For a type that a watched table emits, the payload's members are known: the table's columns, or those that the watch
 -- includes.
@@ -4534,6 +4678,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.warn_of_columns IS 'Warns if a rule reads a column that the tables watched for its event type do not have.';
+GRANT EXECUTE ON FUNCTION fanfare.warn_of_columns TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.warn_of_nights(rule jsonb) RETURNS void
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -4558,16 +4703,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.warn_of_nights IS 'Warns if a rule''s ttl is shorter than the quiet hours in which its pushes are held.';
+GRANT EXECUTE ON FUNCTION fanfare.warn_of_nights TO fanfare_author;
 
-GRANT CREATE ON SCHEMA fanfare TO fanfare_sql;
-ALTER FUNCTION fanfare.users_by_sql OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.users_sql_error OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.badges OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.badge_sql_error OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.audience OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.payloads OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.campaign_sql_error OWNER TO fanfare_sql;
-ALTER FUNCTION fanfare.hidden_tables OWNER TO fanfare_sql;
 REVOKE CREATE ON SCHEMA fanfare FROM fanfare_sql;
 
 -- ---------------------------------------------------------------------------------------------------------------
@@ -4582,6 +4719,7 @@ BEGIN ATOMIC
     SELECT CASE WHEN fanfare.is_time_zone(name) THEN name ELSE coalesce(fanfare.time_zone(name), fallback) END;
 END;
 COMMENT ON FUNCTION fanfare.zone IS 'The time zone of that name if this server knows it; otherwise, and for NULL, the fallback, unchecked.';
+GRANT EXECUTE ON FUNCTION fanfare.zone TO fanfare_reader;
 
 -- AT TIME ZONE alone takes the second of a wall time that is shown twice. The first follows from the offset of the day
 -- before. Computed in UTC wall times, because adding an interval to a timestamptz depends on the session's zone and is
@@ -4598,6 +4736,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.instant IS
     'The instant at which clocks in a zone show a wall time: the first of two, and later by the length of the gap if they skip it.';
+GRANT EXECUTE ON FUNCTION fanfare.instant TO fanfare_author, fanfare_reader;
 
 -- If the end of the quiet hours is a wall time that is shown twice, they end at the first. Otherwise a held push would
 -- get a wake time that has already passed, and would be held again.
@@ -4623,6 +4762,7 @@ $$;
 COMMENT ON FUNCTION fanfare.wakes_at IS
     'When the quiet hours that contain a time end; NULL outside quiet hours. quiet_until itself is no longer quiet; '
     'quiet hours may span midnight.';
+GRANT EXECUTE ON FUNCTION fanfare.wakes_at TO fanfare_reader;
 
 -- Loops over numbers, without a query: a schedule that catches up computes its next time thousands of times.
 CREATE OR REPLACE FUNCTION fanfare.next_wall(
@@ -4676,6 +4816,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.next_wall IS
     'The first minute after a wall time that matches a cron schedule; NULL if none does within 8 years. Its lists ascend.';
+GRANT EXECUTE ON FUNCTION fanfare.next_wall TO fanfare_author, fanfare_reader;
 
 -- Counts elapsed time: a schedule that fires every quarter of an hour also fires in an hour that is shown twice, and
 -- has no times in a skipped one.
@@ -4720,6 +4861,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.next_showing IS
     'The first time after another at which clocks in a zone show a minute that matches a cron schedule; NULL if there is none for 8 years.';
+GRANT EXECUTE ON FUNCTION fanfare.next_showing TO fanfare_author, fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.next_time(
     minutes int[], hours int[], days int[], months int[], weekdays int[], any_day boolean, wild boolean, zone text,
@@ -4760,6 +4902,7 @@ $$;
 COMMENT ON FUNCTION fanfare.next_time IS
     'When a cron schedule is next due after a time; NULL if it is not for 8 years. Schedules with a wildcard count '
     'elapsed time; for others, each wall time comes once.';
+GRANT EXECUTE ON FUNCTION fanfare.next_time TO fanfare_author, fanfare_reader;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 23. Functions: campaigns
@@ -4774,6 +4917,7 @@ RETURN ('x' || encode(substring(sha256(convert_to(seed || ':' || who, 'UTF8')), 
 COMMENT ON FUNCTION fanfare.bucket IS
     'A number from 0 to 2^32 - 1, the same for the same seed and person: the first 32 bits of SHA-256. A share of the '
     'people are those below that share of 2^32.';
+GRANT EXECUTE ON FUNCTION fanfare.bucket TO fanfare_reader;
 
 -- How a rule divides people into holdout and variants. The seeds derive from the rule's name, so that a campaign that
 -- is dropped and stored again, and its test rule, divide people in the same way. Canary, holdout and variants have
@@ -4801,6 +4945,7 @@ END;
 COMMENT ON FUNCTION fanfare.rule_groups IS
     'How a rule divides people: the seed, the bucket below which they get nothing, and the variants of its message '
     'with the cumulative sums of their weights.';
+GRANT EXECUTE ON FUNCTION fanfare.rule_groups TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.group_of(seed text, holdout bigint, names text[], upto bigint[], who text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -4810,6 +4955,7 @@ RETURN CASE WHEN holdout > 0 AND fanfare.bucket(seed || ':holdout', who) < holdo
 COMMENT ON FUNCTION fanfare.group_of IS
     'The variant that a person gets, by the result of rule_groups; `holdout` for a person who gets nothing, NULL if '
     'the rule has neither variants nor a holdout.';
+GRANT EXECUTE ON FUNCTION fanfare.group_of TO fanfare_reader;
 
 -- A device without a user counts as a person of its own.
 CREATE OR REPLACE FUNCTION fanfare.variant_of(definition jsonb, user_id text, device_id bigint) RETURNS text
@@ -4821,6 +4967,7 @@ END;
 COMMENT ON FUNCTION fanfare.variant_of IS
     'The variant of a rule''s message that a user gets, or a device without one; `holdout` if it gets nothing, NULL '
     'if the rule has neither variants nor a holdout.';
+GRANT EXECUTE ON FUNCTION fanfare.variant_of TO fanfare_reader;
 
 -- The rule of a campaign, and its test rule (test_campaign). No user's rule can have such a name, since theirs contain
 -- no "/".
@@ -4833,6 +4980,7 @@ BEGIN ATOMIC
             'event', 'campaign.' || (campaign ->> 'app') || '.' || (campaign ->> 'name'));
 END;
 COMMENT ON FUNCTION fanfare.campaign_rule IS 'The rule that a campaign''s events match.';
+GRANT EXECUTE ON FUNCTION fanfare.campaign_rule TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.audience_seed(event_id bigint) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -4850,6 +4998,7 @@ EXCEPTION WHEN data_exception THEN
 END
 $$;
 COMMENT ON FUNCTION fanfare.wall_time IS 'The wall time of a text such as 2026-12-01T09:00; NULL for any other text.';
+GRANT EXECUTE ON FUNCTION fanfare.wall_time TO fanfare_author, fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.schedule_error(schedule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -4898,6 +5047,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.schedule_error IS
     'The error in a campaign''s schedule, as far as SQL can check it; a daemon parses the cron expression.';
+GRANT EXECUTE ON FUNCTION fanfare.schedule_error TO fanfare_author;
 
 -- Parses durations as daemons do: 90s, 15m, 4h, 7d, from a second to ten years.
 CREATE OR REPLACE FUNCTION fanfare.span_seconds(span text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -4907,6 +5057,7 @@ BEGIN ATOMIC
         * CASE right(span, 1) WHEN 's' THEN 1 WHEN 'm' THEN 60 WHEN 'h' THEN 3600 ELSE 86400 END END AS seconds) AS s;
 END;
 COMMENT ON FUNCTION fanfare.span_seconds IS 'The seconds of a duration such as 30m; NULL for any other text.';
+GRANT EXECUTE ON FUNCTION fanfare.span_seconds TO fanfare_author;
 
 -- Checks in the same order as daemons: {"per": "500/s", "ramp": {"from": "50/s", "over": "30m"}}, or "500/s".
 CREATE OR REPLACE FUNCTION fanfare.rate_error(rate jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -4947,10 +5098,12 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.rate_error IS 'The error in a campaign''s rate.';
+GRANT EXECUTE ON FUNCTION fanfare.rate_error TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.share(text text) RETURNS real LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN CASE WHEN text ~ '^(0|[1-9][0-9]?|100)(\.[0-9]{1,4})?%$' THEN rtrim(text, '%')::numeric / 100 END;
 COMMENT ON FUNCTION fanfare.share IS 'A share from text such as 2.5%; NULL for any other text.';
+GRANT EXECUTE ON FUNCTION fanfare.share TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.canary_error(canary jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -4989,6 +5142,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.canary_error IS 'The error in a campaign''s canary.';
+GRANT EXECUTE ON FUNCTION fanfare.canary_error TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.campaign_error(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -5060,6 +5214,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.campaign_error IS
     'The error for which put_campaign refuses a campaign, with its place and how to fix it; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.campaign_error TO fanfare_author;
 
 -- When a schedule is next due. By recipients' time it is due an hour before the first zone is. A single wall time is
 -- due even if it has passed: `catch_up` decides what happens then.
@@ -5079,6 +5234,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.next_due IS 'When a schedule is next due after a time; NULL if it has ended, and if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.next_due TO fanfare_author, fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.shown_at(at timestamptz, time_zone text) RETURNS timestamp
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -5086,6 +5242,7 @@ BEGIN ATOMIC
     SELECT CASE WHEN time_zone = 'recipient' THEN at AT TIME ZONE 'UTC' + interval '15 hours' ELSE at AT TIME ZONE time_zone END;
 END;
 COMMENT ON FUNCTION fanfare.shown_at IS 'The wall time of a schedule that is due at that time: the inverse of next_due.';
+GRANT EXECUTE ON FUNCTION fanfare.shown_at TO fanfare_author, fanfare_reader;
 
 -- False for the schedule in force: a deployment may store the same campaign again after its time has passed.
 CREATE OR REPLACE FUNCTION fanfare.has_passed(campaign jsonb) RETURNS boolean
@@ -5105,6 +5262,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.has_passed IS
     'Whether the single time of a campaign passed before it was stored; by recipients'' time, in the last zone.';
+GRANT EXECUTE ON FUNCTION fanfare.has_passed TO fanfare_author, fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.put_campaign(campaign jsonb) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5144,6 +5302,7 @@ $$;
 COMMENT ON FUNCTION fanfare.put_campaign IS
     'Stores a campaign and returns its version, or raises the errors that SQL finds. A daemon checks the rest within '
     'a second; until then the last valid version stays in force.';
+GRANT EXECUTE ON FUNCTION fanfare.put_campaign TO fanfare_author;
 
 -- Called by the daemon that checked a draft. A draft that was stored since is checked separately.
 CREATE OR REPLACE FUNCTION fanfare.take_campaign(campaign_id int, version int, cron_fields jsonb, now timestamptz) RETURNS boolean
@@ -5408,10 +5567,12 @@ COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again, after the clock was s
 CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN outcome IN (3, 9, 11, 12) OR outcome >= 96;
 COMMENT ON FUNCTION fanfare.is_failure IS 'Whether a delivery with this outcome was tried and did not arrive.';
+GRANT EXECUTE ON FUNCTION fanfare.is_failure TO fanfare_reader;
 CREATE OR REPLACE FUNCTION fanfare.is_answer(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN outcome NOT BETWEEN 32 AND 63 AND outcome <> ALL ('{4,5,6,7,8,10,13,14,15,16,17,18,19}'::smallint[]);
 COMMENT ON FUNCTION fanfare.is_answer IS
     'Whether a provider responded and this was its response; false for outcomes that Fanfare decides itself.';
+GRANT EXECUTE ON FUNCTION fanfare.is_answer TO fanfare_reader;
 
 -- Judges a canary once, `canary_wait` after its first responses, and with at least 100 responses unless the canary is
 -- over. Deliveries that were tried and did not arrive count as failures; unregistered tokens do not, since old tokens
@@ -5523,6 +5684,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.start_campaign IS
     'Starts a campaign now, in the caller''s transaction, with a payload merged over its own; returns the run''s id.';
+GRANT EXECUTE ON FUNCTION fanfare.start_campaign TO fanfare_author, fanfare_operator;
 
 CREATE OR REPLACE FUNCTION fanfare.pause_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -5537,6 +5699,7 @@ $$;
 COMMENT ON FUNCTION fanfare.pause_campaign IS
     'Stops a campaign''s schedule and holds its unsent deliveries; no push of it starts later than 1 s after the '
     'commit. Returns whether anything changed.';
+GRANT EXECUTE ON FUNCTION fanfare.pause_campaign TO fanfare_author, fanfare_operator;
 
 -- Times that came due during a pause do not count as missed, since the pause was intended.
 CREATE OR REPLACE FUNCTION fanfare.activate_campaign(id int) RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -5569,6 +5732,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.resume_campaign IS
     'Resumes a paused campaign: its unsent deliveries, and its future times. Returns whether anything changed.';
+GRANT EXECUTE ON FUNCTION fanfare.resume_campaign TO fanfare_author, fanfare_operator;
 
 -- These runs have stored no result, so nothing else has to end; the daemon that runs the query finds the run aborted.
 CREATE OR REPLACE FUNCTION fanfare.abort_query_runs(campaign_id int) RETURNS boolean
@@ -5614,6 +5778,7 @@ $$;
 COMMENT ON FUNCTION fanfare.abort_campaign IS
     'Ends the unsent deliveries of a campaign: each remaining recipient is recorded as cancelled. Its schedule goes '
     'on, unless an operator paused it. Returns whether there was a run to abort.';
+GRANT EXECUTE ON FUNCTION fanfare.abort_campaign TO fanfare_author, fanfare_operator;
 
 -- Uses a separate rule, replaced at each test: the campaign's rule with another audience. Its events and pushes are
 -- distinguished from the campaign's by the rule's name and the events' type.
@@ -5650,6 +5815,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.test_campaign IS
     'Sends a campaign''s message to named users only, at once, or as soon as its query has run; returns the event''s id.';
+GRANT EXECUTE ON FUNCTION fanfare.test_campaign TO fanfare_author, fanfare_operator;
 
 CREATE OR REPLACE FUNCTION fanfare.drop_campaign(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5676,6 +5842,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.drop_campaign IS
     'Ends a campaign. Planned deliveries are still sent, unless it is paused: then they are aborted.';
+GRANT EXECUTE ON FUNCTION fanfare.drop_campaign TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.campaign_from_file(app text, name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
@@ -5688,6 +5855,7 @@ $$;
 COMMENT ON FUNCTION fanfare.campaign_from_file IS
     'Records that a campaign comes from a file, so that `campaigns apply --prune` may drop it once it is gone from '
     'the file; returns whether that is new.';
+GRANT EXECUTE ON FUNCTION fanfare.campaign_from_file TO fanfare_author;
 
 -- Emits some of the due digests, the oldest first, as events of type `digest.<app>.<rule>`: the newest payload with the
 -- gathered ones in `events`. Concurrent calls skip each other's digests, and those that a planner is adding to. The
@@ -5838,6 +6006,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.policy_error IS
     'The error for which put_policy refuses a policy, with its place and how to fix it; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.policy_error TO fanfare_author;
 
 -- Unchanged rates keep what was claimed of them, as in set_rate. Locked in the order in which claims lock them.
 CREATE OR REPLACE FUNCTION fanfare.set_app_rates(app_id smallint, policy jsonb) RETURNS void
@@ -5909,6 +6078,7 @@ COMMENT ON FUNCTION fanfare.set_caps IS 'Sets the caps of an app to those of a p
 CREATE OR REPLACE FUNCTION fanfare.decided_since(grants bigint[], asked bigint[]) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (asked[2] >> 16) - CASE WHEN cardinality(grants) > 256 THEN 60000 ELSE 3600000 END;
 COMMENT ON FUNCTION fanfare.decided_since IS 'Since when decisions about a user are kept regardless of caps, in milliseconds since 1970.';
+GRANT EXECUTE ON FUNCTION fanfare.decided_since TO fanfare_reader;
 
 -- max_counts and floors have an element for each bit from 0 on: how many grants a cap allows, and since when it counts
 -- them, in milliseconds since 1970. An event that is stored already is granted again, for another device or another
@@ -5976,6 +6146,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.take IS 'The grants of a user with one more, {event, stamp}; NULL if one of the caps that count it is used up.';
+GRANT EXECUTE ON FUNCTION fanfare.take TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.refuse(grants bigint[], asked bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
@@ -6052,6 +6223,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.put_policy IS 'Replaces an app''s policy, or refuses it; {} removes the policy.';
+GRANT EXECUTE ON FUNCTION fanfare.put_policy TO fanfare_author;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 25. Views: queue and log together
@@ -6068,6 +6240,7 @@ BEGIN ATOMIC
         AND get_bit(marks, 2 * (octet_length(marks) * 8 / 3 - 1 | 1) - 1 + device_id % ((octet_length(marks) * 8 / 3 - 1 | 1) - 2)) = 1);
 END;
 COMMENT ON FUNCTION fanfare.may_hold IS 'Whether a batch with these marks may hold this device: false is certain.';
+GRANT EXECUTE ON FUNCTION fanfare.may_hold TO fanfare_reader;
 
 -- Deliveries are counted when the column is selected: omit it in queries over many events.
 SELECT fanfare.create_view('events', 'Every event, waiting or done, and what became of it.', $view$
@@ -6118,6 +6291,7 @@ FROM (
 -- An event that is planned for one rule may still wait for the query of another.
 JOIN fanfare.event_fates AS f ON f.fate = CASE WHEN e.fate = 1 AND e.id IN (SELECT q.event_id FROM fanfare.audience_queries AS q) THEN 0 ELSE e.fate END
 $view$);
+GRANT SELECT ON fanfare.events TO fanfare_reader;
 
 -- Queries by event and by user use indexes (10 ms among 10,000,000 deliveries), which depends on the following:
 -- * The planner propagates `event_id = …` to columns that are joined by equality, never into a condition like `span @>
@@ -6191,6 +6365,7 @@ JOIN fanfare.targets AS t ON t.id = p.target_id
 JOIN fanfare.apps AS a ON a.id = t.app_id
 LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
 $view$);
+GRANT SELECT ON fanfare.deliveries TO fanfare_reader;
 
 -- Devices are looked up only for rules that divide people; the logs do not store the group of a recipient. A delivery
 -- that was retried is counted in its last batch. JIT is off: compiling a plan over 32 partitions takes seconds and does
@@ -6242,6 +6417,7 @@ COMMENT ON FUNCTION fanfare.variants IS
     'The outcomes of an event by rule and variant of its message, as far as they are known now: recipients, not '
     'attempts. `holdout` is the group that gets nothing; the variant is NULL if the rule has none, and for deleted '
     'devices.';
+GRANT EXECUTE ON FUNCTION fanfare.variants TO fanfare_reader;
 
 SELECT fanfare.create_view('queue', 'The deliveries still to send; waiting counts those that are due in the future or behind a gate that is not open.', $view$
 SELECT a.name AS app, t.provider, t.environment, (ARRAY['transactional', 'normal', 'bulk'])[b.lane + 1] AS lane,
@@ -6260,6 +6436,7 @@ LEFT JOIN (
 ) AS s ON s.id = b.gate_id
 GROUP BY a.name, t.provider, t.environment, b.lane, s.gate
 $view$);
+GRANT SELECT ON fanfare.queue TO fanfare_reader;
 
 SELECT fanfare.create_view('campaign_runs', 'One row per run of a campaign: its progress, its pace and its estimated end, from the counts of its gates, however many recipients there are.', $view$
 SELECT a.name AS app, c.name AS campaign, o.id AS run_id, o.scheduled_at, o.fired_at, o.ended_at, o.event_id, o.state, o.verdict,
@@ -6328,6 +6505,7 @@ CROSS JOIN LATERAL (
 ) AS s
 WHERE o.fired_at IS NOT NULL AND o.test_users IS NULL
 $view$);
+GRANT SELECT ON fanfare.campaign_runs TO fanfare_reader;
 
 SELECT fanfare.create_view('feedback_state', 'The progress and state of each feedback hook; waiting and lag count batches that any hook wants, and if is_more there are more than these.', $view$
 SELECT h.name, x.app, ARRAY(SELECT DISTINCT c.outcome FROM fanfare.outcome_codes AS c WHERE c.code = ANY (x.codes) ORDER BY 1) AS outcomes,
@@ -6349,6 +6527,7 @@ CROSS JOIN LATERAL (
     ) AS f
 ) AS w
 $view$);
+GRANT SELECT ON fanfare.feedback_state TO fanfare_reader;
 
 -- Uses only seconds, since the text form of an interval depends on the session's settings.
 CREATE OR REPLACE FUNCTION fanfare.lasting(span interval) RETURNS text LANGUAGE sql IMMUTABLE STRICT
@@ -6361,6 +6540,7 @@ BEGIN ATOMIC
     FROM (SELECT trunc(greatest(0, extract(epoch FROM span)))::bigint AS s) AS x;
 END;
 COMMENT ON FUNCTION fanfare.lasting IS 'A duration as readable text.';
+GRANT EXECUTE ON FUNCTION fanfare.lasting TO fanfare_author, fanfare_reader;
 
 SELECT fanfare.create_view('health', 'What an operator should look at; ok is false if something needs attention.', $view$
 SELECT 'daemons' AS name, count(*) FILTER (WHERE lease_until > now()) > 0 AS ok,
@@ -6499,6 +6679,7 @@ JOIN fanfare.rule_versions AS v ON v.id = f.rule_version AND v.state = 'active' 
 JOIN fanfare.rules AS r ON r.id = v.rule_id AND r.dropped_at IS NULL
 JOIN fanfare.apps AS a ON a.id = r.app_id
 $view$);
+GRANT SELECT ON fanfare.health TO fanfare_author, fanfare_reader;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 26. Functions: why
@@ -6557,6 +6738,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.when_parts IS
     'The conditions of a rule''s "when" that all must hold, those between its outermost "&&"; the whole if it has none.';
+GRANT EXECUTE ON FUNCTION fanfare.when_parts TO fanfare_author;
 
 -- The same as NearestName in Swift: the number of letters added, left out, replaced or swapped with their neighbour,
 -- over 64 characters of each name. The loop ends early once the distance exceeds at_most.
@@ -6600,6 +6782,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.letters_apart IS 'How many letters two names differ by, ignoring case; one more than at_most if it is more.';
+GRANT EXECUTE ON FUNCTION fanfare.letters_apart TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.nearest_name(name text, names text[]) RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -6611,6 +6794,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION fanfare.nearest_name IS
     'The name that was probably meant: within a third of its length; null if none is near. At most 500 names are compared.';
+GRANT EXECUTE ON FUNCTION fanfare.nearest_name TO fanfare_author;
 
 -- Checks keys that a path names, from the outermost object on; keys in brackets, in a filter or behind a method are not
 -- checked. It stops at an array, since a path may look into each of its elements.
@@ -6643,6 +6827,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.missing_key IS
     'The first key that a path names and a document lacks, and which one may have been meant; null if it lacks none.';
+GRANT EXECUTE ON FUNCTION fanfare.missing_key TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.when_result(document jsonb, path text, OUT words text, OUT failed int, OUT lacks_key boolean)
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
@@ -7263,6 +7448,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     CROSS JOIN LATERAL fanfare.why_end(why_verdict.event_id, why_verdict.user_id, why_verdict.app, d.ids, d.apps) AS v
 $$;
 COMMENT ON FUNCTION fanfare.why_verdict IS 'The result of an event for one user, in one row; fanfare.why has the details.';
+GRANT EXECUTE ON FUNCTION fanfare.why_verdict TO fanfare_reader;
 
 -- Events that were planned for the user are found by the user's devices. Other events have no index by user, so the
 -- last thousand are read for the rest. These are events whose payload names the user where a rule of the type looks for
@@ -7365,6 +7551,7 @@ COMMENT ON FUNCTION fanfare.recent_events IS
     'The last events that were planned for a user, that name the user where rules look, or whose rules have a query '
     'or subscriptions as their audience; the latter two among the last thousand. For an app only types that its rules '
     'name; the newest first.';
+GRANT EXECUTE ON FUNCTION fanfare.recent_events TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.why_recent(user_id text, app text DEFAULT NULL, count int DEFAULT 20)
 RETURNS TABLE (event_id bigint, at timestamptz, event_type text, rule text, outcome text, reason text, until timestamptz, detail text)
@@ -7396,6 +7583,7 @@ $$;
 COMMENT ON FUNCTION fanfare.why_recent IS
     'The results of a user''s last events, the newest first; if there are none, one row without an event describes '
     'what is known about the user.';
+GRANT EXECUTE ON FUNCTION fanfare.why_recent TO fanfare_reader;
 
 -- Ordered by time; at the same time the event comes before its rules, and these before devices.
 CREATE OR REPLACE FUNCTION fanfare.why(event_id bigint, user_id text, app text DEFAULT NULL)
@@ -7421,6 +7609,7 @@ COMMENT ON FUNCTION fanfare.why IS
     'Everything that happened to an event for one user, in order of time: rules that matched and that did not, '
     'devices, attempts, why deliveries wait, and what to do. Without an event, the results of the user''s last '
     'twenty, the newest first.';
+GRANT EXECUTE ON FUNCTION fanfare.why TO fanfare_reader;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 27. Functions: lookups
@@ -7457,6 +7646,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.event_id_at IS 'An id above all logged events before a time, and not above any logged event from that time on.';
+GRANT EXECUTE ON FUNCTION fanfare.event_id_at TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.event_types_of(app text) RETURNS text[]
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -7521,6 +7711,7 @@ $$;
 COMMENT ON FUNCTION fanfare.find_events IS
     'Events that were planned or refused, the newest first, with ids from `since` on and below `before`. A last row '
     'without a type means that the limit was reached; continue below its id.';
+GRANT EXECUTE ON FUNCTION fanfare.find_events TO fanfare_reader;
 
 -- Reads the queue's key backwards, since it has no index on ids. New events come after waiting ones in this order,
 -- except those of a long transaction.
@@ -7567,6 +7758,7 @@ $$;
 COMMENT ON FUNCTION fanfare.find_waiting IS
     'Events that wait to be planned, the newest transaction first, after `before_xid` and `before`. A last row '
     'without a type means that the limit was reached; continue after it.';
+GRANT EXECUTE ON FUNCTION fanfare.find_waiting TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.unplanned(depth int DEFAULT 100000, OUT events bigint, OUT oldest timestamptz, OUT is_more boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -7578,6 +7770,7 @@ SELECT count(*), min(q.created_at), count(*) >= $1 FROM (
 $$;
 COMMENT ON FUNCTION fanfare.unplanned IS
     'How many events no daemon has planned yet, counted up to a depth, and when the oldest of these was emitted.';
+GRANT EXECUTE ON FUNCTION fanfare.unplanned TO fanfare_reader;
 
 -- Uses only the primary key: there are few types, and each is looked up.
 CREATE OR REPLACE FUNCTION fanfare.events_of_key(of_key text, of_type text DEFAULT NULL)
@@ -7595,6 +7788,7 @@ CROSS JOIN LATERAL (SELECT * FROM fanfare.event_keys AS x WHERE x.type = t.type 
 ORDER BY k.created_at DESC LIMIT 100
 $$;
 COMMENT ON FUNCTION fanfare.events_of_key IS 'The events that hold a key now, of one type or of the first 2,000 types.';
+GRANT EXECUTE ON FUNCTION fanfare.events_of_key TO fanfare_reader;
 
 -- Batches of an event, logged and queued, in the order of their ids.
 CREATE OR REPLACE FUNCTION fanfare.batches_of(event_id bigint, after bigint, count int)
@@ -7701,6 +7895,7 @@ $$;
 COMMENT ON FUNCTION fanfare.event_pushes IS
     'The outcomes of an event, by batch and device. A last row without a device means that the limit was reached; '
     'continue after its batch.';
+GRANT EXECUTE ON FUNCTION fanfare.event_pushes TO fanfare_reader;
 
 -- Counts each outcome without unnesting the bytes: bytes other than `accepted` are concatenated as text, one or four
 -- characters for each, and each code is counted in that text.
@@ -7757,6 +7952,7 @@ ORDER BY a.name, r.name, t.provider, t.environment, x.attempt, x.deliveries DESC
 $$;
 COMMENT ON FUNCTION fanfare.event_outcomes IS
     'How often each outcome occurred for an event, in a limited number of batches; last_batch is where it stopped.';
+GRANT EXECUTE ON FUNCTION fanfare.event_outcomes TO fanfare_reader;
 
 -- The same counts as fanfare.variants, but for a limited number of batches per call. Groups are drawn by user, so the
 -- shares of a part are close to those of the whole.
@@ -7798,6 +7994,7 @@ $$;
 COMMENT ON FUNCTION fanfare.event_variants IS
     'How often each outcome occurred for each variant, in a limited number of batches. A last row without a rule, '
     'which covers all batches read, means that the limit was reached; continue after last_batch.';
+GRANT EXECUTE ON FUNCTION fanfare.event_variants TO fanfare_reader;
 
 -- For a page of a list. Of an event with many batches, the first and the last few are counted; a campaign's run has the
 -- counts of its gates. A delivery that was retried is counted in its last batch. A batch that is held
@@ -7897,6 +8094,7 @@ COMMENT ON FUNCTION fanfare.event_ends IS
     'How often each outcome occurred for each of some events, recipients and not attempts; is_part if an event has '
     'more batches than were counted. `gathered` is an event that is part of a later push, `not_reached` one that was '
     'planned for no device.';
+GRANT EXECUTE ON FUNCTION fanfare.event_ends TO fanfare_reader;
 
 -- Found by the devices, as in recent_events; for a user with too many pushes a day to sort, the log is read along its
 -- key.
@@ -8030,6 +8228,7 @@ $$;
 COMMENT ON FUNCTION fanfare.user_pushes IS
     'The pushes to the last 200 devices of a user, the newest batches first, with ids below `before`. A last row '
     'without an event means that the limit was reached; continue below its batch.';
+GRANT EXECUTE ON FUNCTION fanfare.user_pushes TO fanfare_reader;
 
 -- Steps from one kind of batch to the next along the claim index. It reads up to `depth` batches of each kind, and
 -- counts the deliveries of the first fifty.
@@ -8071,6 +8270,7 @@ $$;
 COMMENT ON FUNCTION fanfare.backlog IS
     'An estimate of the deliveries that wait to be claimed: if is_more there are more batches than these, and '
     'deliveries are extrapolated from the first fifty batches.';
+GRANT EXECUTE ON FUNCTION fanfare.backlog TO fanfare_reader;
 
 -- By recipients' time each zone is due at its own instant. A limited number of batches is read, and the sizes of the
 -- first twenty for each instant and target.
@@ -8096,6 +8296,7 @@ $$;
 COMMENT ON FUNCTION fanfare.campaign_waves IS
     'An estimate of a run''s waiting deliveries, by the minute when they are due: with more than twenty batches for '
     'an instant and target, the rest are extrapolated from these.';
+GRANT EXECUTE ON FUNCTION fanfare.campaign_waves TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.last_deliveries(budget int DEFAULT 10000)
 RETURNS TABLE (event_id bigint, created_at timestamptz, rule_id int, device_id bigint)
@@ -8134,6 +8335,7 @@ $$;
 COMMENT ON FUNCTION fanfare.last_deliveries IS
     'The last deliveries sent, the newest batches first, with the columns from which a delivery''s id is computed, '
     'since the id is not stored.';
+GRANT EXECUTE ON FUNCTION fanfare.last_deliveries TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.unsent(event_ids bigint[], depth int DEFAULT 1000)
 RETURNS TABLE (event_id bigint, is_waiting boolean, is_planning boolean, batches bigint, is_more boolean, deliveries bigint, in_flight bigint)
@@ -8166,112 +8368,31 @@ $$;
 COMMENT ON FUNCTION fanfare.unsent IS
     'What a cancellation of these events would still stop; if is_more there may be more than this, even if this is '
     'nothing. Of waiting batches of many events, the oldest 2,000 with 20,000 events are read.';
+GRANT EXECUTE ON FUNCTION fanfare.unsent TO fanfare_reader;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 28. Rights
 -- ---------------------------------------------------------------------------------------------------------------
--- PUBLIC has no rights.
+-- The rights on one object follow its definition; here are those on all objects. PUBLIC has no rights.
+--
+-- * fanfare_emitter emits, cancels and watches tables. fanfare_registrar registers devices.
+-- * fanfare_author puts rules, campaigns and policies, and runs campaigns. For `fanfare rules plan` and `fanfare
+--   campaigns plan` it calls the functions that find errors, with its own rights except for authors' queries. It reads
+--   what it compares with a file, and whether a daemon will check it.
+-- * fanfare_operator sees and runs what authors wrote.
+-- * fanfare_reader reads what holds no tokens, and calls the functions that views call: these run with their reader's
+--   rights.
 
 REVOKE ALL ON ALL TABLES IN SCHEMA fanfare FROM PUBLIC;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA fanfare FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA fanfare FROM PUBLIC;
-REVOKE ALL ON SCHEMA fanfare FROM PUBLIC;
-
-GRANT USAGE ON SCHEMA fanfare TO fanfare_daemon, fanfare_emitter, fanfare_registrar, fanfare_author, fanfare_operator, fanfare_reader;
-
-GRANT EXECUTE ON FUNCTION fanfare.is_reserved, fanfare.is_nothing, fanfare.given, fanfare.emit, fanfare.cancel(bigint), fanfare.cancel(text, text), fanfare.cancel_events TO fanfare_emitter;
-
--- What emit and the trigger functions need from their callers and owners: to INSERT the columns that are theirs to set,
--- never xid, id and time, and to read the id. No other column can be read. Defaults are evaluated with the rights of
--- the role that inserts.
-GRANT INSERT (type, payload, key, ttl), SELECT (id) ON fanfare.outbox TO fanfare_emitter;
-GRANT EXECUTE ON FUNCTION fanfare.wake, fanfare.nobody_drains, fanfare.sleeper_to_wake, fanfare.new_event_id,
-    fanfare.trace_context, fanfare.is_event_type TO fanfare_emitter;
-GRANT USAGE ON SEQUENCE fanfare.event_sequence TO fanfare_emitter;
--- These run with their caller's rights, so they can do nothing to a table that the caller cannot do.
-GRANT EXECUTE ON FUNCTION fanfare.watch_trigger, fanfare.check_watchable, fanfare.check_watch_lists, fanfare.watch_key,
-    fanfare.watch_query, fanfare.watch_query_now, fanfare.watch_query_each, fanfare.watch_query_bare, fanfare.watch_value, fanfare.watch_event,
-    fanfare.watch_stands, fanfare.watch_fits, fanfare.computed_columns, fanfare.watch_body, fanfare.is_watched_by,
-    fanfare.make_watch_function, fanfare.drop_unused_watches, fanfare.watch_table, fanfare.unwatch_table
-    TO fanfare_emitter;
-
-GRANT EXECUTE ON FUNCTION fanfare.register_device, fanfare.import_devices, fanfare.note_import,
-    fanfare.unregister_device(text, text, text), fanfare.unregister_device(text, bigint), fanfare.device_id, fanfare.forget_user,
-    fanfare.subscribe(bigint, text), fanfare.subscribe(bigint[], text),
-    fanfare.unsubscribe(bigint, text), fanfare.unsubscribe(bigint[], text), fanfare.set_preference, fanfare.snooze
-    TO fanfare_registrar;
--- For `fanfare devices import --resume`.
-GRANT SELECT ON fanfare.imports TO fanfare_registrar;
-
-GRANT EXECUTE ON FUNCTION fanfare.put_rule, fanfare.drop_rule, fanfare.rule_from_file, fanfare.put_campaign, fanfare.drop_campaign,
-    fanfare.campaign_from_file, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign, fanfare.resume_campaign,
-    fanfare.abort_campaign, fanfare.put_policy TO fanfare_author;
--- An operator can see and run what authors wrote, and undo pruning.
-GRANT EXECUTE ON FUNCTION fanfare.replay, fanfare.start_campaign, fanfare.test_campaign, fanfare.pause_campaign,
-    fanfare.resume_campaign, fanfare.abort_campaign TO fanfare_operator;
-GRANT UPDATE (disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_operator;
-GRANT EXECUTE ON FUNCTION fanfare.replay_feedback, fanfare.resume_feedback, fanfare.forget_feedback TO fanfare_operator;
--- For `fanfare rules plan` and `fanfare campaigns plan`: the errors of put_rule and put_campaign, and the time when a
--- campaign would be due. They run with the caller's rights, except for authors' queries.
-GRANT EXECUTE ON FUNCTION fanfare.campaign_error, fanfare.campaign_sql_error, fanfare.schedule_error, fanfare.rate_error, fanfare.speed_error, fanfare.per_second,
-    fanfare.span_seconds, fanfare.canary_error, fanfare.share, fanfare.policy_error, fanfare.campaign_rule, fanfare.wall_time,
-    fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_error, fanfare.old_time_zones, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing,
-    fanfare.next_wall, fanfare.instant TO fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.rule_error, fanfare.digest_error, fanfare.suppression_error, fanfare.quiet_error, fanfare.caps_error, fanfare.variants_error, fanfare.share, fanfare.is_label, fanfare.audience_error, fanfare.path_error, fanfare.badge_sql_error, fanfare.users_sql_error,
-    fanfare.hidden_tables, fanfare.warn_of_hidden_tables, fanfare.warn_of_columns, fanfare.warn_of_nights, fanfare.place_of, fanfare.missing_key, fanfare.nearest_name,
-    fanfare.letters_apart, fanfare.when_parts, fanfare.watch_trigger, fanfare.lasting,
-    fanfare.is_app_name, fanfare.is_rule_name, fanfare.is_event_type, fanfare.may_take, fanfare.is_among TO fanfare_author;
--- To compare the database with a file, and to see whether a daemon will check it.
-GRANT SELECT ON fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.runs, fanfare.policies,
-    fanfare.caps, fanfare.providers, fanfare.health TO fanfare_author;
-
--- The functions that the view health calls, with its reader's rights. path_error is for `fanfare explain`.
-GRANT EXECUTE ON FUNCTION fanfare.watches_to_make_again, fanfare.computed_columns, fanfare.lasting TO fanfare_reader, fanfare_author;
-GRANT EXECUTE ON FUNCTION fanfare.path_error, fanfare.variants TO fanfare_reader;
--- To look up a user's variant of a rule.
-GRANT EXECUTE ON FUNCTION fanfare.variant_of, fanfare.rule_groups, fanfare.group_of, fanfare.bucket TO fanfare_reader;
-GRANT EXECUTE ON FUNCTION fanfare.why, fanfare.why_verdict, fanfare.why_recent, fanfare.recent_events TO fanfare_reader;
-GRANT EXECUTE ON FUNCTION fanfare.event_id_at, fanfare.find_events, fanfare.find_waiting, fanfare.unplanned, fanfare.events_of_key, fanfare.event_pushes, fanfare.event_outcomes, fanfare.event_variants, fanfare.event_ends,
-    fanfare.user_pushes, fanfare.last_deliveries, fanfare.backlog, fanfare.unsent, fanfare.campaign_waves TO fanfare_reader;
--- Traffic over time, and the input of the prune fuses.
-GRANT SELECT ON fanfare.traffic, fanfare.prune_fuses, fanfare.prune_counts TO fanfare_reader;
-GRANT SELECT ON fanfare.events, fanfare.deliveries, fanfare.queue, fanfare.campaign_runs, fanfare.health, fanfare.stats,
-    fanfare.feedback_state, fanfare.outcome_codes TO fanfare_reader;
--- The functions that `deliveries` and `campaign_runs` call, with their reader's rights.
-GRANT EXECUTE ON FUNCTION fanfare.ring_day, fanfare.is_emitted_after, fanfare.may_hold, fanfare.rate_at, fanfare.is_failure, fanfare.is_answer TO fanfare_reader;
--- For `fanfare status` and `fanfare rules list`; these tables hold no tokens.
-GRANT SELECT ON fanfare.instances, fanfare.installation, fanfare.schema_version, fanfare.providers, fanfare.targets,
-    fanfare.apps, fanfare.rules, fanfare.rule_versions, fanfare.campaigns, fanfare.runs, fanfare.policies TO fanfare_reader;
--- For `fanfare rules list`: rules that are not in force for their type.
-GRANT EXECUTE ON FUNCTION fanfare.may_take, fanfare.is_among TO fanfare_reader;
-GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;
--- For `fanfare campaigns show` and `explain`: when a campaign is due, and in which zone.
-GRANT EXECUTE ON FUNCTION fanfare.wall_time, fanfare.next_due, fanfare.shown_at, fanfare.has_passed, fanfare.next_time, fanfare.next_showing, fanfare.next_wall,
-    fanfare.instant, fanfare.zone, fanfare.is_time_zone, fanfare.time_zone, fanfare.time_zone_error, fanfare.old_time_zones TO fanfare_reader;
--- For `fanfare devices list`: all columns of a device except those needed to push to it.
-GRANT SELECT (id, app_id, target_id, provider, kind, token_hash, user_id, locale, time_zone, attributes, registered_at,
-    disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_reader;
-GRANT SELECT ON fanfare.topics, fanfare.subscriptions, fanfare.preferences, fanfare.caps, fanfare.cap_grants TO fanfare_reader;
--- For `explain`: which suppressions would apply to a push.
-GRANT EXECUTE ON FUNCTION fanfare.wakes_at, fanfare.take, fanfare.decided_since TO fanfare_reader;
-GRANT SELECT ON fanfare.actions TO fanfare_reader;
--- For `fanfare campaigns show`: the outcomes of a campaign's deliveries.
-GRANT SELECT ON fanfare.gates, fanfare.gate_stats, fanfare.stats_pending TO fanfare_reader;
 
 -- The daemon works on every table, but owns none and cannot change their shape.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fanfare TO fanfare_daemon;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA fanfare TO fanfare_daemon;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fanfare TO fanfare_daemon;
+-- A copy of a database would otherwise adopt itself.
 REVOKE EXECUTE ON FUNCTION fanfare.adopt FROM fanfare_daemon;
-DO $$
-BEGIN
-    -- TRUNCATE of a ring partition is how retention works.
-    FOR day IN 0..31 LOOP
-        EXECUTE format('GRANT TRUNCATE ON fanfare.event_log_%1$s, fanfare.batch_log_%1$s TO fanfare_daemon',
-            to_char(day, 'FM00'));
-    END LOOP;
-END
-$$;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 29. No JIT
