@@ -2583,6 +2583,108 @@ $$;
 COMMENT ON FUNCTION fanfare.register_device IS 'Registers a token, or renews its registration, and returns the device''s id.';
 GRANT EXECUTE ON FUNCTION fanfare.register_device TO fanfare_registrar;
 
+-- The rows of an import, in the form in which register_device would store them, with what it would say. Only errors
+-- refuse a row: one with an unknown locale or zone is registered without it. Its text has no quoted body and it has no
+-- settings, so that its query becomes part of its caller's plan.
+CREATE OR REPLACE FUNCTION fanfare.import_rows(app_id smallint, devices jsonb)
+RETURNS TABLE (number bigint, provider text, token text, hash bytea, user_id text, kind text, environment text, locale text, time_zone text,
+    attributes jsonb, p256dh text, auth text, topics jsonb, registered_at timestamptz, disabled_at timestamptz, disabled_reason text,
+    has_p256dh boolean, lacks_keys boolean, target_id smallint, is_refused boolean, field text, reason text, hint text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH input AS MATERIALIZED (
+        SELECT x.*
+        FROM ROWS FROM (jsonb_to_recordset(devices) AS (provider text, token text, user_id text, kind text,
+            environment text, locale text, time_zone text, attributes jsonb, p256dh text, auth text, topics jsonb,
+            registered_at timestamptz, disabled_at timestamptz, disabled_reason text)) WITH ORDINALITY
+            AS x (provider, token, user_id, kind, environment, locale, time_zone, attributes, p256dh, auth, topics,
+                registered_at, disabled_at, disabled_reason, number)
+    ), zones AS MATERIALIZED (
+        SELECT z.name, fanfare.time_zone(z.name) AS known FROM (SELECT DISTINCT i.time_zone AS name FROM input AS i) AS z
+    ), rows AS (
+        SELECT i.number, i.provider, c.token, CASE WHEN btrim(i.user_id, E' \t\r\n') <> '' THEN i.user_id END AS user_id,
+            i.kind, i.environment, CASE WHEN NOT fanfare.is_nothing(i.locale) THEN i.locale END AS locale,
+            CASE WHEN NOT fanfare.is_nothing(i.time_zone) THEN i.time_zone END AS time_zone, z.known AS known_zone, i.attributes,
+            nullif(i.p256dh, '') AS p256dh, nullif(i.auth, '') AS auth, i.topics, i.registered_at, i.disabled_at, i.disabled_reason,
+            p.label, p.token_shape, p.has_p256dh, p.auth_shape,
+            p.auth_shape IS NOT NULL AND nullif(i.p256dh, '') IS NULL AND nullif(i.auth, '') IS NULL AS lacks_keys, t.id AS target_id
+        FROM input AS i
+        LEFT JOIN fanfare.providers AS p ON p.name = i.provider
+        LEFT JOIN fanfare.targets AS t ON t.app_id = import_rows.app_id AND t.provider = i.provider
+            AND t.environment = coalesce(i.environment, 'production') AND t.native_key IS NULL
+        LEFT JOIN zones AS z ON z.name = i.time_zone
+        CROSS JOIN LATERAL (SELECT CASE WHEN p.folds_case THEN lower(i.token) ELSE i.token END) AS c (token)
+    )
+    SELECT r.number, r.provider, r.token, sha256(convert_to(r.token, 'UTF8')), r.user_id, r.kind, r.environment,
+        CASE WHEN fanfare.is_locale(r.locale) THEN r.locale END, CASE WHEN r.time_zone IS NOT NULL THEN r.known_zone END, r.attributes,
+        r.p256dh, r.auth, r.topics, r.registered_at, r.disabled_at, r.disabled_reason, r.has_p256dh, r.lacks_keys, r.target_id,
+        s.is_error, s.words[1], s.words[2], s.words[3]
+    FROM rows AS r
+    -- Field, reason and hint.
+    CROSS JOIN LATERAL (SELECT CASE
+        WHEN r.label IS NULL THEN ARRAY['provider', format('unknown provider %s', quote_nullable(left(r.provider, 40))),
+            'Use one of ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.providers AS p) || '.']
+        WHEN r.environment NOT IN ('production', 'sandbox') THEN ARRAY['environment',
+            format('unknown environment %s', quote_literal(left(r.environment, 40))), 'Use production or sandbox.']
+        WHEN (octet_length(r.token) BETWEEN 1 AND 4096 AND r.token ~ r.token_shape AND NOT fanfare.is_nothing(r.token)
+            AND lower(r.token) <> 'blacklisted' AND (r.lacks_keys
+            OR CASE WHEN r.auth_shape IS NULL THEN r.auth IS NULL ELSE r.auth ~ r.auth_shape END
+                AND CASE WHEN r.has_p256dh THEN fanfare.is_public_key(r.p256dh) ELSE r.p256dh IS NULL END)) IS NOT TRUE
+            THEN (SELECT ARRAY[CASE
+                WHEN fanfare.is_token(r.provider, r.token) IS NOT TRUE OR fanfare.is_nothing(r.token) OR lower(r.token) = 'blacklisted'
+                    THEN 'token'
+                WHEN r.has_p256dh AND fanfare.is_public_key(r.p256dh) IS NOT TRUE OR NOT r.has_p256dh AND r.p256dh IS NOT NULL THEN 'p256dh'
+                ELSE 'auth' END, f.reason, f.hint]
+                FROM fanfare.device_error(r.provider, r.token, r.p256dh, r.auth) AS f)
+        WHEN r.kind <> ALL (fanfare.token_kinds()) THEN ARRAY['kind',
+            format('unknown kind of token %s', quote_literal(left(r.kind, 40))), fanfare.token_kinds_hint()]
+        WHEN jsonb_typeof(r.attributes) <> 'object' THEN ARRAY['attributes', 'attributes must be a JSON object',
+            'For example {"tier": "gold"}.']
+        WHEN octet_length(r.attributes::text) > 16384 THEN ARRAY['attributes',
+            'the attributes have more than 16384 bytes', 'Keep what rules and messages name.']
+        WHEN fanfare.is_nothing(r.user_id) THEN ARRAY['user_id', format('a user''s id cannot be %s', quote_literal(r.user_id)),
+            'Programs write that where they have no value. Leave it empty for a device that nobody has signed in on.']
+        WHEN octet_length(r.user_id) > 2048 THEN ARRAY['user_id', 'the user''s id is longer than 2048 bytes',
+            'Pass the id that events name.']
+        WHEN jsonb_typeof(r.topics) <> 'array' THEN ARRAY['topics', 'topics must be a JSON array', 'For example ["news", "sport"].']
+        WHEN EXISTS (SELECT FROM jsonb_array_elements(r.topics) AS e (topic)
+            WHERE jsonb_typeof(e.topic) <> 'string' OR NOT fanfare.is_topic(e.topic #>> '{}') OR fanfare.is_nothing(e.topic #>> '{}'))
+            THEN ARRAY['topics', 'there can be no such topic', 'Use 1 to 900 of the characters a-z A-Z 0-9 - _ . ~ %.']
+        WHEN r.disabled_reason = 'reassigned' OR r.disabled_at IS NOT NULL AND r.disabled_reason IS NULL THEN ARRAY['disabled_reason',
+            'what is disabled has a reason, which is not that another user has the token', 'Leave out rows whose token another row has.']
+        END AS error, CASE
+        WHEN NOT fanfare.is_locale(r.locale) THEN ARRAY['locale',
+            format('unknown locale %s, registered without', quote_literal(left(r.locale, 40))), 'Pass es, es-MX or zh-Hans.']
+        WHEN r.time_zone IS NOT NULL AND r.known_zone IS NULL THEN ARRAY['time_zone',
+            format('unknown time zone %s, registered without', quote_literal(left(r.time_zone, 40))), 'Pass a name such as Europe/Madrid.']
+        END AS note OFFSET 0) AS e
+    CROSS JOIN LATERAL (
+        SELECT e.error[2] IS NOT NULL AS is_error, CASE WHEN e.error[2] IS NULL THEN coalesce(e.note, e.error) ELSE e.error END AS words
+    ) AS s;
+END;
+COMMENT ON FUNCTION fanfare.import_rows IS
+    'The rows that import_devices is given, each with an error, or with what is left out of it.';
+
+-- Except of devices whose token went to a later row.
+CREATE OR REPLACE FUNCTION fanfare.import_topics(devices bigint[], topics text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO fanfare.topics (name)
+    SELECT DISTINCT n FROM unnest(import_topics.topics) AS n WHERE NOT EXISTS (SELECT FROM fanfare.topics AS t WHERE t.name = n)
+    ORDER BY n
+    ON CONFLICT (name) DO NOTHING;
+    INSERT INTO fanfare.subscriptions (topic_id, device_id)
+    SELECT t.id, s.device
+    FROM unnest(import_topics.devices, import_topics.topics) AS s (device, topic)
+    JOIN fanfare.topics AS t ON t.name = s.topic
+    CROSS JOIN LATERAL (SELECT d.disabled_reason FROM fanfare.devices AS d WHERE d.id = s.device OFFSET 0) AS d
+    WHERE d.disabled_reason IS DISTINCT FROM 'reassigned'
+    ORDER BY t.id, s.device
+    ON CONFLICT DO NOTHING;
+END
+$$;
+COMMENT ON FUNCTION fanfare.import_topics IS 'Subscribes each imported device to the topic beside it.';
+
 -- Imports another system's devices in bulk. It works as register_device, except that a row may state when it was
 -- registered, and that an error in one row is returned and not raised.
 --
@@ -2594,132 +2696,33 @@ RETURNS TABLE (number bigint, outcome text, field text, reason text, hint text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 #variable_conflict use_variable
 DECLARE
-    kinds CONSTANT text[] := fanfare.token_kinds();
     the_app smallint;
     the_target smallint;
     r record;
     there record;
     is_there boolean;
     has_moved boolean;
-    lacks_keys boolean;
     since timestamptz;
     ended timestamptz;
     device bigint;
-    topic text;
+    named text[];
     topics text[] := '{}';
     subscribers bigint[] := '{}';
 BEGIN
     the_app := CASE WHEN dry_run THEN (SELECT a.id FROM fanfare.apps AS a WHERE a.name = import_devices.app)
         ELSE fanfare.app_id_for(import_devices.app) END;
-    FOR r IN
-        WITH input AS MATERIALIZED (
-            SELECT x.*
-            FROM ROWS FROM (jsonb_to_recordset(import_devices.devices) AS (provider text, token text, user_id text, kind text,
-                environment text, locale text, time_zone text, attributes jsonb, p256dh text, auth text, topics jsonb,
-                registered_at timestamptz, disabled_at timestamptz, disabled_reason text)) WITH ORDINALITY
-                AS x (provider, token, user_id, kind, environment, locale, time_zone, attributes, p256dh, auth, topics,
-                    registered_at, disabled_at, disabled_reason, number)
-        ), zones AS MATERIALIZED (
-            SELECT z.name, fanfare.time_zone(z.name) AS known FROM (SELECT DISTINCT i.time_zone AS name FROM input AS i) AS z
-        )
-        SELECT i.number, i.provider, c.token, sha256(convert_to(c.token, 'UTF8')) AS hash, 
-            CASE WHEN btrim(i.user_id, E' \t\r\n') <> '' THEN i.user_id END AS user_id, i.kind, i.environment,
-            CASE WHEN NOT fanfare.is_nothing(i.locale) THEN i.locale END AS locale,
-            CASE WHEN NOT fanfare.is_nothing(i.time_zone) THEN i.time_zone END AS time_zone, z.known AS known_zone, i.attributes,
-            nullif(i.p256dh, '') AS p256dh, nullif(i.auth, '') AS auth, i.topics, i.registered_at, i.disabled_at, i.disabled_reason,
-            p.label, p.token_shape, p.has_p256dh, p.auth_shape, t.id AS target_id
-        FROM input AS i
-        LEFT JOIN fanfare.providers AS p ON p.name = i.provider
-        LEFT JOIN fanfare.targets AS t ON t.app_id = the_app AND t.provider = i.provider
-            AND t.environment = coalesce(i.environment, 'production') AND t.native_key IS NULL
-        LEFT JOIN zones AS z ON z.name = i.time_zone
-        CROSS JOIN LATERAL (SELECT CASE WHEN p.folds_case THEN lower(i.token) ELSE i.token END) AS c (token)
-        ORDER BY i.number
-    LOOP
-        number := r.number;
-        field := NULL;
-        reason := NULL;
-        hint := NULL;
-        lacks_keys := r.auth_shape IS NOT NULL AND r.p256dh IS NULL AND r.auth IS NULL;
-
-        -- 1. Errors that register_device would raise.
-        IF r.label IS NULL THEN
-            field := 'provider';
-            reason := format('unknown provider %s', quote_nullable(left(r.provider, 40)));
-            hint := 'Use one of ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.providers AS p) || '.';
-        ELSIF r.environment NOT IN ('production', 'sandbox') THEN
-            field := 'environment';
-            reason := format('unknown environment %s', quote_literal(left(r.environment, 40)));
-            hint := 'Use production or sandbox.';
-        ELSIF (octet_length(r.token) BETWEEN 1 AND 4096 AND r.token ~ r.token_shape AND NOT fanfare.is_nothing(r.token)
-            AND lower(r.token) <> 'blacklisted' AND (lacks_keys
-            OR CASE WHEN r.auth_shape IS NULL THEN r.auth IS NULL ELSE r.auth ~ r.auth_shape END
-                AND CASE WHEN r.has_p256dh THEN fanfare.is_public_key(r.p256dh) ELSE r.p256dh IS NULL END)) IS NOT TRUE
-        THEN
-            SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_error(r.provider, r.token, r.p256dh, r.auth) AS f;
-            field := CASE WHEN fanfare.is_token(r.provider, r.token) IS NOT TRUE OR fanfare.is_nothing(r.token)
-                OR lower(r.token) = 'blacklisted' THEN 'token'
-                WHEN r.has_p256dh AND fanfare.is_public_key(r.p256dh) IS NOT TRUE OR NOT r.has_p256dh AND r.p256dh IS NOT NULL THEN 'p256dh'
-                ELSE 'auth' END;
-        ELSIF r.kind <> ALL (kinds) THEN
-            field := 'kind';
-            reason := format('unknown kind of token %s', quote_literal(left(r.kind, 40)));
-            hint := fanfare.token_kinds_hint();
-        ELSIF jsonb_typeof(r.attributes) <> 'object' THEN
-            field := 'attributes';
-            reason := 'attributes must be a JSON object';
-            hint := 'For example {"tier": "gold"}.';
-        ELSIF octet_length(r.attributes::text) > 16384 THEN
-            field := 'attributes';
-            reason := 'the attributes have more than 16384 bytes';
-            hint := 'Keep what rules and messages name.';
-        ELSIF fanfare.is_nothing(r.user_id) THEN
-            field := 'user_id';
-            reason := format('a user''s id cannot be %s', quote_literal(r.user_id));
-            hint := 'Programs write that where they have no value. Leave it empty for a device that nobody has signed in on.';
-        ELSIF octet_length(r.user_id) > 2048 THEN
-            field := 'user_id';
-            reason := 'the user''s id is longer than 2048 bytes';
-            hint := 'Pass the id that events name.';
-        ELSIF jsonb_typeof(r.topics) <> 'array' THEN
-            field := 'topics';
-            reason := 'topics must be a JSON array';
-            hint := 'For example ["news", "sport"].';
-        ELSIF EXISTS (SELECT FROM jsonb_array_elements(r.topics) AS e (topic)
-            WHERE jsonb_typeof(e.topic) <> 'string' OR NOT fanfare.is_topic(e.topic #>> '{}') OR fanfare.is_nothing(e.topic #>> '{}'))
-        THEN
-            field := 'topics';
-            reason := 'there can be no such topic';
-            hint := 'Use 1 to 900 of the characters a-z A-Z 0-9 - _ . ~ %.';
-        ELSIF r.disabled_reason = 'reassigned' OR r.disabled_at IS NOT NULL AND r.disabled_reason IS NULL THEN
-            field := 'disabled_reason';
-            reason := 'what is disabled has a reason, which is not that another user has the token';
-            hint := 'Leave out rows whose token another row has.';
-        END IF;
-        IF reason IS NOT NULL THEN
-            outcome := 'refused';
+    FOR r IN SELECT i.* FROM fanfare.import_rows(the_app, import_devices.devices) AS i ORDER BY i.number LOOP
+        SELECT r.number, CASE WHEN r.is_refused THEN 'refused' END, r.field, r.reason, r.hint INTO number, outcome, field, reason, hint;
+        IF r.is_refused THEN
             RETURN NEXT;
             CONTINUE;
-        END IF;
-        IF NOT fanfare.is_locale(r.locale) THEN
-            field := 'locale';
-            reason := format('unknown locale %s, registered without', quote_literal(left(r.locale, 40)));
-            hint := 'Pass es, es-MX or zh-Hans.';
-            r.locale := NULL;
-        ELSIF r.time_zone IS NOT NULL AND r.known_zone IS NULL THEN
-            field := 'time_zone';
-            reason := format('unknown time zone %s, registered without', quote_literal(left(r.time_zone, 40)));
-            hint := 'Pass a name such as Europe/Madrid.';
-        END IF;
-        IF r.time_zone IS NOT NULL THEN
-            r.time_zone := r.known_zone;
         END IF;
         -- least() ignores nulls.
         since := CASE WHEN r.registered_at IS NULL THEN 'epoch' ELSE least(r.registered_at, clock_timestamp()) END;
         ended := CASE WHEN r.disabled_reason IS NOT NULL THEN coalesce(r.disabled_at, since) END;
 
         LOOP
-            -- 2. The stored device.
+            -- 1. The stored device.
             IF dry_run THEN
                 SELECT d.* INTO there FROM fanfare.devices AS d
                 WHERE d.app_id = the_app AND d.provider = r.provider AND d.token_hash = r.hash
@@ -2735,42 +2738,37 @@ BEGIN
             device := there.id;
             has_moved := is_there AND there.user_id <> r.user_id;
 
-            -- 3. Rows that the stored device takes precedence over.
-            IF is_there AND there.registered_at > since THEN
-                outcome := 'older';
-                EXIT;
-            ELSIF is_there AND there.disabled_at >= since AND ended IS DISTINCT FROM there.disabled_at THEN
-                outcome := 'ended';
-                EXIT;
-            ELSIF is_there AND there.disabled_at IS NULL AND ended IS NOT NULL THEN
-                outcome := 'alive';
-                EXIT;
-            ELSIF lacks_keys AND (NOT is_there OR has_moved OR there.auth IS NULL) THEN
-                outcome := 'refused';
-                field := CASE WHEN r.has_p256dh THEN 'p256dh' ELSE 'auth' END;
-                SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_error(r.provider, r.token, NULL, NULL) AS f;
-                EXIT;
-            END IF;
-
-            -- 4. Rows that update the device, or confirm it.
-            IF has_moved THEN
-                outcome := 'updated';
-                IF NOT dry_run THEN
-                    device := fanfare.register_device(import_devices.app, r.provider, r.token, r.user_id, coalesce(r.kind, 'device'),
-                        coalesce(r.environment, 'production'), r.locale, r.time_zone, r.attributes, r.p256dh, r.auth);
-                    UPDATE fanfare.devices AS d SET registered_at = since, disabled_at = ended, disabled_reason = r.disabled_reason
-                    WHERE d.id = device;
-                END IF;
-                EXIT;
-            ELSIF is_there THEN
-                outcome := CASE WHEN (CASE WHEN r.environment IS NULL THEN there.target_id ELSE r.target_id END,
+            -- 2. What becomes of the row. The stored device takes precedence over some rows.
+            outcome := CASE
+                WHEN NOT is_there THEN CASE WHEN r.lacks_keys THEN 'refused' ELSE 'new' END
+                WHEN there.registered_at > since THEN 'older'
+                WHEN there.disabled_at >= since AND ended IS DISTINCT FROM there.disabled_at THEN 'ended'
+                WHEN there.disabled_at IS NULL AND ended IS NOT NULL THEN 'alive'
+                WHEN r.lacks_keys AND (has_moved OR there.auth IS NULL) THEN 'refused'
+                WHEN has_moved THEN 'updated'
+                WHEN (CASE WHEN r.environment IS NULL THEN there.target_id ELSE r.target_id END,
                         coalesce(r.kind, there.kind), coalesce(r.user_id, there.user_id), coalesce(r.locale, there.locale),
                         coalesce(r.time_zone, there.time_zone), coalesce(r.attributes, there.attributes),
                         coalesce(r.p256dh, there.p256dh), coalesce(r.auth, there.auth), ended)
                     IS NOT DISTINCT FROM (there.target_id, there.kind, there.user_id, there.locale, there.time_zone, there.attributes,
                         there.p256dh, there.auth, there.disabled_at)
-                    THEN 'unchanged' ELSE 'updated' END;
-                IF NOT dry_run AND (outcome = 'updated' OR there.registered_at < since) THEN
+                    THEN 'unchanged'
+                ELSE 'updated' END;
+            IF outcome = 'refused' THEN
+                field := CASE WHEN r.has_p256dh THEN 'p256dh' ELSE 'auth' END;
+                SELECT f.reason, f.hint INTO reason, hint FROM fanfare.device_error(r.provider, r.token, NULL, NULL) AS f;
+            END IF;
+            EXIT WHEN dry_run OR outcome IN ('older', 'ended', 'alive', 'refused');
+
+            -- 3. Rows that update the device, or confirm it, or make one.
+            IF has_moved THEN
+                device := fanfare.register_device(import_devices.app, r.provider, r.token, r.user_id, coalesce(r.kind, 'device'),
+                    coalesce(r.environment, 'production'), r.locale, r.time_zone, r.attributes, r.p256dh, r.auth);
+                UPDATE fanfare.devices AS d SET registered_at = since, disabled_at = ended, disabled_reason = r.disabled_reason
+                WHERE d.id = device;
+                EXIT;
+            ELSIF is_there THEN
+                IF outcome = 'updated' OR there.registered_at < since THEN
                     UPDATE fanfare.devices AS d
                     SET target_id = CASE WHEN r.environment IS NULL THEN d.target_id ELSE the_target END, kind = coalesce(r.kind, d.kind),
                         user_id = coalesce(r.user_id, d.user_id), locale = coalesce(r.locale, d.locale),
@@ -2781,8 +2779,6 @@ BEGIN
                 END IF;
                 EXIT;
             END IF;
-            outcome := 'new';
-            EXIT WHEN dry_run;
             INSERT INTO fanfare.devices (app_id, target_id, provider, kind, token, token_hash, user_id, locale, time_zone, attributes,
                 p256dh, auth, registered_at, disabled_at, disabled_reason)
             VALUES (the_app, the_target, r.provider, coalesce(r.kind, 'device'), r.token, r.hash, r.user_id, r.locale, r.time_zone,
@@ -2794,30 +2790,15 @@ BEGIN
         END LOOP;
 
         IF outcome IN ('new', 'updated', 'unchanged') AND r.topics <> '[]' THEN
-            FOREACH topic IN ARRAY ARRAY(SELECT jsonb_array_elements_text(r.topics)) LOOP
-                subscribers := subscribers || device;
-                topics := topics || topic;
-            END LOOP;
+            named := ARRAY(SELECT jsonb_array_elements_text(r.topics));
+            topics := topics || named;
+            subscribers := subscribers || array_fill(device, ARRAY[cardinality(named)]);
         END IF;
         RETURN NEXT;
     END LOOP;
-
-    -- 5. Subscriptions, except of devices whose token went to a later row.
-    IF topics = '{}' OR dry_run THEN
-        RETURN;
+    IF topics <> '{}' AND NOT dry_run THEN
+        PERFORM fanfare.import_topics(subscribers, topics);
     END IF;
-    INSERT INTO fanfare.topics (name)
-    SELECT DISTINCT n FROM unnest(topics) AS n WHERE NOT EXISTS (SELECT FROM fanfare.topics AS t WHERE t.name = n)
-    ORDER BY n
-    ON CONFLICT (name) DO NOTHING;
-    INSERT INTO fanfare.subscriptions (topic_id, device_id)
-    SELECT t.id, s.device
-    FROM unnest(subscribers, topics) AS s (device, topic)
-    JOIN fanfare.topics AS t ON t.name = s.topic
-    CROSS JOIN LATERAL (SELECT d.disabled_reason FROM fanfare.devices AS d WHERE d.id = s.device OFFSET 0) AS d
-    WHERE d.disabled_reason IS DISTINCT FROM 'reassigned'
-    ORDER BY t.id, s.device
-    ON CONFLICT DO NOTHING;
 END
 $$;
 COMMENT ON FUNCTION fanfare.import_devices IS
