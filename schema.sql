@@ -6972,83 +6972,83 @@ $$;
 COMMENT ON FUNCTION fanfare.why_devices IS
     'Devices of a user, up to a limit for each app: enabled ones first, then the latest registered; and the number of devices by app.';
 
-CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text, devices bigint[], counts jsonb)
-RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, provider text, attempt int, outcome text, reason text,
-    until timestamptz, detail text, event_type text, distance int)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET intervalstyle = 'postgres'
--- Planning takes longer than execution, and a list of events calls it twenty times.
-SET plan_cache_mode = force_generic_plan AS $$
-#variable_conflict use_column
-DECLARE
-    e record;
-    now CONSTANT timestamptz := clock_timestamp();
-    whom CONSTANT text := coalesce(why_steps.user_id, 'nobody');
-    planned timestamptz;
-    first_event bigint;
-    cancelled_at timestamptz;
-    -- For a refused event: whether it was refused for one rule only, while others may have been planned.
-    is_of_rule boolean;
-    daemons CONSTANT bigint := (SELECT count(*) FROM fanfare.instances AS i WHERE i.lease_until > now);
-    is_served CONSTANT boolean := daemons > 0;
-    -- Apps and providers that no daemon has credentials for.
-    unserved CONSTANT text[] := ARRAY(
-        SELECT u.name FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_array_elements_text(i.report -> 'unserved') AS u (name)
-        WHERE i.lease_until > now GROUP BY u.name HAVING count(*) = daemons);
-    elsewhere text;
-BEGIN
-    -- 1. The event.
-    SELECT x.id, x.type, x.key, x.created_at, x.planned_at, x.ttl, x.payload, f.name AS fate, x.detail, x.replay_of, x.only_app, x.only_user INTO e
-    FROM (
-        SELECT l.id, l.type, l.key, l.created_at, l.planned_at, l.ttl, l.payload, l.fate, left(l.detail, 2000) AS detail, l.replay_of, l.only_app, l.only_user
-        FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(why_steps.event_id) AND l.id = why_steps.event_id
+-- why_steps and the functions that it is made of: the event; its rules, and whether they are for the user; the user's
+-- devices that got nothing; the attempts. Those that return a table have no settings and no quoted bodies, so that they
+-- become part of one query and its plan. (With a function called for each row, two thousand rows took a third longer.)
+-- An event is given as a row of the log, wherever it is stored, and its fate by name.
+
+CREATE OR REPLACE FUNCTION fanfare.why_event(event_id bigint, app text) RETURNS SETOF fanfare.event_log
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT x.* FROM (
+        SELECT l.day, l.fate, l.id, l.created_at, l.planned_at, l.type, l.key, l.ttl, left(l.detail, 2000), l.payload, l.replay_of,
+            l.only_app,
+            l.only_user, l.trace
+        FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(why_event.event_id) AND l.id = why_event.event_id
         UNION ALL
-        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, NULL, o.replay_of, o.only_app, o.only_user FROM fanfare.outbox AS o WHERE o.id = why_steps.event_id
+        SELECT NULL, 0::smallint, o.id, o.created_at, NULL, o.type, o.key, o.ttl, NULL, o.payload, o.replay_of, o.only_app, o.only_user,
+            o.trace
+        FROM fanfare.outbox AS o WHERE o.id = why_event.event_id
         UNION ALL
-        SELECT o.id, o.type, o.key, o.created_at, NULL, o.ttl, o.payload, 0, 'it is planned alone, because it may take long or fail', o.replay_of, o.only_app, o.only_user
-        FROM fanfare.quarantine AS o WHERE o.id = why_steps.event_id
-    ) AS x JOIN fanfare.event_fates AS f ON f.fate = x.fate
-    WHERE why_steps.app IS NULL OR x.type = ANY (fanfare.types_of_app(why_steps.app))
+        SELECT NULL, 0::smallint, o.id, o.created_at, NULL, o.type, o.key, o.ttl, 'it is planned alone, because it may take long or fail',
+            o.payload,
+            o.replay_of, o.only_app, o.only_user, o.trace
+        FROM fanfare.quarantine AS o WHERE o.id = why_event.event_id
+    ) AS x
+    WHERE why_event.app IS NULL OR x.type = ANY (fanfare.types_of_app(why_event.app))
     LIMIT 1;
-    IF e.id IS NULL THEN
-        RETURN QUERY SELECT 0::smallint, now, NULL, NULL::bigint, NULL, NULL::int,
-            CASE WHEN o.id IS NULL THEN 'unknown' ELSE 'waiting' END, CASE WHEN o.id IS NULL THEN 'no_event' ELSE 'querying' END, NULL::timestamptz,
-            CASE WHEN o.id IS NOT NULL THEN 'The query of the event''s campaign is still running: ' || o.state
-                WHEN why_steps.event_id NOT BETWEEN 1::bigint << 32 AND ((now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' + 2)::bigint << 32
-                    THEN format('There is no event %s: no id of an event is like that. Copy it from what fanfare.emit returned', why_steps.event_id)
-                WHEN why_steps.event_id >> 32 < (now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 30
-                    THEN format('There is no event %s any more: its id is of %s, and the log keeps 30 days at most (retention.log)',
-                        why_steps.event_id, DATE '2020-01-01' + (why_steps.event_id >> 32)::int)
-                ELSE format('There is no event %s: its transaction has not committed, it was rolled back, it is older than retention.log, %sor the number is wrong. Look for it in fanfare.events',
-                    why_steps.event_id, 'no rule of ' || why_steps.app || ' names its type, ') END, NULL, 0
-        FROM (SELECT) AS nothing LEFT JOIN fanfare.runs AS o ON o.event_id = why_steps.event_id AND (why_steps.app IS NULL OR EXISTS (
-            SELECT FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id AND a.name = why_steps.app));
-        RETURN;
-    END IF;
-    planned := coalesce(e.planned_at, now);
-    is_of_rule := e.fate IN ('refused', 'expired') AND coalesce(e.detail ~ '(^|; )rule ', false);
+END;
+COMMENT ON FUNCTION fanfare.why_event IS 'An event that waits or that the log has; nothing if no rule of the app names its type.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_no_event(event_id bigint, app text, now timestamptz)
+    RETURNS TABLE (outcome text, reason text, detail text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE WHEN o.id IS NULL THEN 'unknown' ELSE 'waiting' END, CASE WHEN o.id IS NULL THEN 'no_event' ELSE 'querying' END,
+        CASE WHEN o.id IS NOT NULL THEN 'The query of the event''s campaign is still running: ' || o.state
+            WHEN why_no_event.event_id NOT BETWEEN 1::bigint << 32 AND ((now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' + 2)::bigint << 32
+                THEN format('There is no event %s: no id of an event is like that. Copy it from what fanfare.emit returned',
+                    why_no_event.event_id)
+            WHEN why_no_event.event_id >> 32 < (now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 30
+                THEN format('There is no event %s any more: its id is of %s, and the log keeps 30 days at most (retention.log)',
+                    why_no_event.event_id, DATE '2020-01-01' + (why_no_event.event_id >> 32)::int)
+            ELSE format('There is no event %s: its transaction has not committed, it was rolled back, it is older than retention.log, %sor the number is wrong. Look for it in fanfare.events',
+                why_no_event.event_id, 'no rule of ' || why_no_event.app || ' names its type, ') END
+    FROM (SELECT) AS nothing LEFT JOIN fanfare.runs AS o ON o.event_id = why_no_event.event_id AND (why_no_event.app IS NULL OR EXISTS (
+        SELECT FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id
+            AND a.name = why_no_event.app));
+END;
+COMMENT ON FUNCTION fanfare.why_no_event IS 'What is known of an id that no event has.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_elsewhere(counts jsonb, event_type text, unserved text[]) RETURNS TABLE (words text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
     SELECT string_agg(format('%s in app %s%s', CASE o.enabled WHEN '1' THEN '1 device' ELSE o.enabled || ' devices' END, o.name,
         CASE WHEN o.is_unserved THEN ', for which no daemon has credentials' ELSE '' END), '; ' ORDER BY o.name)
-    INTO elsewhere
     FROM (
         SELECT k.name, k.app ->> 'enabled' AS enabled,
             (SELECT bool_and(k.name || '/' || p = ANY (unserved)) FROM jsonb_array_elements_text(nullif(k.app -> 'providers', 'null')) AS p) AS is_unserved
         FROM jsonb_each(counts) AS k (name, app)
         WHERE k.app ->> 'enabled' <> '0' AND NOT EXISTS (
             SELECT FROM fanfare.apps AS a JOIN fanfare.rules AS r ON r.app_id = a.id JOIN fanfare.rule_versions AS v ON v.rule_id = r.id
-            WHERE a.name = k.name AND v.event_type = e.type)
+            WHERE a.name = k.name AND v.event_type = why_elsewhere.event_type)
         ORDER BY k.name LIMIT 5
     ) AS o;
-    SELECT min(c.created_at) INTO cancelled_at FROM fanfare.cancels AS c
-    WHERE c.event_id = e.id OR c.type = e.type AND c.key = e.key AND NOT fanfare.is_emitted_after(e.id, c.event_number);
-    IF e.fate = 'duplicate' THEN
-        SELECT k.event_id INTO first_event FROM fanfare.event_keys AS k WHERE k.type = e.type AND k.key = e.key;
-    END IF;
-    RETURN QUERY SELECT 0::smallint, e.created_at, NULL, NULL::bigint, NULL, NULL::int, e.fate,
-        CASE e.fate WHEN 'waiting' THEN CASE WHEN is_served THEN 'not_planned' ELSE 'no_daemon' END WHEN 'duplicate' THEN 'same_key' WHEN 'unmatched' THEN 'no_rule_took_it'
+END;
+COMMENT ON FUNCTION fanfare.why_elsewhere
+    IS 'The user''s enabled devices in apps that have no rule for an event''s type; null if there are none.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_fate(e fanfare.event_log, fate text, is_of_rule boolean, planned timestamptz, first_event bigint,
+    cancelled_at timestamptz, is_served boolean)
+RETURNS TABLE (reason text, detail text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE fate WHEN 'waiting' THEN CASE WHEN is_served THEN 'not_planned' ELSE 'no_daemon' END WHEN 'duplicate' THEN 'same_key'
+        WHEN 'unmatched' THEN 'no_rule_took_it'
             WHEN 'cancelled' THEN 'cancel_requested' WHEN 'expired' THEN 'ttl_passed' WHEN 'refused' THEN CASE WHEN is_of_rule THEN 'not_plannable' ELSE 'not_valid' END
             ELSE 'planned' END,
-        NULL::timestamptz,
-        CASE WHEN e.replay_of IS NULL THEN '' ELSE format('Replay of event %s%s. ', e.replay_of, ', only for ' || e.only_user) END || CASE e.fate
+        CASE WHEN e.replay_of IS NULL THEN '' ELSE format('Replay of event %s%s. ', e.replay_of, ', only for ' || e.only_user) END
+            || CASE fate
             WHEN 'waiting' THEN 'Emitted, and not planned yet' || CASE
                 WHEN NOT is_served THEN ': no daemon is running. Start `fanfare serve`, and see `fanfare status`'
                 ELSE coalesce(': ' || e.detail, ': a daemon plans it within a second, unless a rule of its type is not checked yet; see the rules below, and `fanfare status`') END
@@ -7060,14 +7060,23 @@ BEGIN
                 date_trunc('second', planned - e.created_at))
             WHEN 'refused' THEN format(CASE WHEN is_of_rule THEN 'A rule could not be planned for it: %s. Fix the rule or the payload, then replay the event'
                 ELSE 'The event itself was refused: %s. Fix the emitter' END, e.detail)
-        END, e.type, 0;
-    IF e.fate IN ('duplicate', 'cancelled') OR e.fate = 'refused' AND NOT is_of_rule THEN
-        RETURN;
-    END IF;
-    RETURN QUERY
-    WITH rules AS MATERIALIZED (
-        -- 2. For each rule of the event's type, the version that was in force when the event was planned, or else the
-        --    newest.
+        END;
+END;
+COMMENT ON FUNCTION fanfare.why_fate IS 'What became of an event as a whole, and what to do.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_rules(e fanfare.event_log, fate text, is_of_rule boolean, planned timestamptz, user_id text,
+    app text,
+    devices bigint[], delivered int[])
+RETURNS TABLE (rule_id int, name text, rule text, app_name text, app_id smallint, created_at timestamptz, dropped_at timestamptz,
+    version_id int, version int, definition jsonb, refusal text, audience text, devices_path jsonpath, kind text, provider text,
+    is_meant boolean, obstacle text, words text, failed int, lacks_key boolean, is_for_other boolean)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT r.rule_id, r.name, r.rule, r.app, r.app_id, r.created_at, r.dropped_at, r.version_id, r.version, r.definition, r.reason,
+        r.audience,
+        r.devices_path, r.kind, r.provider, m.is_meant, o.obstacle, k.words, k.failed, k.lacks_key,
+        e.only_user IS NOT NULL AND e.only_user IS DISTINCT FROM why_rules.user_id
+    FROM (
         SELECT DISTINCT ON (r.id) r.id AS rule_id, n.name, a.name || '/' || n.name AS rule, a.name AS app, r.app_id, r.created_at, r.event_number, r.dropped_at,
             v.id AS version_id, v.version, v.definition::jsonb AS definition, v.state, v.reason, v.when_path, v.audience, v.audience_path,
             v.devices_path, v.kind, v.provider, v.ttl, v.enabled, f.is_in_force
@@ -7084,32 +7093,18 @@ BEGIN
                 SELECT FROM fanfare.rule_versions AS o
                 WHERE o.rule_id = v.rule_id AND o.event_type <> e.type AND o.state = 'active' AND o.checked_at <= planned
                     AND coalesce(o.retired_at > planned, true)))
-            AND (why_steps.app IS NULL OR a.name = why_steps.app) AND (e.only_app IS NULL OR r.app_id = e.only_app)
+            AND (why_rules.app IS NULL OR a.name = why_rules.app) AND (e.only_app IS NULL OR r.app_id = e.only_app)
             AND v.created_at <= planned
         ORDER BY r.id, f.is_in_force DESC, v.version DESC
-    ),
-    -- 3. The deliveries to the user's devices, and to device 0, which stands for all subscribers.
-    deliveries AS MATERIALIZED (
-        SELECT p.*, r.name AS rule_name, a.name || '/' || r.name AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
-            t.provider, concat_ws('/', a.name, t.provider, t.environment) AS sender, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
-                [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome, coalesce(c.reason, 'unknown') AS reason, c.meaning,
-            r.id AS rule_id, lag(p.code) OVER w AS code_before, lag(coalesce(c.reason, 'unknown')) OVER w AS reason_before, lead(coalesce(p.not_before, p.at)) OVER w AS tried_at
-        FROM fanfare.deliveries_of(e.id, devices || 0::bigint) AS p
-        JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
-        JOIN fanfare.rules AS r ON r.id = v.rule_id
-        JOIN fanfare.targets AS t ON t.id = p.target_id
-        JOIN fanfare.apps AS a ON a.id = t.app_id
-        LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
-        WHERE why_steps.app IS NULL OR a.name = why_steps.app
-        WINDOW w AS (PARTITION BY p.rule_version, p.device_id ORDER BY p.attempt, p.batch_id)
-    ),
-    -- Whether the event is for the user: the result of the rule's path on the payload, and for queries what is known of
-    -- their result. NULL if only the devices can tell, or if it is no longer known.
-    meant AS MATERIALIZED (
-        SELECT r.*, CASE
-                WHEN coalesce(why_steps.user_id, '') = '' THEN NULL
-                WHEN e.only_user <> why_steps.user_id THEN false
-                WHEN u.path IS NOT NULL THEN fanfare.names_user(e.payload, u.path, why_steps.user_id)
+    ) AS r
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN r.audience IS NULL OR r.audience IN ('users', 'gather') THEN fanfare.path_of(r.definition #>> '{to,users}') END AS path
+    ) AS u
+    CROSS JOIN LATERAL (
+        SELECT CASE
+                WHEN coalesce(why_rules.user_id, '') = '' THEN NULL
+                WHEN e.only_user <> why_rules.user_id THEN false
+                WHEN u.path IS NOT NULL THEN fanfare.names_user(e.payload, u.path, why_rules.user_id)
                 WHEN r.audience = 'everyone' THEN true
                 WHEN r.audience = 'tokens' THEN EXISTS (
                     SELECT FROM jsonb_path_query_tz(e.payload, r.audience_path, '{}', true) AS item
@@ -7117,12 +7112,13 @@ BEGIN
                         AND d.token IN (item #>> '{}', lower(item #>> '{}')))
                 WHEN EXISTS (SELECT FROM fanfare.runs AS o WHERE o.event_id = e.id AND o.state = 'running' AND r.audience = 'staged') THEN EXISTS (
                     SELECT FROM fanfare.audiences AS x
-                    WHERE x.event_id = e.id AND x.bucket = fanfare.bucket(fanfare.audience_seed(e.id), why_steps.user_id) AND x.user_id = why_steps.user_id)
-                WHEN r.audience IN ('users_sql', 'staged') AND e.fate IN ('planned', 'refused') AND r.is_in_force
+                    WHERE x.event_id = e.id AND x.bucket = fanfare.bucket(fanfare.audience_seed(e.id), why_rules.user_id)
+                        AND x.user_id = why_rules.user_id)
+                WHEN r.audience IN ('users_sql', 'staged') AND fate IN ('planned', 'refused') AND r.is_in_force
                     -- A query that failed named no user.
                     AND NOT (is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0)
                     AND NOT EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = r.version_id) THEN CASE
-                        WHEN EXISTS (SELECT FROM deliveries AS p WHERE p.rule_id = r.rule_id AND p.device_id > 0) THEN true
+                        WHEN r.rule_id = ANY (delivered) THEN true
                         -- A device that would have had a delivery then if the query had named the user.
                         WHEN EXISTS (
                             SELECT FROM fanfare.devices AS d
@@ -7132,87 +7128,326 @@ BEGIN
                                 AND (r.devices_path IS NULL OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), r.devices_path, '{}', true))) THEN false
                         END
             END AS is_meant
-        FROM rules AS r
-        CROSS JOIN LATERAL (
-            SELECT CASE WHEN r.audience IS NULL OR r.audience IN ('users', 'gather') THEN fanfare.path_of(r.definition #>> '{to,users}') END AS path
-        ) AS u
-    ),
-    judged AS MATERIALIZED (
-        SELECT r.*, CASE
+    ) AS m
+    CROSS JOIN LATERAL (
+        SELECT CASE
                 WHEN r.created_at > e.created_at AND fanfare.is_emitted_after(e.id, r.event_number) IS NOT TRUE THEN 'rule_younger'
                 WHEN NOT r.is_in_force AND r.dropped_at <= planned THEN 'rule_dropped'
                 WHEN NOT r.is_in_force AND r.state = 'refused' THEN 'rule_refused'
                 WHEN NOT r.is_in_force AND r.state = 'unchecked' THEN 'rule_unchecked'
                 WHEN NOT r.is_in_force THEN 'rule_not_in_force'
                 WHEN NOT r.enabled THEN 'rule_disabled'
-                WHEN is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0 THEN CASE e.fate WHEN 'refused' THEN 'not_plannable' ELSE 'ttl_passed' END
+                WHEN is_of_rule AND position('rule ' || r.name || ':' IN e.detail) > 0 THEN CASE fate WHEN 'refused' THEN 'not_plannable'
+                    ELSE 'ttl_passed' END
                 WHEN r.when_path IS NOT NULL AND jsonb_path_match_tz(e.payload, r.when_path, '{}', true) IS NOT TRUE THEN 'when_false'
                 WHEN e.created_at + coalesce(least(e.ttl, r.ttl), interval '24 hours') <= planned AND NOT EXISTS (
                     SELECT FROM fanfare.runs AS o WHERE o.event_id = e.id AND o.wall IS NOT NULL) THEN 'ttl_passed'
-            END AS obstacle,
-            k.words, k.failed, k.lacks_key, e.only_user IS NOT NULL AND e.only_user IS DISTINCT FROM why_steps.user_id AS is_for_other
-        FROM meant AS r LEFT JOIN LATERAL fanfare.when_result(e.payload, r.definition ->> 'when') AS k ON r.when_path IS NOT NULL
-    ),
-    -- 4. Devices of matched rules that have no delivery, and the first reason that excludes each.
-    missed AS MATERIALIZED (
-        SELECT j.rule, j.app, j.definition, j.version_id, d.id AS device_id, d.provider,
-            j.devices_path,
-            coalesce(d.reachable_since, d.registered_at) AS registered_at, d.disabled_at, d.disabled_reason, d.kind, j.kind AS rule_kind, j.audience, j.is_meant, CASE
-                WHEN d.disabled_at <= planned AND d.disabled_reason = 'reassigned' THEN 'reassigned'
-                -- If the topic's name is a template, only the planner knows it.
-                WHEN j.audience = 'topic' AND position('{{' IN j.definition #>> '{to,topic}') = 0 AND NOT EXISTS (
-                    SELECT FROM fanfare.topics AS t JOIN fanfare.subscriptions AS s ON s.topic_id = t.id
-                    WHERE t.name = j.definition #>> '{to,topic}' AND s.device_id = d.id) THEN 'not_subscribed'
-                WHEN d.disabled_at <= planned THEN 'disabled'
-                WHEN d.kind <> j.kind THEN 'other_kind'
-                WHEN d.provider <> j.provider THEN 'other_provider'
-                WHEN coalesce(d.reachable_since, d.registered_at) > planned THEN 'registered_later'
-                WHEN j.devices_path IS NOT NULL AND jsonb_path_match_tz(coalesce(d.attributes, '{}'), j.devices_path, '{}', true) IS NOT TRUE
-                    THEN 'other_attributes'
-                WHEN EXISTS (
-                    SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id AND p.rule_version = j.version_id AND (p.canary_devices IS NOT NULL OR p.cursor
-                        < CASE WHEN j.audience = 'staged' THEN fanfare.bucket(fanfare.audience_seed(e.id), why_steps.user_id) ELSE d.id END))
-                    THEN 'planning'
-                WHEN EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = j.version_id)
-                    THEN 'users_sql'
-                WHEN j.audience IN ('topic', 'condition') THEN 'not_subscribed'
-                ELSE 'not_in_audience'
             END AS obstacle
+    ) AS o
+    LEFT JOIN LATERAL fanfare.when_result(e.payload, r.definition ->> 'when') AS k ON r.when_path IS NOT NULL;
+END;
+COMMENT ON FUNCTION fanfare.why_rules IS
+    'The rules of an event''s type in the version that was in force when the event was planned, or else the newest; whether '
+    'the event is for the user by each, what kept the rule from matching it, and how its "when" turned out. Whether it is '
+    'for the user is the result of the rule''s path on the payload, and for queries what is known of their result; null if '
+    'only the devices can tell, or if it is no longer known. delivered has the rules with a delivery to a device of the user.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_rule_words(e fanfare.event_log, fate text, planned timestamptz, counts jsonb, is_served boolean,
+    rule_id int, name text, app text, created_at timestamptz, dropped_at timestamptz, version int, refusal text, audience text,
+    obstacle text, words text, due_at timestamptz)
+RETURNS TABLE (detail text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE obstacle
+            WHEN 'rule_younger' THEN format('The rule was created %s, after the event. Replay the event if the rule should apply to it',
+                fanfare.utc(created_at))
+            WHEN 'rule_dropped' THEN format('The rule was dropped %s. Apply it again if it is still needed', fanfare.utc(dropped_at))
+            WHEN 'rule_refused' THEN format('The rule was rejected and matches nothing: %s. Fix the rule, then replay the event', refusal)
+            WHEN 'rule_unchecked' THEN 'The rule waits to be checked by a daemon' || CASE WHEN is_served THEN ', which takes a second' ELSE ': none is running. Start `fanfare serve`' END
+            WHEN 'rule_not_in_force' THEN 'No version of the rule was in force then. See `fanfare rules list`'
+            WHEN 'rule_disabled' THEN 'The rule is disabled. Set enabled: true, then replay the event'
+            WHEN 'not_plannable' THEN format('It matched the event and could not be planned for it: %s. Fix the rule or the payload, then replay the event', e.detail)
+            WHEN 'when_false' THEN format('`when` did not match: %s. Change the rule or the emitter, then replay the event', words)
+            WHEN 'ttl_passed' THEN format('Its ttl had passed when the event was planned, %s after it was emitted. Give the rule or the event a longer ttl', date_trunc('second', planned - e.created_at))
+            ELSE CASE
+                WHEN fate = 'waiting' THEN 'It would match the event' || CASE WHEN is_served THEN ''
+                    ELSE ', but no daemon is running. Start `fanfare serve`' END
+                WHEN audience = 'gather' THEN format(CASE
+                    WHEN due_at IS NULL THEN 'It gathered the event, and sent it in an event of its own, of type digest.%1$s.%2$s'
+                    ELSE 'It gathers the event: what is sent %3$s is an event of its own, of type digest.%1$s.%2$s' END, app, name,
+                        fanfare.utc(due_at))
+                WHEN audience IN ('fcm_topic', 'fcm_condition', 'channel')
+                    THEN format('Sent once, to %s: only the provider knows its subscribers',
+                    CASE audience WHEN 'channel' THEN 'an APNs channel' WHEN 'fcm_topic' THEN 'an FCM topic' ELSE 'an FCM condition' END)
+                ELSE format('Version %s matched the event%s', version, coalesce('; `when`: ' || words, ''))
+                    || CASE WHEN (counts #>> ARRAY[app, 'count'])::bigint > 200
+                        THEN format('. Of the user''s %s devices in the app 200 are told of, those that are enabled and were registered last', counts #>> ARRAY[app, 'count']) ELSE '' END
+            END || coalesce((
+                SELECT format('. A newer version %s is refused: %s', v.version, v.reason) FROM fanfare.rule_versions AS v
+                WHERE v.rule_id = why_rule_words.rule_id AND v.version > why_rule_words.version AND v.state = 'refused'
+                    AND v.created_at <= planned
+                ORDER BY v.version DESC LIMIT 1), '')
+        END;
+END;
+COMMENT ON FUNCTION fanfare.why_rule_words IS 'Whether a rule matched an event, why not, and what to do.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_no_rule(e fanfare.event_log, user_id text, app text, whom text) RETURNS TABLE (detail text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT format('No rule %s event type "%s"%s. %s', CASE WHEN n.count > 0 THEN 'matched'
+        ELSE 'matches' END, e.type, ' in app ' || why_no_rule.app,
+            CASE WHEN n.is_meant THEN 'There is one now: replay the event' WHEN n.count > 0 THEN 'There is one now, which is not for ' || whom ELSE coalesce('Did you mean ' || fanfare.nearest_name(e.type, ARRAY(
+                SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+                WHERE v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_no_rule.app IS NULL OR a.name = why_no_rule.app)
+                    AND abs(length(v.event_type) - length(e.type)) <= length(v.event_type) / 3 ORDER BY v.event_type LIMIT 500)) || '? ', '')
+                || 'Write a rule, or fix the type' END)
+    FROM (
+        SELECT count(*), bool_or(v.audience NOT IN ('users', 'gather')
+            OR fanfare.names_user(e.payload, fanfare.path_of(v.definition #>> '{to,users}'), why_no_rule.user_id)) AS is_meant
+        FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
+        WHERE v.event_type = e.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
+            AND (why_no_rule.app IS NULL OR a.name = why_no_rule.app)
+    ) AS n;
+END;
+COMMENT ON FUNCTION fanfare.why_no_rule
+    IS 'That no rule was there for an event''s type, and whether there is one now or the type may be mistyped.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_missed(e fanfare.event_log, planned timestamptz, user_id text, d fanfare.devices, rule_version int,
+    definition jsonb, audience text, devices_path jsonpath, kind text, provider text)
+RETURNS TABLE (obstacle text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE
+            WHEN d.disabled_at <= planned AND d.disabled_reason = 'reassigned' THEN 'reassigned'
+            -- If the topic's name is a template, only the planner knows it.
+            WHEN audience = 'topic' AND position('{{' IN definition #>> '{to,topic}') = 0 AND NOT EXISTS (
+                SELECT FROM fanfare.topics AS t JOIN fanfare.subscriptions AS s ON s.topic_id = t.id
+                WHERE t.name = definition #>> '{to,topic}' AND s.device_id = d.id) THEN 'not_subscribed'
+            WHEN d.disabled_at <= planned THEN 'disabled'
+            WHEN d.kind <> kind THEN 'other_kind'
+            WHEN d.provider <> provider THEN 'other_provider'
+            WHEN coalesce(d.reachable_since, d.registered_at) > planned THEN 'registered_later'
+            WHEN devices_path IS NOT NULL AND jsonb_path_match_tz(coalesce(d.attributes, '{}'), devices_path, '{}', true) IS NOT TRUE
+                THEN 'other_attributes'
+            WHEN EXISTS (
+                SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id AND p.rule_version = why_missed.rule_version
+                    AND (p.canary_devices IS NOT NULL OR p.cursor
+                    < CASE WHEN audience = 'staged' THEN fanfare.bucket(fanfare.audience_seed(e.id), why_missed.user_id) ELSE d.id END))
+                THEN 'planning'
+            WHEN EXISTS (SELECT FROM fanfare.audience_queries AS q WHERE q.event_id = e.id AND q.rule_version = why_missed.rule_version)
+                THEN 'users_sql'
+            WHEN audience IN ('topic', 'condition') THEN 'not_subscribed'
+            ELSE 'not_in_audience'
+        END;
+END;
+COMMENT ON FUNCTION fanfare.why_missed IS 'The first reason why a rule that matched an event has no delivery to a device.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_missed_words(obstacle text, device_id bigint, kind text, registered_at timestamptz,
+    disabled_at timestamptz, disabled_reason text, rule_kind text, definition jsonb, audience text, is_meant boolean, whom text)
+RETURNS TABLE (detail text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE obstacle
+            WHEN 'disabled' THEN format('The device is disabled since %s: %s. The app must register its token again at its next start',
+                fanfare.utc(disabled_at), disabled_reason)
+            WHEN 'reassigned' THEN format('The device belongs to another user since %s. Nothing to do', fanfare.utc(disabled_at))
+            WHEN 'other_kind' THEN format('Its token is for %s, the rule for %s', kind, rule_kind)
+            WHEN 'other_provider' THEN format('The rule is for %s only', definition #>> '{to,provider}')
+            WHEN 'registered_later' THEN format('Registered %s, after the event was planned: it was not there yet, or disabled%s',
+                fanfare.utc(registered_at), CASE
+                WHEN is_meant THEN '. Replay the event if it is still of use'
+                WHEN audience IN ('users_sql', 'staged') THEN format(', or its query did not return %s: its result is not stored', whom)
+                ELSE ', or not subscribed' END)
+            WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', (fanfare.when_result(
+                coalesce((SELECT d.attributes FROM fanfare.devices AS d
+                    WHERE d.id = why_missed_words.device_id), '{}'), definition #>> '{to,devices}')).words)
+            WHEN 'planning' THEN 'The audience is still being planned; this device is not planned yet'
+            WHEN 'users_sql' THEN 'The rule''s users_sql has not run yet; see `fanfare status`'
+            WHEN 'not_subscribed' THEN format('Not subscribed to %s; its topics now: %s. The app must call fanfare.subscribe',
+                coalesce(definition #>> '{to,topic}', definition #>> '{to,condition}'),
+                coalesce((SELECT string_agg(t.name, ', ' ORDER BY t.name) FROM (
+                    SELECT t.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id
+                        WHERE s.device_id = why_missed_words.device_id ORDER BY t.name LIMIT 50) AS t), 'none'))
+            ELSE CASE audience
+                WHEN 'tokens' THEN format('to.tokens (%s) does not name its token', definition #>> '{to,tokens}')
+                ELSE 'It was not there when the event was planned' END
+        END;
+END;
+COMMENT ON FUNCTION fanfare.why_missed_words IS 'The reason that why_missed found as text, and what to do.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_deliveries(event_id bigint, devices bigint[], app text)
+RETURNS TABLE (rule_version int, device_id bigint, attempt int, code int, at timestamptz, not_before timestamptz, is_owned boolean,
+    gate_id int,
+    due_at timestamptz, lane smallint, details jsonb, rule text, app_name text, app_id smallint, definition jsonb, provider text,
+    sender text, outcome text, reason text, meaning text, rule_id int, code_before int, reason_before text, tried_at timestamptz)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT p.rule_version, p.device_id, p.attempt::int, p.code, p.at, p.not_before, p.is_owned, p.gate_id, p.due_at, p.lane, p.details,
+        a.name || '/' || r.name AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
+        t.provider, concat_ws('/', a.name, t.provider, t.environment) AS sender, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
+            [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome, coalesce(c.reason, 'unknown') AS reason, c.meaning,
+        r.id AS rule_id, lag(p.code) OVER w AS code_before, lag(coalesce(c.reason, 'unknown')) OVER w AS reason_before, lead(coalesce(p.not_before, p.at)) OVER w AS tried_at
+    FROM fanfare.deliveries_of(why_deliveries.event_id, why_deliveries.devices || 0::bigint) AS p
+    JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
+    JOIN fanfare.rules AS r ON r.id = v.rule_id
+    JOIN fanfare.targets AS t ON t.id = p.target_id
+    JOIN fanfare.apps AS a ON a.id = t.app_id
+    LEFT JOIN fanfare.outcome_codes AS c ON c.code = p.code
+    WHERE why_deliveries.app IS NULL OR a.name = why_deliveries.app
+    WINDOW w AS (PARTITION BY p.rule_version, p.device_id ORDER BY p.attempt, p.batch_id);
+END;
+COMMENT ON FUNCTION fanfare.why_deliveries IS
+    'An event''s deliveries to these devices, and to device 0, which stands for all subscribers; each with what came of it, '
+    'the attempt before it and the time of the next.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_route(sender text, provider text, device_id bigint, is_waiting boolean, now timestamptz)
+RETURNS TABLE (is_open boolean, words text, of_topic text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT bool_or(k.is_open AND (k.keys = 0 OR k.keys >= 20 OR k.is_whole)) AS is_open,
+        min(k.words) FILTER (WHERE k.is_open) AS words, min(k.of_topic) AS of_topic
+    FROM (
+        SELECT i.report #>> ARRAY['breakers', sender] = 'open' AS is_open, count(n.name) AS keys, coalesce(bool_or(n.is_whole),
+            false) AS is_whole,
+            min(n.words) FILTER (WHERE n.is_whole) AS words,
+            min(format('%s rejects pushes to topic %s: %s', why_route.provider, n.place, n.said)) FILTER (WHERE n.place <> ''
+                AND NOT n.is_failure AND why_route.provider IN ('apns')) AS of_topic
+        FROM fanfare.instances AS i
+        LEFT JOIN LATERAL (
+            SELECT f.name, f.place, f.said, f.is_failure, f.place = '' OR f.place = lower(regexp_replace(substring(d.token from '^https?://([^/?#]+)'), ':443$', '')) AS is_whole,
+                CASE WHEN f.is_failure THEN format('%s is unreachable or failing: %s', coalesce(nullif(f.place, ''), why_route.provider),
+                    f.said)
+                    ELSE format('%s rejects this sender: %s', coalesce(nullif(f.place, ''), why_route.provider), f.said) END AS words
+            FROM (
+                SELECT x.name, btrim(substr(x.name, length(sender) + 1)) AS place, x.said, x.is_failure FROM (
+                    SELECT z.name, z.said, true AS is_failure FROM jsonb_each_text(i.report -> 'failures') AS z (name, said)
+                    UNION ALL
+                    SELECT z.name, z.said, false FROM jsonb_each_text(i.report -> 'refusals') AS z (name, said)
+                ) AS x
+                WHERE x.name = sender OR starts_with(x.name, sender || ' ')
+            ) AS f
+            LEFT JOIN fanfare.devices AS d ON d.id = why_route.device_id AND f.place <> ''
+        ) AS n ON true
+        WHERE is_waiting AND i.lease_until > now
+        GROUP BY i.id
+    ) AS k;
+END;
+COMMENT ON FUNCTION fanfare.why_route IS
+    'The state of the route to a provider as daemons report it: of all of it, of the device''s push service, or of a topic.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_waits(hold text, app text, provider text, lane smallint, attempt int, code_before int,
+    reason_before text,
+    gate_reason text, rate text, route text, of_topic text, cancelled_at timestamptz, whom text)
+RETURNS TABLE (detail text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT CASE hold
+        WHEN 'cancel_requested' THEN format('fanfare.cancel was called %s; pending pushes are not sent. Replay the event if it should be sent after all', fanfare.utc(cancelled_at))
+        WHEN 'in_flight' THEN 'A daemon is sending it, or waits for the response' || coalesce('. ' || why_waits.of_topic, '')
+        WHEN 'aborting' THEN 'Its campaign is aborted; it is about to be recorded as cancelled'
+        WHEN 'paused' THEN format('Paused: %s. Resume the campaign to have it sent', gate_reason)
+        WHEN 'canary' THEN 'It waits for the result of the canary. See `fanfare campaigns show`'
+        WHEN 'quiet_hours' THEN 'Quiet hours of the recipient; held until they end'
+        WHEN 'user_snoozed' THEN format('%s has snoozed it; held until the snooze ends', whom)
+        WHEN 'recipient_time' THEN 'It is due at the campaign''s time in the recipient''s time zone'
+        WHEN 'retry' THEN 'It is retried then' || CASE WHEN code_before BETWEEN 32 AND 63 THEN format(': attempt %s ended with %s',
+            attempt - 1, reason_before) ELSE '' END
+        WHEN 'no_daemon' THEN 'It is ready to be sent, but no daemon is running. Start `fanfare serve`'
+        WHEN 'no_credentials' THEN format('No running daemon has credentials for %s in app %s. Add them to the configuration: apps.%s.%s',
+            provider, app, app, provider)
+        WHEN 'breaker' THEN format('%s, so only probes are sent until it works again (breaker). See `fanfare status`', coalesce(route,
+            'The provider fails'))
+        WHEN 'rate' THEN format('It waits for its turn: pushes are limited (rate, %s)', rate)
+        ELSE format('It waits for its turn in lane %s. See `fanfare status` for the queue', (ARRAY['transactional', 'normal',
+            'bulk'])[lane + 1]) END;
+END;
+COMMENT ON FUNCTION fanfare.why_waits IS 'Why a delivery waits, and what to do.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_ended(e fanfare.event_log, user_id text, whom text, cancelled_at timestamptz, rule_version int,
+    app_id smallint,
+    definition jsonb, device_id bigint, provider text, attempt int, at timestamptz, due_at timestamptz, code int, outcome text,
+    reason text, meaning text, details jsonb, code_before int, reason_before text)
+RETURNS TABLE (detail text)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT concat_ws(' ',
+        CASE WHEN outcome = 'refused' THEN rtrim(coalesce(details ->> e.id::text, meaning), '.') || '.'
+            ELSE coalesce(nullif(meaning, ''), format('%s said %s', provider, reason)) END,
+        CASE
+            WHEN code IN (15, 47) THEN (
+                SELECT format('Quiet hours %s to %s by %s, clock of the device: %s.',
+                    coalesce(why_ended.definition #>> '{quiet_hours,from}', to_char(o.quiet_from, 'HH24:MI')),
+                        coalesce(why_ended.definition #>> '{quiet_hours,until}', to_char(o.quiet_until, 'HH24:MI')),
+                    CASE WHEN why_ended.definition ? 'quiet_hours' THEN 'the rule' ELSE 'the app''s policy' END,
+                    coalesce((SELECT d.time_zone FROM fanfare.devices AS d WHERE d.id = why_ended.device_id), o.time_zone, 'UTC'))
+                FROM (SELECT) AS nothing LEFT JOIN fanfare.policies AS o ON o.app_id = why_ended.app_id)
+            WHEN code IN (8, 16, 48) THEN format('Category %s.', why_ended.definition ->> 'category')
+            WHEN code = 13 THEN (
+                SELECT format('Caps of the rule: %s.', string_agg(format('%s, %s in %s', c.name, c.max_count, justify_hours(c.period)), '; ' ORDER BY c.bit))
+                FROM fanfare.caps AS c WHERE c.app_id = why_ended.app_id AND why_ended.definition -> 'caps' ? c.name)
+            WHEN code IN (17, 18) THEN (
+                SELECT format('%s %s, its ttl ended %s%s.', CASE code WHEN 17 THEN 'The quiet hours there end' ELSE 'The snooze ends' END,
+                    coalesce(fanfare.utc(CASE code WHEN 17 THEN fanfare.wakes_at(at, fanfare.zone(d.time_zone, coalesce(o.time_zone,
+                        'UTC')),
+                            coalesce((why_ended.definition #>> '{quiet_hours,from}')::time, o.quiet_from),
+                                coalesce((why_ended.definition #>> '{quiet_hours,until}')::time, o.quiet_until))
+                        ELSE (SELECT max(x.snoozed_until) FROM fanfare.preferences AS x
+                            WHERE x.app_id = why_ended.app_id AND x.user_id = why_ended.user_id
+                                AND x.category IN ('*', why_ended.definition ->> 'category')) END), 'later'),
+                    fanfare.utc(coalesce(due_at, e.created_at) + coalesce(least(e.ttl, v.ttl), interval '24 hours')),
+                    coalesce(' (' || least(e.ttl, v.ttl) || ' after it was emitted)', ''))
+                FROM fanfare.rule_versions AS v LEFT JOIN fanfare.policies AS o ON o.app_id = why_ended.app_id
+                    LEFT JOIN fanfare.devices AS d ON d.id = why_ended.device_id
+                WHERE v.id = why_ended.rule_version)
+            WHEN code IN (4, 11) THEN format('Emitted %s%s.', fanfare.utc(e.created_at), coalesce(', ttl ' || least(e.ttl, (
+                SELECT v.ttl FROM fanfare.rule_versions AS v WHERE v.id = why_ended.rule_version)), '')
+                || CASE WHEN code_before BETWEEN 32 AND 63 THEN format('; attempt %s ended with %s', attempt - 1, reason_before)
+                    ELSE '' END)
+            WHEN code = 7 THEN (SELECT format('Since %s: %s.', fanfare.utc(d.disabled_at), d.disabled_reason) FROM fanfare.devices AS d
+                WHERE d.id = why_ended.device_id AND d.disabled_at IS NOT NULL)
+            WHEN code = 5 THEN 'fanfare.cancel was called ' || fanfare.utc(cancelled_at) || '.'
+        END,
+        CASE WHEN why_ended.device_id > 0 THEN fanfare.why_variant(why_ended.definition, why_ended.user_id, why_ended.device_id)
+            ELSE format('It was one request for all subscribers: only the provider knows whether %s is one.', whom) END,
+        fanfare.outcome_advice(outcome, reason) || '.');
+END;
+COMMENT ON FUNCTION fanfare.why_ended IS 'How an attempt ended, by which limits, and what to do.';
+
+-- Its rows are what why_steps returns of an event that reached the rules.
+CREATE OR REPLACE FUNCTION fanfare.why_pushes(e fanfare.event_log, fate text, is_of_rule boolean, planned timestamptz,
+    cancelled_at timestamptz,
+    now timestamptz, user_id text, whom text, app text, devices bigint[], counts jsonb, is_served boolean, unserved text[], elsewhere text)
+RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, provider text, attempt int, outcome text, reason text,
+    until timestamptz, detail text, event_type text, distance int)
+LANGUAGE sql STABLE
+BEGIN ATOMIC
+    WITH deliveries AS MATERIALIZED (
+        SELECT p.* FROM fanfare.why_deliveries(e.id, why_pushes.devices, why_pushes.app) AS p
+    ),
+    judged AS MATERIALIZED (
+        SELECT j.*
+        FROM (SELECT ARRAY(SELECT DISTINCT p.rule_id FROM deliveries AS p WHERE p.device_id > 0) AS rules) AS r
+        CROSS JOIN LATERAL fanfare.why_rules(e, fate, is_of_rule, planned, why_pushes.user_id, why_pushes.app, why_pushes.devices,
+            r.rules) AS j
+    ),
+    -- Devices of matched rules that have no delivery.
+    missed AS MATERIALIZED (
+        SELECT j.rule, j.definition, d.id AS device_id, d.provider, coalesce(d.reachable_since, d.registered_at) AS registered_at,
+            d.disabled_at, d.disabled_reason, d.kind, j.kind AS rule_kind, j.audience, j.is_meant, o.obstacle
         FROM judged AS j
-        JOIN fanfare.devices AS d ON d.app_id = j.app_id AND d.id = ANY (devices)
-        WHERE j.obstacle IS NULL AND j.is_meant IS NOT FALSE AND e.fate IN ('planned', 'refused', 'expired')
+        JOIN fanfare.devices AS d ON d.app_id = j.app_id AND d.id = ANY (why_pushes.devices)
+        CROSS JOIN LATERAL fanfare.why_missed(e, planned, why_pushes.user_id, d, j.version_id, j.definition, j.audience, j.devices_path,
+            j.kind,
+            j.provider) AS o
+        WHERE j.obstacle IS NULL AND j.is_meant IS NOT FALSE AND fate IN ('planned', 'refused', 'expired')
             AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather')
             AND d.id <> ALL (ARRAY(SELECT p.device_id FROM deliveries AS p WHERE p.rule_id = j.rule_id))
     )
     SELECT 1::smallint, planned, j.rule, NULL::bigint, NULL, NULL::int,
         CASE WHEN j.obstacle IS NOT NULL THEN CASE WHEN j.obstacle = 'ttl_passed' THEN 'expired' WHEN j.obstacle = 'rule_unchecked' THEN 'waiting'
-            WHEN j.obstacle = 'not_plannable' THEN 'refused' ELSE 'not_matched' END WHEN e.fate = 'waiting' THEN 'waiting' ELSE 'matched' END,
-        coalesce(j.obstacle, CASE WHEN e.fate <> 'waiting' THEN j.audience WHEN is_served THEN 'not_planned' ELSE 'no_daemon' END),
-        CASE WHEN j.obstacle IS NULL AND j.audience = 'gather' THEN g.due_at END,
-        CASE j.obstacle
-            WHEN 'rule_younger' THEN format('The rule was created %s, after the event. Replay the event if the rule should apply to it', fanfare.utc(j.created_at))
-            WHEN 'rule_dropped' THEN format('The rule was dropped %s. Apply it again if it is still needed', fanfare.utc(j.dropped_at))
-            WHEN 'rule_refused' THEN format('The rule was rejected and matches nothing: %s. Fix the rule, then replay the event', j.reason)
-            WHEN 'rule_unchecked' THEN 'The rule waits to be checked by a daemon' || CASE WHEN is_served THEN ', which takes a second' ELSE ': none is running. Start `fanfare serve`' END
-            WHEN 'rule_not_in_force' THEN 'No version of the rule was in force then. See `fanfare rules list`'
-            WHEN 'rule_disabled' THEN 'The rule is disabled. Set enabled: true, then replay the event'
-            WHEN 'not_plannable' THEN format('It matched the event and could not be planned for it: %s. Fix the rule or the payload, then replay the event', e.detail)
-            WHEN 'when_false' THEN format('`when` did not match: %s. Change the rule or the emitter, then replay the event', j.words)
-            WHEN 'ttl_passed' THEN format('Its ttl had passed when the event was planned, %s after it was emitted. Give the rule or the event a longer ttl', date_trunc('second', planned - e.created_at))
-            ELSE CASE
-                WHEN e.fate = 'waiting' THEN 'It would match the event' || CASE WHEN is_served THEN '' ELSE ', but no daemon is running. Start `fanfare serve`' END
-                WHEN j.audience = 'gather' THEN format(CASE WHEN g.due_at IS NULL THEN 'It gathered the event, and sent it in an event of its own, of type digest.%1$s.%2$s'
-                    ELSE 'It gathers the event: what is sent %3$s is an event of its own, of type digest.%1$s.%2$s' END, j.app, j.name, fanfare.utc(g.due_at))
-                WHEN j.audience IN ('fcm_topic', 'fcm_condition', 'channel') THEN format('Sent once, to %s: only the provider knows its subscribers',
-                    CASE j.audience WHEN 'channel' THEN 'an APNs channel' WHEN 'fcm_topic' THEN 'an FCM topic' ELSE 'an FCM condition' END)
-                ELSE format('Version %s matched the event%s', j.version, coalesce('; `when`: ' || j.words, ''))
-                    || CASE WHEN (counts #>> ARRAY[j.app, 'count'])::bigint > 200
-                        THEN format('. Of the user''s %s devices in the app 200 are told of, those that are enabled and were registered last', counts #>> ARRAY[j.app, 'count']) ELSE '' END
-            END || coalesce((
-                SELECT format('. A newer version %s is refused: %s', v.version, v.reason) FROM fanfare.rule_versions AS v
-                WHERE v.rule_id = j.rule_id AND v.version > j.version AND v.state = 'refused' AND v.created_at <= planned
-                ORDER BY v.version DESC LIMIT 1), '')
-        END, NULL,
+            WHEN j.obstacle = 'not_plannable' THEN 'refused' ELSE 'not_matched' END WHEN fate = 'waiting' THEN 'waiting' ELSE 'matched' END,
+        coalesce(j.obstacle, CASE WHEN fate <> 'waiting' THEN j.audience WHEN is_served THEN 'not_planned' ELSE 'no_daemon' END),
+        CASE WHEN j.obstacle IS NULL AND j.audience = 'gather' THEN g.due_at END, w.detail, NULL,
         -- How far the event was from a push to the user: the audience first, then the number of unmet conditions; among
         -- equals, a possibly mistyped key comes first.
         CASE WHEN j.obstacle IN ('ttl_passed', 'not_plannable') THEN 0 ELSE CASE WHEN j.is_meant THEN 1000 WHEN j.is_meant IS NULL THEN 2000 ELSE 5000 END
@@ -7221,21 +7456,13 @@ BEGIN
     LEFT JOIN LATERAL (
         SELECT x.due_at FROM fanfare.open_digests AS x WHERE j.audience = 'gather' AND x.rule_id = j.rule_id AND e.id = ANY (x.event_ids) LIMIT 1
     ) AS g ON true
+    CROSS JOIN LATERAL fanfare.why_rule_words(e, fate, planned, counts, is_served, j.rule_id, j.name, j.app_name, j.created_at,
+        j.dropped_at,
+        j.version, j.refusal, j.audience, j.obstacle, j.words, g.due_at) AS w
     UNION ALL
-    SELECT 1::smallint, planned, NULL, NULL, NULL, NULL, 'not_matched', 'no_rule', NULL,
-        format('No rule %s event type "%s"%s. %s', CASE WHEN n.count > 0 THEN 'matched' ELSE 'matches' END, e.type, ' in app ' || why_steps.app,
-            CASE WHEN n.is_meant THEN 'There is one now: replay the event' WHEN n.count > 0 THEN 'There is one now, which is not for ' || whom ELSE coalesce('Did you mean ' || fanfare.nearest_name(e.type, ARRAY(
-                SELECT DISTINCT v.event_type FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
-                WHERE v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_steps.app IS NULL OR a.name = why_steps.app)
-                    AND abs(length(v.event_type) - length(e.type)) <= length(v.event_type) / 3 ORDER BY v.event_type LIMIT 500)) || '? ', '')
-                || 'Write a rule, or fix the type' END), NULL, 3000
-    FROM (
-        SELECT count(*), bool_or(v.audience NOT IN ('users', 'gather')
-            OR fanfare.names_user(e.payload, fanfare.path_of(v.definition #>> '{to,users}'), why_steps.user_id)) AS is_meant
-        FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
-        WHERE v.event_type = e.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled AND (why_steps.app IS NULL OR a.name = why_steps.app)
-    ) AS n
-    WHERE NOT EXISTS (SELECT FROM rules)
+    SELECT 1::smallint, planned, NULL, NULL, NULL, NULL, 'not_matched', 'no_rule', NULL, n.detail, NULL, 3000
+    FROM fanfare.why_no_rule(e, why_pushes.user_id, why_pushes.app, whom) AS n
+    WHERE NOT EXISTS (SELECT FROM judged)
     UNION ALL
     -- The event is not for the user.
     SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'not_reached', CASE WHEN j.is_for_other THEN 'replayed_for_other' ELSE 'not_in_audience' END, NULL,
@@ -7246,7 +7473,8 @@ BEGIN
             WHEN j.audience = 'staged' THEN format('The campaign''s audience_sql did not give %s', whom)
             ELSE format('to.tokens (%s) names no token that is registered for %s now', j.definition #>> '{to,tokens}', whom) END,
             CASE WHEN j.audience <> 'staged' THEN '. If that is wrong, check the rule and the emitter' END) END
-            || CASE WHEN coalesce(counts ? j.app, false) THEN '' ELSE format('. %s has no device in app %s either', whom, j.app) END, NULL, 4000
+            || CASE WHEN coalesce(counts ? j.app_name, false) THEN '' ELSE format('. %s has no device in app %s either', whom,
+                j.app_name) END, NULL, 4000
     FROM judged AS j
     WHERE (j.obstacle IS NULL OR j.obstacle IN ('ttl_passed', 'not_plannable')) AND j.is_meant IS FALSE
         AND NOT EXISTS (SELECT FROM deliveries AS p WHERE p.rule_id = j.rule_id)
@@ -7254,88 +7482,25 @@ BEGIN
     -- The user has no device.
     SELECT 2::smallint, planned, j.rule, NULL, NULL, NULL, 'no_device', 'no_device', NULL,
         format('%s has no device in app %s, so there is nothing to push to%s. The app must call fanfare.register_device with this user''s id at each start',
-            whom, j.app, coalesce('; there is ' || elsewhere, '')), NULL, CASE WHEN j.is_meant THEN 0 ELSE 2000 END
+            whom, j.app_name, coalesce('; there is ' || elsewhere, '')), NULL, CASE WHEN j.is_meant THEN 0 ELSE 2000 END
     FROM judged AS j
-    WHERE j.obstacle IS NULL AND j.is_meant IS NOT FALSE AND e.fate IN ('planned', 'refused', 'expired')
-        AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather') AND NOT coalesce(counts ? j.app, false)
+    WHERE j.obstacle IS NULL AND j.is_meant IS NOT FALSE AND fate IN ('planned', 'refused', 'expired')
+        AND j.audience NOT IN ('fcm_topic', 'fcm_condition', 'channel', 'gather') AND NOT coalesce(counts ? j.app_name, false)
     UNION ALL
     SELECT 2::smallint, greatest(planned, CASE WHEN m.obstacle = 'disabled' THEN m.disabled_at WHEN m.obstacle = 'registered_later' THEN m.registered_at END),
         m.rule, m.device_id, m.provider, NULL,
-        CASE WHEN m.obstacle IN ('planning', 'users_sql') THEN 'waiting' ELSE 'not_reached' END, m.obstacle, NULL, CASE m.obstacle
-            WHEN 'disabled' THEN format('The device is disabled since %s: %s. The app must register its token again at its next start', fanfare.utc(m.disabled_at), m.disabled_reason)
-            WHEN 'reassigned' THEN format('The device belongs to another user since %s. Nothing to do', fanfare.utc(m.disabled_at))
-            WHEN 'other_kind' THEN format('Its token is for %s, the rule for %s', m.kind, m.rule_kind)
-            WHEN 'other_provider' THEN format('The rule is for %s only', m.definition #>> '{to,provider}')
-            WHEN 'registered_later' THEN format('Registered %s, after the event was planned: it was not there yet, or disabled%s', fanfare.utc(m.registered_at), CASE
-                WHEN m.is_meant THEN '. Replay the event if it is still of use'
-                WHEN m.audience IN ('users_sql', 'staged') THEN format(', or its query did not return %s: its result is not stored', whom)
-                ELSE ', or not subscribed' END)
-            WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', (fanfare.when_result(
-                coalesce((SELECT d.attributes FROM fanfare.devices AS d WHERE d.id = m.device_id), '{}'), m.definition #>> '{to,devices}')).words)
-            WHEN 'planning' THEN 'The audience is still being planned; this device is not planned yet'
-            WHEN 'users_sql' THEN 'The rule''s users_sql has not run yet; see `fanfare status`'
-            WHEN 'not_subscribed' THEN format('Not subscribed to %s; its topics now: %s. The app must call fanfare.subscribe', coalesce(m.definition #>> '{to,topic}', m.definition #>> '{to,condition}'),
-                coalesce((SELECT string_agg(t.name, ', ' ORDER BY t.name) FROM (
-                    SELECT t.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id WHERE s.device_id = m.device_id ORDER BY t.name LIMIT 50) AS t), 'none'))
-            ELSE CASE m.audience
-                WHEN 'tokens' THEN format('to.tokens (%s) does not name its token', m.definition #>> '{to,tokens}')
-                ELSE 'It was not there when the event was planned' END
-        END, NULL,
+        CASE WHEN m.obstacle IN ('planning', 'users_sql') THEN 'waiting' ELSE 'not_reached' END, m.obstacle, NULL, w.detail, NULL,
         CASE WHEN m.obstacle IN ('not_subscribed', 'not_in_audience') THEN 4000 WHEN m.is_meant THEN CASE m.obstacle WHEN 'reassigned' THEN 500 ELSE 0 END ELSE 2000 END
     FROM missed AS m
+    CROSS JOIN LATERAL fanfare.why_missed_words(m.obstacle, m.device_id, m.kind, m.registered_at, m.disabled_at, m.disabled_reason,
+        m.rule_kind,
+        m.definition, m.audience, m.is_meant, whom) AS w
     UNION ALL
-    -- 5. Each attempt, and the deliveries that still wait.
-    SELECT CASE WHEN p.at IS NULL THEN 4 ELSE 3 END::smallint, coalesce(p.at, now), p.rule, p.device_id, p.provider, p.attempt::int,
+    -- Each attempt, and the deliveries that still wait.
+    SELECT CASE WHEN p.at IS NULL THEN 4 ELSE 3 END::smallint, coalesce(p.at, now), p.rule, p.device_id, p.provider, p.attempt,
         CASE WHEN h.hold = 'cancel_requested' THEN 'cancelled' WHEN p.at IS NULL THEN 'waiting' ELSE p.outcome END, coalesce(h.hold, p.reason),
         CASE WHEN p.at IS NULL THEN CASE WHEN p.not_before > now THEN p.not_before END WHEN p.outcome = 'retrying' THEN p.tried_at END,
-        CASE WHEN p.at IS NULL THEN CASE h.hold
-            WHEN 'cancel_requested' THEN format('fanfare.cancel was called %s; pending pushes are not sent. Replay the event if it should be sent after all', fanfare.utc(cancelled_at))
-            WHEN 'in_flight' THEN 'A daemon is sending it, or waits for the response' || coalesce('. ' || y.of_topic, '')
-            WHEN 'aborting' THEN 'Its campaign is aborted; it is about to be recorded as cancelled'
-            WHEN 'paused' THEN format('Paused: %s. Resume the campaign to have it sent', g.reason)
-            WHEN 'canary' THEN 'It waits for the result of the canary. See `fanfare campaigns show`'
-            WHEN 'quiet_hours' THEN 'Quiet hours of the recipient; held until they end'
-            WHEN 'user_snoozed' THEN format('%s has snoozed it; held until the snooze ends', whom)
-            WHEN 'recipient_time' THEN 'It is due at the campaign''s time in the recipient''s time zone'
-            WHEN 'retry' THEN 'It is retried then' || CASE WHEN p.code_before BETWEEN 32 AND 63 THEN format(': attempt %s ended with %s', p.attempt - 1, p.reason_before) ELSE '' END
-            WHEN 'no_daemon' THEN 'It is ready to be sent, but no daemon is running. Start `fanfare serve`'
-            WHEN 'no_credentials' THEN format('No running daemon has credentials for %s in app %s. Add them to the configuration: apps.%s.%s', p.provider, p.app, p.app, p.provider)
-            WHEN 'breaker' THEN format('%s, so only probes are sent until it works again (breaker). See `fanfare status`', coalesce(y.words, 'The provider fails'))
-            WHEN 'rate' THEN format('It waits for its turn: pushes are limited (rate, %s)', x.rate)
-            ELSE format('It waits for its turn in lane %s. See `fanfare status` for the queue', (ARRAY['transactional', 'normal', 'bulk'])[p.lane + 1]) END
-        ELSE concat_ws(' ',
-            CASE WHEN p.outcome = 'refused' THEN rtrim(coalesce(p.details ->> e.id::text, p.meaning), '.') || '.' ELSE coalesce(nullif(p.meaning, ''), format('%s said %s', p.provider, p.reason)) END,
-            CASE
-                WHEN p.code IN (15, 47) THEN (
-                    SELECT format('Quiet hours %s to %s by %s, clock of the device: %s.',
-                        coalesce(p.definition #>> '{quiet_hours,from}', to_char(o.quiet_from, 'HH24:MI')), coalesce(p.definition #>> '{quiet_hours,until}', to_char(o.quiet_until, 'HH24:MI')),
-                        CASE WHEN p.definition ? 'quiet_hours' THEN 'the rule' ELSE 'the app''s policy' END,
-                        coalesce((SELECT d.time_zone FROM fanfare.devices AS d WHERE d.id = p.device_id), o.time_zone, 'UTC'))
-                    FROM (SELECT) AS nothing LEFT JOIN fanfare.policies AS o ON o.app_id = p.app_id)
-                WHEN p.code IN (8, 16, 48) THEN format('Category %s.', p.definition ->> 'category')
-                WHEN p.code = 13 THEN (
-                    SELECT format('Caps of the rule: %s.', string_agg(format('%s, %s in %s', c.name, c.max_count, justify_hours(c.period)), '; ' ORDER BY c.bit))
-                    FROM fanfare.caps AS c WHERE c.app_id = p.app_id AND p.definition -> 'caps' ? c.name)
-                WHEN p.code IN (17, 18) THEN (
-                    SELECT format('%s %s, its ttl ended %s%s.', CASE p.code WHEN 17 THEN 'The quiet hours there end' ELSE 'The snooze ends' END,
-                        coalesce(fanfare.utc(CASE p.code WHEN 17 THEN fanfare.wakes_at(p.at, fanfare.zone(d.time_zone, coalesce(o.time_zone, 'UTC')),
-                                coalesce((p.definition #>> '{quiet_hours,from}')::time, o.quiet_from), coalesce((p.definition #>> '{quiet_hours,until}')::time, o.quiet_until))
-                            ELSE (SELECT max(x.snoozed_until) FROM fanfare.preferences AS x
-                                WHERE x.app_id = p.app_id AND x.user_id = why_steps.user_id AND x.category IN ('*', p.definition ->> 'category')) END), 'later'),
-                        fanfare.utc(coalesce(p.due_at, e.created_at) + coalesce(least(e.ttl, v.ttl), interval '24 hours')),
-                        coalesce(' (' || least(e.ttl, v.ttl) || ' after it was emitted)', ''))
-                    FROM fanfare.rule_versions AS v LEFT JOIN fanfare.policies AS o ON o.app_id = p.app_id LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
-                    WHERE v.id = p.rule_version)
-                WHEN p.code IN (4, 11) THEN format('Emitted %s%s.', fanfare.utc(e.created_at), coalesce(', ttl ' || least(e.ttl, (
-                    SELECT v.ttl FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version)), '')
-                    || CASE WHEN p.code_before BETWEEN 32 AND 63 THEN format('; attempt %s ended with %s', p.attempt - 1, p.reason_before) ELSE '' END)
-                WHEN p.code = 7 THEN (SELECT format('Since %s: %s.', fanfare.utc(d.disabled_at), d.disabled_reason) FROM fanfare.devices AS d
-                    WHERE d.id = p.device_id AND d.disabled_at IS NOT NULL)
-                WHEN p.code = 5 THEN 'fanfare.cancel was called ' || fanfare.utc(cancelled_at) || '.'
-            END,
-            CASE WHEN p.device_id > 0 THEN fanfare.why_variant(p.definition, why_steps.user_id, p.device_id)
-                ELSE format('It was one request for all subscribers: only the provider knows whether %s is one.', whom) END,
-            fanfare.outcome_advice(p.outcome, p.reason) || '.') END, NULL, 0
+        CASE WHEN p.at IS NULL THEN w.detail ELSE n.detail END, NULL, 0
     FROM deliveries AS p
     LEFT JOIN fanfare.gates AS g ON g.id = p.gate_id AND p.at IS NULL
     LEFT JOIN LATERAL (
@@ -7343,34 +7508,7 @@ BEGIN
         FROM fanfare.rates AS y
         WHERE p.at IS NULL AND (y.id = g.rate_id OR p.lane > 0 AND y.app_id = p.app_id AND coalesce(y.provider = p.provider, true))
     ) AS x ON true
-    -- The state of the route to the provider as daemons report it: of all of it, of the device's push service, or of a
-    -- topic.
-    LEFT JOIN LATERAL (
-        SELECT bool_or(k.is_open AND (k.keys = 0 OR k.keys >= 20 OR k.is_whole)) AS is_open,
-            min(k.words) FILTER (WHERE k.is_open) AS words, min(k.of_topic) AS of_topic
-        FROM (
-            SELECT i.report #>> ARRAY['breakers', p.sender] = 'open' AS is_open, count(n.name) AS keys, coalesce(bool_or(n.is_whole), false) AS is_whole,
-                min(n.words) FILTER (WHERE n.is_whole) AS words,
-                min(format('%s rejects pushes to topic %s: %s', p.provider, n.place, n.said)) FILTER (WHERE n.place <> '' AND NOT n.is_failure AND p.provider IN ('apns')) AS of_topic
-            FROM fanfare.instances AS i
-            LEFT JOIN LATERAL (
-                SELECT f.name, f.place, f.said, f.is_failure, f.place = '' OR f.place = lower(regexp_replace(substring(d.token from '^https?://([^/?#]+)'), ':443$', '')) AS is_whole,
-                    CASE WHEN f.is_failure THEN format('%s is unreachable or failing: %s', coalesce(nullif(f.place, ''), p.provider), f.said)
-                        ELSE format('%s rejects this sender: %s', coalesce(nullif(f.place, ''), p.provider), f.said) END AS words
-                FROM (
-                    SELECT x.name, btrim(substr(x.name, length(p.sender) + 1)) AS place, x.said, x.is_failure FROM (
-                        SELECT z.name, z.said, true AS is_failure FROM jsonb_each_text(i.report -> 'failures') AS z (name, said)
-                        UNION ALL
-                        SELECT z.name, z.said, false FROM jsonb_each_text(i.report -> 'refusals') AS z (name, said)
-                    ) AS x
-                    WHERE x.name = p.sender OR starts_with(x.name, p.sender || ' ')
-                ) AS f
-                LEFT JOIN fanfare.devices AS d ON d.id = p.device_id AND f.place <> ''
-            ) AS n ON true
-            WHERE p.at IS NULL AND i.lease_until > now
-            GROUP BY i.id
-        ) AS k
-    ) AS y ON true
+    LEFT JOIN LATERAL fanfare.why_route(p.sender, p.provider, p.device_id, p.at IS NULL, now) AS y ON true
     CROSS JOIN LATERAL (
         SELECT CASE
             WHEN p.at IS NOT NULL THEN NULL
@@ -7382,11 +7520,72 @@ BEGIN
             WHEN p.not_before > now THEN CASE WHEN p.code_before = 48 THEN 'user_snoozed' WHEN p.code_before IS NULL AND p.due_at = p.not_before THEN 'recipient_time'
                 WHEN p.code_before IS NULL OR p.code_before = 47 THEN 'quiet_hours' WHEN y.is_open THEN 'breaker' ELSE 'retry' END
             WHEN NOT is_served THEN 'no_daemon'
-            WHEN p.app || '/' || p.provider = ANY (unserved) THEN 'no_credentials'
+            WHEN p.app_name || '/' || p.provider = ANY (unserved) THEN 'no_credentials'
             WHEN y.is_open THEN 'breaker'
             WHEN x.rate IS NOT NULL THEN 'rate'
             ELSE 'lane' END AS hold
-    ) AS h;
+    ) AS h
+    CROSS JOIN LATERAL fanfare.why_waits(h.hold, p.app_name, p.provider, p.lane, p.attempt, p.code_before, p.reason_before, g.reason,
+        x.rate,
+        y.words, y.of_topic, cancelled_at, whom) AS w
+    CROSS JOIN LATERAL fanfare.why_ended(e, why_pushes.user_id, whom, cancelled_at, p.rule_version, p.app_id, p.definition, p.device_id,
+        p.provider,
+        p.attempt, p.at, p.due_at, p.code, p.outcome, p.reason, p.meaning, p.details, p.code_before, p.reason_before) AS n;
+END;
+COMMENT ON FUNCTION fanfare.why_pushes
+    IS 'The rules of an event, the user''s devices that have no delivery, and the attempts; the columns are those of why_steps.';
+
+CREATE OR REPLACE FUNCTION fanfare.why_steps(event_id bigint, user_id text, app text, devices bigint[], counts jsonb)
+RETURNS TABLE (step smallint, at timestamptz, rule text, device_id bigint, provider text, attempt int, outcome text, reason text,
+    until timestamptz, detail text, event_type text, distance int)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET intervalstyle = 'postgres'
+-- Planning takes longer than execution, and a list of events calls it twenty times.
+SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+    e fanfare.event_log;
+    fate text;
+    now CONSTANT timestamptz := clock_timestamp();
+    whom CONSTANT text := coalesce(why_steps.user_id, 'nobody');
+    planned timestamptz;
+    first_event bigint;
+    cancelled_at timestamptz;
+    -- For a refused event: whether it was refused for one rule only, while others may have been planned.
+    is_of_rule boolean;
+    daemons CONSTANT bigint := (SELECT count(*) FROM fanfare.instances AS i WHERE i.lease_until > now);
+    is_served CONSTANT boolean := daemons > 0;
+    -- Apps and providers that no daemon has credentials for.
+    unserved CONSTANT text[] := ARRAY(
+        SELECT u.name FROM fanfare.instances AS i CROSS JOIN LATERAL jsonb_array_elements_text(i.report -> 'unserved') AS u (name)
+        WHERE i.lease_until > now GROUP BY u.name HAVING count(*) = daemons);
+    elsewhere text;
+BEGIN
+    SELECT x.* INTO e FROM fanfare.why_event(why_steps.event_id, why_steps.app) AS x;
+    IF e.id IS NULL THEN
+        RETURN QUERY
+        SELECT 0::smallint, now, NULL, NULL::bigint, NULL, NULL::int, n.outcome, n.reason, NULL::timestamptz, n.detail, NULL, 0
+        FROM fanfare.why_no_event(why_steps.event_id, why_steps.app, now) AS n;
+        RETURN;
+    END IF;
+    SELECT f.name INTO fate FROM fanfare.event_fates AS f WHERE f.fate = e.fate;
+    planned := coalesce(e.planned_at, now);
+    is_of_rule := fate IN ('refused', 'expired') AND coalesce(e.detail ~ '(^|; )rule ', false);
+    SELECT o.words INTO elsewhere FROM fanfare.why_elsewhere(why_steps.counts, e.type, unserved) AS o;
+    SELECT min(c.created_at) INTO cancelled_at FROM fanfare.cancels AS c
+    WHERE c.event_id = e.id OR c.type = e.type AND c.key = e.key AND NOT fanfare.is_emitted_after(e.id, c.event_number);
+    IF fate = 'duplicate' THEN
+        SELECT k.event_id INTO first_event FROM fanfare.event_keys AS k WHERE k.type = e.type AND k.key = e.key;
+    END IF;
+    RETURN QUERY
+    SELECT 0::smallint, e.created_at, NULL, NULL::bigint, NULL, NULL::int, fate, f.reason, NULL::timestamptz, f.detail, e.type, 0
+    FROM fanfare.why_fate(e, fate, is_of_rule, planned, first_event, cancelled_at, is_served) AS f;
+    IF fate IN ('duplicate', 'cancelled') OR fate = 'refused' AND NOT is_of_rule THEN
+        RETURN;
+    END IF;
+    RETURN QUERY
+    SELECT p.* FROM fanfare.why_pushes(e, fate, is_of_rule, planned, cancelled_at, now, why_steps.user_id, whom, why_steps.app,
+        why_steps.devices,
+        why_steps.counts, is_served, unserved, elsewhere) AS p;
 END
 $$;
 COMMENT ON FUNCTION fanfare.why_steps IS
