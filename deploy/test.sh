@@ -165,6 +165,11 @@ wait_beside() {
     return "$status"
 }
 
+# Runs the one test that waits minutes for quiet hours to end. Fails if there is no such test.
+test_suppressions() {
+    .build/debug/fanfarePackageTests.xctest --testing-library swift-testing --filter '^FanfareServiceTests.SuppressionMatrixTests/'
+}
+
 # with PACKAGES COMMAND…: installs a command's packages, and runs it.
 with() { deploy/install-dependencies.sh "--$1" && "${@:2}"; }
 
@@ -346,7 +351,9 @@ main() {
         run_soak "${parts[@]}"
     else
         [[ -z "$sanitize" ]] || build_sanitized
-        run all .build "$(test_targets "$sanitize")" --skip-build
+        begin_check test_suppressions
+        run all .build "$(test_targets "$sanitize")" --skip-build --skip SuppressionMatrixTests
+        finish_check "all suppressions together, what is left of it"
         # Its daemon is mostly idle, because it gets one request at a time.
         begin_check with clients deploy/contract.sh 30
         check "documentation" deploy/docs.sh
