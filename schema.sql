@@ -2252,7 +2252,7 @@ BEGIN
     IF coalesce(token, '') = '' THEN
         reason := 'the token is empty';
         hint := 'Pass the token that the app got from its provider.';
-    ELSIF fanfare.is_nothing(token) OR token IN ('BLACKLISTED', 'blacklisted') THEN
+    ELSIF fanfare.is_nothing(token) OR lower(token) = 'blacklisted' THEN
         reason := format('the token is %s, which programs write where they have none', quote_literal(token));
         hint := 'Pass the token that the app got from its provider, or do not register the device.';
     ELSIF token ~ E'^[\\s\\u00a0\\u200b\\ufeff]|[\\s\\u00a0\\u200b\\ufeff]$' THEN

@@ -71,7 +71,10 @@ struct NothingTests {
             let refusal = connection.refusal("SELECT fanfare.check_device('fcm', '\(token)', NULL, NULL)")
             #expect("\(refusal.map { "\($0)" } ?? "")".contains("the token has blanks around it"))
         }
-        #expect(throws: PostgresError.self) { try register("BLACKLISTED", "ann") }
+        for token in ["BLACKLISTED", "Blacklisted"] {
+            let refusal = connection.refusal("SELECT fanfare.register_device('shop', 'fcm', '\(token)')")
+            #expect(refusal?.message.contains("which programs write where they have none") == true, "\(token)")
+        }
     }
 
     @Test func anEventForAWordNamesNobody() throws {

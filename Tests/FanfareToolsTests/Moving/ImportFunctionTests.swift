@@ -66,7 +66,10 @@ struct ImportFunctionTests {
             #""provider": "\#(browser ? "webpush" : one(["apns", "fcm"]) ?? "fcm")""#,
             browser
                 ? one([#""token": "https://x.example/1""#, #""token": "https://x.example/2""#])
-                : one([#""token": "aa01""#, #""token": "AA01""#, #""token": "bb""#, #""token": "x y""#]),
+                : one([
+                    #""token": "aa01""#, #""token": "AA01""#, #""token": "bb""#, #""token": "x y""#,
+                    #""token": "Blacklisted""#,
+                ]),
             browser ? one([Self.keys, Self.keys, nil]) : one([nil, nil, nil, #""auth": "x""#]),
             one([#""user_id": "ann""#, #""user_id": "bob""#, nil, nil]),
             one([#""kind": "device""#, #""kind": "voip""#, #""kind": "tea""#]),
