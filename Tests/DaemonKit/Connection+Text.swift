@@ -31,7 +31,7 @@ extension PostgresConnection {
     /// Blocks until the query returns `t`; the server does the waiting, in steps of 5 ms.
     ///
     /// - Throws: an error after the time limit.
-    func waitUntil(_ sql: String, seconds: Int = 20) throws {
+    func waitUntil(_ sql: String, seconds: Int = 90) throws {
         let patience = ContinuousClock.now + .seconds(seconds)
         while try query(sql).rows != [["t"]] {
             guard ContinuousClock.now < patience else { throw NeverTrue(sql: sql) }

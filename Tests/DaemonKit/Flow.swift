@@ -112,12 +112,12 @@ struct Flow {
     }
 
     /// Waits until a query returns true.
-    func until(_ query: String, seconds: Int = 20) async throws {
+    func until(_ query: String, seconds: Int = 90) async throws {
         try await sql { world in try world.connection.waitUntil(query, seconds: seconds) }
     }
 
     /// Waits until no work is left for planning or immediate sending.
-    func untilIdle(seconds: Int = 20) async throws {
+    func untilIdle(seconds: Int = 90) async throws {
         try await until(
             """
             SELECT NOT EXISTS (SELECT FROM fanfare.outbox) AND NOT EXISTS (SELECT FROM fanfare.plans)
@@ -132,7 +132,7 @@ struct Flow {
     func pushes(_ count: Int, to prefix: String) async throws -> [ReceivedPush] {
         var found: [ReceivedPush] = []
         var seen = 0
-        let patience = ContinuousClock.now + .seconds(30)
+        let patience = ContinuousClock.now + .seconds(120)
         while found.count < count && ContinuousClock.now < patience {
             _ = try await sandbox.awaitCounts(received: seen + 1, seconds: 2)
             let new = try await sandbox.received(after: seen)

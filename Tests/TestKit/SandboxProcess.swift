@@ -67,7 +67,7 @@ public final class SandboxProcess: Sendable {
     ///   - seconds: the time limit.
     /// - Returns: all entries after `number`, `count` of them or more.
     /// - Throws: an error if there are fewer after the time limit.
-    public func awaitReceived(_ count: Int, after number: Int = 0, seconds: Int = 30) async throws -> [ReceivedPush] {
+    public func awaitReceived(_ count: Int, after number: Int = 0, seconds: Int = 120) async throws -> [ReceivedPush] {
         let total = try await awaitCounts(received: number + count, seconds: seconds).received
         guard total >= number + count else {
             throw ProgramError(message: "after \(seconds) s the sandbox has \(total) pushes, not \(number + count)")
@@ -82,7 +82,7 @@ public final class SandboxProcess: Sendable {
     ///   - seconds: the time limit.
     /// - Returns: the counts, which may be lower.
     /// - Throws: an error if the sandbox does not answer.
-    public func awaitCounts(received: Int = 0, seconds: Int = 30) async throws -> SandboxCounts {
+    public func awaitCounts(received: Int = 0, seconds: Int = 120) async throws -> SandboxCounts {
         let answer = try await control("GET", "/counts?at_least=\(received)&wait=\(seconds)", seconds: seconds)
         return try JSONDecoder().decode(SandboxCounts.self, from: answer)
     }

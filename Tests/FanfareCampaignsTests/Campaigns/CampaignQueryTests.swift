@@ -191,7 +191,7 @@ struct CampaignQueryTests {
             #expect(try world.tell("c", "abort"))
             #expect(try world.states("c") == ["aborted"])
             // The query is cancelled on the server too.
-            try world.connection.waitUntil("SELECT count(*) = 0 \(query)", seconds: 10)
+            try world.connection.waitUntil("SELECT count(*) = 0 \(query)", seconds: 60)
             #expect(try leftovers(world) == ["0", "0", "0", "0"])
             // The query runner is free for the next campaign.
             try world.connection.execute("UPDATE public.sleepy SET seconds = 0")

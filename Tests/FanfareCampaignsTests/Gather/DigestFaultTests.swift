@@ -51,7 +51,7 @@ struct DigestFaultTests {
                 )
             }
             for table in ["outbox", "quarantine", "open_digests", "outbox"] {
-                try world.connection.waitUntil("SELECT NOT EXISTS (SELECT FROM fanfare.\(table))", seconds: 60)
+                try world.connection.waitUntil("SELECT NOT EXISTS (SELECT FROM fanfare.\(table))", seconds: 180)
             }
             for daemon in daemons { daemon.stop() }
             #expect(terminated > 0)

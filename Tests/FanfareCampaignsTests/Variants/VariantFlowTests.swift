@@ -29,7 +29,7 @@ struct VariantFlowTests {
                 "SELECT count(*) = 1 FROM fanfare.rule_versions WHERE state = 'active' AND event_type = 'campaign.shop.sale'"
             )
             try await flow.sql { try $0.start("sale") }
-            try await flow.until("SELECT count(*) = 1 FROM fanfare.runs WHERE state = 'done'", seconds: 60)
+            try await flow.until("SELECT count(*) = 1 FROM fanfare.runs WHERE state = 'done'", seconds: 180)
             let expected = try await flow.sql { world in
                 try world.connection.query(
                     """

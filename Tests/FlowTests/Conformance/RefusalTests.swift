@@ -145,7 +145,7 @@ extension Flow {
         let before = try await sql { try $0.connection.number("SELECT count(*) \(recorded) <> 'pending'") }
         #expect(before == 0)
         try await sandbox.setFaults("[]")
-        try await until("SELECT count(*) = 40 \(recorded) = 'accepted'", seconds: 60)
+        try await until("SELECT count(*) = 40 \(recorded) = 'accepted'", seconds: 180)
         let others = try await sql { try $0.connection.number("SELECT count(*) \(recorded) <> 'accepted'") }
         #expect(others == 0)
         try await until("SELECT NOT EXISTS (SELECT FROM fanfare.health WHERE starts_with(name, 'refused: '))")

@@ -40,7 +40,7 @@ struct DeliveryLogTests {
                 try world.emit("many", #"{"u": "many"}"#)
             }
             let gone = "SELECT count(*) = \(count) FROM fanfare.deliveries WHERE outcome = 'gone'"
-            try await flow.until(gone, seconds: 60)
+            try await flow.until(gone, seconds: 180)
         }
         let told = try lines.map { try JSONValue(parsing: $0) }
         let written = told.count { $0["msg"] == "push not accepted" && $0["reason"] == "Unregistered" }

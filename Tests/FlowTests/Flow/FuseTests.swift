@@ -36,7 +36,7 @@ struct FuseTests {
             }
             try await first.until("SELECT fate = 'planned' FROM fanfare.events WHERE id = \(event)")
             // 2,000 pushes, while other suites use the machine too.
-            try await first.untilIdle(seconds: 60)
+            try await first.untilIdle(seconds: 180)
             try await first.until(Self.alarm)
             let counts = try await first.sql { world in
                 try ["accepted", "gone", "rejected"].map { outcome in

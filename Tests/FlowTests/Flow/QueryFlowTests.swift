@@ -75,7 +75,7 @@ struct QueryFlowTests {
             #expect(answers.before >= 8, "\(answers)")
             #expect(answers.after >= answers.before - 2, "five messages took less than two slow queries: \(answers)")
             let isDone = "SELECT count(*) = 10 FROM fanfare.events WHERE type = 'slow' AND fate = 'refused'"
-            try await flow.until(isDone, seconds: 60)
+            try await flow.until(isDone, seconds: 180)
             let details = try await flow.sql { try $0.connection.column(Self.details) }
             #expect(details == ["rule bad: to.users_sql returns null for a user (SQLSTATE 22004)"])
             try await flow.until(

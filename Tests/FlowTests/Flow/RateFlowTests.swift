@@ -85,7 +85,7 @@ struct RateFlowTests {
             }
             try await flow.until("SELECT sum(cardinality(device_ids)) > 2000 FROM fanfare.batches")
             try await flow.sql { try $0.connection.execute("SELECT fanfare.cancel(event_id) FROM fanfare.runs") }
-            try await flow.until("SELECT NOT EXISTS (SELECT FROM fanfare.batches)", seconds: 40)
+            try await flow.until("SELECT NOT EXISTS (SELECT FROM fanfare.batches)", seconds: 180)
             let cancelled = "SELECT count(*) > 2000 FROM fanfare.deliveries WHERE outcome = 'cancelled'"
             #expect(try await flow.sql { try $0.connection.text(cancelled) } == "t")
         }

@@ -61,7 +61,7 @@ struct SplitBrainTests {
 
     private func untilSent(_ count: Int, from server: PrivateCluster) async throws {
         let sent = "SELECT count(DISTINCT event_id) = \(count) FROM fanfare.deliveries WHERE outcome = 'accepted'"
-        try await sql(on: server) { connection in try connection.waitUntil(sent, seconds: 30) }
+        try await sql(on: server) { connection in try connection.waitUntil(sent, seconds: 180) }
     }
 
     private func sql<Value: Sendable>(

@@ -63,7 +63,7 @@ struct UnreachableTests {
             #expect(try await flow.sql { try $0.connection.column(Self.outcomes) } == ["1 pending 3000"])
             let provider = try await comeBack()
             let all = "SELECT count(*) = 3000 FROM fanfare.deliveries WHERE outcome = 'accepted'"
-            try await flow.until(all, seconds: 90)
+            try await flow.until(all, seconds: 240)
             #expect(try await flow.sql { try $0.connection.column(Self.outcomes) } == ["1 accepted 3000"])
             #expect(try await provider.awaitCounts().received == 3000)
             try await flow.until("SELECT NOT EXISTS (SELECT FROM fanfare.health WHERE name LIKE 'breaker: %')")
@@ -105,7 +105,7 @@ struct UnreachableTests {
                 _ = try world.connection.query("SELECT fanfare.unregister_device('shop', 'apns', $1)", token)
             }
             let isNoticed = "SELECT EXISTS (SELECT FROM fanfare.deliveries WHERE outcome = 'disabled')"
-            try await flow.until(isNoticed, seconds: 40)
+            try await flow.until(isNoticed, seconds: 180)
             let provider = try await comeBack()
             try await flow.until("SELECT EXISTS (SELECT FROM fanfare.deliveries WHERE outcome = 'accepted')")
             #expect(try await flow.sql { try $0.connection.column(Self.outcomes) } == ["1 accepted 1", "1 disabled 1"])
