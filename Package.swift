@@ -110,10 +110,17 @@ let package = Package(
         .target(name: "CSchema", exclude: ["schema.sql"]),
         .target(name: "FanfareSchema", dependencies: ["CSchema"], swiftSettings: sources),
 
-        // All SQL: statements, their parameters and their rows.
+        // The SQL of the daemon: statements, their parameters and their rows.
         .target(
             name: "FanfareStore",
             dependencies: ["FanfareCore", "FanfareSchema", "PostgresClient"],
+            swiftSettings: sources
+        ),
+
+        // The SQL of the operators' commands, the API and the console.
+        .target(
+            name: "FanfareRecords",
+            dependencies: ["FanfareCore", "FanfareStore", "PostgresClient"],
             swiftSettings: sources
         ),
 
@@ -178,7 +185,7 @@ let package = Package(
             name: "FanfareTools",
             dependencies: [
                 "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
-                "FanfareProviders",
+                "FanfareProviders", "FanfareRecords",
                 "FanfareService",
                 "FanfareStages", "FanfareStore",
                 "HTTP2Client",
@@ -356,6 +363,7 @@ default:
             name: "FanfareAPI",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareRecords",
                 "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
                 "Threading", logging, metrics, serviceLifecycle,
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -368,7 +376,7 @@ default:
             name: "FanfareAPITests",
             dependencies: [
                 "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
-                "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
+                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
                 "PostgresClient", "Programs", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", logging, metrics,
                 serviceLifecycle,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -405,7 +413,7 @@ default:
             name: "fanfare",
             dependencies: [
                 "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
-                "FanfareProviders", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
+                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
                 argumentParser,
                 logging, metrics,
                 serviceLifecycle, unixSignals,
@@ -417,7 +425,7 @@ default:
             name: "fanfare-lab",
             dependencies: [
                 "CurlBaseline", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
-                "FanfareProviders", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Client",
+                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Client",
                 "HTTP2Engine",
                 "PostgresClient",
                 "PrivateCluster", "Programs", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser,

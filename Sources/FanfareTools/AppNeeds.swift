@@ -1,6 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareProviders
-internal import FanfareStore
+internal import FanfareRecords
 
 /// What an app has in the database but this configuration has no credentials for.
 struct AppNeeds {

@@ -1,7 +1,7 @@
 internal import FanfareCampaigns
 internal import FanfareCore
 internal import FanfareProviders
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 /// The audience that a campaign would reach.

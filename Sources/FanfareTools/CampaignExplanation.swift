@@ -1,7 +1,7 @@
 internal import FanfareCampaigns
 public import FanfareCore
 internal import FanfareProviders
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 /// What a campaign would send at its next due time, to which devices and when; nothing is sent.

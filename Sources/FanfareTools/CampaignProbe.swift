@@ -2,7 +2,7 @@ internal import FanfareCampaigns
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 /// PostgreSQL's check of campaigns before anything is stored: its errors, or when each campaign would be due.

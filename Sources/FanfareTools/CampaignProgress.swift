@@ -1,6 +1,6 @@
 public import FanfareCore
 internal import FanfareProviders
-package import FanfareStore
+package import FanfareRecords
 
 /// The progress of one run of a campaign.
 public struct CampaignProgress: Sendable {

@@ -1,7 +1,7 @@
 internal import FanfareCampaigns
 public import FanfareCore
 internal import FanfareProviders
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 /// One campaign: its definition, when it is due, and the results of its last runs.

@@ -1,7 +1,7 @@
 internal import FanfareCampaigns
 public import FanfareCore
 internal import FanfareProviders
-public import FanfareStore
+public import FanfareRecords
 internal import PostgresClient
 
 extension CampaignRow {

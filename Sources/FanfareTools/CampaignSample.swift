@@ -2,7 +2,8 @@ internal import FanfareCampaigns
 package import FanfareConfiguration
 package import FanfareCore
 internal import FanfareProviders
-package import FanfareStore
+package import FanfareRecords
+internal import FanfareStore
 internal import PostgresClient
 internal import Threading
 

@@ -1,5 +1,5 @@
 public import FanfareCore
-public import FanfareStore
+public import FanfareRecords
 
 /// The result of applying campaigns.
 public struct CampaignsApplied: Sendable {

@@ -1,7 +1,7 @@
 internal import FanfareCampaigns
 public import FanfareCore
 internal import FanfareProviders
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 /// What applying campaign files changes, and when each campaign would be due.

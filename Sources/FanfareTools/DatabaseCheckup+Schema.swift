@@ -1,4 +1,5 @@
 internal import FanfareProviders
+internal import FanfareRecords
 internal import FanfareStore
 internal import PostgresClient
 

@@ -1,6 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareRecords
 internal import FanfareService
 internal import FanfareStages
 internal import FanfareStore

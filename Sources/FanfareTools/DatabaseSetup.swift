@@ -1,4 +1,5 @@
 public import FanfareConfiguration
+internal import FanfareRecords
 internal import FanfareStore
 internal import PostgresClient
 internal import Threading

@@ -1,6 +1,6 @@
 internal import FanfareConfiguration
 public import FanfareCore
-internal import FanfareStore
+internal import FanfareRecords
 
 /// The changes that applying policy files makes.
 public struct PoliciesPlan: Sendable {

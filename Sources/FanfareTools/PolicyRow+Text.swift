@@ -1,5 +1,5 @@
 public import FanfareCore
-public import FanfareStore
+public import FanfareRecords
 
 extension PolicyRow {
     /// The policy as JSON.

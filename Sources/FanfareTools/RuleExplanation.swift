@@ -1,7 +1,7 @@
 public import FanfareCore
 internal import FanfareProviders
+internal import FanfareRecords
 internal import FanfareService
-internal import FanfareStore
 internal import Foundation
 internal import PostgresClient
 internal import Threading

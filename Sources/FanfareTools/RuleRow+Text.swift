@@ -1,6 +1,6 @@
 public import FanfareCore
 internal import FanfareProviders
-public import FanfareStore
+public import FanfareRecords
 internal import PostgresClient
 
 extension RuleRow {

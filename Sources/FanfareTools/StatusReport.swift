@@ -1,4 +1,5 @@
 public import FanfareCore
+package import FanfareRecords
 internal import FanfareService
 package import FanfareStore
 package import PostgresClient

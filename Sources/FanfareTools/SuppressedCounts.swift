@@ -1,6 +1,6 @@
 internal import FanfareCore
 internal import FanfareProviders
-internal import FanfareStore
+internal import FanfareRecords
 
 /// How many devices of an audience would get nothing or get the push later; the others are counted elsewhere.
 struct SuppressedCounts: Sendable, Equatable {

@@ -1,6 +1,6 @@
 public import FanfareCore
 internal import FanfareProviders
-internal import FanfareStore
+internal import FanfareRecords
 
 extension LogTail {
     /// Which lines to follow: lines that meet all conditions that are set.

@@ -1,5 +1,5 @@
 public import FanfareCore
-public import FanfareStore
+public import FanfareRecords
 internal import PostgresClient
 
 /// The properties of a new token of the HTTP API.

@@ -1,4 +1,5 @@
 internal import FanfareCore
+package import FanfareRecords
 package import FanfareStore
 internal import PostgresClient
 

@@ -1,6 +1,6 @@
 internal import FanfareCampaigns
 package import FanfareCore
-package import FanfareStore
+package import FanfareRecords
 package import PostgresClient
 
 /// All campaigns: the running ones, and the due times of the others.

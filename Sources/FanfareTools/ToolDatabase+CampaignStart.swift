@@ -2,6 +2,7 @@ internal import FanfareCampaigns
 public import FanfareConfiguration
 public import FanfareCore
 internal import FanfareProviders
+internal import FanfareRecords
 internal import FanfareStore
 internal import PostgresClient
 internal import Threading

@@ -2,7 +2,7 @@ internal import FanfareCampaigns
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
-public import FanfareStore
+public import FanfareRecords
 internal import PostgresClient
 
 extension ToolDatabase {

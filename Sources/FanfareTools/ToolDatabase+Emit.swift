@@ -1,6 +1,4 @@
 public import FanfareCore
-internal import FanfareStore
-internal import PostgresClient
 
 extension ToolDatabase {
     /// Emits an event.
@@ -35,17 +33,8 @@ extension ToolDatabase {
                 hint: "Store large data, and send a reference to it."
             )
         }
-        let event = EmitEvent(
-            type: type,
-            payload: JSONValue.object(payload).text,
-            key: key,
-            ttlSeconds: ttl?.seconds,
-            trace: trace
-        )
-        return try await change { connection throws(PostgresError) in
-            try connection.run(event).first ?? 0
-        } action: {
-            ToolAction("event.emit", "\($0)")
-        }
+        let event = NewEvent(type: type, payload: payload, key: key, ttl: ttl, trace: trace)
+        guard case .done(let ids) = try await emit([event]), let id = ids.first else { return 0 }
+        return id
     }
 }

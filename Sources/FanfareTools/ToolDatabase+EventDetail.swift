@@ -1,4 +1,4 @@
-package import FanfareStore
+package import FanfareRecords
 internal import PostgresClient
 
 /// An event, with the counts of its outcomes.

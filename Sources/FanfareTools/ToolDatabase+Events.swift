@@ -1,5 +1,5 @@
 public import FanfareCore
-public import FanfareStore
+public import FanfareRecords
 internal import PostgresClient
 
 /// An event to be emitted.

@@ -2,6 +2,7 @@ internal import FanfareCampaigns
 public import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareRecords
 internal import FanfareService
 internal import FanfareStore
 internal import PostgresClient

@@ -1,5 +1,5 @@
 public import FanfareCore
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 /// The progress of a feedback hook.

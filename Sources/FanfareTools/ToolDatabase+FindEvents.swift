@@ -1,4 +1,4 @@
-package import FanfareStore
+package import FanfareRecords
 package import PostgresClient
 
 /// Selects events in a search.

@@ -1,5 +1,5 @@
 internal import FanfareCore
-package import FanfareStore
+package import FanfareRecords
 internal import PostgresClient
 
 extension ToolDatabase {

@@ -1,4 +1,5 @@
 package import FanfareCore
+package import FanfareRecords
 package import FanfareStore
 package import PostgresClient
 

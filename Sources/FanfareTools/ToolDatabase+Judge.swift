@@ -1,6 +1,7 @@
 public import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareRecords
 internal import FanfareService
 internal import FanfareStore
 internal import PostgresClient

@@ -1,4 +1,5 @@
 internal import FanfareCore
+package import FanfareRecords
 internal import FanfareStages
 package import FanfareStore
 internal import PostgresClient

@@ -1,4 +1,4 @@
-package import FanfareStore
+package import FanfareRecords
 internal import PostgresClient
 
 /// A user's devices and preferences.

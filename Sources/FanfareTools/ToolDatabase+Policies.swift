@@ -1,7 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
-public import FanfareStore
+public import FanfareRecords
 internal import PostgresClient
 
 extension ToolDatabase {

@@ -1,4 +1,4 @@
-public import FanfareStore
+public import FanfareRecords
 package import PostgresClient
 
 /// One page of a push search that examines a limited number of rows at a time.

@@ -1,5 +1,6 @@
 public import FanfareCore
 internal import FanfareProviders
+internal import FanfareRecords
 internal import FanfareService
 internal import FanfareStore
 internal import PostgresClient

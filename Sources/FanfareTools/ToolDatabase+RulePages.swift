@@ -1,7 +1,7 @@
 package import FanfareConfiguration
 package import FanfareCore
 internal import FanfareProviders
-package import FanfareStore
+package import FanfareRecords
 internal import PostgresClient
 
 /// Rules, with the recent outcomes of some of them.

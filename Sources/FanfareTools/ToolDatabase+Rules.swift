@@ -1,7 +1,7 @@
 internal import FanfareConfiguration
 public import FanfareCore
 internal import FanfareProviders
-public import FanfareStore
+public import FanfareRecords
 internal import PostgresClient
 
 /// The result of applying rules.

@@ -1,7 +1,8 @@
 public import FanfareConfiguration
 public import FanfareCore
+public import FanfareRecords
 internal import FanfareService
-public import FanfareStore
+internal import FanfareStore
 internal import PostgresClient
 
 /// The changes that `fanfare migrate` makes.

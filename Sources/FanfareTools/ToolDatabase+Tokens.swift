@@ -1,6 +1,6 @@
 public import FanfareCore
 internal import FanfareProviders
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 extension ToolDatabase {

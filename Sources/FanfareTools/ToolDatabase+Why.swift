@@ -1,5 +1,5 @@
 internal import FanfareCore
-public import FanfareStore
+public import FanfareRecords
 internal import PostgresClient
 
 extension ToolDatabase {

@@ -1,4 +1,4 @@
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 /// The counts of outcomes by variant of an event's message, for a part of its batches.

@@ -1,5 +1,5 @@
 public import FanfareCore
-public import FanfareStore
+public import FanfareRecords
 internal import PostgresClient
 
 /// What happened to an event for one user.

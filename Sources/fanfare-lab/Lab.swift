@@ -10,6 +10,6 @@ struct Lab: AsyncParsableCommand {
         commandName: "fanfare",
         abstract: "Try, simulate and measure Fanfare.",
         version: Program.version,
-        subcommands: [Dev.self, SandboxCommand.self, BenchCommand.self]
+        subcommands: [Dev.self, SandboxCommand.self, BenchCommand.self, StatementsCommand.self]
     )
 }

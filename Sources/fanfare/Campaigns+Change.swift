@@ -1,8 +1,8 @@
 import ArgumentParser
 import FanfareConfiguration
 import FanfareCore
+import FanfareRecords
 import FanfareService
-import FanfareStore
 import FanfareTools
 
 extension Campaigns {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import FanfareCore
+import FanfareRecords
 import FanfareService
-import FanfareStore
 import FanfareTools
 
 /// `fanfare campaigns`: campaigns from YAML files, and their runs.

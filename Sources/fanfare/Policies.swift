@@ -1,7 +1,7 @@
 import ArgumentParser
 import FanfareCore
+import FanfareRecords
 import FanfareService
-import FanfareStore
 import FanfareTools
 
 /// `fanfare policies`: the limits for all of an app's pushes, from YAML files.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import FanfareCore
+import FanfareRecords
 import FanfareService
-import FanfareStore
 import FanfareTools
 
 /// `fanfare preferences`: opt-outs and snoozes.

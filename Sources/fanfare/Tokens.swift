@@ -1,7 +1,7 @@
 import ArgumentParser
 import FanfareCore
+import FanfareRecords
 import FanfareService
-import FanfareStore
 import FanfareTools
 
 /// `fanfare tokens`: the tokens of the HTTP API.

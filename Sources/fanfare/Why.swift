@@ -1,6 +1,6 @@
 import ArgumentParser
 import FanfareCore
-import FanfareStore
+import FanfareRecords
 import FanfareTools
 
 /// `fanfare why`: explains the outcome of an event for one user.

@@ -1,5 +1,5 @@
 import FanfareCore
-import FanfareStore
+import FanfareRecords
 import Foundation
 import PostgresClient
 import TestKit

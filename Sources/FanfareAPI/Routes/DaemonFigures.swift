@@ -1,8 +1,8 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareMetrics
+internal import FanfareRecords
 internal import FanfareService
-internal import FanfareStore
 internal import FanfareTools
 internal import Foundation
 internal import Threading

@@ -1,5 +1,5 @@
 internal import FanfareCore
-internal import FanfareStore
+internal import FanfareRecords
 internal import FanfareTools
 internal import HTTPTypes
 

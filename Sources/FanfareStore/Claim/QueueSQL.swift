@@ -1,5 +1,5 @@
 /// SQL that reads queues along the index `batches_gate`.
-enum QueueSQL {
+package enum QueueSQL {
     /// Whether a batch waits in a queue, due or not.
     ///
     /// - Parameters:
@@ -9,7 +9,7 @@ enum QueueSQL {
     ///   - lane: the lane.
     ///   - isRetry: whether the queue is of retries.
     /// - Returns: a condition.
-    static func waits(_ batch: String, gate: String, target: String, lane: String, isRetry: String) -> String {
+    package static func waits(_ batch: String, gate: String, target: String, lane: String, isRetry: String) -> String {
         """
         \(batch).lease_token IS NULL AND \(batch).gate_id = \(gate) AND \(batch).target_id = \(target) AND \
         \(batch).lane = \(lane) AND \(batch).is_retry = \(isRetry)
@@ -17,7 +17,7 @@ enum QueueSQL {
     }
 
     /// The first batch `d` of each place `p`; `$1` to `$3` are the places.
-    static let firstOfEachPlace = """
+    package static let firstOfEachPlace = """
         unnest($1::int[], $2::smallint[], $3::smallint[]) AS p (gate_id, target_id, lane)
         CROSS JOIN unnest(ARRAY[false, true]) AS r (is_retry)
         CROSS JOIN LATERAL (
@@ -33,7 +33,7 @@ enum QueueSQL {
     ///   - gate: the gate's id.
     ///   - hasNoRate: whether a gate with a rate counts as closed.
     /// - Returns: a condition.
-    static func isOpen(_ gate: String, hasNoRate: Bool = false) -> String {
+    package static func isOpen(_ gate: String, hasNoRate: Bool = false) -> String {
         """
         (\(gate) = 0 OR EXISTS (
             SELECT FROM fanfare.gates AS g
@@ -53,7 +53,7 @@ enum QueueSQL {
     ///   - limit: the most deliveries of any batch.
     ///   - gate: the gate, 0 for none.
     /// - Returns: an integer expression, to be evaluated once and not for each delivery.
-    static func batchSize(_ limit: String, gate: String) -> String {
+    package static func batchSize(_ limit: String, gate: String) -> String {
         """
         least(\(limit), (
             SELECT greatest(1, floor(\(RateSQL.portion(RateSQL.slowest("r")))))::int

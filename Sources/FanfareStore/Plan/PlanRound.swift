@@ -247,7 +247,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
 ///
 /// - Parameter column: the SQL for a result of `fanfare.trace_context`.
 /// - Returns: the expression.
-func traceIDSQL(of column: String) -> String { "encode(substr(\(column), 1, 16), 'hex')" }
+package func traceIDSQL(of column: String) -> String { "encode(substr(\(column), 1, 16), 'hex')" }
 
 /// The SQL for why a rule that takes its recipients from the payload found none in that of `m`; null if it found one.
 ///

@@ -1,5 +1,5 @@
 internal import FanfareCore
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 /// Writes an app's devices, a page at a time, in constant memory.

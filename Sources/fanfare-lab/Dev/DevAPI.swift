@@ -1,5 +1,6 @@
 import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareRecords
 internal import FanfareStore
 internal import FanfareTools
 import Foundation

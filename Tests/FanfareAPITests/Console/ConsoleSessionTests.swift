@@ -8,6 +8,7 @@ import Threading
 @testable import FanfareAPI
 @testable import FanfareConfiguration
 @testable import FanfareMetrics
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStore
 @testable import FanfareTools

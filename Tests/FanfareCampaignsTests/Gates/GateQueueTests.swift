@@ -5,6 +5,7 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareProviders
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -8,6 +8,7 @@ import Threading
 @testable import DaemonKit
 @testable import FanfareCampaigns
 @testable import FanfareProviders
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -1,3 +1,4 @@
+import FanfareRecords
 import FanfareStore
 import PostgresClient
 import TestKit

@@ -1,5 +1,5 @@
 import FanfareCore
-import FanfareStore
+import FanfareRecords
 import PostgresClient
 import TestKit
 import Testing

@@ -3,6 +3,7 @@ import PostgresClient
 
 @testable import DaemonKit
 @testable import FanfareProviders
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore
@@ -495,7 +496,6 @@ struct StatementCatalog {
             PrunedSince(pruned.since),
             FindPruned(request: pruned, since: Timestamp(microseconds: 0), after: 0, withIDs: true),
             RestoreDevices(request: pruned, since: Timestamp(microseconds: 0), ids: Array(1...50)),
-            EmitEvent(type: "order", payload: "{}", key: "other", ttlSeconds: 60),
             TailStart(since: Since("1h")),
             TailEvents(TailWindow(since: .minusInfinity, until: .infinity, seen: [])),
             TailPushes(TailWindow(since: .minusInfinity, until: .infinity, seen: [])),

@@ -1,12 +1,15 @@
 import Foundation
 import PostgresClient
+import Programs
 import TestKit
 import Testing
 
 @testable import DaemonKit
 @testable import FanfareProviders
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
+@testable import FanfareStore
 
 /// Compares the statements with `schema.sql`: a change of only one of them fails here.
 @Suite(.database)
@@ -91,13 +94,27 @@ struct StatementTests {
         let listed = Set(try StatementCatalog(World()).all.map { "\(type(of: $0))" })
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let folder = root.appendingPathComponent("Sources/FanfareStore").path
-        let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
         var declared: Set<String> = []
-        for file in files where file.hasSuffix(".swift") {
-            let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-            declared.formUnion(text.matches(of: /struct (\w+): PostgresStatement/).map { String($0.1) })
+        for target in ["FanfareStore", "FanfareRecords"] {
+            let folder = root.appendingPathComponent("Sources/\(target)").path
+            let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+            for file in files where file.hasSuffix(".swift") {
+                let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+                declared.formUnion(text.matches(of: /struct (\w+): PostgresStatement/).map { String($0.1) })
+            }
         }
         #expect(declared == listed)
+        #expect(Set((StoreStatements.all + RecordsStatements.all).map { "\($0)" }) == declared)
+    }
+
+    @Test func theLaboratoryPrintsThem() async throws {
+        let lab = try FanfareBinary.path() + "-lab"
+        let names = try await Command.run([lab, "statements"])
+        let all = StoreStatements.all + RecordsStatements.all
+        #expect(names.output == all.map { $0.name + "\n" }.sorted().joined())
+        let one = try await Command.run([lab, "statements", PlanRound.name])
+        #expect(one.output == PlanRound.sql + "\n" && one.status == 0)
+        let none = try await Command.run([lab, "statements", "plan_nothing"])
+        #expect(none.errors.contains("no statement is called 'plan_nothing'") && none.status == 64)
     }
 }

@@ -8,6 +8,7 @@ import Testing
 @testable import FanfareCampaigns
 @testable import FanfareConfiguration
 @testable import FanfareProviders
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -7,6 +7,7 @@ import Threading
 @testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareProviders
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

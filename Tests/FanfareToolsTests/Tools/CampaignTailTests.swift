@@ -5,6 +5,7 @@ import Testing
 import Threading
 
 @testable import DaemonKit
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStore
 @testable import FanfareTools

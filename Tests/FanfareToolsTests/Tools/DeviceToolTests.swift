@@ -5,9 +5,9 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareCore
 @testable import FanfareProviders
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
-@testable import FanfareStore
 @testable import FanfareTools
 
 @Suite(.database) struct DeviceToolTests {

@@ -4,9 +4,9 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
-@testable import FanfareStore
 
 /// The metrics that are read from the database.
 @Suite(.database)

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
-@testable import FanfareStore
+@testable import FanfareRecords
 @testable import FanfareTools
 
 /// The rows that `fanfare tail` reads, with various physical orders of the logs.

@@ -6,9 +6,9 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareCore
 @testable import FanfareProviders
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
-@testable import FanfareStore
 @testable import FanfareTools
 
 /// Policies from files.

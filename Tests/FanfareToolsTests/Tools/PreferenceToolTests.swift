@@ -3,8 +3,8 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareCore
+@testable import FanfareRecords
 @testable import FanfareService
-@testable import FanfareStore
 @testable import FanfareTools
 
 @Suite(.database) struct PreferenceToolTests {

@@ -4,9 +4,9 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareRecords
 @testable import FanfareService
 @testable import FanfareStages
-@testable import FanfareStore
 @testable import FanfareTools
 
 /// Each cause of a missing push is reported with its outcome, its reason and a helpful text, for one event and in the

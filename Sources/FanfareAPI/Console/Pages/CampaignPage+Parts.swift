@@ -1,6 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
-internal import FanfareStore
+internal import FanfareRecords
 internal import FanfareTools
 internal import PostgresClient
 

@@ -1,5 +1,5 @@
 internal import FanfareConfiguration
-internal import FanfareStore
+internal import FanfareRecords
 internal import FanfareTools
 internal import PostgresClient
 

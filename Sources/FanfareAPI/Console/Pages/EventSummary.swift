@@ -1,4 +1,4 @@
-internal import FanfareStore
+internal import FanfareRecords
 internal import FanfareTools
 
 /// The outcomes of an event's pushes, as a badge.

@@ -1,3 +1,4 @@
+internal import FanfareRecords
 internal import FanfareStore
 internal import PostgresClient
 

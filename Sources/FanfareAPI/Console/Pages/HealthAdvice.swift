@@ -1,4 +1,4 @@
-internal import FanfareStore
+internal import FanfareRecords
 
 /// A problem that a row of `fanfare.health` reports, and the steps that fix it, as in the article Operation.
 struct HealthAdvice: Sendable {

@@ -1,4 +1,4 @@
-internal import FanfareStore
+internal import FanfareRecords
 internal import FanfareTools
 internal import PostgresClient
 

@@ -1,4 +1,4 @@
-internal import FanfareStore
+internal import FanfareRecords
 
 extension OutcomeLine {
     /// Returns the deliveries by outcome and reason, the most frequent first.

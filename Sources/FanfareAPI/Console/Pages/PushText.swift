@@ -1,4 +1,4 @@
-internal import FanfareStore
+internal import FanfareRecords
 internal import PostgresClient
 
 /// The outcome of a push, as a badge.

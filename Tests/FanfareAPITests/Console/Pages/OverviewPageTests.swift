@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 @testable import FanfareAPI
-@testable import FanfareStore
+@testable import FanfareRecords
 @testable import FanfareTools
 
 /// Tests of the overview against the database's state.

@@ -1,4 +1,5 @@
 package import FanfareCore
+internal import FanfareStore
 package import PostgresClient
 
 /// How long the oldest ready batch of one lane of one target has waited.

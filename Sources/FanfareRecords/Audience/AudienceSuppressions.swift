@@ -1,4 +1,5 @@
 package import FanfareCore
+internal import FanfareStore
 package import PostgresClient
 
 /// The reasons why a device of an audience would get nothing, or not at once, in the order in which a claim checks

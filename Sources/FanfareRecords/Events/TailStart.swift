@@ -1,4 +1,5 @@
 package import FanfareCore
+internal import FanfareStore
 package import PostgresClient
 
 /// Computes when a tail begins: at the requested time, but not later than now.

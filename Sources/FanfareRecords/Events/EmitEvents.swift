@@ -1,7 +1,7 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Calls `fanfare.emit` for several events, in their order.
+/// Calls `fanfare.emit` for one or more events, in their order.
 package struct EmitEvents: PostgresStatement {
     package static let name = "emit_events"
     package static let sql = """
@@ -44,6 +44,18 @@ package struct EmitEvents: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
         try row.int64(0)
     }
+}
+
+/// Returns SQL that sets the trace of the events emitted next in this transaction, and is true.
+///
+/// It uses the setting that triggers use too: another parameter of `fanfare.emit` would create a second function, and
+/// calls of the first would become ambiguous.
+///
+/// - Parameter traceparent: the SQL for the traceparent; null if no event of this transaction has one, empty for an
+///   event without one beside others that have one.
+/// - Returns: the condition, to be used under CASE before the emit.
+func traceSQL(_ traceparent: String) -> String {
+    "\(traceparent) IS NULL OR set_config('fanfare.traceparent', \(traceparent), true) IS NOT NULL"
 }
 
 /// Calls `fanfare.cancel` with an event's id.

@@ -1,3 +1,4 @@
+internal import FanfareStore
 package import PostgresClient
 
 /// Reads the deliveries of the batches that were closed in a window, by the index on the time of closing.
