@@ -67,7 +67,7 @@ public struct Command: Sendable {
         _ = try await Subprocess.run(program, input: .inputWriter, output: .sequence, error: .sequence) { execution in
             async let output = text(execution.standardOutput)
             async let errors = text(execution.standardError)
-            // Both fail if the program exits before it has read all.
+            // Both fail if the program exits before it has read all; SIGPIPE is blocked on this thread.
             _ = try? await execution.standardInputWriter.write(input)
             try? await execution.standardInputWriter.finish()
             let command = try await Command(
