@@ -17,7 +17,7 @@ struct CampaignChecker {
     ///   - now: the database's time; the schedule's next time is after it.
     /// - Throws: errors of the server.
     func check(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
-        for draft in try connection.run(CampaignDrafts()) {
+        for draft in try connection.run(SQL.campaignDrafts()) {
             try settle(draft, on: connection, at: now)
         }
     }
@@ -42,7 +42,7 @@ struct CampaignChecker {
             preconditionFailure("nothing else is thrown")
         }
         guard let problem else { return }
-        _ = try connection.runReturningCount(RefuseCampaign(id: draft.id, version: draft.version, reason: problem))
+        _ = try connection.runReturningCount(SQL.refuseCampaign(draft.id, draft.version, problem))
         logger.warning("campaign refused", metadata: draft.metadata.merging(.init([.detail: "\(problem)"])) { $1 })
     }
 
@@ -53,7 +53,7 @@ struct CampaignChecker {
         at now: Timestamp
     ) throws(PostgresError) {
         let fields = expression.map { String(decoding: $0.json.encoded, as: UTF8.self) }
-        let take = TakeCampaign(id: draft.id, version: draft.version, cronFields: fields, now: now)
+        let take = SQL.takeCampaign(draft.id, draft.version, fields, now)
         guard try connection.run(take).first ?? false else { return }
         logger.notice("campaign in force", metadata: draft.metadata)
     }

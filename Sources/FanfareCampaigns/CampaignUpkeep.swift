@@ -22,8 +22,8 @@ package struct CampaignUpkeep {
     /// - Throws: errors of the server.
     package func takeTurn(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         try CampaignChecker(logger: logger).check(on: connection, at: now)
-        for verdict in try connection.run(JudgeCanaries(now: now)) { tell(verdict) }
-        for ended in try connection.run(FinishRuns()) { tell(ended) }
+        for verdict in try connection.run(SQL.judgeCanaries(now)) { tell(verdict) }
+        for ended in try connection.run(SQL.finishRuns()) { tell(ended) }
     }
 
     private func tell(_ verdict: CanaryVerdict) {

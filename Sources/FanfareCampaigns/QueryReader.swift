@@ -59,7 +59,7 @@ package final class QueryReader: Stage {
     private func readNext(into store: Session) -> Bool {
         guard let owner = context.lease.owner,
             let taken = store.attempt({ connection throws(PostgresError) in
-                try connection.run(TakeQueryRun(owner: owner)).first
+                try connection.run(SQL.takeQueryRun(owner)).first
             }), let queryRun = taken
         else { return false }
         running.begin(queryRun.id)

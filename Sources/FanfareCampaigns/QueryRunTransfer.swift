@@ -42,14 +42,14 @@ struct QueryRunTransfer {
         }
     }
 
-    private func end(with first: [[String?]]) throws(QueryRunError) -> EndQueryRun {
+    private func end(with first: [[String?]]) throws(QueryRunError) -> StatementCall<Bool> {
         switch query {
-        case .audience: return EndQueryRun(run: queryRun.id, owner: owner, eventID: queryRun.eventID)
+        case .audience: return SQL.endQueryRun(queryRun.id, owner, queryRun.eventID, nil)
         case .payloads where queryRun.testUsers == nil:
-            return EndQueryRun(run: queryRun.id, owner: owner, eventID: nil)
+            return SQL.endQueryRun(queryRun.id, owner, nil, nil)
         case .payloads:
             let sample = try first.first.map { row throws(QueryRunError) in try Self.payload(row) }
-            return EndQueryRun(run: queryRun.id, owner: owner, eventID: queryRun.eventID, sample: sample)
+            return SQL.endQueryRun(queryRun.id, owner, queryRun.eventID, sample)
         }
     }
 
@@ -67,11 +67,11 @@ struct QueryRunTransfer {
             }
             let variables = try some.map { try Self.variables($0[2]) }
             _ = try connection.runReturningCount(
-                StoreAudience(eventID: queryRun.eventID, buckets: buckets, users: users, variables: variables)
+                SQL.storeAudience(queryRun.eventID, buckets, users, variables)
             )
         case .payloads:
             let payloads = try some.map { try Self.payload($0) }
-            _ = try connection.runReturningCount(EmitPayloads(run: queryRun.id, after: count, payloads: payloads))
+            _ = try connection.runReturningCount(SQL.emitPayloads(queryRun.id, count, payloads))
         }
     }
 

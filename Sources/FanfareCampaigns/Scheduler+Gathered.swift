@@ -19,12 +19,12 @@ extension Scheduler {
     /// - Throws: errors of the server.
     func emitDigests(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
         for _ in 0..<Self.turns {
-            guard let next = try connection.run(NextOpenDigest()).first else { return Self.longestWait }
+            guard let next = try connection.run(SQL.nextOpenDigest()).first else { return Self.longestWait }
             guard next <= now else {
                 return min(max(next.microseconds - now.microseconds, Self.shortestWait), Self.longestWait)
             }
             context.pulses.beat(name)
-            let left = try connection.run(EmitDigests(now: now))
+            let left = try connection.run(SQL.emitDigests(now))
             // The due digests are locked: another daemon emits them, or a planner adds to them.
             guard !left.isEmpty else { return Self.shortestWait }
             for open_digests in left { tell(open_digests) }

@@ -71,8 +71,8 @@ package final class Scheduler: Stage {
     /// - Throws: errors of the server.
     func fire(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
         for _ in 0..<Self.limit {
-            guard let fired = try connection.run(FireDue(now: now)).first else {
-                let next = try connection.run(NextCampaign()).first
+            guard let fired = try connection.run(SQL.fireDue(now)).first else {
+                let next = try connection.run(SQL.nextCampaign()).first
                 let wait = next.map { $0.microseconds - now.microseconds } ?? Self.longestWait
                 return min(max(wait, Self.shortestWait), Self.longestWait)
             }
@@ -85,14 +85,14 @@ package final class Scheduler: Stage {
     func reschedule(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         let setAt = context.lease.clockStep?.noticedAt ?? 0
         guard rescheduledFor.withLock({ $0 < setAt }) else { return }
-        _ = try connection.run(Reschedule(now: now))
+        _ = try connection.run(SQL.reschedule(now))
         rescheduledFor.withLock { $0 = setAt }
     }
 
     /// Starts waiting query runs that no daemon owns, and stops the current one if this daemon no longer owns it.
     private func checkQueryRuns(of owner: Int32, on connection: PostgresConnection) throws(PostgresError) {
         let current = running.run
-        let queryRuns = try connection.run(QueryRuns(owner: owner))
+        let queryRuns = try connection.run(SQL.queryRuns(owner))
         if let current, !queryRuns.contains(where: { $0.id == current && $0.owner == owner }) {
             running.giveUp(current)
         }

@@ -63,7 +63,7 @@ package final class FeedbackDispatcher: Stage {
         // Releases the hooks, so that another daemon need not wait until the lease expires.
         if let owner = context.lease.owner, queue.hasHooks {
             _ = session.attempt { connection throws(PostgresError) in
-                try connection.run(ReleaseFeedbackHooks(owner: owner, keeping: []))
+                try connection.run(SQL.releaseFeedbackHooks(owner, []))
             }
         }
         session.close()

@@ -80,11 +80,11 @@ final class FeedbackQueue {
     ) throws(PostgresError) -> Microseconds {
         let names = hooks.map(\.name)
         if kept?.owner != owner || kept?.names != names {
-            _ = try connection.run(ReleaseFeedbackHooks(owner: owner, keeping: names))
+            _ = try connection.run(SQL.releaseFeedbackHooks(owner, names))
             kept = (owner, names)
         }
         _ = try connection.run(NumberFeedback())
-        let rows = try connection.run(FeedbackHooks(names: names))
+        let rows = try connection.run(SQL.feedbackHooks(names))
         var wait = Self.pause
         for hook in hooks {
             do throws(PostgresError) {
@@ -119,7 +119,7 @@ final class FeedbackQueue {
         if underWay[hook.name] != nil { return try hearAnswer(of: hook.name, on: connection) }
         guard let row else { return try introduce(hook, on: connection) }
         if row.owner != owner {
-            guard row.isFree, try connection.runReturningCount(TakeFeedbackHook(hook: hook.name, owner: owner)) == 1
+            guard row.isFree, try connection.runReturningCount(SQL.takeFeedbackHook(hook.name, owner)) == 1
             else {
                 return Self.pause
             }
@@ -128,7 +128,7 @@ final class FeedbackQueue {
         // Only the daemon that owns the hook stores its settings: daemons with different configurations would overwrite
         // each other.
         if row.codes != hook.codes || row.app != hook.app || row.isUnseen {
-            _ = try connection.run(PutFeedbackHook(hook: hook.name, codes: hook.codes, app: hook.app))
+            _ = try connection.run(SQL.putFeedbackHook(hook.name, hook.codes, hook.app))
             return 0
         }
         let pause = (notBefore[hook.name] ?? 0) - Clocks.steady
@@ -141,7 +141,7 @@ final class FeedbackQueue {
     private func introduce(_ hook: FeedbackHook, on connection: PostgresConnection) throws(PostgresError)
         -> Microseconds
     {
-        _ = try connection.run(PutFeedbackHook(hook: hook.name, codes: hook.codes, app: hook.app))
+        _ = try connection.run(SQL.putFeedbackHook(hook.name, hook.codes, hook.app))
         return 0
     }
 
@@ -163,7 +163,7 @@ final class FeedbackQueue {
         }
         switch hook.way {
         case .notify(let channel):
-            let notify = NotifyFeedback(channel: channel, payloads: FeedbackBody.notifications(slice.items))
+            let notify = SQL.notifyFeedback(channel, FeedbackBody.notifications(slice.items))
             let advance = AdvanceFeedback(delivery, to: slice.end, isTold: true, lost: slice.lost)
             do throws(PostgresError) {
                 let failures = try connection.transaction { connection throws(PostgresError) in

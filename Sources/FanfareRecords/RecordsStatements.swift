@@ -2,31 +2,36 @@ package import PostgresClient
 
 /// The statements of this target, for tools that show or test them.
 package enum RecordsStatements {
-    /// All statements, by the name of their type.
-    package static let all: [any PostgresStatement.Type] = [
-        AbortCampaign.self, ActualIdentity.self, AdoptDatabase.self, AppNames.self, AppUse.self,
-        AreCampaignsUnchecked.self, AreRulesUnchecked.self, AuthorsLimits.self, CampaignActionLog.self,
-        CampaignErrors.self, CampaignHistory.self, CampaignTimes.self, CampaignWaves.self, CanaryStanding.self,
-        CancelEvent.self, CancelEvents.self, CancelKey.self, CountAttempts.self, CreateAPIToken.self,
-        DatabaseNow.self, DeviceOwner.self, DevicesOfOthers.self, DropCampaign.self, DropRule.self,
-        EmitEvents.self, EndSession.self, EventEnds.self, EventHead.self, EventIDAt.self, EventOutcomes.self,
-        EventPushes.self, EventRun.self, EventVariants.self, EventsOfKey.self, ExportDevices.self,
-        ExportDevicesWithTokens.self, FindCampaignRun.self, FindDevices.self, FindEvents.self, FindNamed.self,
-        FindPruned.self, FindRun.self, FindTrial.self, FindWaiting.self, ForgetFeedbackHook.self, ForgetUser.self,
-        HasAutovacuum.self, HasRelation.self, IsDaemonAlive.self, IsSessionEnded.self, JudgeWhen.self,
-        LastDeliveries.self, LastRuns.self, LimitDevices.self, ListAPITokens.self, ListBacklog.self,
-        ListDaemons.self, ListDevices.self, ListFeedbackHooks.self, ListHealth.self, ListLiveCampaigns.self,
-        ListQueues.self, ListSubscribers.self, ListTokens.self, ListUnsent.self, MarkCampaignsFromFile.self,
-        MarkRulesFromFile.self, MissingPrivileges.self, MissingRoles.self, NextRun.self, NoteTokenUse.self,
-        OutcomeMeanings.self, PauseCampaign.self, PolicyErrors.self, PruneReasons.self, PrunedSince.self,
-        PutCampaigns.self, PutPolicies.self, PutRules.self, ReadCursorSecret.self, ReadyAges.self,
-        RecordedIdentity.self, RegisterDevice.self, ReplayEvent.self, ReplayFeedback.self, RestoreDevices.self,
-        ResumeCampaign.self, ResumeFeedback.self, RevokeAPIToken.self, RuleErrors.self, RuleOutcomes.self,
-        RuleVariant.self, RuleVersions.self, RuleWeeks.self, RunningCampaigns.self, SampleDevices.self,
-        SchemaVersion.self, SessionLimits.self, SetPreference.self, ShowDevice.self, ShowEvent.self, SnoozeUser.self,
-        StartCampaign.self, StoredCampaigns.self, StoredPolicies.self, StoredRules.self, SubscribeDevices.self,
-        TailEvents.self, TailPushes.self, TailStart.self, TestCampaign.self, UnknownTimeZones.self,
-        UnplannedEvents.self, UnregisterDevice.self, UnregisterDeviceByID.self, UnsubscribeDevices.self,
-        UserDevices.self, UserPreferences.self, UserPushes.self, WhyRows.self, WhyVerdicts.self,
+    /// All statements.
+    package static let all = types.map { StatementText(name: $0.name, sql: $0.sql) } + values.map(\.text)
+
+    private static let types: [any PostgresStatement.Type] = [
+        AbortCampaign.self, ActualIdentity.self, AppUse.self, AuthorsLimits.self, CampaignActionLog.self,
+        CampaignTimes.self, DropCampaign.self, EmitEvents.self, EventPushes.self, ExportDevices.self,
+        ExportDevicesWithTokens.self, FindNamed.self, FindPruned.self, FindWaiting.self, HasAutovacuum.self,
+        LimitDevices.self, ListDevices.self, ListSubscribers.self, NextRun.self, PauseCampaign.self,
+        PrunedSince.self, PutCampaigns.self, RecordedIdentity.self, RegisterDevice.self, RestoreDevices.self,
+        ResumeCampaign.self, SessionLimits.self, TailEvents.self, TailPushes.self,
+    ]
+
+    private static let values: [any StatementValue] = [
+        SQL.adoptDatabase, SQL.appNames, SQL.areCampaignsUnchecked, SQL.areRulesUnchecked, SQL.campaignErrors,
+        SQL.campaignHistory, SQL.campaignWaves, SQL.canaryStanding, SQL.cancelEvent, SQL.cancelEvents,
+        SQL.cancelKey, SQL.countAttempts, SQL.createAPIToken, SQL.databaseNow, SQL.deviceOwner,
+        SQL.devicesOfOthers, SQL.dropRule, SQL.endSession, SQL.eventEnds, SQL.eventHead, SQL.eventIDAt,
+        SQL.eventOutcomes, SQL.eventRun, SQL.eventVariants, SQL.eventsOfKey, SQL.findCampaignRun,
+        SQL.findDevices, SQL.findEvents, SQL.findRun, SQL.findTrial, SQL.forgetFeedbackHook, SQL.forgetUser,
+        SQL.hasRelation, SQL.isDaemonAlive, SQL.isSessionEnded, SQL.judgeWhen, SQL.lastDeliveries, SQL.lastRuns,
+        SQL.listAPITokens, SQL.listBacklog, SQL.listDaemons, SQL.listFeedbackHooks, SQL.listHealth,
+        SQL.listLiveCampaigns, SQL.listQueues, SQL.listTokens, SQL.listUnsent, SQL.markCampaignsFromFile,
+        SQL.markRulesFromFile, SQL.missingPrivileges, SQL.missingRoles, SQL.noteTokenUse, SQL.outcomeMeanings,
+        SQL.policyErrors, SQL.pruneReasons, SQL.putPolicies, SQL.putRules, SQL.readCursorSecret, SQL.readyAges,
+        SQL.replayEvent, SQL.replayFeedback, SQL.resumeFeedback, SQL.revokeAPIToken, SQL.ruleErrors,
+        SQL.ruleOutcomes, SQL.ruleVariant, SQL.ruleVersions, SQL.ruleWeeks, SQL.runningCampaigns,
+        SQL.sampleDevices, SQL.schemaVersion, SQL.setPreference, SQL.showDevice, SQL.showEvent, SQL.snoozeUser,
+        SQL.startCampaign, SQL.storedCampaigns, SQL.storedPolicies, SQL.storedRules, SQL.subscribeDevices,
+        SQL.tailStart, SQL.testCampaign, SQL.unknownTimeZones, SQL.unplannedEvents, SQL.unregisterDevice,
+        SQL.unregisterDeviceByID, SQL.unsubscribeDevices, SQL.userDevices, SQL.userPreferences, SQL.userPushes,
+        SQL.whyRows, SQL.whyVerdicts,
     ]
 }

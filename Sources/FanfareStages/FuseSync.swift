@@ -22,7 +22,7 @@ package struct FuseSync {
             _ = try connection.runReturningCount(BlowFuse(key: key, strength: strength))
             context.fuses.stored(key)
         }
-        let changes = context.fuses.take(try connection.run(StoredFuses()))
+        let changes = context.fuses.take(try connection.run(SQL.storedFuses()))
         for key in changes.blown {
             context.logger.error(
                 "too many invalid tokens; pruning is stopped until an operator resumes it",

@@ -28,12 +28,12 @@ package enum InstallationCheck {
         } catch {
             throw PostgresError(.wrongDatabase, message: error.reason, hint: error.hint)
         }
-        return try connection.run(EnterTimeline()).first ?? false
+        return try connection.run(SQL.enterTimeline()).first ?? false
     }
 
     private static func read(on connection: PostgresConnection) throws(PostgresError) -> Installation {
         do throws(PostgresError) {
-            if let installation = try connection.run(ReadInstallation()).first { return installation }
+            if let installation = try connection.run(SQL.readInstallation()).first { return installation }
         } catch {
             // Without the table or the schema, the database may be in the middle of a restore.
             guard error.sqlState == "42P01" || error.sqlState == "3F000" else { throw error }

@@ -2,38 +2,43 @@ package import PostgresClient
 
 /// The statements of this target, for tools that show or test them.
 package enum StoreStatements {
-    /// All statements, by the name of their type.
-    package static let all: [any PostgresStatement.Type] = [
-        ActivateRules.self, AddTraffic.self, AdvanceFeedback.self, AdvancePlan.self, AllTargets.self,
-        AnswersByReason.self, AreManyWaiting.self, AreQuestionsDue.self, AskLater.self, BeginFeedback.self,
-        BeginSleep.self, BlowFuse.self, CampaignDrafts.self, Checkpoint.self, ClaimBatches.self, ClaimGated.self,
-        ClaimPaced.self, ClaimRequest.self, CloseBatches.self, CloseFuses.self, ClosedBatches.self,
-        CountsOverTime.self, EmitDigests.self, EmitPayloads.self, EndBatches.self, EndCancelled.self,
-        EndChoreAlarms.self, EndQueryRun.self, EndQuestion.self, EndSleep.self, EnterInstance.self,
-        EnterTimeline.self, EventTypeRuleCounts.self, FailFeedback.self, FailQueryRun.self, FeedbackHooks.self,
-        FetchDeviceFields.self, FetchDevices.self, FetchEvents.self, FetchRuleVersions.self, FetchSuppressions.self,
-        FetchVariables.self, FindImport.self, FindRequest.self, FinishGates.self, FinishRuns.self, FireDue.self,
-        FlushCommit.self, FoldStats.self, FoldTraffic.self, ForgetActions.self, ForgetAnswers.self,
-        ForgetAudiences.self, ForgetBatches.self, ForgetCancels.self, ForgetCollapseKeys.self, ForgetEvents.self,
-        ForgetFeedback.self, ForgetGates.self, ForgetGrants.self, ForgetImports.self, ForgetKeys.self,
-        ForgetRequests.self, ForgetRuns.self, ForgetTraffic.self, GatherEvents.self, HiddenTables.self,
-        ImportDevices.self, IsLoadedFrom.self, IsRingDayOver.self, IsStandby.self, JudgeCanaries.self,
-        KeepRequest.self, LimitEvents.self, LiveGates.self, LiveQuiet.self, LiveRates.self, LockActivation.self,
-        LockPlan.self, LockQuestion.self, LogLengths.self, NewCancels.self, NewPreferences.self, NewestEvents.self,
-        NextCampaign.self, NextDue.self, NextOpenDigest.self, NextPaced.self, NextQuarantinedEvent.self,
-        NextQuestion.self, NoteAction.self, NoteImport.self, NoteNewest.self, NotePlanProblem.self,
-        NotifyFeedback.self, NumberFeedback.self, OpenPlan.self, OpenQueries.self, OpenedCursors.self,
-        OtherInstances.self, OutboxAhead.self, OutboxSizes.self, OutcomesOverTime.self, PlanChosen.self,
-        PlanDevices.self, PlanForUser.self, PlanNative.self, PlanPacedRound.self, PlanQuarantinedEvent.self,
-        PlanRound.self, PlanTopics.self, PlanUsers.self, ProbePaths.self, Publications.self, PutFeedbackHook.self,
-        QuarantineEvents.self, QuarantinedEventRules.self, QueryRuns.self, RaiseChoreAlarm.self, ReadFeedback.self,
-        ReadInstallation.self, RecentAnswers.self, RefundRate.self, RefuseCampaign.self, RefuseQuarantinedEvent.self,
-        RefuseRules.self, RegisterTokens.self, ReleaseBatches.self, ReleaseClaims.self, ReleaseFeedbackHooks.self,
-        RenewLease.self, Reschedule.self, Rescue.self, RetriedDeliveries.self, ServerEncoding.self,
-        SessionsAtWork.self, SettleGrants.self, ShareAnswers.self, StandingBatches.self, StoreAudience.self,
-        StoreAudienceFailure.self, StoreBadgeFailure.self, StoreFinding.self, StoreForeignEvent.self,
-        StoreMalformedEvent.self, StoredFuses.self, SweepGate.self, TakeCampaign.self, TakeCaps.self,
-        TakeFeedbackHook.self, TakeQueryRun.self, TopicIDs.self, TryLock.self, UncheckedRules.self, Unlock.self,
-        WaitingEvents.self,
+    /// All statements.
+    package static let all = types.map { StatementText(name: $0.name, sql: $0.sql) } + values.map(\.text)
+
+    private static let types: [any PostgresStatement.Type] = [
+        ActivateRules.self, AddTraffic.self, AdvanceFeedback.self, AdvancePlan.self, BeginFeedback.self,
+        BeginSleep.self, BlowFuse.self, Checkpoint.self, ClaimBatches.self, ClaimGated.self, ClaimPaced.self,
+        ClaimRequest.self, CloseBatches.self, ClosedBatches.self, EndBatches.self, EndCancelled.self,
+        EndSleep.self, EnterInstance.self, FailFeedback.self, FailQueryRun.self, FetchDeviceFields.self,
+        FetchDevices.self, FetchEvents.self, FetchRuleVersions.self, FetchSuppressions.self,
+        FetchVariables.self, FindImport.self, FindRequest.self, FlushCommit.self, FoldTraffic.self,
+        ForgetGrants.self, GatherEvents.self, ImportDevices.self, LiveGates.self, LockActivation.self,
+        LockPlan.self, LockQuestion.self, NewCancels.self, NextDue.self, NextPaced.self, NextQuestion.self,
+        NoteAction.self, NumberFeedback.self, OpenPlan.self, OtherInstances.self, OutboxAhead.self,
+        OutboxSizes.self, PlanChosen.self, PlanDevices.self, PlanForUser.self, PlanNative.self,
+        PlanPacedRound.self, PlanRound.self, PlanTopics.self, ProbePaths.self, QuarantineEvents.self,
+        ReadFeedback.self, RecentAnswers.self, RefundRate.self, RefuseRules.self, RegisterTokens.self,
+        ReleaseBatches.self, ReleaseClaims.self, RenewLease.self, Rescue.self, RetriedDeliveries.self,
+        SettleGrants.self, ShareAnswers.self, StoreBadgeFailure.self, StoreFinding.self, SweepGate.self,
+        TakeCaps.self, TopicIDs.self, TryLock.self, UncheckedRules.self, Unlock.self,
+    ]
+
+    private static let values: [any StatementValue] = [
+        SQL.allTargets, SQL.answersByReason, SQL.areManyWaiting, SQL.areQuestionsDue, SQL.askLater,
+        SQL.campaignDrafts, SQL.closeFuses, SQL.countsOverTime, SQL.emitDigests, SQL.emitPayloads,
+        SQL.endChoreAlarms, SQL.endQueryRun, SQL.endQuestion, SQL.enterTimeline, SQL.eventTypeRuleCounts,
+        SQL.feedbackHooks, SQL.finishGates, SQL.finishRuns, SQL.fireDue, SQL.foldStats, SQL.forgetActions,
+        SQL.forgetAnswers, SQL.forgetAudiences, SQL.forgetBatches, SQL.forgetCancels, SQL.forgetCollapseKeys,
+        SQL.forgetEvents, SQL.forgetFeedback, SQL.forgetGates, SQL.forgetImports, SQL.forgetKeys,
+        SQL.forgetRequests, SQL.forgetRuns, SQL.forgetTraffic, SQL.hiddenTables, SQL.isLoadedFrom,
+        SQL.isRingDayOver, SQL.isStandby, SQL.judgeCanaries, SQL.keepRequest, SQL.limitEvents, SQL.liveQuiet,
+        SQL.liveRates, SQL.logLengths, SQL.newPreferences, SQL.newestEvents, SQL.nextCampaign,
+        SQL.nextOpenDigest, SQL.nextQuarantinedEvent, SQL.noteImport, SQL.noteNewest, SQL.notePlanProblem,
+        SQL.notifyFeedback, SQL.openQueries, SQL.openedCursors, SQL.outcomesOverTime, SQL.planQuarantinedEvent,
+        SQL.planUsers, SQL.publications, SQL.putFeedbackHook, SQL.quarantinedEventRules, SQL.queryRuns,
+        SQL.raiseChoreAlarm, SQL.readInstallation, SQL.refuseCampaign, SQL.refuseQuarantinedEvent,
+        SQL.releaseFeedbackHooks, SQL.reschedule, SQL.serverEncoding, SQL.sessionsAtWork, SQL.standingBatches,
+        SQL.storeAudience, SQL.storeAudienceFailure, SQL.storeForeignEvent, SQL.storeMalformedEvent,
+        SQL.storedFuses, SQL.takeCampaign, SQL.takeFeedbackHook, SQL.takeQueryRun, SQL.waitingEvents,
     ]
 }

@@ -19,7 +19,7 @@ struct CampaignProbe: Sendable {
     /// - Throws: database errors that are not about the campaigns.
     init(_ set: CampaignSet, at now: Timestamp?, on connection: PostgresConnection) throws(PostgresError) {
         let entries = set.entries
-        let faults = try connection.run(CampaignErrors(campaigns: entries.map(\.definition.json.text)))
+        let faults = try connection.run(SQL.campaignErrors(entries.map(\.definition.json.text)))
         let problems = zip(entries, faults).compactMap { entry, fault in fault.map { entry.source.message(for: $0) } }
         guard problems.isEmpty else {
             forecasts = .failure(FileEntries.refused(problems))
@@ -56,7 +56,7 @@ extension CampaignProbe {
     ) throws(PostgresError) {
         let timed = entries.filter(\.definition.isByRecipientTime)
         guard !timed.isEmpty else { return }
-        let rows = try connection.run(StoredCampaigns(apps: apps))
+        let rows = try connection.run(SQL.storedCampaigns(apps, nil))
         let stored = Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }
         for entry in timed {
             let chosen = ChosenCampaign(definition: entry.definition, source: nil, stored: stored[entry.id])

@@ -43,9 +43,9 @@ struct CampaignWatch {
     mutating func lines(on connection: PostgresConnection, at now: Microseconds) throws(PostgresError) -> [TailLine] {
         guard !filter.hidesCampaigns, checkedAt.map({ now - $0 >= Self.pause }) ?? true else { return [] }
         checkedAt = now
-        var runs = try connection.run(RunningCampaigns()).filter { filter.shows($0) }
+        var runs = try connection.run(SQL.runningCampaigns()).filter { filter.shows($0) }
         for gone in told.keys.sorted() where !runs.contains(where: { $0.runID == gone }) {
-            runs += try connection.run(FindCampaignRun(run: gone))
+            runs += try connection.run(SQL.findCampaignRun(gone))
         }
         let new = runs.filter { told[$0.runID] != Standing($0) }
         told = Dictionary(runs.filter(\.isRunning).map { ($0.runID, Standing($0)) }) { $1 }

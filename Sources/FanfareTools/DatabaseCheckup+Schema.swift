@@ -6,7 +6,7 @@ internal import PostgresClient
 extension DatabaseCheckup {
     /// Checks whether the schema is this program's, which publications include it, and which queries lack rows.
     func schemaItems(version: Int) throws(PostgresError) -> [CheckItem] {
-        let isOwn = try connection.run(IsLoadedFrom(Schema.sql)).first ?? nil
+        let isOwn = try connection.run(SQL.isLoadedFrom(Schema.sql)).first ?? nil
         let item = Self.schemaItem(version: version, isOwn: isOwn)
         // Another program's schema may lack functions that these checks call.
         guard isOwn != false else { return [item] }
@@ -62,7 +62,7 @@ extension DatabaseCheckup {
     }
 
     private func publicationItems() throws(PostgresError) -> [CheckItem] {
-        try connection.run(Publications()).map { name in
+        try connection.run(SQL.publications()).map { name in
             CheckItem(
                 .warn,
                 "publication \(name)",
@@ -73,7 +73,7 @@ extension DatabaseCheckup {
     }
 
     private func hiddenItems() throws(PostgresError) -> [CheckItem] {
-        try connection.run(HiddenTables()).map { place, table in
+        try connection.run(SQL.hiddenTables()).map { place, table in
             CheckItem(
                 .warn,
                 place,

@@ -19,15 +19,15 @@ struct DatabaseCheckup {
         var items = [serverItem(version), try DatabaseEncoding.read(on: connection).item]
         items += [try listenItem(), try clockItem()]
         items += try connectionItems() + [vacuumItem()]
-        guard try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false else {
+        guard try connection.run(SQL.hasRelation("fanfare.schema_version")).first ?? false else {
             let advice = "Run `fanfare migrate`."
             return items + [CheckItem(.fail, "schema", "this database has no Fanfare schema", advice: advice)]
         }
-        let missing = try connection.run(MissingPrivileges()).first ?? []
+        let missing = try connection.run(SQL.missingPrivileges()).first ?? []
         items.append(privilegeItem(missing))
         guard missing.isEmpty else { return items }
         items.append(contentsOf: try installationItems())
-        items += try Self.timeZoneItems(unknown: connection.run(UnknownTimeZones()).first ?? [])
+        items += try Self.timeZoneItems(unknown: connection.run(SQL.unknownTimeZones()).first ?? [])
         items += try appItems() + ruleItems() + healthItems()
         return items
     }
@@ -65,7 +65,7 @@ struct DatabaseCheckup {
 
     private func clockItem() throws(PostgresError) -> CheckItem {
         let asked = Clocks.wall
-        let database = try connection.run(DatabaseNow()).first?.microseconds ?? asked
+        let database = try connection.run(SQL.databaseNow()).first?.microseconds ?? asked
         let answered = Clocks.wall
         // The database read its clock at some moment between the two.
         let ahead = database < asked ? asked - database : min(answered - database, 0)
@@ -120,7 +120,7 @@ struct DatabaseCheckup {
     }
 
     private func installationItems() throws(PostgresError) -> [CheckItem] {
-        guard let installation = try connection.run(ReadInstallation()).first else { return [] }
+        guard let installation = try connection.run(SQL.readInstallation()).first else { return [] }
         var items: [CheckItem] = []
         do throws(DaemonError) {
             try installation.check(name: configuration.installation)
@@ -165,7 +165,7 @@ struct DatabaseCheckup {
     }
 
     private func ruleItems() throws(PostgresError) -> [CheckItem] {
-        let rules = try connection.run(StoredRules(apps: nil))
+        let rules = try connection.run(SQL.storedRules(nil))
         let refused = rules.filter { $0.state == "refused" }.map { rule in
             CheckItem(
                 rule.versionInForce == nil ? .fail : .warn,
@@ -180,7 +180,7 @@ struct DatabaseCheckup {
 
     /// Returns the problems that daemons reported; it is no problem here that no daemon runs yet.
     private func healthItems() throws(PostgresError) -> [CheckItem] {
-        try connection.run(ListHealth()).filter { !$0.isOK && $0.name != "rules" && $0.name != "daemons" }
+        try connection.run(SQL.listHealth()).filter { !$0.isOK && $0.name != "rules" && $0.name != "daemons" }
             .map { CheckItem(.warn, $0.name, $0.detail, advice: "`fanfare status` shows more.") }
     }
 }

@@ -8,7 +8,7 @@ struct DatabaseEncoding: Equatable {
 
     /// Reads the encoding from the server.
     static func read(on connection: PostgresConnection) throws(PostgresError) -> DatabaseEncoding {
-        DatabaseEncoding(name: try connection.run(ServerEncoding()).first ?? "unknown")
+        DatabaseEncoding(name: try connection.run(SQL.serverEncoding()).first ?? "unknown")
     }
 
     static let advice = "Create a database with ENCODING 'UTF8'."

@@ -37,7 +37,7 @@ public struct DatabaseSetup: Sendable {
     @discardableResult
     public func migrate(endsBySignals: Bool = false) throws(ToolError) -> Bool {
         try run { connection throws(PostgresError) in
-            guard try connection.run(IsStandby()).first == false else {
+            guard try connection.run(SQL.isStandby()).first == false else {
                 throw PostgresError(.server, sqlState: "25006", message: "the server is a standby")
             }
             // Without a cancel request, the statement would continue on the server, and the next one would wait for its
@@ -54,7 +54,7 @@ public struct DatabaseSetup: Sendable {
                 throw signals?.isRaised == true ? PostgresError(.cancelled, message: "ended by a signal") : error
             }
             guard try connection.run(RecordedIdentity()).isEmpty else { return false }
-            try connection.run(AdoptDatabase(installation: installation))
+            try connection.run(SQL.adoptDatabase(installation))
             return true
         }
     }
@@ -64,7 +64,7 @@ public struct DatabaseSetup: Sendable {
     /// - Throws: ``ToolError``.
     public func adopt() throws(ToolError) {
         _ = try run { connection throws(PostgresError) in
-            try connection.run(AdoptDatabase(installation: installation))
+            try connection.run(SQL.adoptDatabase(installation))
         }
     }
 

@@ -111,7 +111,7 @@ public final class LogTail {
     }
 
     private static func time(on connection: PostgresConnection, since: Since? = nil) throws(PostgresError) -> Int64 {
-        guard let time = try connection.run(TailStart(since: since)).first else {
+        guard let time = try connection.run(SQL.tailStart(since?.seconds, since?.text)).first else {
             throw PostgresError(.protocolMismatch, message: "the server does not say what time it is")
         }
         return time

@@ -103,7 +103,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func ruleSet(app: String?) async throws(ToolError) -> RuleSet {
         let rows = try await run { connection throws(PostgresError) in
-            try connection.run(StoredRules(apps: app.map { [$0] }))
+            try connection.run(SQL.storedRules(app.map { [$0] }))
         }
         let entries = rows.compactMap { row -> RuleSet.Entry? in
             guard let compiled = try? CompiledRule(json: row.definition) else { return nil }

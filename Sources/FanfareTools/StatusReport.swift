@@ -12,7 +12,7 @@ public struct StatusReport: Sendable {
     package let queues: [QueueRow]
     package let health: [HealthRow]
     /// The events that no daemon has planned yet; nil if they were not counted.
-    package let unplanned: UnplannedEvents.Row?
+    package let unplanned: UnplannedEventsRow?
 
     /// Whether at least one daemon lives.
     public var hasDaemon: Bool { daemons.contains(where: \.isAlive) }
@@ -77,16 +77,16 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func status(withQueues: Bool = true) async throws(ToolError) -> StatusReport {
         try await run { connection throws(PostgresError) in
-            guard let installation = try connection.run(ReadInstallation()).first,
-                let now = try connection.run(DatabaseNow()).first
+            guard let installation = try connection.run(SQL.readInstallation()).first,
+                let now = try connection.run(SQL.databaseNow()).first
             else { throw PostgresError(.protocolMismatch, message: "the schema has no version") }
             return StatusReport(
                 installation: installation,
                 now: now,
-                daemons: try connection.run(ListDaemons()),
-                queues: withQueues ? try connection.run(ListQueues()) : [],
-                health: try connection.run(ListHealth()),
-                unplanned: withQueues ? try connection.run(UnplannedEvents()).first : nil
+                daemons: try connection.run(SQL.listDaemons()),
+                queues: withQueues ? try connection.run(SQL.listQueues()) : [],
+                health: try connection.run(SQL.listHealth()),
+                unplanned: withQueues ? try connection.run(SQL.unplannedEvents()).first : nil
             )
         }
     }
@@ -97,12 +97,12 @@ extension ToolDatabase {
     ///
     /// - Returns: the approximate number.
     /// - Throws: ``ToolError``.
-    package func unplanned() async throws(ToolError) -> UnplannedEvents.Row? {
-        try await run { connection throws(PostgresError) in try connection.run(UnplannedEvents()).first }
+    package func unplanned() async throws(ToolError) -> UnplannedEventsRow? {
+        try await run { connection throws(PostgresError) in try connection.run(SQL.unplannedEvents()).first }
     }
 }
 
-extension UnplannedEvents.Row {
+extension UnplannedEventsRow {
     fileprivate func json(at now: Timestamp) -> JSONValue {
         [
             "events": JSONValue(events), "is_more": .bool(isMore),

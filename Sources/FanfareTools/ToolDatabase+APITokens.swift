@@ -48,13 +48,13 @@ extension ToolDatabase {
             )
         }
         let secret = try APIToken.newSecret()
-        let statement = CreateAPIToken(
-            name: request.name,
-            secretHash: APIToken.hash(of: secret),
-            scopes: TokenScope.allCases.filter(request.scopes.contains).map(\.rawValue),
-            app: request.app,
-            rate: request.rate,
-            seconds: request.lifetime?.seconds
+        let statement = SQL.createAPIToken(
+            request.name,
+            APIToken.hash(of: secret),
+            TokenScope.allCases.filter(request.scopes.contains).map(\.rawValue),
+            request.app,
+            request.rate,
+            request.lifetime?.seconds
         )
         let id = try await run { connection throws(PostgresError) in try connection.run(statement).first ?? 0 }
         return APIToken(id: id, secret: secret)
@@ -66,7 +66,7 @@ extension ToolDatabase {
     /// - Returns: the tokens, without secrets.
     /// - Throws: ``ToolError``.
     public func tokens(onlyValid: Bool) async throws(ToolError) -> [APITokenRow] {
-        try await run { connection throws(PostgresError) in try connection.run(ListAPITokens(onlyValid: onlyValid)) }
+        try await run { connection throws(PostgresError) in try connection.run(SQL.listAPITokens(onlyValid)) }
     }
 
     /// Revokes a token; daemons refuse it within a second.
@@ -76,7 +76,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also if there is no such token.
     public func revokeToken(_ id: Int32) async throws(ToolError) -> Bool {
         let revoked = try await run { connection throws(PostgresError) in
-            try connection.run(RevokeAPIToken(id: id)).first
+            try connection.run(SQL.revokeAPIToken(id)).first
         }
         guard let revoked else {
             throw ToolError(
@@ -95,7 +95,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     package func noteUse(of ids: [Int32]) async throws(ToolError) {
         _ = try await run { connection throws(PostgresError) in
-            try connection.runReturningCount(NoteTokenUse(ids: ids))
+            try connection.runReturningCount(SQL.noteTokenUse(ids))
         }
     }
 
@@ -103,7 +103,7 @@ extension ToolDatabase {
     ///
     /// - Throws: ``ToolError``.
     package func cursorSecret() async throws(ToolError) -> [UInt8] {
-        try await run { connection throws(PostgresError) in try connection.run(ReadCursorSecret()).first ?? [] }
+        try await run { connection throws(PostgresError) in try connection.run(SQL.readCursorSecret()).first ?? [] }
     }
 
     /// Ends a session of the console, for all daemons.
@@ -114,7 +114,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     package func endSession(_ id: Int64, until end: Int64) async throws(ToolError) {
         _ = try await run { connection throws(PostgresError) in
-            try connection.runReturningCount(EndSession(id: id, end: end))
+            try connection.runReturningCount(SQL.endSession(id, Double(end)))
         }
     }
 
@@ -124,7 +124,7 @@ extension ToolDatabase {
     /// - Returns: whether the session is no longer valid.
     /// - Throws: ``ToolError``.
     package func isSessionEnded(_ id: Int64) async throws(ToolError) -> Bool {
-        try await run { connection throws(PostgresError) in try connection.run(IsSessionEnded(id: id)).first ?? false }
+        try await run { connection throws(PostgresError) in try connection.run(SQL.isSessionEnded(id)).first ?? false }
     }
 }
 

@@ -6,18 +6,18 @@ internal import PostgresClient
 /// The providers' answers over a period.
 package struct AnswerFigures: Sendable {
     /// The answers of the whole period, by target and reason.
-    package let answers: [AnswersByReason.Row]
+    package let answers: [AnswersByReasonRow]
     /// The answers of the last minutes.
-    package let recent: [AnswersByReason.Row]
+    package let recent: [AnswersByReasonRow]
     /// The answers of the last minute.
-    package let newest: [AnswersByReason.Row]
+    package let newest: [AnswersByReasonRow]
     /// The outcomes by step, outcome and reason.
-    package let outcomes: [OutcomesOverTime.Row]
+    package let outcomes: [OutcomesOverTimeRow]
     /// The time from an event's emit to the provider's acceptance of its pushes; the code is the number of the
     /// histogram bucket.
-    package let times: [CountsOverTime.Row]
+    package let times: [CountsOverTimeRow]
     /// The meanings of the outcomes.
-    package let meanings: [OutcomeMeanings.Row]
+    package let meanings: [OutcomeMeaningsRow]
 }
 
 extension ToolDatabase {
@@ -42,12 +42,12 @@ extension ToolDatabase {
         let newest = Timestamp(microseconds: newest)
         return try await run { connection throws(PostgresError) in
             AnswerFigures(
-                answers: try connection.run(AnswersByReason(since: since, app: app)),
-                recent: try connection.run(AnswersByReason(since: recent, app: app)),
-                newest: try connection.run(AnswersByReason(since: newest, app: app)),
-                outcomes: try connection.run(OutcomesOverTime(since: since, stepSeconds: stepSeconds, app: app)),
-                times: try connection.run(CountsOverTime(.latency, since: since, stepSeconds: stepSeconds, app: app)),
-                meanings: try connection.run(OutcomeMeanings())
+                answers: try connection.run(SQL.answersByReason(since, app)),
+                recent: try connection.run(SQL.answersByReason(recent, app)),
+                newest: try connection.run(SQL.answersByReason(newest, app)),
+                outcomes: try connection.run(SQL.outcomesOverTime(since, stepSeconds, app)),
+                times: try connection.run(SQL.countsOverTime(TrafficKind.latency.rawValue, since, stepSeconds, app)),
+                meanings: try connection.run(SQL.outcomeMeanings())
             )
         }
     }

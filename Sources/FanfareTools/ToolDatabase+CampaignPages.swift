@@ -27,11 +27,11 @@ package struct CampaignDue: Sendable {
 package struct CampaignSummary: Sendable {
     package let campaign: CampaignRow
     package let progress: CampaignProgress?
-    package let history: [CampaignHistory.Row]
+    package let history: [CampaignHistoryRow]
     /// The canary of ``progress``; nil if the run has none.
-    package let canary: CanaryStanding.Row?
+    package let canary: CanaryStandingRow?
     /// The waves of ``progress``; empty if all devices share one due time.
-    package let waves: [CampaignWaves.Row]
+    package let waves: [CampaignWavesRow]
     package let due: [CampaignDue]
     /// The manual actions, the newest first.
     package let actionLog: [CampaignActionLog.Row]
@@ -49,7 +49,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     package func campaignListing() async throws(ToolError) -> CampaignListing {
         try await run { connection throws(PostgresError) in
-            let campaigns = try connection.run(StoredCampaigns(apps: nil))
+            let campaigns = try connection.run(SQL.storedCampaigns(nil, nil))
             let scheduled = campaigns.compactMap { row in
                 row.state == "active" ? row.schedule.map { (row.id, $0) } : nil
             }
@@ -60,8 +60,8 @@ extension ToolDatabase {
                 return CampaignDue.list(times, of: id, schedule, asked: count)
             }
             var running: [CampaignProgress] = []
-            for run in try connection.run(RunningCampaigns()) {
-                let attempts = try connection.run(CountAttempts(run: run.runID))
+            for run in try connection.run(SQL.runningCampaigns()) {
+                let attempts = try connection.run(SQL.countAttempts(run.runID))
                 running.append(CampaignProgress(run: run, attempts: attempts))
             }
             return CampaignListing(
@@ -88,14 +88,14 @@ extension ToolDatabase {
         isUpdate: Bool
     ) async throws(ToolError) -> CampaignSummary? {
         try await run { connection throws(PostgresError) in
-            guard let row = try connection.run(StoredCampaigns(apps: [id.app], name: id.name)).first else { return nil }
-            let progress = try newest(connection.run(LastRuns(of: id, limit: 10)), on: connection)
+            guard let row = try connection.run(SQL.storedCampaigns([id.app], id.name)).first else { return nil }
+            let progress = try newest(connection.run(SQL.lastRuns(id.app, id.name, 10)), on: connection)
             let run = progress?.run.runID
             let canary = try run.map { id throws(PostgresError) in
-                try connection.run(CanaryStanding(run: id)).first
+                try connection.run(SQL.canaryStanding(id)).first
             }
             let waves = try (isUpdate ? nil : run).map { id throws(PostgresError) in
-                try connection.run(CampaignWaves(run: id))
+                try connection.run(SQL.campaignWaves(id))
             }
             let count: Int32 = 10
             let isDue = row.state == "active" && !isUpdate
@@ -103,7 +103,7 @@ extension ToolDatabase {
             return CampaignSummary(
                 campaign: row,
                 progress: progress,
-                history: try connection.run(CampaignHistory(of: id, before: before, limit: limit)),
+                history: try connection.run(SQL.campaignHistory(id.app, id.name, before, limit)),
                 canary: canary ?? nil,
                 waves: waves ?? [],
                 due: row.schedule.map { CampaignDue.list(times, of: id, $0, asked: count) } ?? [],

@@ -18,8 +18,8 @@ extension ToolDatabase {
     public func campaign(app: String, name: String) async throws(ToolError) -> CampaignReport {
         let id = RuleID(app: app, name: name)
         let found = try await run { connection throws(PostgresError) -> CampaignReport? in
-            guard let row = try connection.run(StoredCampaigns(apps: [app], name: name)).first else { return nil }
-            let runs = try connection.run(LastRuns(of: id, limit: Self.runsShown))
+            guard let row = try connection.run(SQL.storedCampaigns([app], name)).first else { return nil }
+            let runs = try connection.run(SQL.lastRuns(id.app, id.name, Self.runsShown))
             return CampaignReport(
                 campaign: row,
                 forecast: try forecast(row, on: connection),
@@ -49,7 +49,7 @@ extension ToolDatabase {
         let id = RuleID(app: app, name: name)
         while true {
             let progress = try await run { connection throws(PostgresError) -> CampaignProgress? in
-                try newest(connection.run(LastRuns(of: id, limit: Self.runsShown)), on: connection)
+                try newest(connection.run(SQL.lastRuns(id.app, id.name, Self.runsShown)), on: connection)
             }
             guard let progress else { return }
             try await tell(progress)
@@ -73,8 +73,8 @@ extension ToolDatabase {
         on connection: PostgresConnection
     ) throws(PostgresError) -> CampaignProgress? {
         for row in runs where row.state != "skipped" && row.state != "failed" {
-            guard let run = try connection.run(FindCampaignRun(run: row.id)).first else { continue }
-            return CampaignProgress(run: run, attempts: try connection.run(CountAttempts(run: row.id)))
+            guard let run = try connection.run(SQL.findCampaignRun(row.id)).first else { continue }
+            return CampaignProgress(run: run, attempts: try connection.run(SQL.countAttempts(row.id)))
         }
         return nil
     }

@@ -94,16 +94,20 @@ extension ToolDatabase {
         // A repeated request returns the first result, however many devices the campaign would reach now.
         let isSettled = isConfirmed ? true : try await knows(once)
         let devices = isSettled ? nil : try await audience(app, name, own, configuration)
-        let start = StartCampaign(RuleID(app: app, name: name), payload: JSONValue.object(own).text)
+        let start = SQL.startCampaign(
+            RuleID(app: app, name: name).app,
+            RuleID(app: app, name: name).name,
+            JSONValue.object(own).text
+        )
         let fate = try await change(once: once) { connection throws(PostgresError) -> (RunRow?, Int64?) in
             guard let id = try connection.run(start).first ?? nil else { return (nil, nil) }
             // The statement that creates the row does not see it, so a second one reads it.
-            return (try connection.run(FindRun(id: id)).first, devices)
+            return (try connection.run(SQL.findRun(id)).first, devices)
         } ids: { run, devices in
             // The ids from which a repeated request restores the first answer.
             run.map { [$0.id] + (devices.map { [$0] } ?? []) } ?? []
         } again: { connection, ids throws(PostgresError) in
-            (try connection.run(FindRun(id: ids[0])).first, ids.count > 1 ? ids[1] : nil)
+            (try connection.run(SQL.findRun(ids[0])).first, ids.count > 1 ? ids[1] : nil)
         } action: { run, _ in
             run.map { ToolAction("campaign.start", "\(app)/\(name): \($0.id)") }
         }
@@ -162,7 +166,7 @@ extension ToolDatabase {
         _ configuration: Configuration
     ) async throws(ToolError) -> CampaignReach {
         let row = try await run { connection throws(PostgresError) in
-            try connection.run(StoredCampaigns(apps: [app], name: name)).first
+            try connection.run(SQL.storedCampaigns([app], name)).first
         }
         guard let row else { throw Self.noCampaign(app, name) }
         guard let inForce = row.inForce, row.state != "paused" else { return .nobody }
@@ -199,7 +203,7 @@ extension ToolDatabase {
             try connection.set(
                 SessionSettings([("default_transaction_read_only", "on"), ("statement_timeout", "10s"), ("jit", "off")])
             )
-            guard let now = try connection.run(DatabaseNow()).first else {
+            guard let now = try connection.run(SQL.databaseNow()).first else {
                 throw PostgresError(.protocolMismatch, message: "the server does not say what time it is")
             }
             var reader = AudienceReader(connection: connection, campaign: campaign, able: able)

@@ -45,11 +45,11 @@ extension ToolDatabase {
         }
         let apps = set.apps
         let hasDaemon = try await awaitVerdict { connection throws(PostgresError) in
-            try connection.run(AreCampaignsUnchecked(apps: apps)).first == true
+            try connection.run(SQL.areCampaignsUnchecked(apps)).first == true
         }
         let wanted = Set(set.entries.map(\.id))
         let campaigns = try await run { connection throws(PostgresError) in
-            try connection.run(StoredCampaigns(apps: apps)).filter { wanted.contains($0.id) }
+            try connection.run(SQL.storedCampaigns(apps, nil)).filter { wanted.contains($0.id) }
         }
         let plan = CampaignsPlan(changes: changes, forecasts: forecasts)
         return CampaignsApplied(plan: plan, campaigns: campaigns, hasDaemon: hasDaemon)
@@ -62,7 +62,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func campaigns(app: String?) async throws(ToolError) -> [CampaignRow] {
         try await run { connection throws(PostgresError) in
-            try connection.run(StoredCampaigns(apps: app.map { [$0] }))
+            try connection.run(SQL.storedCampaigns(app.map { [$0] }, nil))
         }
     }
 
@@ -76,7 +76,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also if the campaign is not checked yet, and if its query fails in the time that the
     ///   call waits.
     public func testCampaign(app: String, name: String, users: [String]) async throws(ToolError) -> Int64 {
-        let statement = TestCampaign(RuleID(app: app, name: name), users: users)
+        let statement = SQL.testCampaign(RuleID(app: app, name: name).app, RuleID(app: app, name: name).name, users)
         let eventID = try await change { connection throws(PostgresError) in
             try connection.run(statement).first
         } action: { _ in
@@ -85,10 +85,10 @@ extension ToolDatabase {
         guard let eventID else { throw ToolError(.failed, "the database gave no event id") }
         // If the campaign has a query, it runs first; after the wait, its result is found in fanfare.runs.
         _ = try await awaitVerdict { connection throws(PostgresError) in
-            try connection.run(FindTrial(eventID: eventID)).first?.state == "querying"
+            try connection.run(SQL.findTrial(eventID)).first?.state == "querying"
         }
         let trial = try await run { connection throws(PostgresError) in
-            try connection.run(FindTrial(eventID: eventID)).first
+            try connection.run(SQL.findTrial(eventID)).first
         }
         if let trial, trial.state == "failed" {
             throw ToolError(.failed, "its query failed: \(TextTable.printable(trial.detail ?? "no reason"))")
@@ -118,7 +118,7 @@ extension ToolDatabase {
         _ prune: Bool,
         on connection: PostgresConnection
     ) throws(PostgresError) -> FilesPlan {
-        let stored = try connection.run(StoredCampaigns(apps: set.apps))
+        let stored = try connection.run(SQL.storedCampaigns(set.apps, nil))
         return FilesPlan(
             .campaign,
             set.entries.map { ($0.id, $0.definition.json) },
@@ -136,7 +136,9 @@ extension ToolDatabase {
         let changed = plan.changed
         let campaigns = set.entries.filter { changed.contains($0.id) }
         try connection.run(PutCampaigns(campaigns: campaigns.map(\.definition.json.text)))
-        try connection.run(MarkCampaignsFromFile(ids: set.entries.map(\.id)))
+        try connection.run(
+            SQL.markCampaignsFromFile(set.entries.map(\.id).map(\.app), set.entries.map(\.id).map(\.name))
+        )
         for id in plan.dropped { _ = try connection.change(.drop, of: id) }
     }
 }

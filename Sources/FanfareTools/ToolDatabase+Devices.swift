@@ -37,7 +37,7 @@ extension ToolDatabase {
         topics: [String] = []
     ) async throws(ToolError) -> Int64? {
         let old = registration.replaces.map {
-            DeviceOwner(app: registration.app, provider: registration.provider, token: $0)
+            SQL.deviceOwner(registration.app, registration.provider, $0)
         }
         let limit = registration.userID.map { LimitDevices(app: registration.app, user: $0, limit: Self.devicesOfUser) }
         let isOwn = { @Sendable (connection: PostgresConnection) throws(PostgresError) in
@@ -63,7 +63,7 @@ extension ToolDatabase {
             try isOwn(connection) ? nil : .some(nil)
         } _: { connection throws(PostgresError) -> Int64? in
             guard let id = try connection.run(statement).first else { return nil }
-            for topic in topics { _ = try connection.run(SubscribeDevices(ids: [id], topic: topic)) }
+            for topic in topics { _ = try connection.run(SQL.subscribeDevices([id], topic)) }
             return id
         } afterwards: { connection, _ throws(PostgresError) in
             if let limit { try connection.run(limit) }
@@ -88,8 +88,8 @@ extension ToolDatabase {
         ofUser user: String? = nil
     ) async throws(ToolError) -> Bool {
         try Self.check(provider: provider)
-        let statement = UnregisterDevice(app: app, provider: provider, token: token)
-        let owner = DeviceOwner(app: app, provider: provider, token: token)
+        let statement = SQL.unregisterDevice(app, provider, token)
+        let owner = SQL.deviceOwner(app, provider, token)
         return try await change { connection throws(PostgresError) in
             guard let user else { return nil }
             let isOwn = try connection.run(owner).first.flatMap(\.self)?.utf8.elementsEqual(user.utf8) ?? false
@@ -109,7 +109,7 @@ extension ToolDatabase {
     /// - Returns: whether it was enabled.
     /// - Throws: ``ToolError``, also if the app has no such device.
     public func unregister(device id: Int64, app: String) async throws(ToolError) -> Bool {
-        let statement = UnregisterDeviceByID(app: app, id: id)
+        let statement = SQL.unregisterDeviceByID(app, id)
         let isDisabled = try await change { connection throws(PostgresError) in
             try connection.run(statement).first ?? false
         } action: {
@@ -156,7 +156,7 @@ extension ToolDatabase {
     /// - Returns: the device.
     /// - Throws: ``ToolError``, also if there is no such device.
     public func device(_ id: Int64) async throws(ToolError) -> RegisteredDevice {
-        let found = try await run { connection throws(PostgresError) in try connection.run(ShowDevice(id: id)).first }
+        let found = try await run { connection throws(PostgresError) in try connection.run(SQL.showDevice(id)).first }
         guard let found else {
             throw ToolError(
                 .failed,
@@ -194,8 +194,8 @@ extension ToolDatabase {
     public func setSubscribed(_ ids: [Int64], to topic: String, _ isSubscribed: Bool) async throws(ToolError) -> Int64 {
         try await change { connection throws(PostgresError) in
             isSubscribed
-                ? try connection.run(SubscribeDevices(ids: ids, topic: topic)).first ?? 0
-                : try connection.run(UnsubscribeDevices(ids: ids, topic: topic)).first ?? 0
+                ? try connection.run(SQL.subscribeDevices(ids, topic)).first ?? 0
+                : try connection.run(SQL.unsubscribeDevices(ids, topic)).first ?? 0
         } action: {
             ToolAction(isSubscribed ? "topic.subscribe" : "topic.unsubscribe", topic, count: $0)
         }

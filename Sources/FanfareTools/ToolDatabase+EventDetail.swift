@@ -12,11 +12,11 @@ package struct EventDetail: Sendable {
     /// The id of the emitter's trace, in hexadecimal; nil for none.
     package let traceID: String?
     /// The outcomes of the batches that were counted.
-    package let outcomes: [EventOutcomes.Row]
+    package let outcomes: [EventOutcomesRow]
     /// The batch after which counting continues; nil if all batches were counted.
     package let next: Int64?
     /// The campaign run of the event; nil for other events.
-    package let run: EventRun.Row?
+    package let run: EventRunRow?
 }
 
 extension ToolDatabase {
@@ -32,16 +32,16 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also if there is no such event.
     package func eventDetail(_ id: Int64, after: Int64) async throws(ToolError) -> EventDetail {
         let detail = try await run { connection throws(PostgresError) -> EventDetail? in
-            guard let head = try connection.run(EventHead(id: id)).first else { return nil }
-            var (outcomes, place): ([EventOutcomes.Row], Int64?) = ([], after)
+            guard let head = try connection.run(SQL.eventHead(id)).first else { return nil }
+            var (outcomes, place): ([EventOutcomesRow], Int64?) = ([], after)
             for _ in 0..<Self.countings {
-                let rows = try connection.run(EventOutcomes(event: id, after: place ?? 0))
+                let rows = try connection.run(SQL.eventOutcomes(id, place ?? 0, SearchBudget.counted))
                 place = rows.first?.lastBatch
                 guard place != nil else { break }
                 outcomes += rows
             }
             // Checks whether more batches follow, or the last one was counted.
-            if let last = place, try connection.run(EventOutcomes(event: id, after: last, budget: 20)).isEmpty {
+            if let last = place, try connection.run(SQL.eventOutcomes(id, last, 20)).isEmpty {
                 place = nil
             }
             return EventDetail(
@@ -51,7 +51,7 @@ extension ToolDatabase {
                 traceID: head.traceID,
                 outcomes: outcomes,
                 next: place,
-                run: try connection.run(EventRun(event: id)).first
+                run: try connection.run(SQL.eventRun(id)).first
             )
         }
         guard let detail else { throw Self.noEvent(id) }
@@ -66,7 +66,7 @@ extension ToolDatabase {
     package func ruleVerdicts(ofEvent id: Int64) async throws(ToolError) -> [WhyRow] {
         let rows = try await run { connection throws(PostgresError) in
             // No user has an empty id, so the query returns only rows about the event and its rules.
-            try connection.run(WhyRows(eventID: id, user: "", app: nil))
+            try connection.run(SQL.whyRows(id, "", nil))
         }
         return rows.filter {
             $0.deviceID == nil && ($0.rule != nil || $0.reason == "no_rule") && $0.reason != "no_device"

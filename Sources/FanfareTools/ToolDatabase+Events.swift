@@ -65,7 +65,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func cancel(_ id: Int64) async throws(ToolError) -> Bool {
         try await change { connection throws(PostgresError) in
-            try connection.run(CancelEvent(id: id)).first ?? false
+            try connection.run(SQL.cancelEvent(id)).first ?? false
         } action: { _ in
             ToolAction("event.cancel", "\(id)")
         }
@@ -80,7 +80,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func cancel(type: String, key: String) async throws(ToolError) -> Bool {
         try await change { connection throws(PostgresError) in
-            try connection.run(CancelKey(type: type, key: key)).first ?? false
+            try connection.run(SQL.cancelKey(type, key)).first ?? false
         } action: { _ in
             ToolAction("event.cancel", "\(type)/\(key)")
         }
@@ -92,7 +92,7 @@ extension ToolDatabase {
     /// - Returns: the event and its fate.
     /// - Throws: ``ToolError``, also if there is no such event.
     public func event(_ id: Int64) async throws(ToolError) -> EventReport {
-        let found = try await run { connection throws(PostgresError) in try connection.run(ShowEvent(id: id)).first }
+        let found = try await run { connection throws(PostgresError) in try connection.run(SQL.showEvent(id)).first }
         guard let found else { throw Self.noEvent(id) }
         return found
     }

@@ -61,7 +61,7 @@ extension ToolDatabase {
 
     private func choose(_ id: RuleID, in set: CampaignSet?) async throws(ToolError) -> ChosenCampaign {
         let row = try await run { connection throws(PostgresError) in
-            try connection.run(StoredCampaigns(apps: [id.app], name: id.name)).first
+            try connection.run(SQL.storedCampaigns([id.app], id.name)).first
         }
         if let set {
             guard let entry = set.entries.first(where: { $0.id == id }) else {
@@ -128,7 +128,7 @@ struct AudienceReader {
     /// - Returns: the stored policy; nil if the app has none.
     /// - Throws: database errors.
     func policy() throws(PostgresError) -> JSONValue? {
-        try connection.run(StoredPolicies(apps: [campaign.app])).first?.definition
+        try connection.run(SQL.storedPolicies([campaign.app])).first?.definition
     }
 
     /// Returns the time zone for devices that have none.

@@ -45,7 +45,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func feedbackHooks() async throws(ToolError) -> [FeedbackState] {
         try await run { connection throws(PostgresError) in
-            try connection.run(ListFeedbackHooks()).map(FeedbackState.init)
+            try connection.run(SQL.listFeedbackHooks()).map(FeedbackState.init)
         }
     }
 
@@ -58,7 +58,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also if there is no such hook.
     public func replayFeedback(_ hook: String, since: Since) async throws(ToolError) -> Int64 {
         try await change(since: since) { connection throws(PostgresError) in
-            try connection.run(ReplayFeedback(hook: hook, since: since)).first ?? 0
+            try connection.run(SQL.replayFeedback(hook, since.seconds, since.text)).first ?? 0
         } action: { _ in
             ToolAction("feedback.replay", hook)
         }
@@ -70,7 +70,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also if there is no such hook.
     public func resumeFeedback(_ hook: String) async throws(ToolError) {
         _ = try await change { connection throws(PostgresError) in
-            try connection.run(ResumeFeedback(hook: hook))
+            try connection.run(SQL.resumeFeedback(hook))
         } action: { _ in
             ToolAction("feedback.resume", hook)
         }
@@ -82,7 +82,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also if there is no such hook.
     public func forgetFeedback(_ hook: String) async throws(ToolError) {
         _ = try await change { connection throws(PostgresError) in
-            try connection.run(ForgetFeedbackHook(hook: hook))
+            try connection.run(SQL.forgetFeedbackHook(hook))
         } action: { _ in
             ToolAction("feedback.forget", hook)
         }

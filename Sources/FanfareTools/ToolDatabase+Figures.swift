@@ -10,7 +10,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     package func figures() async throws(ToolError) -> (ages: [ReadyAge], campaigns: [LiveCampaigns]) {
         try await run { connection throws(PostgresError) in
-            (ages: try connection.run(ReadyAges()), campaigns: try connection.run(ListLiveCampaigns()))
+            (ages: try connection.run(SQL.readyAges()), campaigns: try connection.run(SQL.listLiveCampaigns()))
         }
     }
 }

@@ -74,23 +74,24 @@ extension ToolDatabase {
             guard filter.fate != "waiting" else { return waiting }
             var others = waiting.events
             if before == nil, let key = filter.key, filter.app == nil {
-                for holder in try connection.run(EventsOfKey(key: key, type: filter.type)).prefix(Self.eventsOfKey) {
-                    others += try connection.run(EventHead(id: holder.id)).map(\.event)
+                for holder in try connection.run(SQL.eventsOfKey(key, filter.type)).prefix(Self.eventsOfKey) {
+                    others += try connection.run(SQL.eventHead(holder.id)).map(\.event)
                 }
             }
             others = others.filter(filter.takes)
             let until = try filter.until.flatMap { at throws(PostgresError) in
-                try connection.run(EventIDAt(at: at)).first
+                try connection.run(SQL.eventIDAt(at)).first
             }
             let rows = try connection.run(
-                FindEvents(
-                    before: [before?.id, until].compactMap(\.self).min(),
-                    since: filter.since,
-                    type: filter.type,
-                    key: filter.key,
-                    fate: filter.fate,
-                    app: filter.app,
-                    limit: Int32(limit + 1)
+                SQL.findEvents(
+                    [before?.id, until].compactMap(\.self).min(),
+                    filter.since,
+                    filter.type,
+                    filter.key,
+                    filter.fate,
+                    Int32(limit + 1),
+                    SearchBudget.events,
+                    filter.app
                 )
             )
             let (found, stop) = (rows.compactMap(\.found), rows.last?.stop)
@@ -141,9 +142,9 @@ extension ToolDatabase {
     /// - Parameter ids: the events' ids.
     /// - Returns: rows by event and outcome; none for an event without pushes.
     /// - Throws: ``ToolError``.
-    package func ends(of ids: [Int64]) async throws(ToolError) -> [EventEnds.Row] {
+    package func ends(of ids: [Int64]) async throws(ToolError) -> [EventEndsRow] {
         guard !ids.isEmpty else { return [] }
-        return try await run { connection throws(PostgresError) in try connection.run(EventEnds(of: ids)) }
+        return try await run { connection throws(PostgresError) in try connection.run(SQL.eventEnds(ids)) }
     }
 
     /// Returns the events that hold a key now.
@@ -151,8 +152,8 @@ extension ToolDatabase {
     /// - Parameter key: the key.
     /// - Returns: at most a hundred, the newest first.
     /// - Throws: ``ToolError``.
-    package func events(ofKey key: String) async throws(ToolError) -> [EventsOfKey.Row] {
-        try await run { connection throws(PostgresError) in try connection.run(EventsOfKey(key: key, type: nil)) }
+    package func events(ofKey key: String) async throws(ToolError) -> [EventsOfKeyRow] {
+        try await run { connection throws(PostgresError) in try connection.run(SQL.eventsOfKey(key, nil)) }
     }
 
     /// Looks up one event.
@@ -161,7 +162,7 @@ extension ToolDatabase {
     /// - Returns: nil if there is no such event, or it is deleted.
     /// - Throws: ``ToolError``.
     package func eventHead(_ id: Int64) async throws(ToolError) -> FoundEvent? {
-        try await run { connection throws(PostgresError) in try connection.run(EventHead(id: id)).first?.event }
+        try await run { connection throws(PostgresError) in try connection.run(SQL.eventHead(id)).first?.event }
     }
 
     /// Returns what a cancellation of events would still stop.
@@ -169,8 +170,8 @@ extension ToolDatabase {
     /// - Parameter ids: the events' ids.
     /// - Returns: one row for each event.
     /// - Throws: ``ToolError``.
-    package func unsent(of ids: [Int64]) async throws(ToolError) -> [ListUnsent.Row] {
-        try await run { connection throws(PostgresError) in try connection.run(ListUnsent(events: ids)) }
+    package func unsent(of ids: [Int64]) async throws(ToolError) -> [ListUnsentRow] {
+        try await run { connection throws(PostgresError) in try connection.run(SQL.listUnsent(ids)) }
     }
 
     /// Cancels the unsent deliveries of events.
@@ -180,7 +181,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``; nothing is cancelled then.
     package func cancel(_ ids: [Int64]) async throws(ToolError) -> Int64 {
         try await change { connection throws(PostgresError) in
-            try connection.run(CancelEvents(ids: ids)).first ?? 0
+            try connection.run(SQL.cancelEvents(ids)).first ?? 0
         } action: {
             ToolAction("event.cancel", ids.first.map { "\($0)" }, count: $0)
         }

@@ -18,7 +18,9 @@ extension ToolDatabase {
     /// - Returns: the event and the device; nil if none of the latest pushes has this id.
     /// - Throws: ``ToolError``.
     package func push(ofDelivery deliveryID: String) async throws(ToolError) -> (event: Int64, device: Int64)? {
-        let rows = try await run { connection throws(PostgresError) in try connection.run(LastDeliveries()) }
+        let rows = try await run { connection throws(PostgresError) in
+            try connection.run(SQL.lastDeliveries(SearchBudget.deliveries))
+        }
         let wanted = deliveryID.lowercased()
         let delivery = rows.first { row in
             let id = DeliveryID(

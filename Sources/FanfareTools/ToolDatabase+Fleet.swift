@@ -6,12 +6,12 @@ package import PostgresClient
 /// The devices, and the handling of those that providers reported unregistered.
 package struct FleetFigures: Sendable {
     /// The approximate number of devices by target and state.
-    package let counts: [SampleDevices.Row]
+    package let counts: [SampleDevicesRow]
     /// The outcomes of the last days, by day.
-    package let outcomes: [OutcomesOverTime.Row]
+    package let outcomes: [OutcomesOverTimeRow]
     package let fuses: [PruneFuseFigures]
     /// The meanings of the outcomes.
-    package let meanings: [OutcomeMeanings.Row]
+    package let meanings: [OutcomeMeaningsRow]
 }
 
 /// The prune fuse of one app and environment.
@@ -63,12 +63,12 @@ extension ToolDatabase {
         let since = Timestamp(microseconds: since)
         return try await run { connection throws(PostgresError) in
             let answers = try connection.run(RecentAnswers(apps: app.map { [$0] }))
-            let fuses = try connection.run(StoredFuses()).filter { app == nil || $0.key.app == app }
+            let fuses = try connection.run(SQL.storedFuses()).filter { app == nil || $0.key.app == app }
             return FleetFigures(
-                counts: try connection.run(SampleDevices(app: app)),
-                outcomes: try connection.run(OutcomesOverTime(since: since, stepSeconds: stepSeconds, app: app)),
+                counts: try connection.run(SQL.sampleDevices(app)),
+                outcomes: try connection.run(SQL.outcomesOverTime(since, stepSeconds, app)),
                 fuses: PruneFuseFigures.all(answers, fuses),
-                meanings: try connection.run(OutcomeMeanings())
+                meanings: try connection.run(SQL.outcomeMeanings())
             )
         }
     }
@@ -84,14 +84,15 @@ extension ToolDatabase {
     package func findDevices(_ filter: DeviceFilter, reason: String?, since: Timestamp?) async throws(ToolError)
         -> FoundDevices
     {
-        let statement = FindDevices(
-            app: filter.app,
-            provider: filter.provider,
-            isDisabled: filter.isDisabled,
-            reason: reason,
-            disabledSince: since,
-            before: filter.before,
-            limit: filter.limit + 1
+        let statement = SQL.findDevices(
+            filter.app,
+            filter.provider,
+            filter.isDisabled,
+            reason,
+            filter.before,
+            filter.limit + 1,
+            Int64(SearchBudget.devices),
+            since
         )
         let rows = try await run { connection throws(PostgresError) in try connection.run(statement) }
         var devices: [RegisteredDevice] = []

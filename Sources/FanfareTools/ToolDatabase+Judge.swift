@@ -136,7 +136,7 @@ private struct RuleJudge {
 
     private func isMatched(_ when: String?) throws(PostgresError) -> Bool {
         guard let when else { return true }
-        return try connection.run(JudgeWhen(payload: JSONValue.object(payload).text, when: when)).first ?? false
+        return try connection.run(SQL.judgeWhen(JSONValue.object(payload).text, when)).first ?? false
     }
 
     private func count(

@@ -88,7 +88,7 @@ extension ToolDatabase {
             .done(try work(connection))
         } afterwards: { connection, fate throws(PostgresError) in
             guard let once, case .done(let value) = fate, case let ids = ids(value), !ids.isEmpty else { return }
-            let kept = KeepRequest(tokenID: tokenID, key: once.key, bodyHash: once.bodyHash, eventIDs: ids)
+            let kept = SQL.keepRequest(tokenID, once.key, once.bodyHash, ids)
             _ = try connection.runReturningCount(kept)
         } action: { fate in
             guard case .done(let value) = fate else { return nil }

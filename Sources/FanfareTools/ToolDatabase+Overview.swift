@@ -10,13 +10,13 @@ package struct TrafficFigures: Sendable {
     package static let bounds = PipelineMetric.emitToAccepted.bounds ?? []
 
     /// The outcomes by step, outcome and reason.
-    package let outcomes: [OutcomesOverTime.Row]
+    package let outcomes: [OutcomesOverTimeRow]
     /// The time from an event's emit to the provider's acceptance of its pushes; the code is the number of the bucket.
-    package let times: [CountsOverTime.Row]
+    package let times: [CountsOverTimeRow]
     /// The events of all apps that left the outbox; the code is the number of the fate.
-    package let fates: [CountsOverTime.Row]
+    package let fates: [CountsOverTimeRow]
     /// The meanings of the outcomes.
-    package let meanings: [OutcomeMeanings.Row]
+    package let meanings: [OutcomeMeaningsRow]
 }
 
 extension ToolDatabase {
@@ -32,10 +32,10 @@ extension ToolDatabase {
         let since = Timestamp(microseconds: since)
         return try await run { connection throws(PostgresError) in
             TrafficFigures(
-                outcomes: try connection.run(OutcomesOverTime(since: since, stepSeconds: stepSeconds, app: app)),
-                times: try connection.run(CountsOverTime(.latency, since: since, stepSeconds: stepSeconds, app: app)),
-                fates: try connection.run(CountsOverTime(.fate, since: since, stepSeconds: stepSeconds)),
-                meanings: try connection.run(OutcomeMeanings())
+                outcomes: try connection.run(SQL.outcomesOverTime(since, stepSeconds, app)),
+                times: try connection.run(SQL.countsOverTime(TrafficKind.latency.rawValue, since, stepSeconds, app)),
+                fates: try connection.run(SQL.countsOverTime(TrafficKind.fate.rawValue, since, stepSeconds, nil)),
+                meanings: try connection.run(SQL.outcomeMeanings())
             )
         }
     }
@@ -45,7 +45,7 @@ extension ToolDatabase {
     /// - Returns: the backlog by target, lane and gate.
     /// - Throws: ``ToolError``.
     package func backlog() async throws(ToolError) -> [BacklogRow] {
-        try await run { connection throws(PostgresError) in try connection.run(ListBacklog()) }
+        try await run { connection throws(PostgresError) in try connection.run(SQL.listBacklog()) }
     }
 
     /// Reads the progress of running campaigns.
@@ -55,8 +55,8 @@ extension ToolDatabase {
     package func runningCampaigns() async throws(ToolError) -> [CampaignProgress] {
         try await run { connection throws(PostgresError) in
             var progress: [CampaignProgress] = []
-            for run in try connection.run(RunningCampaigns()) {
-                let attempts = try connection.run(CountAttempts(run: run.runID))
+            for run in try connection.run(SQL.runningCampaigns()) {
+                let attempts = try connection.run(SQL.countAttempts(run.runID))
                 progress.append(CampaignProgress(run: run, attempts: attempts))
             }
             return progress

@@ -19,7 +19,7 @@ extension ToolDatabase {
     ///
     /// - Throws: ``ToolError``.
     package func appNames() async throws(ToolError) -> [String] {
-        try await run { connection throws(PostgresError) in try connection.run(AppNames()) }
+        try await run { connection throws(PostgresError) in try connection.run(SQL.appNames()) }
     }
 
     /// Reads a user's devices and preferences.
@@ -32,10 +32,10 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     package func person(_ user: String, apps: [String], app: String?) async throws(ToolError) -> PersonDetail {
         try await run { connection throws(PostgresError) in
-            let devices = try connection.run(UserDevices(user: user, app: app))
+            let devices = try connection.run(SQL.userDevices(user, app))
             var preferences: [(app: String, preference: UserPreference)] = []
             for name in apps where name == app ?? name {
-                preferences += try connection.run(UserPreferences(app: name, user: user)).map { (name, $0) }
+                preferences += try connection.run(SQL.userPreferences(name, user)).map { (name, $0) }
             }
             return PersonDetail(devices: devices, preferences: preferences)
         }
@@ -47,7 +47,7 @@ extension ToolDatabase {
     /// - Returns: nil if there is no such device.
     /// - Throws: ``ToolError``.
     package func registeredDevice(_ id: Int64) async throws(ToolError) -> RegisteredDevice? {
-        let statement = FindDevices(app: nil, before: id == .max ? nil : id + 1, limit: 1, budget: 1)
+        let statement = SQL.findDevices(nil, nil, nil, nil, id == .max ? nil : id + 1, 1, 1, nil)
         let rows = try await run { connection throws(PostgresError) in try connection.run(statement) }
         return rows.compactMap(\.found).first { $0.id == id }
     }

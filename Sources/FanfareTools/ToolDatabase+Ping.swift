@@ -6,6 +6,6 @@ extension ToolDatabase {
     ///
     /// - Throws: ``ToolError`` if it does not answer.
     public func ping() async throws(ToolError) {
-        _ = try await run { connection throws(PostgresError) in try connection.run(DatabaseNow()).first }
+        _ = try await run { connection throws(PostgresError) in try connection.run(SQL.databaseNow()).first }
     }
 }

@@ -25,7 +25,7 @@ extension ToolDatabase {
         return try await change { connection throws(PostgresError) in
             let plan = try makePlan(set, on: connection)
             let changed = set.entries.filter { plan.changed.contains($0.app) }
-            try connection.run(PutPolicies(apps: changed.map(\.app), policies: changed.map(\.policy.text)))
+            try connection.run(SQL.putPolicies(changed.map(\.app), changed.map(\.policy.text)))
             return plan
         } action: {
             ToolAction("policies.apply", set.entries.map(\.app).joined(separator: ", "), count: Int64($0.changed.count))
@@ -39,13 +39,13 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func policies(app: String?) async throws(ToolError) -> [PolicyRow] {
         try await run { connection throws(PostgresError) in
-            try connection.run(StoredPolicies(apps: app.map { [$0] }))
+            try connection.run(SQL.storedPolicies(app.map { [$0] }))
         }
     }
 
     private func check(_ set: PolicySet) async throws(ToolError) {
         let faults = try await run { connection throws(PostgresError) in
-            try connection.run(PolicyErrors(policies: set.entries.map(\.policy.text)))
+            try connection.run(SQL.policyErrors(set.entries.map(\.policy.text)))
         }
         let problems = zip(set.entries, faults).compactMap { entry, fault in fault.map { entry.source.message(for: $0) }
         }
@@ -55,7 +55,7 @@ extension ToolDatabase {
     private func makePlan(_ set: PolicySet, on connection: PostgresConnection) throws(PostgresError) -> PoliciesPlan {
         PoliciesPlan(
             set.entries.map { ($0.app, $0.policy) },
-            stored: try connection.run(StoredPolicies(apps: set.entries.map(\.app))),
+            stored: try connection.run(SQL.storedPolicies(set.entries.map(\.app))),
             configuredApps: configuredApps
         )
     }

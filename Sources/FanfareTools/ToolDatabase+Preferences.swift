@@ -17,7 +17,7 @@ extension ToolDatabase {
         app: String,
         isOptedOut: Bool
     ) async throws(ToolError) {
-        let statement = SetPreference(app: app, user: user, category: category, isOptedOut: isOptedOut)
+        let statement = SQL.setPreference(app, user, category, isOptedOut)
         _ = try await change { connection throws(PostgresError) in
             try connection.run(statement).count
         } action: { _ in
@@ -35,13 +35,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``, also for an invalid category name or time.
     public func snooze(_ category: String, of user: String, app: String, until: String?) async throws(ToolError) {
         let span = until.flatMap { TimeSpan($0) }
-        let statement = SnoozeUser(
-            app: app,
-            user: user,
-            until: span == nil ? until : nil,
-            seconds: span?.seconds,
-            category: category
-        )
+        let statement = SQL.snoozeUser(app, user, span == nil ? until : nil, span?.seconds, category)
         _ = try await change { connection throws(PostgresError) in
             try connection.run(statement).count
         } action: { _ in
@@ -58,7 +52,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func preferences(of user: String, app: String) async throws(ToolError) -> [UserPreference] {
         try await run { connection throws(PostgresError) in
-            try connection.run(UserPreferences(app: app, user: user))
+            try connection.run(SQL.userPreferences(app, user))
         }
     }
 }

@@ -75,11 +75,12 @@ extension ToolDatabase {
     ) async throws(ToolError) -> FoundPushes {
         // The last batch of the previous page, and how many of its pushes were listed.
         let (batch, seen) = (after?[0], after.map { Int(clamping: $0[1]) } ?? 0)
-        let statement = UserPushes(
-            user: user,
-            app: app,
-            before: batch.map { seen > 0 && $0 < .max ? $0 + 1 : $0 },
-            limit: Int32(clamping: limit + 1 + seen)
+        let statement = SQL.userPushes(
+            user,
+            app,
+            batch.map { seen > 0 && $0 < .max ? $0 + 1 : $0 },
+            Int32(clamping: limit + 1 + seen),
+            SearchBudget.pushes
         )
         let found = try await run { connection throws(PostgresError) in try connection.run(statement) }
         let logged = found.compactMap(\.found).filter { $0.at != nil }

@@ -20,7 +20,7 @@ extension ToolDatabase {
         trace: TraceContext? = nil,
         once: RequestKey? = nil
     ) async throws(ToolError) -> RequestFate<Int64> {
-        let statement = ReplayEvent(eventID: eventID, user: user, app: app, trace: trace)
+        let statement = SQL.replayEvent(eventID, user, app, trace?.traceparent)
         return try await change(once: once) { connection throws(PostgresError) in
             guard let id = try connection.run(statement).first else {
                 throw PostgresError(.protocolMismatch, message: "fanfare.replay gave no id")

@@ -81,7 +81,7 @@ extension ToolDatabase {
     public func resumePruning(app: String, environment: String?) async throws(ToolError) -> [String] {
         try await check(app: app, environment: environment)
         return try await run { connection throws(PostgresError) in
-            try connection.run(CloseFuses(app: app, environment: environment))
+            try connection.run(SQL.closeFuses(app, environment))
         }
     }
 
@@ -92,8 +92,10 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func blownFuses(app: String) async throws(ToolError) -> [String] {
         try await run { connection throws(PostgresError) in
-            try connection.run(StoredFuses()).filter { $0.key.app == app && $0.blownBy != nil }.map(\.key.environment)
-                .sorted()
+            try connection.run(SQL.storedFuses()).filter { $0.key.app == app && $0.blownBy != nil }.map(
+                \.key.environment
+            )
+            .sorted()
         }
     }
 }
@@ -101,7 +103,7 @@ extension ToolDatabase {
 extension ToolDatabase {
     private func check(_ request: RestoreRequest) async throws(ToolError) {
         try await check(app: request.app, environment: request.environment)
-        let known = try await run { connection throws(PostgresError) in try connection.run(PruneReasons()) }
+        let known = try await run { connection throws(PostgresError) in try connection.run(SQL.pruneReasons()) }
         if let reason = request.reason, !known.contains(reason) {
             throw ToolError(
                 .usage,
@@ -122,7 +124,7 @@ extension ToolDatabase {
                 hint: "Use one of \(environments.joined(separator: ", "))."
             )
         }
-        let apps = try await run { connection throws(PostgresError) in try connection.run(AppNames()) }
+        let apps = try await run { connection throws(PostgresError) in try connection.run(SQL.appNames()) }
         if !apps.contains(app) {
             throw ToolError(.usage, "there is no app “\(app)”", hint: "Use one of \(apps.joined(separator: ", ")).")
         }

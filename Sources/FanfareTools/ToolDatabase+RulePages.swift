@@ -11,20 +11,20 @@ package struct RuleListing: Sendable {
     /// The rules that the page shows.
     package let shown: [RuleRow]
     /// The recent outcomes of the shown rules.
-    package let weeks: [RuleID: RuleWeeks.Row]
+    package let weeks: [RuleID: RuleWeeksRow]
 }
 
 /// One version of a rule.
 package struct RuleSummary: Sendable {
     package let rule: RuleRow
     /// The versions, the newest first.
-    package let versions: [RuleVersions.Row]
+    package let versions: [RuleVersionsRow]
     /// The version shown.
-    package let shown: RuleVersions.Row
+    package let shown: RuleVersionsRow
     /// The previous version; nil for the first one.
-    package let before: RuleVersions.Row?
+    package let before: RuleVersionsRow?
     /// The outcomes of all versions in seven days.
-    package let outcomes: [RuleOutcomes.Row]
+    package let outcomes: [RuleOutcomesRow]
 }
 
 /// What a rule would do with an event, which is not emitted.
@@ -49,9 +49,11 @@ extension ToolDatabase {
         _ choose: @escaping @Sendable ([RuleRow]) -> [RuleRow]
     ) async throws(ToolError) -> RuleListing {
         try await run { connection throws(PostgresError) in
-            let rules = try connection.run(StoredRules(apps: nil)).filter { !RuleNames.isOfCampaign($0.name) }
+            let rules = try connection.run(SQL.storedRules(nil)).filter { !RuleNames.isOfCampaign($0.name) }
             let shown = choose(rules)
-            let rows = try connection.run(RuleWeeks(of: shown.map(\.id), days: Self.daysOfRules))
+            let rows = try connection.run(
+                SQL.ruleWeeks(shown.map(\.id).map(\.app), shown.map(\.id).map(\.name), Self.daysOfRules)
+            )
             let weeks = rows.map { (shown[Int($0.position) - 1].id, $0) }
             return RuleListing(rules: rules, shown: shown, weeks: Dictionary(weeks) { $1 })
         }
@@ -67,19 +69,19 @@ extension ToolDatabase {
     package func ruleSummary(_ id: RuleID, version: Int32?) async throws(ToolError) -> RuleSummary? {
         guard !RuleNames.isOfCampaign(id.name) else { return nil }
         return try await run { connection throws(PostgresError) in
-            let rule = try connection.run(StoredRules(apps: [id.app])).first { $0.name == id.name }
-            let versions = try connection.run(RuleVersions(of: id, limit: 50))
+            let rule = try connection.run(SQL.storedRules([id.app])).first { $0.name == id.name }
+            let versions = try connection.run(SQL.ruleVersions(id.app, id.name, nil, 50))
             guard let rule, let newest = versions.first else { return nil }
             let wanted = version ?? newest.version
             // The oldest listed version needs its predecessor too.
-            let delivery = try connection.run(RuleVersions(of: id, before: wanted &+ 1, limit: 2))
+            let delivery = try connection.run(SQL.ruleVersions(id.app, id.name, wanted &+ 1, 2))
             guard let shown = delivery.first, shown.version == wanted else { return nil }
             return RuleSummary(
                 rule: rule,
                 versions: versions,
                 shown: shown,
                 before: delivery.dropFirst().first,
-                outcomes: try connection.run(RuleOutcomes(of: id, days: Self.daysOfRules))
+                outcomes: try connection.run(SQL.ruleOutcomes(id.app, id.name, Self.daysOfRules))
             )
         }
     }
@@ -113,7 +115,7 @@ extension ToolDatabase {
         if let user, messages.contains(where: { $0.variant != nil }) {
             // The variant of this user only.
             let variant = try await run { connection throws(PostgresError) in
-                try connection.run(RuleVariant(of: definition.text, user: user)).first ?? nil
+                try connection.run(SQL.ruleVariant(definition.text, user)).first ?? nil
             }
             messages = messages.filter { $0.variant == variant }
         }
@@ -129,7 +131,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     package func liveDevices(of user: String, app: String?) async throws(ToolError) -> [RegisteredDevice] {
         try await run { connection throws(PostgresError) in
-            try connection.run(UserDevices(user: user, app: app)).filter { $0.disabledAt == nil }
+            try connection.run(SQL.userDevices(user, app)).filter { $0.disabledAt == nil }
         }
     }
 }

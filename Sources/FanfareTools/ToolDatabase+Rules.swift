@@ -82,12 +82,12 @@ extension ToolDatabase {
 
     /// Returns the stored rules except those of campaigns.
     private func stored(_ apps: [String]?, on connection: PostgresConnection) throws(PostgresError) -> [RuleRow] {
-        try connection.run(StoredRules(apps: apps)).filter { !RuleNames.isOfCampaign($0.name) }
+        try connection.run(SQL.storedRules(apps)).filter { !RuleNames.isOfCampaign($0.name) }
     }
 
     /// Checks in PostgreSQL what `put_rule` checks: the jsonpaths and the queries.
     private func probe(_ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) -> [String] {
-        let faults = try connection.run(RuleErrors(rules: set.entries.map(\.compiled.definition.json.text)))
+        let faults = try connection.run(SQL.ruleErrors(set.entries.map(\.compiled.definition.json.text)))
         return zip(set.entries, faults).compactMap { entry, problem in
             problem.map { entry.source?.message(for: $0) ?? $0.description }
         }
@@ -104,15 +104,15 @@ extension ToolDatabase {
     private func carryOut(_ plan: FilesPlan, _ set: RuleSet, on connection: PostgresConnection) throws(PostgresError) {
         let changed = plan.changed
         let rules = set.entries.filter { changed.contains($0.id) }
-        try connection.run(PutRules(rules: rules.map(\.compiled.definition.json.text)))
-        try connection.run(MarkRulesFromFile(ids: set.entries.map(\.id)))
-        for id in plan.dropped { try connection.run(DropRule(id: id)) }
+        try connection.run(SQL.putRules(rules.map(\.compiled.definition.json.text)))
+        try connection.run(SQL.markRulesFromFile(set.entries.map(\.id).map(\.app), set.entries.map(\.id).map(\.name)))
+        for id in plan.dropped { try connection.run(SQL.dropRule(id.app, id.name)) }
     }
 
     private func awaitVerdict(on plan: FilesPlan, _ set: RuleSet) async throws(ToolError) -> RulesApplied {
         let apps = set.apps
         let hasDaemon = try await awaitVerdict { connection throws(PostgresError) in
-            try connection.run(AreRulesUnchecked(apps: apps)).first == true
+            try connection.run(SQL.areRulesUnchecked(apps)).first == true
         }
         let wanted = Set(set.entries.map(\.id))
         let rules = try await run { connection throws(PostgresError) in

@@ -112,11 +112,11 @@ extension ToolDatabase {
         _ encoding: DatabaseEncoding
     ) async throws(ToolError) -> MigrationPlan {
         try await run { connection throws(PostgresError) in
-            let roles = try connection.run(MissingRoles()).first ?? []
+            let roles = try connection.run(SQL.missingRoles()).first ?? []
             let there: (version: Int?, isHidden: Bool, isAdopted: Bool)
             do throws(PostgresError) {
-                let isThere = try connection.run(HasRelation(relation: "fanfare.schema_version")).first ?? false
-                let version = try isThere ? connection.run(SchemaVersion()).first : nil
+                let isThere = try connection.run(SQL.hasRelation("fanfare.schema_version")).first ?? false
+                let version = try isThere ? connection.run(SQL.schemaVersion()).first : nil
                 there = (version, false, try isThere ? !connection.run(RecordedIdentity()).isEmpty : false)
             } catch {
                 // Loading the schema makes this role a member of the schema's owner, if the role has the right.

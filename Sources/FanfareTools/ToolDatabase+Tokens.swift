@@ -19,7 +19,7 @@ extension ToolDatabase {
     ) async throws(ToolError) {
         var after: Int64 = 0
         while true {
-            let statement = ListTokens(filter: filter, after: after, limit: Self.tokenPage)
+            let statement = SQL.listTokens(filter.app, filter.topic, filter.users, after, Self.tokenPage)
             let page = try await run { connection throws(PostgresError) in try connection.run(statement) }
             guard let last = page.last else { return }
             try await body(page.map(\.token))

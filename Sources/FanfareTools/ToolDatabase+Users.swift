@@ -11,7 +11,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func forget(user: String, app: String) async throws(ToolError) -> Int64 {
         try await change { connection throws(PostgresError) in
-            try connection.run(ForgetUser(app: app, user: user)).first ?? 0
+            try connection.run(SQL.forgetUser(app, user)).first ?? 0
         } action: {
             // The action's row must not store the user that is deleted.
             ToolAction("user.forget", app, count: $0)
@@ -32,7 +32,7 @@ extension ToolDatabase {
         var own = self
         own.forgetCaller()
         return try await own.run { connection throws(PostgresError) in
-            try connection.run(DevicesOfOthers(ids: ids, app: app, user: user))
+            try connection.run(SQL.devicesOfOthers(ids, app, user))
         }
     }
 }

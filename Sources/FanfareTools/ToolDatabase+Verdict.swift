@@ -14,7 +14,7 @@ extension ToolDatabase {
         isUnchecked: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Bool
     ) async throws(ToolError) -> Bool {
         let hasDaemon = try await run { connection throws(PostgresError) in
-            try connection.run(IsDaemonAlive()).first ?? false
+            try connection.run(SQL.isDaemonAlive()).first ?? false
         }
         let deadline = ContinuousClock.now + Self.patience
         while hasDaemon, ContinuousClock.now < deadline, try await run(isUnchecked) {

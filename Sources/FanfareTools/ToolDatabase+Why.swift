@@ -14,8 +14,8 @@ extension ToolDatabase {
     public func why(eventID: Int64, user: String, app: String?) async throws(ToolError) -> WhyReport {
         try await checkApp(app)
         return try await run { connection throws(PostgresError) in
-            let verdict = try connection.run(WhyVerdicts(eventID: eventID, user: user, app: app)).first
-            let rows = try connection.run(WhyRows(eventID: eventID, user: user, app: app))
+            let verdict = try connection.run(SQL.whyVerdicts(eventID, user, app)).first
+            let rows = try connection.run(SQL.whyRows(eventID, user, app))
             guard let verdict else { throw PostgresError(.protocolMismatch, message: "the server returned no verdict") }
             return WhyReport(user: user, verdict: verdict, rows: rows)
         }
@@ -31,14 +31,14 @@ extension ToolDatabase {
     public func why(user: String, app: String?) async throws(ToolError) -> [WhyVerdict] {
         try await checkApp(app)
         return try await run { connection throws(PostgresError) in
-            try connection.run(WhyVerdicts(eventID: nil, user: user, app: app))
+            try connection.run(SQL.whyVerdicts(nil, user, app))
         }
     }
 
     /// Refuses an unknown app, which would look like a user without devices.
     private func checkApp(_ app: String?) async throws(ToolError) {
         guard let app else { return }
-        let names = try await run { connection throws(PostgresError) in try connection.run(AppNames()) }
+        let names = try await run { connection throws(PostgresError) in try connection.run(SQL.appNames()) }
         guard !names.contains(app) else { return }
         throw ToolError(.usage, "there is no app \(app)", hint: "There are \(names.joined(separator: ", ")).")
     }

@@ -27,7 +27,7 @@ package struct VariantCounts: Sendable {
     /// The sum of the counts.
     package var total: Int64 { counts.values.reduce(0, +) }
 
-    fileprivate mutating func add(_ rows: [EventVariants.Row]) {
+    fileprivate mutating func add(_ rows: [EventVariantsRow]) {
         isAll = rows.isEmpty
         for row in rows {
             place = max(place, row.lastBatch)
@@ -61,7 +61,7 @@ extension ToolDatabase {
             let begin = ContinuousClock.now
             repeat {
                 let before = counts.total
-                counts.add(try connection.run(EventVariants(event: id, after: counts.place, budget: budget)))
+                counts.add(try connection.run(SQL.eventVariants(id, counts.place, budget)))
                 // A batch may have between one and a thousand pushes.
                 let each = max(1, (counts.total - before) / Int64(budget))
                 budget = Int32(min(500, max(15, Self.countedPushes / each)))

@@ -1,5 +1,5 @@
 /// A value that can be read from PostgreSQL's binary form.
-protocol BinaryDecodable {
+package protocol BinaryDecodable {
     /// The expected type in words, for error messages.
     static var expected: String { get }
     static func accepts(_ type: PostgresType) -> Bool
@@ -16,11 +16,11 @@ extension FixedWidthInteger {
 }
 
 extension Int64: BinaryDecodable {
-    static var expected: String { "bigint" }
+    package static var expected: String { "bigint" }
 
-    static func accepts(_ type: PostgresType) -> Bool { type == .int8 || type == .xid8 || type == .oid }
+    package static func accepts(_ type: PostgresType) -> Bool { type == .int8 || type == .xid8 || type == .oid }
 
-    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+    package init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
         if type == .oid {
             guard let value = unsafe UInt32(network: binary) else { return nil }
             self.init(value)
@@ -31,65 +31,65 @@ extension Int64: BinaryDecodable {
 }
 
 extension Int32: BinaryDecodable {
-    static var expected: String { "integer" }
+    package static var expected: String { "integer" }
 
-    static func accepts(_ type: PostgresType) -> Bool { type == .int4 }
+    package static func accepts(_ type: PostgresType) -> Bool { type == .int4 }
 
-    init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(network: binary) }
+    package init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(network: binary) }
 }
 
 extension Int16: BinaryDecodable {
-    static var expected: String { "smallint" }
+    package static var expected: String { "smallint" }
 
-    static func accepts(_ type: PostgresType) -> Bool { type == .int2 }
+    package static func accepts(_ type: PostgresType) -> Bool { type == .int2 }
 
-    init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(network: binary) }
+    package init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(network: binary) }
 }
 
 extension Bool: BinaryDecodable {
-    static var expected: String { "boolean" }
+    package static var expected: String { "boolean" }
 
-    static func accepts(_ type: PostgresType) -> Bool { type == .bool }
+    package static func accepts(_ type: PostgresType) -> Bool { type == .bool }
 
-    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+    package init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
         guard let byte = unsafe UInt8(network: binary) else { return nil }
         self = byte != 0
     }
 }
 
 extension Double: BinaryDecodable {
-    static var expected: String { "double precision" }
+    package static var expected: String { "double precision" }
 
-    static func accepts(_ type: PostgresType) -> Bool { type == .float8 }
+    package static func accepts(_ type: PostgresType) -> Bool { type == .float8 }
 
-    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+    package init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
         guard let bits = unsafe UInt64(network: binary) else { return nil }
         self.init(bitPattern: bits)
     }
 }
 
 extension Timestamp: BinaryDecodable {
-    static var expected: String { "timestamp with time zone" }
+    package static var expected: String { "timestamp with time zone" }
 
-    static func accepts(_ type: PostgresType) -> Bool { type == .timestamptz }
+    package static func accepts(_ type: PostgresType) -> Bool { type == .timestamptz }
 
-    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+    package init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
         guard let value = unsafe Int64(network: binary) else { return nil }
         self.init(serverMicroseconds: value)
     }
 }
 
 extension String: BinaryDecodable {
-    static var expected: String { "text" }
+    package static var expected: String { "text" }
 
-    static func accepts(_ type: PostgresType) -> Bool {
+    package static func accepts(_ type: PostgresType) -> Bool {
         switch type {
         case .text, .varchar, .bpchar, .name, .char, .json, .jsonb, .unknown: true
         default: false
         }
     }
 
-    init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
+    package init?(binary: UnsafeRawBufferPointer, type: PostgresType) {
         var text = unsafe binary
         if type == .jsonb {
             // jsonb_send writes a version byte, always 1, before the text.
@@ -101,11 +101,11 @@ extension String: BinaryDecodable {
 }
 
 extension [UInt8]: BinaryDecodable {
-    static var expected: String { "bytea" }
+    package static var expected: String { "bytea" }
 
-    static func accepts(_ type: PostgresType) -> Bool { type == .bytea }
+    package static func accepts(_ type: PostgresType) -> Bool { type == .bytea }
 
-    init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(binary) }
+    package init?(binary: UnsafeRawBufferPointer, type: PostgresType) { unsafe self.init(binary) }
 }
 
 /// Iterates over the elements of an array in binary form; see `ArrayHeader` for the format.

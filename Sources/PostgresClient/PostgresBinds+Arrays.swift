@@ -1,80 +1,8 @@
-extension PostgresBinds {
-    /// Appends a `bigint[]`.
-    ///
-    /// - Parameter values: the parameter; nil is NULL.
-    public mutating func append(_ values: [Int64]?) { appendArray(values) }
-
-    /// Appends a `bigint[]` with NULLs in it.
-    ///
-    /// - Parameter values: the elements.
-    public mutating func append(_ values: [Int64?]) { appendArray(withNulls: values) }
-
-    /// Appends an `integer[]`.
-    ///
-    /// - Parameter values: the parameter; nil is NULL.
-    public mutating func append(_ values: [Int32]?) { appendArray(values) }
-
-    /// Appends an `integer[]` with NULLs in it.
-    ///
-    /// - Parameter values: the elements.
-    public mutating func append(_ values: [Int32?]) { appendArray(withNulls: values) }
-
-    /// Appends a `smallint[]`.
-    ///
-    /// - Parameter values: the parameter; nil is NULL.
-    public mutating func append(_ values: [Int16]?) { appendArray(values) }
-
-    /// Appends a `smallint[]` with NULLs in it.
-    ///
-    /// - Parameter values: the elements.
-    public mutating func append(_ values: [Int16?]) { appendArray(withNulls: values) }
-
-    /// Appends a `boolean[]`.
-    ///
-    /// - Parameter values: the parameter; nil is NULL.
-    public mutating func append(_ values: [Bool]?) { appendArray(values) }
-
-    /// Appends a `double precision[]`.
-    ///
-    /// - Parameter values: the parameter; nil is NULL.
-    public mutating func append(_ values: [Double]?) { appendArray(values) }
-
-    /// Appends a `timestamptz[]`.
-    ///
-    /// - Parameter values: the parameter; nil is NULL.
-    public mutating func append(_ values: [Timestamp]?) { appendArray(values) }
-
-    /// Appends a `timestamptz[]` with NULLs in it.
-    ///
-    /// - Parameter values: the elements.
-    public mutating func append(_ values: [Timestamp?]) { appendArray(withNulls: values) }
-
-    /// Appends a `text[]`.
-    ///
-    /// - Parameter values: the parameter; nil is NULL.
-    public mutating func append(_ values: [String]?) { appendArray(values) }
-
-    /// Appends a `text[]` with NULLs in it.
-    ///
-    /// - Parameter values: the elements.
-    public mutating func append(_ values: [String?]) { appendArray(withNulls: values) }
-
-    /// Appends a `bytea[]`.
-    ///
-    /// - Parameter values: the parameter; nil is NULL.
-    public mutating func append(_ values: [[UInt8]]?) { appendArray(values) }
-
-    /// Appends a `bytea[]` with NULLs in it.
-    ///
-    /// - Parameter values: the elements.
-    public mutating func append(_ values: [[UInt8]?]) { appendArray(withNulls: values) }
-}
-
 // The binary form of an array (array_send in the server): number of dimensions, whether there are NULLs, the element
 // type; for each dimension its length and lower bound; for each element its length (-1 for NULL) and bytes.
 // An empty array has no dimension.
 extension PostgresBinds {
-    private mutating func appendArray<Element: BinaryEncodable>(_ values: [Element]?) {
+    mutating func appendArray<Element: BinaryEncodable>(_ values: [Element]?) {
         guard let values else { return appendNull(Element.arrayType) }
         let size = values.reduce(0) { $0 + 4 + $1.binarySize }
         unsafe append(Element.arrayType, size: ArrayHeader.size(count: values.count) + size) { target in
@@ -85,7 +13,7 @@ extension PostgresBinds {
         }
     }
 
-    private mutating func appendArray<Element: BinaryEncodable>(withNulls values: [Element?]) {
+    mutating func appendArray<Element: BinaryEncodable>(withNulls values: [Element?]) {
         let size = values.reduce(0) { $0 + 4 + ($1?.binarySize ?? 0) }
         unsafe append(Element.arrayType, size: ArrayHeader.size(count: values.count) + size) { target in
             let hasNulls = values.contains { $0 == nil }

@@ -72,47 +72,15 @@ public struct PostgresBinds: ~Copyable {
 }
 
 extension PostgresBinds {
-    /// Appends a `bigint`.
+    /// Appends a value of a scalar or an array type, or NULL for nil.
     ///
-    /// - Parameter value: the parameter; nil is NULL.
-    public mutating func append(_ value: Int64?) { appendScalar(value) }
-
-    /// Appends an `integer`.
+    /// A string becomes a `text`; for jsonb write `$n::jsonb` in the statement. The server rejects a string that contains
+    /// U+0000.
     ///
-    /// - Parameter value: the parameter; nil is NULL.
-    public mutating func append(_ value: Int32?) { appendScalar(value) }
+    /// - Parameter value: the parameter.
+    package mutating func append(_ value: some PostgresValue) { value.append(to: &self) }
 
-    /// Appends a `smallint`.
-    ///
-    /// - Parameter value: the parameter; nil is NULL.
-    public mutating func append(_ value: Int16?) { appendScalar(value) }
-
-    /// Appends a `boolean`.
-    ///
-    /// - Parameter value: the parameter; nil is NULL.
-    public mutating func append(_ value: Bool?) { appendScalar(value) }
-
-    /// Appends a `double precision`.
-    ///
-    /// - Parameter value: the parameter; nil is NULL.
-    public mutating func append(_ value: Double?) { appendScalar(value) }
-
-    /// Appends a `timestamptz`.
-    ///
-    /// - Parameter value: the parameter; nil is NULL.
-    public mutating func append(_ value: Timestamp?) { appendScalar(value) }
-
-    /// Appends a `text`; for jsonb write `$n::jsonb` in the statement.
-    ///
-    /// - Parameter value: the parameter; nil is NULL. The server rejects a string that contains U+0000.
-    public mutating func append(_ value: String?) { appendScalar(value) }
-
-    /// Appends a `bytea`.
-    ///
-    /// - Parameter value: the parameter; nil is NULL.
-    public mutating func append(_ value: [UInt8]?) { appendScalar(value) }
-
-    private mutating func appendScalar<Value: BinaryEncodable>(_ value: Value?) {
+    mutating func appendScalar<Value: BinaryEncodable>(_ value: Value?) {
         guard let value else { return appendNull(Value.type) }
         unsafe append(Value.type, size: value.binarySize) { unsafe value.encode(into: $0) }
     }

@@ -12,7 +12,7 @@ extension PostgresConnection {
     ///   - second: the second statement.
     /// - Returns: the rows of both, in order.
     /// - Throws: the error of the server or a decoder.
-    public func run<First: PostgresStatement, Second: PostgresStatement>(
+    public func run<First: BoundStatement, Second: BoundStatement>(
         _ first: First,
         _ second: Second
     ) throws(PostgresError) -> ([First.Row], [Second.Row]) {
@@ -21,12 +21,12 @@ extension PostgresConnection {
             pair = try performPair(first, second)
         } catch {
             guard error.isStalePlan else { throw error }
-            prepared.forget(First.name)
-            prepared.forget(Second.name)
+            prepared.forget(first.name)
+            prepared.forget(second.name)
             guard !isInTransaction else { throw error }
             pair = try performPair(first, second)
         }
-        return (try pair.first.rows(of: First.self), try pair.second.rows(of: Second.self))
+        return (try pair.first.rows(of: first), try pair.second.rows(of: second))
     }
 
     /// Runs `body` in a transaction that begins in the same round trip as its first statement.
@@ -38,7 +38,7 @@ extension PostgresConnection {
     ///   - body: receives its rows; must not begin or end a transaction itself.
     /// - Returns: the result of `body`.
     /// - Throws: the error of `body`, and those of BEGIN, the statement or COMMIT.
-    public func transaction<Statement: PostgresStatement, Result>(
+    public func transaction<Statement: BoundStatement, Result>(
         beginningWith statement: Statement,
         _ body: (PostgresConnection, [Statement.Row]) throws(PostgresError) -> Result
     ) throws(PostgresError) -> Result {
@@ -55,25 +55,25 @@ extension PostgresConnection {
         return result
     }
 
-    private func performPair<First: PostgresStatement, Second: PostgresStatement>(
+    private func performPair<First: BoundStatement, Second: BoundStatement>(
         _ first: First,
         _ second: Second
     ) throws(PostgresError) -> PostgresResultPair {
-        let names = (try prepare(first), try prepare(second))
-        return try unsafe exchangePair(statements: (First.name, Second.name)) { handle in
+        let names = (try bindAndPrepare(first), try bindAndPrepare(second))
+        return try unsafe exchangePair(statements: (first.name, second.name)) { handle in
             guard unsafe send(first, as: names.0, on: handle) == 1 else { return 0 }
             return unsafe send(second, as: names.1, on: handle)
         }
     }
 
     /// Prepares a statement unless this session has it; cannot be done inside the pipeline.
-    private func prepare<Statement: PostgresStatement>(_ statement: Statement) throws(PostgresError) -> String {
+    private func bindAndPrepare(_ statement: some BoundStatement) throws(PostgresError) -> String {
         binds.removeAll()
         statement.bind(to: &binds)
-        return try prepare(Statement.self)
+        return try prepare(statement)
     }
 
-    private func send(_ statement: some PostgresStatement, as name: String, on handle: OpaquePointer) -> Int32 {
+    private func send(_ statement: some BoundStatement, as name: String, on handle: OpaquePointer) -> Int32 {
         binds.removeAll()
         statement.bind(to: &binds)
         return unsafe binds.withPointers { values, lengths, formats, count in

@@ -10,17 +10,17 @@ extension PostgresConnection {
     /// - Parameter statement: the statement.
     /// - Returns: the decoded rows, in order.
     /// - Throws: the error of the server or the decoder.
-    public func run<Statement: PostgresStatement>(
+    public func run<Statement: BoundStatement>(
         _ statement: Statement
     ) throws(PostgresError) -> [Statement.Row] {
-        try perform(statement).rows(of: Statement.self)
+        try perform(statement).rows(of: statement)
     }
 
     /// Runs a prepared statement and ignores its rows.
     ///
     /// - Parameter statement: the statement.
     /// - Throws: the server's error.
-    public func run<Statement: PostgresStatement>(
+    public func run<Statement: BoundStatement>(
         _ statement: Statement
     ) throws(PostgresError) where Statement.Row == Void {
         _ = try perform(statement)
@@ -31,49 +31,48 @@ extension PostgresConnection {
     /// - Parameter statement: the statement; the rows it returns are dropped.
     /// - Returns: the number of rows inserted, updated, deleted or selected.
     /// - Throws: the server's error.
-    public func runReturningCount(_ statement: some PostgresStatement) throws(PostgresError) -> Int {
+    public func runReturningCount(_ statement: some BoundStatement) throws(PostgresError) -> Int {
         try perform(statement).affectedRowCount
     }
 
     /// Binds, prepares if needed, and executes.
-    func perform<Statement: PostgresStatement>(_ statement: Statement) throws(PostgresError) -> PostgresResult {
+    func perform(_ statement: some BoundStatement) throws(PostgresError) -> PostgresResult {
         binds.removeAll()
         statement.bind(to: &binds)
         do {
-            return try executePrepared(Statement.self)
+            return try executePrepared(statement)
         } catch {
             guard error.isStalePlan else { throw error }
-            prepared.forget(Statement.name)
+            prepared.forget(statement.name)
             guard !isInTransaction else { throw error }
-            return try executePrepared(Statement.self)
+            return try executePrepared(statement)
         }
     }
 
-    private func executePrepared<Statement: PostgresStatement>(
-        _: Statement.Type
-    ) throws(PostgresError) -> PostgresResult {
-        let name = try prepare(Statement.self)
-        return try unsafe exchange(statement: Statement.name) { handle in
+    private func executePrepared(_ statement: some BoundStatement) throws(PostgresError) -> PostgresResult {
+        let name = try prepare(statement)
+        return try unsafe exchange(statement: statement.name) { handle in
             unsafe binds.withPointers { values, lengths, formats, count in
                 unsafe PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
             }
         }
     }
 
-    /// Prepares a statement unless this session has it.
+    /// Prepares a statement, whose values are in `binds`, unless this session has it.
     ///
     /// - Returns: the name it has in this session.
-    func prepare<Statement: PostgresStatement>(_: Statement.Type) throws(PostgresError) -> String {
-        if let name = prepared.name(of: Statement.self, parameters: binds.parameters) { return name }
-        let name = prepared.newName(of: Statement.self)
+    func prepare(_ statement: some BoundStatement) throws(PostgresError) -> String {
+        let (name, sql) = (statement.name, statement.sql)
+        if let known = prepared.name(of: name, sql, parameters: binds.parameters) { return known }
+        let newName = prepared.newName(of: name)
         let types = binds.parameters.map { Oid($0.type.rawValue) }
-        _ = try unsafe exchange(statement: Statement.name) { handle in
+        _ = try unsafe exchange(statement: name) { handle in
             unsafe types.withUnsafeBufferPointer { types in
-                unsafe PQsendPrepare(handle, name, Statement.sql, Int32(types.count), types.baseAddress)
+                unsafe PQsendPrepare(handle, newName, sql, Int32(types.count), types.baseAddress)
             }
         }
-        prepared.add(Statement.self, parameters: binds.parameters)
-        return name
+        prepared.add(name, sql, parameters: binds.parameters)
+        return newName
     }
 
     /// Whether a transaction block is open, including a failed one.
@@ -86,10 +85,10 @@ extension PostgresConnection {
 
 extension PostgresResult {
     /// Decodes all rows, in order.
-    func rows<Statement: PostgresStatement>(of _: Statement.Type) throws(PostgresError) -> [Statement.Row] {
+    func rows<Statement: BoundStatement>(of statement: Statement) throws(PostgresError) -> [Statement.Row] {
         var rows: [Statement.Row] = []
         rows.reserveCapacity(rowCount)
-        for index in 0..<rowCount { rows.append(try Statement.decode(row(index))) }
+        for index in 0..<rowCount { rows.append(try statement.decode(row(index))) }
         return rows
     }
 }
@@ -104,7 +103,7 @@ extension PostgresError {
 /// The statements that one session has prepared.
 struct PreparedStatements {
     private struct Entry {
-        let statement: ObjectIdentifier
+        let sql: String
         let serverName: String
         let types: [PostgresType]
     }
@@ -116,33 +115,23 @@ struct PreparedStatements {
     /// Returns the name under which the session has the statement; nil if it must be prepared.
     ///
     /// Traps if two statements share a name or one changes the types of its binds, because values would be misread.
-    func name<Statement: PostgresStatement>(
-        of _: Statement.Type,
-        parameters: [PostgresBinds.Parameter]
-    ) -> String? {
-        guard let entry = entries[Statement.name] else { return nil }
-        precondition(entry.statement == ObjectIdentifier(Statement.self), "two statements are named \(Statement.name)")
+    func name(of name: String, _ sql: String, parameters: [PostgresBinds.Parameter]) -> String? {
+        guard let entry = entries[name] else { return nil }
+        precondition(entry.sql == sql, "two statements are named \(name)")
         precondition(
             entry.types.elementsEqual(parameters, by: { $0 == $1.type }),
-            "statement \(Statement.name) changed the types of its binds"
+            "statement \(name) changed the types of its binds"
         )
         return entry.serverName
     }
 
-    func newName<Statement: PostgresStatement>(of _: Statement.Type) -> String {
-        let generation = generations[Statement.name, default: 0]
-        return generation == 0 ? Statement.name : "\(Statement.name)#\(generation)"
+    func newName(of name: String) -> String {
+        let generation = generations[name, default: 0]
+        return generation == 0 ? name : "\(name)#\(generation)"
     }
 
-    mutating func add<Statement: PostgresStatement>(
-        _ statement: Statement.Type,
-        parameters: [PostgresBinds.Parameter]
-    ) {
-        entries[Statement.name] = Entry(
-            statement: ObjectIdentifier(statement),
-            serverName: newName(of: statement),
-            types: parameters.map(\.type)
-        )
+    mutating func add(_ name: String, _ sql: String, parameters: [PostgresBinds.Parameter]) {
+        entries[name] = Entry(sql: sql, serverName: newName(of: name), types: parameters.map(\.type))
     }
 
     mutating func forget(_ name: String) {

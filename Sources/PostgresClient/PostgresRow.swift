@@ -63,6 +63,17 @@ public struct PostgresRow: ~Copyable {
 }
 
 extension PostgresRow {
+    /// Reads a scalar or an array; an optional type allows NULL.
+    ///
+    /// The getters named after a type are specialized by the compiler, as the hot path needs it.
+    ///
+    /// - Parameter column: its position.
+    /// - Returns: the value.
+    /// - Throws: `protocolMismatch`.
+    package func read<Value: PostgresValue>(_ column: Int) throws(PostgresError) -> Value {
+        try Value.read(column, of: self)
+    }
+
     /// Reads a `bytea` in place.
     ///
     /// - Parameters:

@@ -1,6 +1,10 @@
 /// A type's OID in `pg_type`; these never change between server versions (catalog/pg_type.dat).
-struct PostgresType: RawRepresentable, Hashable {
-    let rawValue: UInt32
+package struct PostgresType: RawRepresentable, Hashable {
+    package let rawValue: UInt32
+
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
 
     static let bool = PostgresType(rawValue: 16)
     static let bytea = PostgresType(rawValue: 17)

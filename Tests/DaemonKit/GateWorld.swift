@@ -45,7 +45,7 @@ extension World {
 
     /// Returns the batch requests for every target, without a gate and for these gates.
     func requests(gates: [Int32], count: Int32 = 1000) throws -> [BatchRequest] {
-        try connection.run(AllTargets()).flatMap { target in
+        try connection.run(SQL.allTargets()).flatMap { target in
             SendQueue.allCases.flatMap { queue in
                 ([0] + gates).map { gate in
                     BatchRequest(gate: gate, target: target.id, queue: queue, count: count, floor: .minusInfinity)
@@ -66,7 +66,7 @@ extension World {
     @discardableResult
     func sweep(_ gate: Int32) throws -> [Int32] {
         while try connection.run(SweepGate(gate: gate)).first == Int64(SweepGate.limit) {}
-        return try connection.run(FinishGates())
+        return try connection.run(SQL.finishGates())
     }
 
     /// Returns a gate's state, and whether it is paused.

@@ -29,9 +29,9 @@ extension World {
     func batchRequests(gates: [Gate] = []) throws -> BatchRequests {
         BatchRequests(
             room: SenderRoster.empty.room,
-            targets: try connection.run(AllTargets()).sorted { $0.id < $1.id },
+            targets: try connection.run(SQL.allTargets()).sorted { $0.id < $1.id },
             gates: gates,
-            rates: AppRates(try connection.run(LiveRates()))
+            rates: AppRates(try connection.run(SQL.liveRates()))
         )
     }
 

@@ -162,7 +162,7 @@ final class World {
 
     /// Claims all due batches for an owner.
     func claim(owner: Int32 = 1, leaseToken: Int64 = 1) throws -> [ClaimedBatch] {
-        let requests = try connection.run(AllTargets()).flatMap { target in
+        let requests = try connection.run(SQL.allTargets()).flatMap { target in
             SendQueue.allCases.map { BatchRequest(target: target.id, queue: $0, count: 1000, floor: .minusInfinity) }
         }
         return try connection.run(ClaimBatches(requests: requests, owner: owner, leaseToken: leaseToken))
@@ -176,7 +176,7 @@ extension World {
         owner: Int32 = 1,
         badges: BadgeReader? = nil
     ) throws -> [BatchPreparer.Prepared] {
-        context.directory.replace(try connection.run(AllTargets()))
+        context.directory.replace(try connection.run(SQL.allTargets()))
         let path = FCMRequest.path(project: "shop")
         let apps: [String: AppIdentity] = [
             "shop": [

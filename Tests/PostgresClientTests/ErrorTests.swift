@@ -23,10 +23,10 @@ private struct FourColumns: PostgresStatement {
         var messages: [String] = []
         do { _ = try row.string(0) } catch { messages.append(error.message) }
         do { _ = try row.int64(1) } catch { messages.append(error.message) }
-        do { _ = try row.int64s(2) } catch { messages.append(error.message) }
-        do { _ = try row.int64s(3) } catch { messages.append(error.message) }
+        do { _ = try row.read(2) as [Int64] } catch { messages.append(error.message) }
+        do { _ = try row.read(3) as [Int64] } catch { messages.append(error.message) }
         do { _ = try row.int64(4) } catch { messages.append(error.message) }
-        do { _ = try row.int64s(0) } catch { messages.append(error.message) }
+        do { _ = try row.read(0) as [Int64] } catch { messages.append(error.message) }
         return messages.joined(separator: "\n")
     }
 }

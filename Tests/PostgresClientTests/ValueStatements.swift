@@ -98,14 +98,14 @@ struct Arrays: PostgresStatement, Equatable, CustomTestStringConvertible {
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Arrays {
         Arrays(
-            int64s: try row.int64s(orNil: 0),
-            int32s: try row.int32s(orNil: 1),
-            int16s: try row.int16s(orNil: 2),
-            bools: try row.bools(orNil: 3),
-            doubles: try row.doubles(orNil: 4),
-            timestamps: try row.timestamps(orNil: 5),
-            strings: try row.strings(orNil: 6),
-            byteStrings: try row.byteStrings(orNil: 7)
+            int64s: try row.read(0),
+            int32s: try row.read(1),
+            int16s: try row.read(2),
+            bools: try row.read(3),
+            doubles: try row.read(4),
+            timestamps: try row.read(5),
+            strings: try row.read(6),
+            byteStrings: try row.read(7)
         )
     }
 
@@ -159,12 +159,12 @@ struct SparseArrays: PostgresStatement, Equatable, CustomTestStringConvertible {
 
     static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SparseArrays {
         SparseArrays(
-            int64s: try row.int64s(withNulls: 0),
-            int32s: try row.int32s(withNulls: 1),
-            int16s: try row.int16s(withNulls: 2),
-            timestamps: try row.timestamps(withNulls: 3),
-            strings: try row.strings(withNulls: 4),
-            byteStrings: try row.byteStrings(withNulls: 5)
+            int64s: try row.read(0),
+            int32s: try row.read(1),
+            int16s: try row.read(2),
+            timestamps: try row.read(3),
+            strings: try row.read(4),
+            byteStrings: try row.read(5)
         )
     }
 }

@@ -57,7 +57,7 @@ struct ValueTests {
             }
 
             static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
-                try row.strings(0)
+                try row.read(0) as [String]
             }
         }
         let connection = try await connect()
@@ -79,7 +79,7 @@ struct ValueTests {
             static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
                 var texts = [String(try row.int64(0)), String(try row.int64(1))]
                 for column in 2...6 { texts.append(try row.string(column)) }
-                texts.append("\(try row.int64s(7)) \(try row.strings(8))")
+                texts.append("\(try row.read(7) as [Int64]) \(try row.read(8) as [String])")
                 texts.append("\(try row.withBytes(9) { $0.byteCount } ?? -1)")
                 return texts
             }

@@ -22,41 +22,19 @@ public struct APITokenRow: Sendable {
     public let isValid: Bool
 }
 
-/// All tokens, the newest first.
-package struct ListAPITokens: PostgresStatement {
-    package static let name = "list_api_tokens"
-    package static let sql = """
+extension SQL {
+    /// All tokens, the newest first.
+    ///
+    /// Binds: onlyValid.
+    package static let listAPITokens = Statement<APITokenRow, Bool>(
+        "list_api_tokens",
+        """
         SELECT id, name, secret_hash, scopes, app, rate, created_at, expires_at, revoked_at, used_at,
             revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
         FROM fanfare.api_tokens
         WHERE NOT $1 OR revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp())
         ORDER BY id DESC
-        """
-
-    /// Whether revoked and expired tokens are omitted.
-    package let onlyValid: Bool
-
-    package init(onlyValid: Bool) {
-        self.onlyValid = onlyValid
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(onlyValid)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> APITokenRow {
-        APITokenRow(
-            id: try row.int32(0),
-            name: try row.string(1),
-            secretHash: try row.bytes(2),
-            scopes: try row.strings(3),
-            app: try row.string(orNil: 4),
-            rate: try row.int32(orNil: 5),
-            createdAt: try row.timestamp(6),
-            expiresAt: try row.timestamp(orNil: 7),
-            revokedAt: try row.timestamp(orNil: 8),
-            usedAt: try row.timestamp(orNil: 9),
-            isValid: try row.bool(10)
-        )
-    }
+        """,
+        row: APITokenRow.init
+    )
 }

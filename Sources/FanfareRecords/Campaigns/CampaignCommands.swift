@@ -1,10 +1,13 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Returns the errors that `fanfare.put_campaign` would raise for campaigns, in their order.
-package struct CampaignErrors: PostgresStatement {
-    package static let name = "campaign_errors"
-    package static let sql = """
+extension SQL {
+    /// Returns the errors that `fanfare.put_campaign` would raise for campaigns, in their order.
+    ///
+    /// Binds: campaigns.
+    package static let campaignErrors = Statement<RuleProblem?, [String]>(
+        "campaign_errors",
+        """
         SELECT CASE WHEN p.has_passed THEN 'schedule.at' ELSE f.place END,
             CASE WHEN p.has_passed THEN (r.campaign::jsonb #>> '{schedule,at}') || ' has passed' ELSE f.reason END,
             CASE WHEN p.has_passed THEN 'write a time to come, or leave the schedule out and start it by hand' ELSE f.hint END
@@ -13,18 +16,7 @@ package struct CampaignErrors: PostgresStatement {
         CROSS JOIN LATERAL (SELECT f.reason IS NULL AND fanfare.has_passed(r.campaign::jsonb) AS has_passed) AS p
         ORDER BY r.position
         """
-
-    package let campaigns: [String]
-
-    package init(campaigns: [String]) {
-        self.campaigns = campaigns
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(campaigns)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RuleProblem? {
+    ) { row throws(PostgresError) in
         guard let reason = try row.string(orNil: 1) else { return nil }
         return RuleProblem(path: try row.string(0), reason: reason, hint: try row.string(orNil: 2) ?? "")
     }
@@ -49,32 +41,24 @@ package struct PutCampaigns: PostgresStatement {
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
 }
 
-/// Calls `fanfare.campaign_from_file` for each.
-package struct MarkCampaignsFromFile: PostgresStatement {
-    package static let name = "mark_campaigns_from_file"
-    package static let sql = """
+extension SQL {
+    /// Calls `fanfare.campaign_from_file` for each.
+    ///
+    /// Binds: apps, names.
+    package static let markCampaignsFromFile = Statement<Void, [String], [String]>(
+        "mark_campaigns_from_file",
+        """
         SELECT count(*) FILTER (WHERE fanfare.campaign_from_file(r.app, r.name))
         FROM unnest($1::text[], $2::text[]) AS r (app, name)
         """
+    )
 
-    package let ids: [RuleID]
-
-    package init(ids: [RuleID]) {
-        self.ids = ids
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(ids.map(\.app))
-        binds.append(ids.map(\.name))
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
-}
-
-/// Whether campaigns of these apps, or their rules, still wait to be checked by a daemon.
-package struct AreCampaignsUnchecked: PostgresStatement {
-    package static let name = "are_campaigns_unchecked"
-    package static let sql = """
+    /// Whether campaigns of these apps, or their rules, still wait to be checked by a daemon.
+    ///
+    /// Binds: apps.
+    package static let areCampaignsUnchecked = Statement<Bool, [String]>(
+        "are_campaigns_unchecked",
+        """
         SELECT EXISTS (
             SELECT FROM fanfare.campaigns AS c
             JOIN fanfare.apps AS a ON a.id = c.app_id
@@ -82,20 +66,7 @@ package struct AreCampaignsUnchecked: PostgresStatement {
                 (c.draft IS NOT NULL AND c.reason IS NULL)
                 OR EXISTS (SELECT FROM fanfare.rule_versions AS v WHERE v.rule_id = c.rule_id AND v.state = 'unchecked')))
         """
-
-    package let apps: [String]
-
-    package init(apps: [String]) {
-        self.apps = apps
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(apps)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
+    )
 }
 
 /// A change of a campaign's state.
@@ -195,54 +166,24 @@ extension PostgresConnection {
     }
 }
 
-/// Calls `fanfare.start_campaign`.
-package struct StartCampaign: PostgresStatement {
-    package static let name = "start_campaign"
-    package static let sql = "SELECT fanfare.start_campaign($1, $2, $3::jsonb)"
+extension SQL {
+    /// Calls `fanfare.start_campaign`.
+    ///
+    /// Its row is the run's id; nil if a run was started in the same microsecond.
+    ///
+    /// Binds: app, name, payload.
+    package static let startCampaign = Statement<Int64?, String, String, String>(
+        "start_campaign",
+        "SELECT fanfare.start_campaign($1, $2, $3::jsonb)"
+    )
 
-    package let id: RuleID
-    package let payload: String
-
-    package init(_ id: RuleID, payload: String) {
-        self.id = id
-        self.payload = payload
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id.app)
-        binds.append(id.name)
-        binds.append(payload)
-    }
-
-    /// The run's id; nil if a run was started in the same microsecond.
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64? {
-        try row.int64(orNil: 0)
-    }
-}
-
-/// Calls `fanfare.test_campaign`.
-package struct TestCampaign: PostgresStatement {
-    package static let name = "test_campaign"
-    package static let sql = "SELECT fanfare.test_campaign($1, $2, $3::text[])"
-
-    package let id: RuleID
-    package let users: [String]
-
-    /// - Parameters:
-    ///   - id: the campaign.
-    ///   - users: the users that receive it.
-    package init(_ id: RuleID, users: [String]) {
-        (self.id, self.users) = (id, users)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id.app)
-        binds.append(id.name)
-        binds.append(users)
-    }
-
-    /// The event's id.
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
-    }
+    /// Calls `fanfare.test_campaign`.
+    ///
+    /// Its row is the event's id.
+    ///
+    /// Binds: app, name, users.
+    package static let testCampaign = Statement<Int64, String, String, [String]>(
+        "test_campaign",
+        "SELECT fanfare.test_campaign($1, $2, $3::text[])"
+    )
 }

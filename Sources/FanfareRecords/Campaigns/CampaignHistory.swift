@@ -1,10 +1,29 @@
-package import FanfareCore
 package import PostgresClient
 
-/// Reads a campaign's runs, the newest first, each with the counts of its gates.
-package struct CampaignHistory: PostgresStatement {
-    package static let name = "campaign_history"
-    package static let sql = """
+/// One run, fired or skipped.
+package struct CampaignHistoryRow: Sendable {
+    package let id: Int64
+    package let scheduledAt: Timestamp
+    package let eventID: Int64?
+    /// `skipped`, `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
+    package let state: String
+    package let detail: String?
+    package let firedAt: Timestamp?
+    package let endedAt: Timestamp?
+    /// The planned deliveries, without those of plans that are still open.
+    package let planned: Int64
+    package let ended: Int64
+    package let accepted: Int64
+    package let failed: Int64
+}
+
+extension SQL {
+    /// Reads a campaign's runs, the newest first, each with the counts of its gates.
+    ///
+    /// Binds: app, name, before, limit.
+    package static let campaignHistory = Statement<CampaignHistoryRow, String, String, Timestamp?, Int64>(
+        "campaign_history",
+        """
         SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail, o.fired_at, o.ended_at,
             greatest(o.planned, t.ended)::bigint, t.ended::bigint, t.accepted::bigint, t.failed::bigint
         FROM (
@@ -29,62 +48,36 @@ package struct CampaignHistory: PostgresStatement {
             WHERE g.run_id = o.id
         ) AS t
         ORDER BY o.scheduled_at DESC
-        """
-
-    package let id: RuleID
-    /// The time before which runs are read; nil for all.
-    package let before: Timestamp?
-    package let limit: Int64
-
-    package init(of id: RuleID, before: Timestamp? = nil, limit: Int64) {
-        (self.id, self.before, self.limit) = (id, before, limit)
-    }
-
-    /// One run, fired or skipped.
-    package struct Row: Sendable {
-        package let id: Int64
-        package let scheduledAt: Timestamp
-        package let eventID: Int64?
-        /// `skipped`, `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
-        package let state: String
-        package let detail: String?
-        package let firedAt: Timestamp?
-        package let endedAt: Timestamp?
-        /// The planned deliveries, without those of plans that are still open.
-        package let planned: Int64
-        package let ended: Int64
-        package let accepted: Int64
-        package let failed: Int64
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id.app)
-        binds.append(id.name)
-        binds.append(before)
-        binds.append(limit)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            id: try row.int64(0),
-            scheduledAt: try row.timestamp(1),
-            eventID: try row.int64(orNil: 2),
-            state: try row.string(3),
-            detail: try row.string(orNil: 4),
-            firedAt: try row.timestamp(orNil: 5),
-            endedAt: try row.timestamp(orNil: 6),
-            planned: try row.int64(7),
-            ended: try row.int64(8),
-            accepted: try row.int64(9),
-            failed: try row.int64(10)
-        )
-    }
+        """,
+        row: CampaignHistoryRow.init
+    )
 }
 
-/// Reads the state of a run's canary; no row if the run has none.
-package struct CanaryStanding: PostgresStatement {
-    package static let name = "canary_standing"
-    package static let sql = """
+/// The state of its two gates.
+package struct CanaryStandingRow: Sendable {
+    /// The share of the audience that goes first; nil if ``devices`` is the number.
+    package let share: Double?
+    package let devices: Int32?
+    /// The share of responses that may be failures.
+    package let maxFailed: Double
+    /// `passed` or `failed`; nil before it is judged.
+    package let verdict: String?
+    /// The state of the gate that holds all others: `held`, `open`, `aborting` or `done`, or `paused`.
+    package let state: String
+    package let reason: String?
+    /// When it is judged; nil before the first response.
+    package let judgedAt: Timestamp?
+    package let answered: Int64
+    package let failed: Int64
+}
+
+extension SQL {
+    /// Reads the state of a run's canary; no row if the run has none.
+    ///
+    /// Binds: run.
+    package static let canaryStanding = Statement<CanaryStandingRow, Int64>(
+        "canary_standing",
+        """
         SELECT o.canary_share::float8, o.canary_devices, o.canary_max_failed::float8, o.verdict,
             CASE WHEN c.is_paused OR h.is_paused THEN 'paused' ELSE h.state END, coalesce(h.reason, c.reason),
             c.began_at + o.canary_wait, t.answered, t.failed
@@ -101,90 +94,36 @@ package struct CanaryStanding: PostgresStatement {
             ) AS y
         ) AS t
         WHERE o.id = $1
-        """
-
-    package let run: Int64
-
-    package init(run: Int64) {
-        self.run = run
-    }
-
-    /// The state of its two gates.
-    package struct Row: Sendable {
-        /// The share of the audience that goes first; nil if ``devices`` is the number.
-        package let share: Double?
-        package let devices: Int32?
-        /// The share of responses that may be failures.
-        package let maxFailed: Double
-        /// `passed` or `failed`; nil before it is judged.
-        package let verdict: String?
-        /// The state of the gate that holds all others: `held`, `open`, `aborting` or `done`, or `paused`.
-        package let state: String
-        package let reason: String?
-        /// When it is judged; nil before the first response.
-        package let judgedAt: Timestamp?
-        package let answered: Int64
-        package let failed: Int64
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(run)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            share: try row.double(orNil: 0),
-            devices: try row.int32(orNil: 1),
-            maxFailed: try row.double(2),
-            verdict: try row.string(orNil: 3),
-            state: try row.string(4),
-            reason: try row.string(orNil: 5),
-            judgedAt: try row.timestamp(orNil: 6),
-            answered: try row.int64(7),
-            failed: try row.int64(8)
-        )
-    }
+        """,
+        row: CanaryStandingRow.init
+    )
 }
 
-/// Reads a run's waiting deliveries by recipients' time, by the minute when they are due; no rows if the run does not
-/// use recipients' time.
-package struct CampaignWaves: PostgresStatement {
-    package static let name = "campaign_waves"
-    package static let sql = """
+/// The deliveries that are due in one minute.
+package struct CampaignWavesRow: Sendable {
+    package let dueAt: Timestamp
+    /// The offset from UTC of clocks that show the campaign's wall time then.
+    package let offsetMinutes: Int32
+    /// The number of deliveries.
+    package let deliveries: Int64
+    /// Whether they were counted, and not extrapolated.
+    package let isExact: Bool
+}
+
+extension SQL {
+    /// Reads a run's waiting deliveries by recipients' time, by the minute when they are due; no rows if the run does not
+    /// use recipients' time.
+    ///
+    /// Binds: run.
+    package static let campaignWaves = Statement<CampaignWavesRow, Int64>(
+        "campaign_waves",
+        """
         SELECT w.due_at, round(extract(epoch FROM o.wall - w.due_at AT TIME ZONE 'UTC') / 60)::int, w.deliveries, w.is_exact
         FROM fanfare.runs AS o
         CROSS JOIN LATERAL fanfare.campaign_waves(o.id) AS w
         WHERE o.id = $1 AND o.wall IS NOT NULL AND o.state = 'running'
         ORDER BY w.due_at
-        """
-
-    package let run: Int64
-
-    package init(run: Int64) {
-        self.run = run
-    }
-
-    /// The deliveries that are due in one minute.
-    package struct Row: Sendable {
-        package let dueAt: Timestamp
-        /// The offset from UTC of clocks that show the campaign's wall time then.
-        package let offsetMinutes: Int32
-        /// The number of deliveries.
-        package let deliveries: Int64
-        /// Whether they were counted, and not extrapolated.
-        package let isExact: Bool
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(run)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            dueAt: try row.timestamp(0),
-            offsetMinutes: try row.int32(1),
-            deliveries: try row.int64(2),
-            isExact: try row.bool(3)
-        )
-    }
+        """,
+        row: CampaignWavesRow.init
+    )
 }

@@ -33,10 +33,13 @@ public struct CampaignRow: Sendable {
     package var id: RuleID { RuleID(app: app, name: name) }
 }
 
-/// Reads the stored campaigns.
-package struct StoredCampaigns: PostgresStatement {
-    package static let name = "stored_campaigns"
-    package static let sql = """
+extension SQL {
+    /// Reads the stored campaigns.
+    ///
+    /// Binds: apps, name.
+    package static let storedCampaigns = Statement<CampaignRow, [String]?, String?>(
+        "stored_campaigns",
+        """
         SELECT a.name, c.name, c.version, c.state, coalesce(c.reason, 'its rule: ' || v.reason), c.from_file,
             coalesce(c.draft, c.definition)::text, c.definition::text, n.at,
             to_char(fanfare.shown_at(n.at, c.time_zone), 'YYYY-MM-DD HH24:MI'), o.scheduled_at, o.state,
@@ -53,23 +56,7 @@ package struct StoredCampaigns: PostgresStatement {
         WHERE c.dropped_at IS NULL AND ($1::text[] IS NULL OR a.name = ANY ($1)) AND ($2::text IS NULL OR c.name = $2)
         ORDER BY a.name, c.name
         """
-
-    /// The apps; nil for all.
-    package let apps: [String]?
-    /// The campaigns' name; nil for all.
-    package let name: String?
-
-    package init(apps: [String]?, name: String? = nil) {
-        self.apps = apps
-        self.name = name
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(apps)
-        binds.append(name)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> CampaignRow {
+    ) { row throws(PostgresError) in
         let newest = try row.string(6)
         let inForce = try row.string(orNil: 7)
         return CampaignRow(

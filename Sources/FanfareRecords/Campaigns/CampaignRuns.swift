@@ -35,36 +35,24 @@ package struct CampaignRun: Sendable {
     package var eventType: String { "campaign.\(app).\(campaign)" }
 }
 
-/// Reads the progress of one run.
-package struct FindCampaignRun: PostgresStatement {
-    package static let name = "find_campaign_run"
-    package static let sql = "\(CampaignRun.select) WHERE r.run_id = $1"
-
-    package let run: Int64
-
-    package init(run: Int64) {
-        self.run = run
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(run)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> CampaignRun {
+extension SQL {
+    /// Reads the progress of one run.
+    ///
+    /// Binds: run.
+    package static let findCampaignRun = Statement<CampaignRun, Int64>(
+        "find_campaign_run",
+        "\(CampaignRun.select) WHERE r.run_id = $1"
+    ) { row throws(PostgresError) in
         try CampaignRun(row)
     }
-}
 
-/// Reads the progress of all unfinished runs.
-package struct RunningCampaigns: PostgresStatement {
-    package static let name = "running_campaigns"
-    package static let sql = """
+    /// Reads the progress of all unfinished runs.
+    package static let runningCampaigns = Statement<CampaignRun>(
+        "running_campaigns",
+        """
         \(CampaignRun.select) WHERE r.state IN ('querying', 'running', 'aborting') ORDER BY r.run_id
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> CampaignRun {
+    ) { row throws(PostgresError) in
         try CampaignRun(row)
     }
 }
@@ -102,10 +90,13 @@ package struct AttemptCount: Sendable, Equatable {
     package let count: Int64
 }
 
-/// Counts the attempts of a run by outcome; a delivery that was retried counts once per attempt.
-package struct CountAttempts: PostgresStatement {
-    package static let name = "count_attempts"
-    package static let sql = """
+extension SQL {
+    /// Counts the attempts of a run by outcome; a delivery that was retried counts once per attempt.
+    ///
+    /// Binds: run.
+    package static let countAttempts = Statement<AttemptCount, Int64>(
+        "count_attempts",
+        """
         SELECT c.outcome, c.reason, sum(t.deliveries)::bigint
         FROM fanfare.gates AS g
         CROSS JOIN LATERAL (
@@ -117,19 +108,7 @@ package struct CountAttempts: PostgresStatement {
         WHERE g.run_id = $1::bigint
         GROUP BY c.outcome, c.reason
         ORDER BY sum(t.deliveries) DESC, c.outcome, c.reason
-        """
-
-    package let run: Int64
-
-    package init(run: Int64) {
-        self.run = run
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(run)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AttemptCount {
-        AttemptCount(outcome: try row.string(0), reason: try row.string(1), count: try row.int64(2))
-    }
+        """,
+        row: AttemptCount.init
+    )
 }

@@ -1,4 +1,3 @@
-package import FanfareCore
 package import PostgresClient
 
 /// One run of a campaign, with its state.
@@ -10,10 +9,13 @@ package struct RunRow: Sendable {
     package let detail: String?
 }
 
-/// Reads the last runs of a campaign, the newest first.
-package struct LastRuns: PostgresStatement {
-    package static let name = "last_runs"
-    package static let sql = """
+extension SQL {
+    /// Reads the last runs of a campaign, the newest first.
+    ///
+    /// Binds: app, name, limit.
+    package static let lastRuns = Statement<RunRow, String, String, Int32>(
+        "last_runs",
+        """
         SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail
         FROM fanfare.runs AS o
         WHERE o.campaign_id = (
@@ -23,67 +25,32 @@ package struct LastRuns: PostgresStatement {
         ORDER BY o.scheduled_at DESC
         LIMIT $3::int
         """
-
-    package let id: RuleID
-    package let limit: Int32
-
-    package init(of id: RuleID, limit: Int32) {
-        self.id = id
-        self.limit = limit
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id.app)
-        binds.append(id.name)
-        binds.append(limit)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RunRow {
+    ) { row throws(PostgresError) in
         try RunRow(row)
     }
-}
 
-/// Finds a run by its id.
-package struct FindRun: PostgresStatement {
-    package static let name = "find_run"
-    package static let sql = """
+    /// Finds a run by its id.
+    ///
+    /// Binds: id.
+    package static let findRun = Statement<RunRow, Int64>(
+        "find_run",
+        """
         SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail FROM fanfare.runs AS o WHERE o.id = $1::bigint
         """
-
-    package let id: Int64
-
-    package init(id: Int64) {
-        self.id = id
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RunRow {
+    ) { row throws(PostgresError) in
         try RunRow(row)
     }
-}
 
-/// Finds the test run of a campaign with a query; no row if the campaign has none.
-package struct FindTrial: PostgresStatement {
-    package static let name = "find_trial"
-    package static let sql = """
+    /// Finds the test run of a campaign with a query; no row if the campaign has none.
+    ///
+    /// Binds: eventID.
+    package static let findTrial = Statement<RunRow, Int64>(
+        "find_trial",
+        """
         SELECT o.id, o.scheduled_at, o.event_id, o.state, o.detail FROM fanfare.runs AS o
         WHERE o.event_id = $1::bigint AND o.test_users IS NOT NULL
         """
-
-    package let eventID: Int64
-
-    package init(eventID: Int64) {
-        self.eventID = eventID
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventID)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RunRow {
+    ) { row throws(PostgresError) in
         try RunRow(row)
     }
 }

@@ -107,7 +107,7 @@ package struct ExportedDevice: Sendable {
         var columns: [(name: String, text: String?)] = []
         for (index, name) in Self.names.enumerated() { columns.append((name, try row.string(orNil: index + 1))) }
         self.columns = columns
-        topics = try row.strings(Self.names.count + 1)
+        topics = try row.read(Self.names.count + 1)
     }
 
     /// The names of the columns after the id.

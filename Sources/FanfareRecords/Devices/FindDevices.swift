@@ -1,11 +1,16 @@
 package import PostgresClient
 
-/// Finds devices, the newest first, among a limited number that are read.
-///
-/// Unlike ``ListDevices``, it never reads all devices for a filter that few pass.
-package struct FindDevices: PostgresStatement {
-    package static let name = "find_devices"
-    package static let sql = """
+extension SQL {
+    /// Finds devices, the newest first, among a limited number that are read.
+    ///
+    /// Unlike ``ListDevices``, it never reads all devices for a filter that few pass.
+    ///
+    /// Binds: app, provider, isDisabled, reason, before, limit, budget, disabledSince.
+    package static let findDevices = Statement<
+        SearchRow<RegisteredDevice>, String?, String?, Bool?, String?, Int64?, Int64, Int64, Timestamp?
+    >(
+        "find_devices",
+        """
         WITH looked AS MATERIALIZED (
             SELECT d.id, d.app_id, d.provider, d.disabled_at, d.disabled_reason FROM fanfare.devices AS d
             WHERE d.id < coalesce($5, 9223372036854775807) ORDER BY d.id DESC LIMIT $7
@@ -28,55 +33,17 @@ package struct FindDevices: PostgresStatement {
         HAVING count(*) = $7 AND (SELECT count(*) FROM found) < $6
         ORDER BY 1 DESC
         """
-
-    package let app: String?
-    package let provider: String?
-    /// Whether they are disabled; nil for both.
-    package let isDisabled: Bool?
-    package let reason: String?
-    /// The time since which they are disabled; nil for any.
-    package let disabledSince: Timestamp?
-    /// The id below which devices are read; nil for all.
-    package let before: Int64?
-    package let limit: Int64
-    /// The most devices read.
-    package let budget: Int64
-
-    package init(
-        app: String?,
-        provider: String? = nil,
-        isDisabled: Bool? = nil,
-        reason: String? = nil,
-        disabledSince: Timestamp? = nil,
-        before: Int64? = nil,
-        limit: Int64,
-        budget: Int64 = Int64(SearchBudget.devices)
-    ) {
-        (self.app, self.provider, self.isDisabled, self.reason) = (app, provider, isDisabled, reason)
-        (self.disabledSince, self.before, self.limit, self.budget) = (disabledSince, before, limit, budget)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(app)
-        binds.append(provider)
-        binds.append(isDisabled)
-        binds.append(reason)
-        binds.append(before)
-        binds.append(limit)
-        binds.append(budget)
-        binds.append(disabledSince)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SearchRow<RegisteredDevice> {
+    ) { row throws(PostgresError) in
         guard try row.string(orNil: 1) != nil else { return .stopped(.init(place: try row.int64(0), at: nil)) }
         return .found(try ListDevices.decode(row))
     }
-}
 
-/// Reads the devices of a user, at most 200, the newest first.
-package struct UserDevices: PostgresStatement {
-    package static let name = "user_devices"
-    package static let sql = """
+    /// Reads the devices of a user, at most 200, the newest first.
+    ///
+    /// Binds: user, app.
+    package static let userDevices = Statement<RegisteredDevice, String, String?>(
+        "user_devices",
+        """
         SELECT \(ListDevices.columns), ARRAY(
             SELECT o.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
             WHERE s.device_id = d.id ORDER BY o.name LIMIT 100)
@@ -87,29 +54,30 @@ package struct UserDevices: PostgresStatement {
         ORDER BY d.id DESC
         LIMIT 200
         """
-
-    package let user: String
-    /// The app; nil for all.
-    package let app: String?
-
-    package init(user: String, app: String?) {
-        (self.user, self.app) = (user, app)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(user)
-        binds.append(app)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RegisteredDevice {
+    ) { row throws(PostgresError) in
         try ListDevices.decode(row)
     }
 }
 
-/// Estimates how many devices there are of each kind, from five hundred pages of the table; exact if it has no more.
-package struct SampleDevices: PostgresStatement {
-    package static let name = "sample_devices"
-    package static let sql = """
+/// The devices of one kind.
+package struct SampleDevicesRow: Sendable {
+    package let app: String
+    package let provider: String
+    package let environment: String
+    /// Why they are disabled; nil if they are enabled.
+    package let disabledReason: String?
+    package let devices: Int64
+    /// Whether all devices were counted.
+    package let isExact: Bool
+}
+
+extension SQL {
+    /// Estimates how many devices there are of each kind, from five hundred pages of the table; exact if it has no more.
+    ///
+    /// Binds: app.
+    package static let sampleDevices = Statement<SampleDevicesRow, String?>(
+        "sample_devices",
+        """
         WITH part AS (
             SELECT least(1, 500.0 / greatest(c.relpages, 1)) AS share FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass
         )
@@ -123,39 +91,7 @@ package struct SampleDevices: PostgresStatement {
         WHERE $1::text IS NULL OR a.name = $1
         GROUP BY 1, 2, 3, 4, p.share
         ORDER BY 1, 2, 3, 5 DESC
-        """
-
-    /// The app; nil for all.
-    package let app: String?
-
-    package init(app: String?) {
-        self.app = app
-    }
-
-    /// The devices of one kind.
-    package struct Row: Sendable {
-        package let app: String
-        package let provider: String
-        package let environment: String
-        /// Why they are disabled; nil if they are enabled.
-        package let disabledReason: String?
-        package let devices: Int64
-        /// Whether all devices were counted.
-        package let isExact: Bool
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(app)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            app: try row.string(0),
-            provider: try row.string(1),
-            environment: try row.string(2),
-            disabledReason: try row.string(orNil: 3),
-            devices: try row.int64(4),
-            isExact: try row.bool(5)
-        )
-    }
+        """,
+        row: SampleDevicesRow.init
+    )
 }

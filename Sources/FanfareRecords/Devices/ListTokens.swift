@@ -1,10 +1,12 @@
-package import FanfareCore
 package import PostgresClient
 
-/// Reads one page of FCM tokens, by device id.
-package struct ListTokens: PostgresStatement {
-    package static let name = "list_tokens"
-    package static let sql = """
+extension SQL {
+    /// Reads one page of FCM tokens, by device id.
+    ///
+    /// Binds: filter app, filter topic, filter users, after, limit.
+    package static let listTokens = Statement<(id: Int64, token: String), String?, String?, [String]?, Int64, Int64>(
+        "list_tokens",
+        """
         SELECT d.id, d.token
         FROM fanfare.devices AS d
         WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1)
@@ -15,27 +17,7 @@ package struct ListTokens: PostgresStatement {
                 WHERE s.device_id = d.id AND t.name = $2))
         ORDER BY d.id
         LIMIT $5
-        """
-
-    package let filter: FCMDeviceFilter
-    package let after: Int64
-    package let limit: Int64
-
-    package init(filter: FCMDeviceFilter, after: Int64, limit: Int64) {
-        self.filter = filter
-        self.after = after
-        self.limit = limit
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(filter.app)
-        binds.append(filter.topic)
-        binds.append(filter.users)
-        binds.append(after)
-        binds.append(limit)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int64, token: String) {
-        (try row.int64(0), try row.string(1))
-    }
+        """,
+        row: { ($0, $1) }
+    )
 }

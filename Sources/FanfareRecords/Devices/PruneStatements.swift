@@ -1,28 +1,18 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Reads the names of all apps.
-package struct AppNames: PostgresStatement {
-    package static let name = "app_names"
-    package static let sql = "SELECT name FROM fanfare.apps ORDER BY name"
+extension SQL {
+    /// Reads the names of all apps.
+    package static let appNames = Statement<String>(
+        "app_names",
+        "SELECT name FROM fanfare.apps ORDER BY name"
+    )
 
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
-        try row.string(0)
-    }
-}
-
-/// Reads the reasons for which pruning disables devices.
-package struct PruneReasons: PostgresStatement {
-    package static let name = "prune_reasons"
-    package static let sql = "SELECT DISTINCT reason FROM fanfare.outcome_codes WHERE outcome = 'gone' ORDER BY reason"
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
-        try row.string(0)
-    }
+    /// Reads the reasons for which pruning disables devices.
+    package static let pruneReasons = Statement<String>(
+        "prune_reasons",
+        "SELECT DISTINCT reason FROM fanfare.outcome_codes WHERE outcome = 'gone' ORDER BY reason"
+    )
 }
 
 /// Computes the start of a ``RestoreRequest``'s period once, so that all following statements use the same.
@@ -112,7 +102,7 @@ package struct FindPruned: PostgresStatement {
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
         guard let reason = try row.string(orNil: 0) else { return .stopped(at: try row.int64(1)) }
-        return .found(reason: reason, devices: try row.int64(1), ids: try row.int64s(orNil: 2) ?? [])
+        return .found(reason: reason, devices: try row.int64(1), ids: try row.read(2) ?? [])
     }
 }
 

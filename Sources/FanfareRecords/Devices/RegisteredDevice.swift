@@ -84,7 +84,7 @@ package struct ListDevices: PostgresStatement {
             registeredAt: try row.timestamp(10),
             disabledAt: try row.timestamp(orNil: 11),
             disabledReason: try row.string(orNil: 12),
-            topics: try row.strings(orNil: 13)
+            topics: try row.read(13)
         )
     }
 }
@@ -128,10 +128,13 @@ package struct ListSubscribers: PostgresStatement {
     }
 }
 
-/// Reads one device with its topics.
-package struct ShowDevice: PostgresStatement {
-    package static let name = "show_device"
-    package static let sql = """
+extension SQL {
+    /// Reads one device with its topics.
+    ///
+    /// Binds: id.
+    package static let showDevice = Statement<RegisteredDevice, Int64>(
+        "show_device",
+        """
         SELECT \(ListDevices.columns), ARRAY(
             SELECT o.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
             WHERE s.device_id = d.id ORDER BY o.name)
@@ -140,18 +143,7 @@ package struct ShowDevice: PostgresStatement {
         JOIN fanfare.targets AS t ON t.id = d.target_id
         WHERE d.id = $1
         """
-
-    package let id: Int64
-
-    package init(id: Int64) {
-        self.id = id
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RegisteredDevice {
+    ) { row throws(PostgresError) in
         try ListDevices.decode(row)
     }
 }

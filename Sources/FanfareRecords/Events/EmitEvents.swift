@@ -58,64 +58,28 @@ func traceSQL(_ traceparent: String) -> String {
     "\(traceparent) IS NULL OR set_config('fanfare.traceparent', \(traceparent), true) IS NOT NULL"
 }
 
-/// Calls `fanfare.cancel` with an event's id.
-package struct CancelEvent: PostgresStatement {
-    package static let name = "cancel_event"
-    package static let sql = "SELECT fanfare.cancel($1::bigint)"
+extension SQL {
+    /// Calls `fanfare.cancel` with an event's id.
+    ///
+    /// Binds: id.
+    package static let cancelEvent = Statement<Bool, Int64>(
+        "cancel_event",
+        "SELECT fanfare.cancel($1::bigint)"
+    )
 
-    package let id: Int64
+    /// Calls `fanfare.cancel` with a type and a key.
+    ///
+    /// Binds: type, key.
+    package static let cancelKey = Statement<Bool, String, String>(
+        "cancel_key",
+        "SELECT fanfare.cancel($1, $2)"
+    )
 
-    package init(id: Int64) {
-        self.id = id
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// Calls `fanfare.cancel` with a type and a key.
-package struct CancelKey: PostgresStatement {
-    package static let name = "cancel_key"
-    package static let sql = "SELECT fanfare.cancel($1, $2)"
-
-    package let type: String
-    package let key: String
-
-    package init(type: String, key: String) {
-        (self.type, self.key) = (type, key)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(type)
-        binds.append(key)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// Cancels many events at once; returns how many, not which of them had anything waiting.
-package struct CancelEvents: PostgresStatement {
-    package static let name = "cancel_events"
-    package static let sql = "SELECT fanfare.cancel_events($1)"
-
-    package let ids: [Int64]
-
-    package init(ids: [Int64]) {
-        self.ids = ids
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(ids)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
-    }
+    /// Cancels many events at once; returns how many, not which of them had anything waiting.
+    ///
+    /// Binds: ids.
+    package static let cancelEvents = Statement<Int64, [Int64]>(
+        "cancel_events",
+        "SELECT fanfare.cancel_events($1)"
+    )
 }

@@ -51,43 +51,18 @@ package struct EventPushes: PostgresStatement {
     }
 }
 
-/// Reads the pushes to a user's devices, the newest batches first, waiting ones before all.
-package struct UserPushes: PostgresStatement {
-    package static let name = "user_pushes"
-    package static let sql = """
+extension SQL {
+    /// Reads the pushes to a user's devices, the newest batches first, waiting ones before all.
+    ///
+    /// Binds: user, app, before, limit, budget.
+    package static let userPushes = Statement<SearchRow<DeliveryRow>, String, String?, Int64?, Int32, Int32>(
+        "user_pushes",
+        """
         SELECT batch_id, event_id, device_id, event_type, app, rule, rule_version, provider, environment, $1, attempt, outcome, reason, at,
             detail
         FROM fanfare.user_pushes($1, $2, $3, $4, $5)
         """
-
-    package let user: String
-    /// The app; nil for all.
-    package let app: String?
-    /// The id below which batches are read; nil for all.
-    package let before: Int64?
-    package let limit: Int32
-    /// The most rows of the log read.
-    package let budget: Int32
-
-    package init(
-        user: String,
-        app: String?,
-        before: Int64? = nil,
-        limit: Int32,
-        budget: Int32 = SearchBudget.pushes
-    ) {
-        (self.user, self.app, self.before, self.limit, self.budget) = (user, app, before, limit, budget)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(user)
-        binds.append(app)
-        binds.append(before)
-        binds.append(limit)
-        binds.append(budget)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SearchRow<DeliveryRow> {
+    ) { row throws(PostgresError) in
         guard try row.int64(orNil: 1) != nil else {
             return .stopped(.init(place: try row.int64(0), at: try row.timestamp(orNil: 13)))
         }

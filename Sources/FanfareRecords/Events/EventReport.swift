@@ -19,33 +19,15 @@ public struct EventReport: Sendable {
     public let traceID: String?
 }
 
-/// Reads one event.
-package struct ShowEvent: PostgresStatement {
-    package static let name = "show_event"
-    package static let sql = """
-        SELECT id, type, key, created_at, fate, detail, deliveries, trace_id FROM fanfare.events WHERE id = $1
+extension SQL {
+    /// Reads one event.
+    ///
+    /// Binds: id.
+    package static let showEvent = Statement<EventReport, Int64>(
+        "show_event",
         """
-
-    package let id: Int64
-
-    package init(id: Int64) {
-        self.id = id
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EventReport {
-        EventReport(
-            id: try row.int64(0),
-            type: try row.string(1),
-            key: try row.string(orNil: 2),
-            createdAt: try row.timestamp(3),
-            fate: try row.string(4),
-            detail: try row.string(orNil: 5),
-            deliveries: try row.int64(6),
-            traceID: try row.string(orNil: 7)
-        )
-    }
+        SELECT id, type, key, created_at, fate, detail, deliveries, trace_id FROM fanfare.events WHERE id = $1
+        """,
+        row: EventReport.init
+    )
 }

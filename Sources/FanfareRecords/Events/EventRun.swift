@@ -1,9 +1,25 @@
 package import PostgresClient
 
-/// Finds the campaign run of an event; no row for other events.
-package struct EventRun: PostgresStatement {
-    package static let name = "event_run"
-    package static let sql = """
+/// A run.
+package struct EventRunRow: Sendable {
+    package let app: String
+    package let campaign: String
+    /// `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
+    package let state: String
+    /// The name of the token that aborted it; nil if it was not aborted, or aborted through SQL.
+    package let abortedBy: String?
+
+    /// Whether its unsent deliveries are cancelled.
+    package var isAborted: Bool { state == "aborting" || state == "aborted" }
+}
+
+extension SQL {
+    /// Finds the campaign run of an event; no row for other events.
+    ///
+    /// Binds: event.
+    package static let eventRun = Statement<EventRunRow, Int64>(
+        "event_run",
+        """
         SELECT a.name, c.name, o.state, x.actor
         FROM fanfare.runs AS o
         JOIN fanfare.campaigns AS c ON c.id = o.campaign_id JOIN fanfare.apps AS a ON a.id = c.app_id
@@ -13,37 +29,7 @@ package struct EventRun: PostgresStatement {
             ORDER BY d.id LIMIT 1
         ) AS x ON o.state IN ('aborting', 'aborted')
         WHERE o.event_id = $1 AND o.test_users IS NULL
-        """
-
-    package let event: Int64
-
-    package init(event: Int64) {
-        self.event = event
-    }
-
-    /// A run.
-    package struct Row: Sendable {
-        package let app: String
-        package let campaign: String
-        /// `querying`, `running`, `aborting`, `done`, `aborted` or `failed`.
-        package let state: String
-        /// The name of the token that aborted it; nil if it was not aborted, or aborted through SQL.
-        package let abortedBy: String?
-
-        /// Whether its unsent deliveries are cancelled.
-        package var isAborted: Bool { state == "aborting" || state == "aborted" }
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(event)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            app: try row.string(0),
-            campaign: try row.string(1),
-            state: try row.string(2),
-            abortedBy: try row.string(orNil: 3)
-        )
-    }
+        """,
+        row: EventRunRow.init
+    )
 }

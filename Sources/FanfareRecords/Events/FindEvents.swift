@@ -38,109 +38,51 @@ package struct EventPlace: Sendable, Equatable {
     }
 }
 
-/// Finds logged events, the newest first; waiting ones are not included.
-package struct FindEvents: PostgresStatement {
-    package static let name = "find_events"
-    package static let sql = """
+extension SQL {
+    /// Finds logged events, the newest first; waiting ones are not included.
+    ///
+    /// Binds: before, since, type, key, fate, limit, budget, app.
+    package static let findEvents = Statement<
+        SearchRow<FoundEvent>, Int64?, Timestamp?, String?, String?, String?, Int32, Int32, String?
+    >(
+        "find_events",
+        """
         SELECT id, type, key, created_at, fate, detail, replay_of
         FROM fanfare.find_events($1, fanfare.event_id_at($2), $3, $4, $5, $6, $7, $8)
         """
-
-    /// The id below which events are read; nil for all.
-    package let before: Int64?
-    /// The time from which events are read; nil for all.
-    package let since: Timestamp?
-    package let type: String?
-    package let key: String?
-    package let fate: String?
-    /// The app whose rules' types are wanted.
-    package let app: String?
-    package let limit: Int32
-    /// The most rows read.
-    package let budget: Int32
-
-    package init(
-        before: Int64? = nil,
-        since: Timestamp? = nil,
-        type: String? = nil,
-        key: String? = nil,
-        fate: String? = nil,
-        app: String? = nil,
-        limit: Int32,
-        budget: Int32 = SearchBudget.events
-    ) {
-        (self.before, self.since, self.type, self.key, self.fate) = (before, since, type, key, fate)
-        (self.app, self.limit, self.budget) = (app, limit, budget)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(before)
-        binds.append(since)
-        binds.append(type)
-        binds.append(key)
-        binds.append(fate)
-        binds.append(limit)
-        binds.append(budget)
-        binds.append(app)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> SearchRow<FoundEvent> {
+    ) { row throws(PostgresError) in
         let id = try row.int64(0)
         guard let type = try row.string(orNil: 1) else {
             return .stopped(.init(place: id, at: try row.timestamp(orNil: 3)))
         }
         return .found(try FoundEvent(row, type: type))
     }
+
+    /// Finds the first event id of a time or later.
+    ///
+    /// Binds: at.
+    package static let eventIDAt = Statement<Int64, Timestamp>(
+        "event_id_at",
+        "SELECT fanfare.event_id_at($1)"
+    )
 }
 
-/// Finds the first event id of a time or later.
-package struct EventIDAt: PostgresStatement {
-    package static let name = "event_id_at"
-    package static let sql = "SELECT fanfare.event_id_at($1)"
-
-    package let at: Timestamp
-
-    package init(at: Timestamp) {
-        self.at = at
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(at)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
-    }
+/// An event that holds the key.
+package struct EventsOfKeyRow: Sendable {
+    package let id: Int64
+    package let type: String
+    package let createdAt: Timestamp
 }
 
-/// Reads the events that hold a key now, the newest first.
-package struct EventsOfKey: PostgresStatement {
-    package static let name = "events_of_key"
-    package static let sql = "SELECT id, type, created_at FROM fanfare.events_of_key($1, $2)"
-
-    package let key: String
-    /// The type; nil for the first 2,000 types.
-    package let type: String?
-
-    package init(key: String, type: String?) {
-        (self.key, self.type) = (key, type)
-    }
-
-    /// An event that holds the key.
-    package struct Row: Sendable {
-        package let id: Int64
-        package let type: String
-        package let createdAt: Timestamp
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(key)
-        binds.append(type)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(id: try row.int64(0), type: try row.string(1), createdAt: try row.timestamp(2))
-    }
+extension SQL {
+    /// Reads the events that hold a key now, the newest first.
+    ///
+    /// Binds: key, type.
+    package static let eventsOfKey = Statement<EventsOfKeyRow, String, String?>(
+        "events_of_key",
+        "SELECT id, type, created_at FROM fanfare.events_of_key($1, $2)",
+        row: EventsOfKeyRow.init
+    )
 }
 
 /// Finds events that wait to be planned, the newest transaction first.
@@ -211,38 +153,30 @@ package struct FindWaiting: PostgresStatement {
     }
 }
 
-/// Reads one event without its deliveries, because counting many takes seconds.
-package struct EventHead: PostgresStatement {
-    package static let name = "event_head"
-    package static let sql = """
+/// One event.
+package struct EventHeadRow: Sendable {
+    package let event: FoundEvent
+    /// The indented payload; nil if it is not kept.
+    package let payload: String?
+    /// The payload's size in bytes as text without indentation.
+    package let payloadBytes: Int64
+    /// The id of the emitter's trace, in hexadecimal; nil for none.
+    package let traceID: String?
+}
+
+extension SQL {
+    /// Reads one event without its deliveries, because counting many takes seconds.
+    ///
+    /// Binds: id.
+    package static let eventHead = Statement<EventHeadRow, Int64>(
+        "event_head",
+        """
         SELECT id, type, key, created_at, fate, detail, replay_of, jsonb_pretty(payload), coalesce(octet_length(payload::text), 0)::bigint,
             trace_id
         FROM fanfare.events WHERE id = $1
         """
-
-    package let id: Int64
-
-    package init(id: Int64) {
-        self.id = id
-    }
-
-    /// One event.
-    package struct Row: Sendable {
-        package let event: FoundEvent
-        /// The indented payload; nil if it is not kept.
-        package let payload: String?
-        /// The payload's size in bytes as text without indentation.
-        package let payloadBytes: Int64
-        /// The id of the emitter's trace, in hexadecimal; nil for none.
-        package let traceID: String?
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
+    ) { row throws(PostgresError) in
+        EventHeadRow(
             event: try FoundEvent(row, type: try row.string(1)),
             payload: try row.string(orNil: 7),
             payloadBytes: try row.int64(8),

@@ -1,32 +1,21 @@
-package import FanfareCore
 internal import FanfareStore
 package import PostgresClient
 
-/// Computes when a tail begins: at the requested time, but not later than now.
-package struct TailStart: PostgresStatement {
-    package static let name = "tail_start"
-    package static let sql = """
+extension SQL {
+    /// Computes when a tail begins: at the requested time, but not later than now.
+    ///
+    /// Its row is microseconds since 1970.
+    ///
+    /// Binds: since seconds, since text.
+    package static let tailStart = Statement<Int64, Int64?, String?>(
+        "tail_start",
+        """
         SELECT least((extract(epoch FROM s.at) * 1e6)::bigint, (extract(epoch FROM clock_timestamp()) * 1e6)::bigint)
         FROM (
             SELECT coalesce($2::timestamptz, clock_timestamp() - make_interval(secs => coalesce($1, 0)::float8)) AS at
         ) AS s
         """
-
-    package let since: Since?
-
-    package init(since: Since?) {
-        self.since = since
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(since?.seconds)
-        binds.append(since?.text)
-    }
-
-    /// Decodes microseconds since 1970.
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
-    }
+    )
 }
 
 /// The window of the two logs that one query of a tail reads, with its filters.

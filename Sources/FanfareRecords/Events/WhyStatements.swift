@@ -40,82 +40,32 @@ public struct WhyVerdict: Sendable {
     public let detail: String?
 }
 
-/// Calls `fanfare.why` for one event.
-package struct WhyRows: PostgresStatement {
-    package static let name = "why_rows"
-    package static let sql = """
+extension SQL {
+    /// Calls `fanfare.why` for one event.
+    ///
+    /// Binds: eventID, user, app.
+    package static let whyRows = Statement<WhyRow, Int64, String, String?>(
+        "why_rows",
+        """
         SELECT w.at, w.rule, w.device_id, w.provider, w.attempt, w.outcome, w.reason, w.until, w.detail
         FROM fanfare.why($1, $2, $3) AS w
+        """,
+        row: WhyRow.init
+    )
+
+    /// Calls `fanfare.why_verdict` for one event, or `fanfare.why_recent` for a user's last ones, the newest first.
+    ///
+    /// Binds: eventID, user, app.
+    package static let whyVerdicts = Statement<WhyVerdict, Int64?, String, String?>(
+        "why_verdicts",
         """
-
-    package let eventID: Int64
-    package let user: String
-    /// The app; nil for all.
-    package let app: String?
-
-    package init(eventID: Int64, user: String, app: String?) {
-        (self.eventID, self.user, self.app) = (eventID, user, app)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventID)
-        binds.append(user)
-        binds.append(app)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> WhyRow {
-        WhyRow(
-            at: try row.timestamp(0),
-            rule: try row.string(orNil: 1),
-            deviceID: try row.int64(orNil: 2),
-            provider: try row.string(orNil: 3),
-            attempt: try row.int32(orNil: 4),
-            outcome: try row.string(5),
-            reason: try row.string(orNil: 6),
-            until: try row.timestamp(orNil: 7),
-            detail: try row.string(orNil: 8)
-        )
-    }
-}
-
-/// Calls `fanfare.why_verdict` for one event, or `fanfare.why_recent` for a user's last ones, the newest first.
-package struct WhyVerdicts: PostgresStatement {
-    package static let name = "why_verdicts"
-    package static let sql = """
         SELECT $1::bigint AS id, v.event_type, v.at, v.rule, v.outcome, v.reason, v.until, v.detail
         FROM (SELECT WHERE $1 IS NOT NULL) AS one CROSS JOIN LATERAL fanfare.why_verdict($1, $2, $3) AS v
         UNION ALL
         SELECT v.event_id, v.event_type, v.at, v.rule, v.outcome, v.reason, v.until, v.detail
         FROM (SELECT WHERE $1 IS NULL) AS many CROSS JOIN LATERAL fanfare.why_recent($2, $3) AS v
         ORDER BY id DESC
-        """
-
-    /// The event; nil for the last ones.
-    package let eventID: Int64?
-    package let user: String
-    /// The app; nil for all.
-    package let app: String?
-
-    package init(eventID: Int64?, user: String, app: String?) {
-        (self.eventID, self.user, self.app) = (eventID, user, app)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventID)
-        binds.append(user)
-        binds.append(app)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> WhyVerdict {
-        WhyVerdict(
-            eventID: try row.int64(orNil: 0),
-            eventType: try row.string(orNil: 1),
-            at: try row.timestamp(2),
-            rule: try row.string(orNil: 3),
-            outcome: try row.string(4),
-            reason: try row.string(orNil: 5),
-            until: try row.timestamp(orNil: 6),
-            detail: try row.string(orNil: 7)
-        )
-    }
+        """,
+        row: WhyVerdict.init
+    )
 }

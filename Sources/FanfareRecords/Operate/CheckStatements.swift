@@ -1,9 +1,10 @@
 package import PostgresClient
 
-/// Reads the privileges that the daemon's role lacks, as `DELETE on fanfare.outbox`.
-package struct MissingPrivileges: PostgresStatement {
-    package static let name = "missing_privileges"
-    package static let sql = """
+extension SQL {
+    /// Reads the privileges that the daemon's role lacks, as `DELETE on fanfare.outbox`.
+    package static let missingPrivileges = Statement<[String]>(
+        "missing_privileges",
+        """
         SELECT ARRAY(
             SELECT 'USAGE on schema fanfare' WHERE NOT has_schema_privilege('fanfare', 'USAGE')
             UNION ALL
@@ -23,12 +24,7 @@ package struct MissingPrivileges: PostgresStatement {
                 AND NOT has_function_privilege(p.oid, 'EXECUTE')
         )
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
-        try row.strings(0)
-    }
+    )
 }
 
 /// Whether autovacuum is enabled on the server, without which tables grow for ever.
@@ -44,21 +40,17 @@ package struct HasAutovacuum: PostgresStatement {
     }
 }
 
-/// Reads the current time zones that this server knows by no name; one row.
-package struct UnknownTimeZones: PostgresStatement {
-    package static let name = "unknown_time_zones"
-    package static let sql = """
+extension SQL {
+    /// Reads the current time zones that this server knows by no name; one row.
+    package static let unknownTimeZones = Statement<[String]>(
+        "unknown_time_zones",
+        """
         SELECT coalesce(array_agg(z.name ORDER BY z.name), '{}') FROM (
             SELECT DISTINCT o.value FROM jsonb_each_text(fanfare.old_time_zones()) AS o
         ) AS z (name)
         WHERE fanfare.time_zone(z.name) IS NULL
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
-        try row.strings(0)
-    }
+    )
 }
 
 /// Reads the server's limits for authors' SQL; no row if no rule or campaign has a query.
@@ -151,6 +143,6 @@ package struct AppUse: PostgresStatement {
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Use {
-        Use(name: try row.string(0), providers: try row.strings(1), rules: try row.strings(2))
+        Use(name: try row.string(0), providers: try row.read(1), rules: try row.read(2))
     }
 }

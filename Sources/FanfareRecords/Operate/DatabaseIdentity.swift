@@ -1,51 +1,31 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Reads which of Fanfare's roles the cluster lacks.
-package struct MissingRoles: PostgresStatement {
-    package static let name = "missing_roles"
-    package static let sql = """
+extension SQL {
+    /// Reads which of Fanfare's roles the cluster lacks.
+    package static let missingRoles = Statement<[String]>(
+        "missing_roles",
+        """
         SELECT ARRAY(SELECT wanted.name
         FROM unnest('{fanfare_owner,fanfare_daemon,fanfare_emitter,fanfare_registrar,fanfare_author,fanfare_operator,fanfare_reader,fanfare_sql}'::text[])
             AS wanted (name)
         WHERE NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname = wanted.name))
         """
+    )
 
-    package init() {}
+    /// Whether a table of that name exists.
+    ///
+    /// Binds: relation.
+    package static let hasRelation = Statement<Bool, String>(
+        "has_relation",
+        "SELECT to_regclass($1) IS NOT NULL"
+    )
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> [String] {
-        try row.strings(0)
-    }
-}
-
-/// Whether a table of that name exists.
-package struct HasRelation: PostgresStatement {
-    package static let name = "has_relation"
-    package static let sql = "SELECT to_regclass($1) IS NOT NULL"
-
-    package let relation: String
-
-    package init(relation: String) {
-        self.relation = relation
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(relation)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// Reads the version of the loaded schema.
-package struct SchemaVersion: PostgresStatement {
-    package static let name = "schema_version"
-    package static let sql = "SELECT version FROM fanfare.schema_version"
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int {
+    /// Reads the version of the loaded schema.
+    package static let schemaVersion = Statement<Int>(
+        "schema_version",
+        "SELECT version FROM fanfare.schema_version"
+    ) { row throws(PostgresError) in
         Int(try row.int32(0))
     }
 }
@@ -98,20 +78,12 @@ package struct ActualIdentity: PostgresStatement {
     }
 }
 
-/// Calls `fanfare.adopt`.
-package struct AdoptDatabase: PostgresStatement {
-    package static let name = "adopt_database"
-    package static let sql = "SELECT fanfare.adopt($1)"
-
-    package let installation: String?
-
-    package init(installation: String?) {
-        self.installation = installation
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(installation)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+extension SQL {
+    /// Calls `fanfare.adopt`.
+    ///
+    /// Binds: installation.
+    package static let adoptDatabase = Statement<Void, String?>(
+        "adopt_database",
+        "SELECT fanfare.adopt($1)"
+    )
 }

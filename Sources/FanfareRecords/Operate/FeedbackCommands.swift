@@ -1,21 +1,18 @@
-package import FanfareCore
 package import PostgresClient
 
-/// Reads the hooks' state for operators.
-package struct ListFeedbackHooks: PostgresStatement {
-    package static let name = "list_feedback_hooks"
-    package static let sql = """
+extension SQL {
+    /// Reads the hooks' state for operators.
+    package static let listFeedbackHooks = Statement<FeedbackStateRow>(
+        "list_feedback_hooks",
+        """
         SELECT name, app, outcomes, state, waiting, is_more, extract(epoch FROM lag)::float8, told_at, failures, error, lost, daemon
         FROM fanfare.feedback_state ORDER BY name
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FeedbackStateRow {
+    ) { row throws(PostgresError) in
         FeedbackStateRow(
             name: try row.string(0),
             app: try row.string(orNil: 1),
-            outcomes: try row.strings(withNulls: 2).compactMap(\.self),
+            outcomes: (try row.read(2) as [String?]).compactMap(\.self),
             state: try row.string(3),
             waiting: try row.int64(4),
             isMore: try row.bool(5),
@@ -52,67 +49,30 @@ package struct FeedbackStateRow: Sendable {
     package let daemon: String?
 }
 
-/// Makes a hook deliver everything since a time again; returns how many batches that includes.
-package struct ReplayFeedback: PostgresStatement {
-    package static let name = "replay_feedback"
-    package static let sql = """
+extension SQL {
+    /// Makes a hook deliver everything since a time again; returns how many batches that includes.
+    ///
+    /// Binds: hook, since seconds, since text.
+    package static let replayFeedback = Statement<Int64, String, Int64?, String?>(
+        "replay_feedback",
+        """
         SELECT fanfare.replay_feedback($1, coalesce($3::timestamptz, clock_timestamp() - make_interval(secs => $2::float8)))
         """
+    )
 
-    package let hook: String
-    package let since: Since
+    /// Retries a hook at once, even one that answered 410.
+    ///
+    /// Binds: hook.
+    package static let resumeFeedback = Statement<Bool, String>(
+        "resume_feedback",
+        "SELECT fanfare.resume_feedback($1) IS NULL"
+    )
 
-    package init(hook: String, since: Since) {
-        (self.hook, self.since) = (hook, since)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(hook)
-        binds.append(since.seconds)
-        binds.append(since.text)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
-    }
-}
-
-/// Retries a hook at once, even one that answered 410.
-package struct ResumeFeedback: PostgresStatement {
-    package static let name = "resume_feedback"
-    package static let sql = "SELECT fanfare.resume_feedback($1) IS NULL"
-
-    package let hook: String
-
-    package init(hook: String) {
-        self.hook = hook
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(hook)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// Deletes the progress of a hook.
-package struct ForgetFeedbackHook: PostgresStatement {
-    package static let name = "forget_feedback_hook"
-    package static let sql = "SELECT fanfare.forget_feedback($1) IS NULL"
-
-    package let hook: String
-
-    package init(hook: String) {
-        self.hook = hook
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(hook)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
+    /// Deletes the progress of a hook.
+    ///
+    /// Binds: hook.
+    package static let forgetFeedbackHook = Statement<Bool, String>(
+        "forget_feedback_hook",
+        "SELECT fanfare.forget_feedback($1) IS NULL"
+    )
 }

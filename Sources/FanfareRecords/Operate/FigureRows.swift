@@ -12,14 +12,15 @@ package struct ReadyAge: Sendable {
     package let seconds: Double
 }
 
-/// Reads the ages of ready batches: due, not claimed, and behind no gate that is closed or has a rate.
-///
-/// There is one row for each target and lane.
-///
-/// It looks up only the first batch of each place along the index, so a million waiting batches take no longer.
-package struct ReadyAges: PostgresStatement {
-    package static let name = "ready_ages"
-    package static let sql = """
+extension SQL {
+    /// Reads the ages of ready batches: due, not claimed, and behind no gate that is closed or has a rate.
+    ///
+    /// There is one row for each target and lane.
+    ///
+    /// It looks up only the first batch of each place along the index, so a million waiting batches take no longer.
+    package static let readyAges = Statement<ReadyAge>(
+        "ready_ages",
+        """
         WITH RECURSIVE
         -- 1. The gates behind which anything waits; NULL ends them.
         places AS (
@@ -51,10 +52,7 @@ package struct ReadyAges: PostgresStatement {
         ) AS d ON true
         GROUP BY a.name, t.provider, t.environment, l.lane
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ReadyAge {
+    ) { row throws(PostgresError) in
         ReadyAge(
             app: try row.string(0),
             provider: try row.string(1),
@@ -79,12 +77,13 @@ package struct LiveCampaigns: Sendable {
     package let remaining: Int64
 }
 
-/// Counts the unfinished runs of campaigns, by app; apps without a campaign are omitted.
-///
-/// Finished runs are not read.
-package struct ListLiveCampaigns: PostgresStatement {
-    package static let name = "list_live_campaigns"
-    package static let sql = """
+extension SQL {
+    /// Counts the unfinished runs of campaigns, by app; apps without a campaign are omitted.
+    ///
+    /// Finished runs are not read.
+    package static let listLiveCampaigns = Statement<LiveCampaigns>(
+        "list_live_campaigns",
+        """
         SELECT a.name, coalesce(w.querying, 0), coalesce(r.running, 0), coalesce(r.held, 0), coalesce(r.aborting, 0),
             coalesce(r.remaining, 0)
         FROM fanfare.apps AS a
@@ -102,18 +101,7 @@ package struct ListLiveCampaigns: PostgresStatement {
         ) AS r ON r.app = a.name
         WHERE EXISTS (SELECT FROM fanfare.campaigns AS c WHERE c.app_id = a.id)
         ORDER BY a.name
-        """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> LiveCampaigns {
-        LiveCampaigns(
-            app: try row.string(0),
-            querying: try row.int64(1),
-            running: try row.int64(2),
-            held: try row.int64(3),
-            aborting: try row.int64(4),
-            remaining: try row.int64(5)
-        )
-    }
+        """,
+        row: LiveCampaigns.init
+    )
 }

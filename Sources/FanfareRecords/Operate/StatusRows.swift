@@ -16,18 +16,16 @@ package struct DaemonRow: Sendable {
     package let report: JSONValue
 }
 
-/// Reads the registered daemons, leaders first.
-package struct ListDaemons: PostgresStatement {
-    package static let name = "list_daemons"
-    package static let sql = """
+extension SQL {
+    /// Reads the registered daemons, leaders first.
+    package static let listDaemons = Statement<DaemonRow>(
+        "list_daemons",
+        """
         SELECT id, name, host, pid, version, started_at, heartbeat_at, lease_until > clock_timestamp(), leads, report::text
         FROM fanfare.instances
         ORDER BY cardinality(leads) DESC, id
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DaemonRow {
+    ) { row throws(PostgresError) in
         let report = try row.string(9)
         return DaemonRow(
             id: try row.int32(0),
@@ -38,7 +36,7 @@ package struct ListDaemons: PostgresStatement {
             startedAt: try row.timestamp(5),
             heartbeatAt: try row.timestamp(6),
             isAlive: try row.bool(7),
-            leads: try row.strings(8),
+            leads: try row.read(8),
             report: (try? JSONValue(parsing: report)) ?? .null
         )
     }
@@ -56,30 +54,18 @@ package struct QueueRow: Sendable {
     package let oldest: Timestamp?
 }
 
-/// Reads the view `queue`, summed over the gates.
-package struct ListQueues: PostgresStatement {
-    package static let name = "list_queues"
-    package static let sql = """
+extension SQL {
+    /// Reads the view `queue`, summed over the gates.
+    package static let listQueues = Statement<QueueRow>(
+        "list_queues",
+        """
         SELECT app, provider, environment, lane, sum(ready)::bigint, sum(in_flight)::bigint, sum(waiting)::bigint, min(oldest)
         FROM fanfare.queue
         GROUP BY app, provider, environment, lane
         ORDER BY app, provider, environment, lane
-        """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> QueueRow {
-        QueueRow(
-            app: try row.string(0),
-            provider: try row.string(1),
-            environment: try row.string(2),
-            lane: try row.string(3),
-            ready: try row.int64(4),
-            inFlight: try row.int64(5),
-            waiting: try row.int64(6),
-            oldest: try row.timestamp(orNil: 7)
-        )
-    }
+        """,
+        row: QueueRow.init
+    )
 }
 
 /// A row of the view `health`.
@@ -90,14 +76,12 @@ package struct HealthRow: Sendable {
     package let since: Timestamp?
 }
 
-/// Reads the view `health`.
-package struct ListHealth: PostgresStatement {
-    package static let name = "list_health"
-    package static let sql = "SELECT name, ok, detail, since FROM fanfare.health ORDER BY ok, name"
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> HealthRow {
+extension SQL {
+    /// Reads the view `health`.
+    package static let listHealth = Statement<HealthRow>(
+        "list_health",
+        "SELECT name, ok, detail, since FROM fanfare.health ORDER BY ok, name"
+    ) { row throws(PostgresError) in
         HealthRow(
             name: try row.string(0),
             isOK: try row.bool(1),
@@ -105,16 +89,10 @@ package struct ListHealth: PostgresStatement {
             since: try row.timestamp(orNil: 3)
         )
     }
-}
 
-/// Reads the database's time.
-package struct DatabaseNow: PostgresStatement {
-    package static let name = "database_now"
-    package static let sql = "SELECT clock_timestamp()"
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Timestamp {
-        try row.timestamp(0)
-    }
+    /// Reads the database's time.
+    package static let databaseNow = Statement<Timestamp>(
+        "database_now",
+        "SELECT clock_timestamp()"
+    )
 }

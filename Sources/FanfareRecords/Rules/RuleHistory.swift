@@ -1,10 +1,26 @@
-package import FanfareCore
 package import PostgresClient
 
-/// Reads the versions of a rule, the newest first.
-package struct RuleVersions: PostgresStatement {
-    package static let name = "rule_versions"
-    package static let sql = """
+/// One version.
+package struct RuleVersionsRow: Sendable {
+    package let version: Int32
+    /// `unchecked`, `active` or `refused`.
+    package let state: String
+    /// Why it is refused; nil if it is not.
+    package let reason: String?
+    package let createdAt: Timestamp
+    package let checkedAt: Timestamp?
+    package let retiredAt: Timestamp?
+    package let isEnabled: Bool
+    package let definition: String
+}
+
+extension SQL {
+    /// Reads the versions of a rule, the newest first.
+    ///
+    /// Binds: app, name, before, limit.
+    package static let ruleVersions = Statement<RuleVersionsRow, String, String, Int32?, Int64>(
+        "rule_versions",
+        """
         SELECT v.version, v.state, v.reason, v.created_at, v.checked_at, v.retired_at, v.enabled, v.definition::text
         FROM fanfare.rule_versions AS v
         WHERE v.rule_id = (
@@ -13,50 +29,9 @@ package struct RuleVersions: PostgresStatement {
             AND ($3::int IS NULL OR v.version < $3)
         ORDER BY v.version DESC
         LIMIT $4
-        """
-
-    package let id: RuleID
-    /// The version below which versions are read; nil for all.
-    package let before: Int32?
-    package let limit: Int64
-
-    package init(of id: RuleID, before: Int32? = nil, limit: Int64) {
-        (self.id, self.before, self.limit) = (id, before, limit)
-    }
-
-    /// One version.
-    package struct Row: Sendable {
-        package let version: Int32
-        /// `unchecked`, `active` or `refused`.
-        package let state: String
-        /// Why it is refused; nil if it is not.
-        package let reason: String?
-        package let createdAt: Timestamp
-        package let checkedAt: Timestamp?
-        package let retiredAt: Timestamp?
-        package let isEnabled: Bool
-        package let definition: String
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id.app)
-        binds.append(id.name)
-        binds.append(before)
-        binds.append(limit)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            version: try row.int32(0),
-            state: try row.string(1),
-            reason: try row.string(orNil: 2),
-            createdAt: try row.timestamp(3),
-            checkedAt: try row.timestamp(orNil: 4),
-            retiredAt: try row.timestamp(orNil: 5),
-            isEnabled: try row.bool(6),
-            definition: try row.string(7)
-        )
-    }
+        """,
+        row: RuleVersionsRow.init
+    )
 }
 
 /// The versions of a rule whose outcomes are counted, the same for all statements.
@@ -73,10 +48,23 @@ enum CountedVersions {
     }
 }
 
-/// Counts the outcomes of a rule, by day in UTC and version.
-package struct RuleOutcomes: PostgresStatement {
-    package static let name = "rule_outcomes"
-    package static let sql = """
+/// The count of one outcome of a version on a day.
+package struct RuleOutcomesRow: Sendable {
+    /// The day, such as `2026-11-26`.
+    package let day: String
+    package let version: Int32
+    package let outcome: String
+    package let reason: String
+    package let deliveries: Int64
+}
+
+extension SQL {
+    /// Counts the outcomes of a rule, by day in UTC and version.
+    ///
+    /// Binds: app, name, days.
+    package static let ruleOutcomes = Statement<RuleOutcomesRow, String, String, Int32>(
+        "rule_outcomes",
+        """
         WITH pending AS MATERIALIZED (
             SELECT p.rule_version, p.outcome, (p.at AT TIME ZONE 'UTC')::date AS day, sum(p.deliveries) AS deliveries
             FROM fanfare.stats_pending AS p GROUP BY 1, 2, 3),
@@ -97,38 +85,7 @@ package struct RuleOutcomes: PostgresStatement {
         LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.outcome
         GROUP BY 1, 2, 3, 4
         ORDER BY 1 DESC, 2 DESC, 5 DESC
-        """
-
-    package let id: RuleID
-    package let days: Int32
-
-    package init(of id: RuleID, days: Int32) {
-        (self.id, self.days) = (id, days)
-    }
-
-    /// The count of one outcome of a version on a day.
-    package struct Row: Sendable {
-        /// The day, such as `2026-11-26`.
-        package let day: String
-        package let version: Int32
-        package let outcome: String
-        package let reason: String
-        package let deliveries: Int64
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id.app)
-        binds.append(id.name)
-        binds.append(days)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            day: try row.string(0),
-            version: try row.int32(1),
-            outcome: try row.string(2),
-            reason: try row.string(3),
-            deliveries: try row.int64(4)
-        )
-    }
+        """,
+        row: RuleOutcomesRow.init
+    )
 }

@@ -31,10 +31,13 @@ public struct RuleRow: Sendable {
     }
 }
 
-/// Reads the rules, each with its newest version, without the digest rules that belong to them.
-package struct StoredRules: PostgresStatement {
-    package static let name = "stored_rules"
-    package static let sql = """
+extension SQL {
+    /// Reads the rules, each with its newest version, without the digest rules that belong to them.
+    ///
+    /// Binds: apps.
+    package static let storedRules = Statement<RuleRow, [String]?>(
+        "stored_rules",
+        """
         SELECT a.name, r.name, v.version, CASE WHEN b.is_beyond THEN 'refused' ELSE v.state END,
             CASE WHEN b.is_beyond THEN format('event: rules of %s may not take it (apps.%s.events)', a.name, a.name) ELSE v.reason END,
             v.definition::text, r.from_file,
@@ -48,19 +51,7 @@ package struct StoredRules: PostgresStatement {
         WHERE r.dropped_at IS NULL AND r.name NOT LIKE 'gather/%' AND ($1::text[] IS NULL OR a.name = ANY ($1))
         ORDER BY a.name, r.name
         """
-
-    /// The apps; nil for all.
-    package let apps: [String]?
-
-    package init(apps: [String]?) {
-        self.apps = apps
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(apps)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RuleRow {
+    ) { row throws(PostgresError) in
         let definition = try row.string(5)
         return RuleRow(
             app: try row.string(0),

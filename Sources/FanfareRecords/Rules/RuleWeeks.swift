@@ -1,11 +1,22 @@
-package import FanfareCore
 package import PostgresClient
 
-/// Reads when rules were last stored, and how many of their pushes providers accepted on each of the last days; one row
-/// for each existing rule.
-package struct RuleWeeks: PostgresStatement {
-    package static let name = "rule_weeks"
-    package static let sql = """
+/// One rule.
+package struct RuleWeeksRow: Sendable {
+    /// The rule's position among those requested, from 1.
+    package let position: Int64
+    package let changedAt: Timestamp
+    /// The accepted pushes by day in UTC, today last, of the versions that the rule's page counts.
+    package let accepted: [Int64]
+}
+
+extension SQL {
+    /// Reads when rules were last stored, and how many of their pushes providers accepted on each of the last days; one row
+    /// for each existing rule.
+    ///
+    /// Binds: apps, names, days.
+    package static let ruleWeeks = Statement<RuleWeeksRow, [String], [String], Int32>(
+        "rule_weeks",
+        """
         WITH pending AS MATERIALIZED (
             SELECT p.rule_version, (p.at AT TIME ZONE 'UTC')::date AS day, sum(p.deliveries) AS deliveries
             FROM fanfare.stats_pending AS p WHERE p.outcome = 1 GROUP BY 1, 2),
@@ -33,31 +44,7 @@ package struct RuleWeeks: PostgresStatement {
         CROSS JOIN LATERAL (
             SELECT v.created_at FROM fanfare.rule_versions AS v WHERE v.rule_id = a.rule_id ORDER BY v.version DESC LIMIT 1) AS n
         ORDER BY a.position
-        """
-
-    package let ids: [RuleID]
-    package let days: Int32
-
-    package init(of ids: [RuleID], days: Int32) {
-        (self.ids, self.days) = (ids, days)
-    }
-
-    /// One rule.
-    package struct Row: Sendable {
-        /// The rule's position among those requested, from 1.
-        package let position: Int64
-        package let changedAt: Timestamp
-        /// The accepted pushes by day in UTC, today last, of the versions that the rule's page counts.
-        package let accepted: [Int64]
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(ids.map(\.app))
-        binds.append(ids.map(\.name))
-        binds.append(days)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(position: try row.int64(0), changedAt: try row.timestamp(1), accepted: try row.int64s(2))
-    }
+        """,
+        row: RuleWeeksRow.init
+    )
 }

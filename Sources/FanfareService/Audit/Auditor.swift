@@ -57,18 +57,18 @@ struct Auditor {
         at now: Microseconds
     ) throws(PostgresError) -> [AuditFinding] {
         var findings: [AuditFinding] = []
-        let waiting = try connection.run(WaitingEvents(ageMicroseconds: Self.age))
+        let waiting = try connection.run(SQL.waitingEvents(Self.age))
         let unplanned = events.check(waiting.map(\.id), at: now)
         let stuck = AuditFinding(unplanned: waiting.filter { unplanned.contains($0.id) })
         if stuck.count > 0 || events.isConclusive(at: now) { findings.append(stuck) }
 
-        let batches = try connection.run(StandingBatches(ageMicroseconds: Self.age))
+        let batches = try connection.run(SQL.standingBatches(Self.age))
         let standing = queued.check(batches.filter { $0.state != .inFlight }, at: now)
             .union(flying.check(batches.filter { $0.state == .inFlight }, at: now))
         let overdue = AuditFinding(overdue: batches.filter(standing.contains))
         if overdue.count > 0 || queued.isConclusive(at: now) { findings.append(overdue) }
 
-        let plans = try connection.run(OpenedCursors())
+        let plans = try connection.run(SQL.openedCursors())
         let stalled = AuditFinding(stalled: plans.filter(cursors.check(plans, at: now).contains))
         if stalled.count > 0 || cursors.isConclusive(at: now) { findings.append(stalled) }
 
@@ -81,7 +81,7 @@ struct Auditor {
         on connection: PostgresConnection
     ) throws(PostgresError) -> [(batch: ClosedBatch, words: String)] {
         var batches: [ClosedBatch] = []
-        for partition in try connection.run(LogLengths()) {
+        for partition in try connection.run(SQL.logLengths()) {
             var cursor = log[partition.day] ?? LogCursor()
             cursor.begin(blocks: partition.blocks)
             let rows = try connection.run(ClosedBatches(day: partition.day, after: cursor.after))

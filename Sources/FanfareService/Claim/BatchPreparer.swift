@@ -175,7 +175,7 @@ struct BatchPreparer {
             if let key { keys[row.id] = key.rawValue }
         }
         var newest: [Int64: Int64] = [:]
-        for row in try connection.run(NewestEvents(keys: Set(keys.values).sorted())) { newest[row.key] = row.eventID }
+        for row in try connection.run(SQL.newestEvents(Set(keys.values).sorted())) { newest[row.key] = row.eventID }
         return keys.compactMapValues { newest[$0] }
     }
 }

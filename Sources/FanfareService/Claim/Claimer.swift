@@ -68,7 +68,7 @@ final class Claimer: Stage {
         on connection: PostgresConnection
     ) throws(PostgresError) -> Duration {
         if work.floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || context.directory.all.isEmpty {
-            context.directory.replace(try connection.run(AllTargets()))
+            context.directory.replace(try connection.run(SQL.allTargets()))
             work.floors.sweep(at: Clocks.steady)
             let unserved = work.unserved.check(context.directory.all.values, served: pools.roster.serves)
             context.status.unserved(work.unserved.names)
@@ -284,7 +284,7 @@ final class Claimer: Stage {
         }
         guard next.targetCount == context.directory.all.count else {
             // A provider has its first device: its first push should not wait for the next sweep.
-            context.directory.replace(try connection.run(AllTargets()))
+            context.directory.replace(try connection.run(SQL.allTargets()))
             return .zero
         }
         guard let due = next.due else { return .seconds(1) }

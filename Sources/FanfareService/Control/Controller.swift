@@ -108,7 +108,7 @@ private struct Tenure {
         try fuses.synchronize(on: connection)
         // Before the lease begins, so that later reads see all earlier cancellations.
         let cancels = try connection.run(NewCancels(since: nil))
-        let preferences = try connection.run(NewPreferences(since: nil))
+        let preferences = try connection.run(SQL.newPreferences(nil))
         _ = try Self.readPolicies(into: context, on: connection)
         let start = Clocks.steady
         let entered = try connection.run(
@@ -161,7 +161,7 @@ private struct Tenure {
         let waiting = context.database.open.waiting(longerThan: context.database.linkPatience)
         var atWork: Set<Int32> = []
         if !waiting.isEmpty {
-            atWork = Set(try connection.run(SessionsAtWork(backendPIDs: waiting.map(\.backendPID))))
+            atWork = Set(try connection.run(SQL.sessionsAtWork(waiting.map(\.backendPID))))
         }
         for session in links.check(waiting, atWork: atWork) {
             context.database.open.abandon(session)
@@ -225,7 +225,7 @@ private struct Tenure {
         if context.gates.replace(gates) { ringForGates() }
         context.lease.cancelsRead(startedAt: start)
         if let seen = rows.first?.seen { cancelsSince = seen }
-        let preferences = try connection.run(NewPreferences(since: preferencesSince))
+        let preferences = try connection.run(SQL.newPreferences(preferencesSince))
         context.preferences.said(in: preferences.compactMap(\.app))
         if let seen = preferences.first?.seen { preferencesSince = seen }
         if try Self.readPolicies(into: context, on: connection) { context.bells.claim.ring() }
@@ -238,7 +238,7 @@ private struct Tenure {
         into context: StageContext,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Bool {
-        let (rates, quiet) = try connection.run(LiveRates(), LiveQuiet())
+        let (rates, quiet) = try connection.run(SQL.liveRates(), SQL.liveQuiet())
         context.quiet.replace(quiet)
         return context.rates.replace(rates)
     }

@@ -123,7 +123,7 @@ public struct Daemon: Sendable {
             defer { connection.close() }
             // Behind a connection pool any prepared statement may fail, with an error that does not show the cause.
             installation = connection.isPooled ? nil : try Self.readInstallation(on: connection)
-            if installation != nil { isOwnSchema = try connection.run(IsLoadedFrom(Schema.sql)).first ?? nil }
+            if installation != nil { isOwnSchema = try connection.run(SQL.isLoadedFrom(Schema.sql)).first ?? nil }
         } catch {
             throw DaemonError(databaseError: error)
         }
@@ -146,7 +146,7 @@ public struct Daemon: Sendable {
     private static func readInstallation(
         on connection: PostgresConnection
     ) throws(PostgresError) -> Installation {
-        guard let read = try connection.run(ReadInstallation()).first else {
+        guard let read = try connection.run(SQL.readInstallation()).first else {
             throw PostgresError(.protocolMismatch, message: "the schema has no version")
         }
         return read

@@ -89,7 +89,7 @@ final class Listener: Stage {
             let isObject = (try? JSONValue(parsing: notification.payload))?.objectValue != nil
             if isObject {
                 do throws(PostgresError) {
-                    try connection.run(StoreForeignEvent(channel: notification.channel, payload: notification.payload))
+                    try connection.run(SQL.storeForeignEvent(notification.channel, notification.payload))
                     context.bells.plan.wake()
                     return
                 } catch {
@@ -97,7 +97,7 @@ final class Listener: Stage {
                     guard error.isDataError else { throw error }
                 }
             }
-            try connection.run(StoreMalformedEvent(channel: notification.channel, payload: notification.payload))
+            try connection.run(SQL.storeMalformedEvent(notification.channel, notification.payload))
             context.logger.warning(
                 "a notification is not a JSON object; it was stored as refused",
                 metadata: .init([.channel: "\(notification.channel)"])

@@ -65,11 +65,11 @@ struct Chores {
     }
 
     private func tell(_ errors: [String: PostgresError], on connection: PostgresConnection) throws(PostgresError) {
-        _ = try connection.runReturningCount(EndChoreAlarms(failing: Array(errors.keys)))
+        _ = try connection.runReturningCount(SQL.endChoreAlarms(Array(errors.keys)))
         for (name, error) in errors {
             guard let count = failures[name], count >= Self.failuresToTell else { continue }
             let detail = "failed \(count) times in a row: \(error.message)"
-            _ = try connection.runReturningCount(RaiseChoreAlarm(chore: name, detail: detail))
+            _ = try connection.runReturningCount(SQL.raiseChoreAlarm(name, detail))
         }
     }
 
@@ -93,41 +93,41 @@ struct Chores {
     }
 
     private func foldStats(on connection: PostgresConnection) throws(PostgresError) {
-        _ = try connection.runReturningCount(FoldStats())
+        _ = try connection.runReturningCount(SQL.foldStats())
     }
 
     private func foldTraffic(on connection: PostgresConnection) throws(PostgresError) {
         _ = try connection.runReturningCount(FoldTraffic())
         let days = Int32(clamping: context.settings.logRetentionDays)
-        _ = try connection.runReturningCount(ForgetTraffic(retentionDays: days))
+        _ = try connection.runReturningCount(SQL.forgetTraffic(days))
     }
 
     private func forgetAnswers(on connection: PostgresConnection) throws(PostgresError) {
-        _ = try connection.runReturningCount(ForgetAnswers())
+        _ = try connection.runReturningCount(SQL.forgetAnswers())
     }
 
     private func forgetKeys(on connection: PostgresConnection) throws(PostgresError) {
-        try exhaust(ForgetKeys(retentionSeconds: context.settings.keyRetentionSeconds), on: connection)
+        try exhaust(SQL.forgetKeys(context.settings.keyRetentionSeconds), on: connection)
     }
 
     private func forgetCancels(on connection: PostgresConnection) throws(PostgresError) {
-        try exhaust(ForgetCancels(keyRetentionSeconds: context.settings.keyRetentionSeconds), on: connection)
+        try exhaust(SQL.forgetCancels(context.settings.keyRetentionSeconds), on: connection)
     }
 
     private func forgetCollapseKeys(on connection: PostgresConnection) throws(PostgresError) {
-        try exhaust(ForgetCollapseKeys(), on: connection)
+        try exhaust(SQL.forgetCollapseKeys(), on: connection)
     }
 
     private func forgetGates(on connection: PostgresConnection) throws(PostgresError) {
-        _ = try connection.runReturningCount(ForgetGates())
+        _ = try connection.runReturningCount(SQL.forgetGates())
     }
 
     private func forgetAudiences(on connection: PostgresConnection) throws(PostgresError) {
-        try exhaust(ForgetAudiences(), on: connection)
+        try exhaust(SQL.forgetAudiences(), on: connection)
     }
 
     private func forgetRuns(on connection: PostgresConnection) throws(PostgresError) {
-        try exhaust(ForgetRuns(), on: connection)
+        try exhaust(SQL.forgetRuns(), on: connection)
     }
 
     private func forgetGrants(on connection: PostgresConnection) throws(PostgresError) {
@@ -136,21 +136,21 @@ struct Chores {
 
     /// Deletes old HTTP requests, actions and imports.
     private func forgetAsked(on connection: PostgresConnection) throws(PostgresError) {
-        try exhaust(ForgetRequests(retentionSeconds: context.settings.keyRetentionSeconds), on: connection)
+        try exhaust(SQL.forgetRequests(context.settings.keyRetentionSeconds), on: connection)
         let days = context.settings.logRetentionDays
-        try exhaust(ForgetActions(retentionDays: Int32(clamping: days)), on: connection)
-        try exhaust(ForgetImports(), on: connection)
+        try exhaust(SQL.forgetActions(Int32(clamping: days)), on: connection)
+        try exhaust(SQL.forgetImports(), on: connection)
     }
 
     /// Deletes feedback one day after the batches that it is about.
     private func forgetFeedback(on connection: PostgresConnection) throws(PostgresError) {
         let days = context.settings.logRetentionDays + 1
-        try exhaust(ForgetFeedback(retentionDays: Int32(clamping: days)), on: connection)
+        try exhaust(SQL.forgetFeedback(Int32(clamping: days)), on: connection)
     }
 
     /// Runs a deleting statement until no rows are left or the time is used up.
     private func exhaust(
-        _ statement: some PostgresStatement,
+        _ statement: some BoundStatement,
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let end = Clocks.steady + Self.patience
@@ -161,8 +161,8 @@ struct Chores {
         let days = context.settings.logRetentionDays
         for day in 0..<Int16(EventID.ringDays) {
             try emptyIfOver(day, on: connection)
-            try exhaust(ForgetBatches(day: day, retentionDays: days), on: connection)
-            try exhaust(ForgetEvents(day: day, retentionDays: days), on: connection)
+            try exhaust(SQL.forgetBatches(day, Int32(clamping: days)), on: connection)
+            try exhaust(SQL.forgetEvents(day, Int32(clamping: days)), on: connection)
         }
     }
 
@@ -170,7 +170,7 @@ struct Chores {
     ///
     /// If a reader holds a lock, this is retried a minute later.
     private func emptyIfOver(_ day: Int16, on connection: PostgresConnection) throws(PostgresError) {
-        let isOver = IsRingDayOver(day: day, retentionDays: context.settings.logRetentionDays)
+        let isOver = SQL.isRingDayOver(day, Int32(clamping: context.settings.logRetentionDays))
         guard try connection.run(isOver).first == true else { return }
         let partitions = RingDay(day)
         do throws(PostgresError) {

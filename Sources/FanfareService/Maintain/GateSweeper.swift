@@ -38,7 +38,7 @@ struct GateSweeper {
         let now = Clocks.steady
         guard !aborting.isEmpty || checkedAt.map({ now - $0 >= Self.interval }) ?? true else { return true }
         checkedAt = now
-        let finished = try connection.run(FinishGates())
+        let finished = try connection.run(SQL.finishGates())
         if !finished.isEmpty { context.bells.control.ring() }
         return true
     }

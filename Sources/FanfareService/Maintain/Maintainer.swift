@@ -95,7 +95,7 @@ struct Maintenance {
         let events = context.settings.events
         guard limits != events else { return }
         for (app, types) in events where limits[app] != types {
-            guard try connection.run(LimitEvents(app: app, events: types)).first == true else { continue }
+            guard try connection.run(SQL.limitEvents(app, types)).first == true else { continue }
             context.logger.notice("the event types allowed for rules have changed", metadata: .init([.app: "\(app)"]))
         }
         limits = events
@@ -103,8 +103,8 @@ struct Maintenance {
 
     /// - Returns: whether no rules are left to check, and no aborted or cancelled batches to end.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
-        if try !connection.run(NextQuarantinedEvent()).isEmpty { context.bells.quarantine.ring() }
-        if try connection.run(AreQuestionsDue()).first == true { context.ringForQueries() }
+        if try !connection.run(SQL.nextQuarantinedEvent([])).isEmpty { context.bells.quarantine.ring() }
+        if try connection.run(SQL.areQuestionsDue()).first == true { context.ringForQueries() }
         // Campaigns come before rules, because activating a campaign creates a rule.
         try CampaignUpkeep(logger: context.logger)
             .takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))

@@ -56,7 +56,7 @@ struct AudiencePlanner {
         of match: DeferredMatch,
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        _ = try connection.runReturningCount(NotePlanProblem(eventID: match.eventID, problem: problem))
+        _ = try connection.runReturningCount(SQL.notePlanProblem(match.eventID, problem))
         context.logger.notice(
             "a rule matched an event and could not be planned for it",
             metadata: .about(match.eventID, ofTrace: match.traceID, [.detail: "\(problem)"])
@@ -68,7 +68,7 @@ struct AudiencePlanner {
     {
         var counts = PlannedCounts()
         if !work.newest.isEmpty {
-            let statement = NoteNewest(keys: work.newest.map(\.key), eventIDs: work.newest.map(\.eventID))
+            let statement = SQL.noteNewest(work.newest.map(\.key), work.newest.map(\.eventID))
             _ = try connection.runReturningCount(statement)
         }
         if !work.gathered.isEmpty {
@@ -94,10 +94,7 @@ struct AudiencePlanner {
             counts += try planTokens(matches, of: user?.text, on: connection)
         }
         if !work.queries.isEmpty {
-            let statement = OpenQueries(
-                eventIDs: work.queries.map(\.eventID),
-                ruleVersions: work.queries.map(\.ruleVersion)
-            )
+            let statement = SQL.openQueries(work.queries.map(\.eventID), work.queries.map(\.ruleVersion))
             counts.queries += try connection.runReturningCount(statement)
         }
         if !work.native.isEmpty {

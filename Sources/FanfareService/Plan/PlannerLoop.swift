@@ -238,7 +238,7 @@ extension PlannerLoop {
     /// - Returns: whether anything changed.
     mutating func readRules(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         let start = Clocks.steady
-        let fresh = EventTypeRules(try connection.run(EventTypeRuleCounts()))
+        let fresh = EventTypeRules(try connection.run(SQL.eventTypeRuleCounts()))
         readRulesAt = Clocks.steady + max(Micros.second, (Clocks.steady - start) * 100)
         guard fresh != rules else { return false }
         rules = fresh

@@ -66,7 +66,7 @@ struct Quarantine {
     /// Returns the first event that was not tried yet, otherwise the one that was tried least often.
     private mutating func next(on connection: PostgresConnection) throws(PostgresError) -> OutboxPlace? {
         let known = waiting + tries.keys
-        if let fresh = try connection.run(NextQuarantinedEvent(besides: known.map(\.id))).first { return fresh }
+        if let fresh = try connection.run(SQL.nextQuarantinedEvent(known.map(\.id))).first { return fresh }
         return tries.filter { !waiting.contains($0.key) }.min { ($0.value, $0.key.id) < ($1.value, $1.key.id) }?.key
     }
 
@@ -98,10 +98,10 @@ struct Quarantine {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let (round, counts) = try connection.transaction { connection throws(PostgresError) in
-            let rules = try connection.run(QuarantinedEventRules(event: event)).first ?? 0
+            let rules = try connection.run(SQL.quarantinedEventRules(event.xid, event.id)).first ?? 0
             let timeout = timeout + rules / Self.rulesPerMillisecond
             try connection.setLocally(Self.settings.setting("statement_timeout", to: String(timeout)))
-            let statement = PlanQuarantinedEvent(event: event, batchSize: context.settings.batchSize)
+            let statement = SQL.planQuarantinedEvent(event.xid, event.id, Int32(context.settings.batchSize))
             let round = PlanRoundSummary(try connection.run(statement))
             return (round, try audiences.plan(round.deferred, on: connection))
         }
@@ -118,7 +118,7 @@ struct Quarantine {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let detail = "cannot be planned: SQLSTATE \(error.sqlState ?? "?"), \(error.message)"
-        guard let refused = try connection.run(RefuseQuarantinedEvent(event: event, detail: detail)).first else {
+        guard let refused = try connection.run(SQL.refuseQuarantinedEvent(event.xid, event.id, detail)).first else {
             return
         }
         context.counters.ended([Int32(EventFate.refused.rawValue): 1])

@@ -92,7 +92,7 @@ final class Slicer: Stage {
         context.bells.claim.ring()
         let plan = advanced.plan
         let gates = [plan.gate] + (plan.canary.map { [$0.heldGate] } ?? [])
-        let waiting = AreManyWaiting(app: plan.app, lane: plan.lane, gates: gates, limit: Self.lead)
+        let waiting = SQL.areManyWaiting(plan.app, plan.lane, Self.lead, gates)
         if !advanced.isAhead {
             guard try connection.run(waiting).first ?? false else { return .goOn }
         }

@@ -132,13 +132,18 @@ final class QueryRunner {
         turn.answer = answer
         let said = answer.failure.map { Self.words($0) }
         if costs.isNews(said, ruleVersion: rule.id) {
-            _ = try connection.runReturningCount(StoreAudienceFailure(ruleVersion: rule.id, error: said))
+            _ = try connection.runReturningCount(SQL.storeAudienceFailure(rule.id, said))
         }
         switch answer {
         case .success(let users) where users.count == 0:
             try end(question, as: .planned, "rule \(name): to.users_sql finds no user", on: connection)
         case .success(let users):
-            let statement = PlanUsers(question, users: users.array, batchSize: context.settings.batchSize)
+            let statement = SQL.planUsers(
+                question.eventID,
+                question.ruleVersion,
+                users.array,
+                Int32(context.settings.batchSize)
+            )
             turn.batches = try connection.run(statement).first?.batches ?? 0
         case .failure(let error):
             turn.refusal = try putOff(question, because: error, ruleName: name, on: connection)
@@ -168,13 +173,13 @@ final class QueryRunner {
         on connection: PostgresConnection
     ) throws(PostgresError) -> String? {
         guard error.isOfQuery else {
-            let later = AskLater(question, pauseMicroseconds: Self.faultPause, tries: question.tries)
+            let later = SQL.askLater(question.eventID, question.ruleVersion, Self.faultPause, question.tries)
             _ = try connection.runReturningCount(later)
             return nil
         }
         if Int(question.tries) < Self.pauses.count {
             let pause = Self.pauses[Int(question.tries)]
-            let later = AskLater(question, pauseMicroseconds: pause, tries: question.tries + 1)
+            let later = SQL.askLater(question.eventID, question.ruleVersion, pause, question.tries + 1)
             _ = try connection.runReturningCount(later)
             return nil
         }
@@ -189,7 +194,9 @@ final class QueryRunner {
         _ detail: String?,
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        _ = try connection.runReturningCount(EndQuestion(question, fate: fate, detail: detail))
+        _ = try connection.runReturningCount(
+            SQL.endQuestion(question.eventID, question.ruleVersion, Int16(fate.rawValue), detail)
+        )
     }
 
     /// Returns the text of a query's failure, for the event's detail and `health`.

@@ -41,22 +41,16 @@ package struct NoteAction: PostgresStatement {
     }
 }
 
-/// Deletes actions older than the log.
-package struct ForgetActions: PostgresStatement {
-    package static let name = "forget_actions"
-    package static let sql = """
+extension SQL {
+    /// Deletes actions older than the log.
+    ///
+    /// Binds: retentionDays.
+    package static let forgetActions = Statement<Void, Int32>(
+        "forget_actions",
+        """
         DELETE FROM fanfare.actions WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM fanfare.actions WHERE at < statement_timestamp() - make_interval(days => $1::int)
             LIMIT \(Forgetting.limit)))
         """
-
-    package let retentionDays: Int32
-
-    package init(retentionDays: Int32) {
-        self.retentionDays = retentionDays
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(retentionDays)
-    }
+    )
 }

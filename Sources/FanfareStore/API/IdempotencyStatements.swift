@@ -47,50 +47,30 @@ package struct FindRequest: PostgresStatement {
     package static func decode(
         _ row: borrowing PostgresRow
     ) throws(PostgresError) -> (bodyHash: [UInt8], eventIDs: [Int64]) {
-        (try row.bytes(0), try row.int64s(1))
+        (try row.bytes(0), try row.read(1))
     }
 }
 
-/// Stores the result of a request.
-package struct KeepRequest: PostgresStatement {
-    package static let name = "keep_request"
-    package static let sql = """
+extension SQL {
+    /// Stores the result of a request.
+    ///
+    /// Binds: tokenID, key, bodyHash, eventIDs.
+    package static let keepRequest = Statement<Void, Int32, String, [UInt8], [Int64]>(
+        "keep_request",
+        """
         INSERT INTO fanfare.api_requests (token_id, key, body_hash, event_ids) VALUES ($1, $2, $3, $4)
         """
+    )
 
-    package let tokenID: Int32
-    package let key: String
-    package let bodyHash: [UInt8]
-    package let eventIDs: [Int64]
-
-    package init(tokenID: Int32, key: String, bodyHash: [UInt8], eventIDs: [Int64]) {
-        (self.tokenID, self.key, self.bodyHash, self.eventIDs) = (tokenID, key, bodyHash, eventIDs)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(tokenID)
-        binds.append(key)
-        binds.append(bodyHash)
-        binds.append(eventIDs)
-    }
-}
-
-/// Deletes requests whose keys have expired.
-package struct ForgetRequests: PostgresStatement {
-    package static let name = "forget_requests"
-    package static let sql = """
+    /// Deletes requests whose keys have expired.
+    ///
+    /// Binds: retentionSeconds.
+    package static let forgetRequests = Statement<Void, Int64>(
+        "forget_requests",
+        """
         DELETE FROM fanfare.api_requests WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM fanfare.api_requests WHERE created_at < statement_timestamp() - make_interval(secs => $1::float8)
             ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
-
-    package let retentionSeconds: Int64
-
-    package init(retentionSeconds: Int64) {
-        self.retentionSeconds = retentionSeconds
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(retentionSeconds)
-    }
+    )
 }

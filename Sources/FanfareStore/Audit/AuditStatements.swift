@@ -7,10 +7,13 @@ package struct WaitingEvent: Equatable, Sendable {
     package let createdAt: Timestamp
 }
 
-/// Finds the first events in the planners' order, if they are old.
-package struct WaitingEvents: PostgresStatement {
-    package static let name = "waiting_events"
-    package static let sql = """
+extension SQL {
+    /// Finds the first events in the planners' order, if they are old.
+    ///
+    /// Binds: ageMicroseconds.
+    package static let waitingEvents = Statement<WaitingEvent, Int64>(
+        "waiting_events",
+        """
         WITH RECURSIVE \(QueryChoice.waitingSQL)
         SELECT e.id, e.created_at
         FROM (
@@ -27,21 +30,9 @@ package struct WaitingEvents: PostgresStatement {
                 LIMIT 1000)
         ) AS e
         WHERE e.created_at < clock_timestamp() - $1 * interval '1 microsecond'
-        """
-
-    package let ageMicroseconds: Int64
-
-    package init(ageMicroseconds: Int64) {
-        self.ageMicroseconds = ageMicroseconds
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(ageMicroseconds)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> WaitingEvent {
-        WaitingEvent(id: try row.int64(0), createdAt: try row.timestamp(1))
-    }
+        """,
+        row: WaitingEvent.init
+    )
 }
 
 /// A batch that may have stopped making progress.
@@ -72,11 +63,14 @@ package struct StandingBatch: Hashable, Sendable {
     package let since: Timestamp
 }
 
-/// Finds the next batches of each queue that have long been due without a gate or rate to delay them, and all claimed
-/// batches.
-package struct StandingBatches: PostgresStatement {
-    package static let name = "standing_batches"
-    package static let sql = """
+extension SQL {
+    /// Finds the next batches of each queue that have long been due without a gate or rate to delay them, and all claimed
+    /// batches.
+    ///
+    /// Binds: ageMicroseconds.
+    package static let standingBatches = Statement<StandingBatch, Int64>(
+        "standing_batches",
+        """
         WITH RECURSIVE
         -- 1. The gates that something waits behind, in as many steps along the index.
         used AS (
@@ -109,18 +103,7 @@ package struct StandingBatches: PostgresStatement {
         FROM (SELECT * FROM fanfare.batches WHERE owner IS NOT NULL LIMIT 5000) AS b
         LEFT JOIN fanfare.instances AS i ON i.id = b.owner
         """
-
-    package let ageMicroseconds: Int64
-
-    package init(ageMicroseconds: Int64) {
-        self.ageMicroseconds = ageMicroseconds
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(ageMicroseconds)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> StandingBatch {
+    ) { row throws(PostgresError) in
         StandingBatch(
             id: try row.int64(1),
             state: StandingBatch.State(rawValue: try row.int16(0)) ?? .inFlight,
@@ -139,23 +122,15 @@ package struct OpenedCursor: Hashable, Sendable {
     package let createdAt: Timestamp
 }
 
-/// Reads the progress of all plans.
-package struct OpenedCursors: PostgresStatement {
-    package static let name = "opened_cursors"
-    package static let sql = """
-        SELECT event_id, rule_version, cursor, created_at FROM fanfare.plans ORDER BY event_id, rule_version LIMIT 1000
+extension SQL {
+    /// Reads the progress of all plans.
+    package static let openedCursors = Statement<OpenedCursor>(
+        "opened_cursors",
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OpenedCursor {
-        OpenedCursor(
-            eventID: try row.int64(0),
-            ruleVersion: try row.int32(1),
-            cursor: try row.int64(2),
-            createdAt: try row.timestamp(3)
-        )
-    }
+        SELECT event_id, rule_version, cursor, created_at FROM fanfare.plans ORDER BY event_id, rule_version LIMIT 1000
+        """,
+        row: OpenedCursor.init
+    )
 }
 
 /// Stores the result of a check.

@@ -37,23 +37,20 @@ package struct LogCursor: Equatable, Sendable {
     }
 }
 
-/// Reads the lengths, in blocks, of the partitions into which batches are closed now.
-package struct LogLengths: PostgresStatement {
-    package static let name = "log_lengths"
-    package static let sql = """
+extension SQL {
+    /// Reads the lengths, in blocks, of the partitions into which batches are closed now.
+    package static let logLengths = Statement<(day: Int16, blocks: Int64)>(
+        "log_lengths",
+        """
         SELECT d.day::smallint,
             pg_relation_size(to_regclass('fanfare.batch_log_' || to_char(d.day, 'FM00'))) / current_setting('block_size')::bigint
         FROM (
             SELECT (((clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01') - back) % \(EventID.ringDays) AS day
             FROM generate_series(0, 1) AS back
         ) AS d
-        """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (day: Int16, blocks: Int64) {
-        (try row.int16(0), try row.int64(1))
-    }
+        """,
+        row: { ($0, $1) }
+    )
 }
 
 /// Reads batches that were closed after a place in one partition of the log, in physical order.

@@ -22,15 +22,16 @@ package struct EndedRun {
     package let detail: String?
 }
 
-/// Ends runs, with their gates, whose event is planned, whose plans are done, and behind whose gates there is no batch,
-/// claimed or not.
-///
-/// It reads everything in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in
-/// one transaction each. OFFSET 0 makes PostgreSQL look up the batches of each gate. Without it PostgreSQL may read all
-/// batches, under OR, and hash their gates.
-package struct FinishRuns: PostgresStatement {
-    package static let name = "finish_runs"
-    package static let sql = """
+extension SQL {
+    /// Ends runs, with their gates, whose event is planned, whose plans are done, and behind whose gates there is no batch,
+    /// claimed or not.
+    ///
+    /// It reads everything in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in
+    /// one transaction each. OFFSET 0 makes PostgreSQL look up the batches of each gate. Without it PostgreSQL may read all
+    /// batches, under OR, and hash their gates.
+    package static let finishRuns = Statement<EndedRun>(
+        "finish_runs",
+        """
         WITH over AS MATERIALIZED (
             SELECT o.id, e.fate, e.detail
             FROM (SELECT * FROM fanfare.runs WHERE state IN ('running', 'aborting') OFFSET 0) AS o
@@ -79,10 +80,7 @@ package struct FinishRuns: PostgresStatement {
         JOIN fanfare.campaigns AS c ON c.id = e.campaign_id
         JOIN fanfare.apps AS a ON a.id = c.app_id
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EndedRun {
+    ) { row throws(PostgresError) in
         EndedRun(
             app: try row.string(0),
             campaign: try row.string(1),

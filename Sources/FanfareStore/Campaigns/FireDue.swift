@@ -12,70 +12,35 @@ package struct FiredRun {
     package let skippedAt: String?
 }
 
-/// Fires one campaign that is due, in its own transaction; no row if none is due.
-package struct FireDue: PostgresStatement {
-    package static let name = "fire_due"
-    package static let sql = """
-        SELECT app, campaign, event_id, detail, to_json(skipped_at) #>> '{}' FROM fanfare.fire_due($1::timestamptz)
+extension SQL {
+    /// Fires one campaign that is due, in its own transaction; no row if none is due.
+    ///
+    /// Binds: now.
+    package static let fireDue = Statement<FiredRun, Timestamp>(
+        "fire_due",
         """
+        SELECT app, campaign, event_id, detail, to_json(skipped_at) #>> '{}' FROM fanfare.fire_due($1::timestamptz)
+        """,
+        row: FiredRun.init
+    )
 
-    private let now: Timestamp
+    /// Computes again when batches, digests and campaigns are due.
+    ///
+    /// Run it after the clock was set.
+    ///
+    /// Binds: now.
+    package static let reschedule = Statement<Int64, Timestamp>(
+        "reschedule",
+        "SELECT fanfare.reschedule($1::timestamptz)"
+    )
 
-    /// - Parameter now: the time by which a campaign must be due.
-    package init(now: Timestamp) {
-        self.now = now
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(now)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FiredRun {
-        FiredRun(
-            app: try row.string(0),
-            campaign: try row.string(1),
-            eventID: try row.int64(orNil: 2),
-            problem: try row.string(orNil: 3),
-            skippedAt: try row.string(orNil: 4)
-        )
-    }
-}
-
-/// Computes again when batches, digests and campaigns are due.
-///
-/// Run it after the clock was set.
-package struct Reschedule: PostgresStatement {
-    package static let name = "reschedule"
-    package static let sql = "SELECT fanfare.reschedule($1::timestamptz)"
-
-    private let now: Timestamp
-
-    /// - Parameter now: the time, in database time.
-    package init(now: Timestamp) {
-        self.now = now
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(now)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
-    }
-}
-
-/// Reads when the next campaign is due, or was; no row if none will be.
-package struct NextCampaign: PostgresStatement {
-    package static let name = "next_campaign"
-    package static let sql = """
+    /// Reads when the next campaign is due, or was; no row if none will be.
+    package static let nextCampaign = Statement<Timestamp>(
+        "next_campaign",
+        """
         SELECT x.next_at FROM fanfare.campaigns AS x
         WHERE x.state = 'active' AND x.dropped_at IS NULL AND x.next_at IS NOT NULL
         ORDER BY x.next_at LIMIT 1
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Timestamp {
-        try row.timestamp(0)
-    }
+    )
 }

@@ -1,11 +1,12 @@
-internal import PostgresClient
+package import PostgresClient
 
-/// Deletes some stored users of audiences whose runs have ended.
-///
-/// A test run is not stored as running, so its audience is kept while it may be sent: a day, and a little longer.
-package struct ForgetAudiences: PostgresStatement {
-    package static let name = "forget_audiences"
-    package static let sql = """
+extension SQL {
+    /// Deletes some stored users of audiences whose runs have ended.
+    ///
+    /// A test run is not stored as running, so its audience is kept while it may be sent: a day, and a little longer.
+    package static let forgetAudiences = Statement<Void>(
+        "forget_audiences",
+        """
         WITH RECURSIVE events AS (
             SELECT (SELECT min(event_id) FROM fanfare.audiences) AS id
             UNION ALL
@@ -19,18 +20,15 @@ package struct ForgetAudiences: PostgresStatement {
                     OR o.test_users IS NOT NULL AND o.ended_at > statement_timestamp() - interval '25 hours'))
             LIMIT \(Forgetting.limit)))
         """
+    )
 
-    package init() {}
-}
-
-/// Deletes some runs that ended long ago; only the first are read, since they are the oldest.
-package struct ForgetRuns: PostgresStatement {
-    package static let name = "forget_runs"
-    package static let sql = """
+    /// Deletes some runs that ended long ago; only the first are read, since they are the oldest.
+    package static let forgetRuns = Statement<Void>(
+        "forget_runs",
+        """
         DELETE FROM fanfare.runs WHERE id = ANY (ARRAY(
             SELECT o.id FROM (SELECT id, ended_at FROM fanfare.runs ORDER BY id LIMIT \(Forgetting.limit)) AS o
             WHERE o.ended_at < statement_timestamp() - interval '\(Forgetting.gateDays) days'))
         """
-
-    package init() {}
+    )
 }

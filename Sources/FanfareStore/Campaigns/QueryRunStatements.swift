@@ -21,13 +21,16 @@ package struct QueryRun: Sendable {
     package let eventID: Int64
 }
 
-/// Takes the run that has waited longest for its query to be executed, if there is one.
-///
-/// It is committed before the query runs, so that other sessions do not wait for the row of the run or its campaign
-/// meanwhile.
-package struct TakeQueryRun: PostgresStatement {
-    package static let name = "take_query_run"
-    package static let sql = """
+extension SQL {
+    /// Takes the run that has waited longest for its query to be executed, if there is one.
+    ///
+    /// It is committed before the query runs, so that other sessions do not wait for the row of the run or its campaign
+    /// meanwhile.
+    ///
+    /// Binds: owner.
+    package static let takeQueryRun = Statement<QueryRun, Int32>(
+        "take_query_run",
+        """
         UPDATE fanfare.runs AS o SET owner = $1
         FROM fanfare.campaigns AS c, fanfare.apps AS a
         WHERE o.id = (
@@ -38,27 +41,14 @@ package struct TakeQueryRun: PostgresStatement {
         RETURNING o.id, a.name, c.name, c.definition ->> 'audience_sql', c.definition ->> 'payload_sql', o.test_users,
             coalesce(o.event_id, fanfare.new_event_id())
         """
-
-    package let owner: Int32
-
-    /// - Parameter owner: the daemon that executes the query; it may take runs again that it took before and no longer
-    ///   executes.
-    package init(owner: Int32) {
-        self.owner = owner
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(owner)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> QueryRun {
+    ) { row throws(PostgresError) in
         let payloads = try row.string(orNil: 4)
         return QueryRun(
             id: try row.int64(0),
             app: try row.string(1),
             campaign: try row.string(2),
             query: try row.string(orNil: 3).map(QueryRun.Query.audience) ?? payloads.map(QueryRun.Query.payloads),
-            testUsers: try row.strings(orNil: 5),
+            testUsers: try row.read(5),
             eventID: try row.int64(6)
         )
     }
@@ -73,28 +63,18 @@ package struct QueryRunState {
     package let isFree: Bool
 }
 
-/// Reads the runs whose query is being executed, or waits for it.
-package struct QueryRuns: PostgresStatement {
-    package static let name = "query_runs"
-    package static let sql = """
+extension SQL {
+    /// Reads the runs whose query is being executed, or waits for it.
+    ///
+    /// Binds: owner.
+    package static let queryRuns = Statement<QueryRunState, Int32>(
+        "query_runs",
+        """
         SELECT o.id, o.owner, \(QueryRunSQL.isFree("o", for: "$1"))
         FROM (SELECT * FROM fanfare.runs WHERE state = 'querying' OFFSET 0) AS o
-        """
-
-    package let owner: Int32
-
-    /// - Parameter owner: the calling daemon.
-    package init(owner: Int32) {
-        self.owner = owner
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(owner)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> QueryRunState {
-        QueryRunState(id: try row.int64(0), owner: try row.int32(orNil: 1), isFree: try row.bool(2))
-    }
+        """,
+        row: QueryRunState.init
+    )
 }
 
 private enum QueryRunSQL {
@@ -107,36 +87,25 @@ private enum QueryRunSQL {
     }
 }
 
-/// Stores users of an event's audience.
-package struct StoreAudience: PostgresStatement {
-    package static let name = "store_audience"
-    package static let sql = """
+extension SQL {
+    /// Stores users of an event's audience.
+    ///
+    /// Binds: eventID, buckets, users, variables.
+    package static let storeAudience = Statement<Void, Int64, [Int64], [String], [String?]>(
+        "store_audience",
+        """
         INSERT INTO fanfare.audiences (event_id, bucket, user_id, variables)
         SELECT $1, u.bucket, u.user_id, u.variables::jsonb
         FROM unnest($2::bigint[], $3::text[], $4::text[]) AS u (bucket, user_id, variables)
         """
+    )
 
-    package let eventID: Int64
-    package let buckets: [Int64]
-    package let users: [String]
-    package let variables: [String?]
-
-    package init(eventID: Int64, buckets: [Int64], users: [String], variables: [String?]) {
-        (self.eventID, self.buckets, self.users, self.variables) = (eventID, buckets, users, variables)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventID)
-        binds.append(buckets)
-        binds.append(users)
-        binds.append(variables)
-    }
-}
-
-/// Emits a run's event for each payload.
-package struct EmitPayloads: PostgresStatement {
-    package static let name = "emit_payloads"
-    package static let sql = """
+    /// Emits a run's event for each payload.
+    ///
+    /// Binds: run, offset, payloads.
+    package static let emitPayloads = Statement<Void, Int64, Int64, [String]>(
+        "emit_payloads",
+        """
         INSERT INTO fanfare.outbox (own, type, key, payload)
         SELECT true, 'campaign.' || a.name || '.' || c.name, (to_json(o.scheduled_at) #>> '{}') || '/' || ($2 + p.number),
             coalesce(c.definition::jsonb -> 'payload', '{}') || coalesce(o.payload, '{}') || p.payload::jsonb
@@ -147,51 +116,17 @@ package struct EmitPayloads: PostgresStatement {
         CROSS JOIN unnest($3::text[]) WITH ORDINALITY AS p (payload, number)
         WHERE o.id = $1
         """
+    )
 
-    package let run: Int64
-    /// How many were emitted before.
-    package let offset: Int64
-    package let payloads: [String]
-
-    package init(run: Int64, after offset: Int64, payloads: [String]) {
-        (self.run, self.offset, self.payloads) = (run, offset, payloads)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(run)
-        binds.append(offset)
-        binds.append(payloads)
-    }
-}
-
-/// Ends a query run: the last statement of its transaction.
-///
-/// Returns false if the daemon no longer owns the run.
-package struct EndQueryRun: PostgresStatement {
-    package static let name = "end_query_run"
-    package static let sql = "SELECT fanfare.end_query_run($1, $2, $3, $4::jsonb)"
-
-    package let run: Int64
-    package let owner: Int32
-    /// The run's event; nil if each row was emitted as an event.
-    package let eventID: Int64?
-    /// One row's payload, in a test run.
-    package let sample: String?
-
-    package init(run: Int64, owner: Int32, eventID: Int64?, sample: String? = nil) {
-        (self.run, self.owner, self.eventID, self.sample) = (run, owner, eventID, sample)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(run)
-        binds.append(owner)
-        binds.append(eventID)
-        binds.append(sample)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
+    /// Ends a query run: the last statement of its transaction.
+    ///
+    /// Returns false if the daemon no longer owns the run.
+    ///
+    /// Binds: run, owner, eventID, sample.
+    package static let endQueryRun = Statement<Bool, Int64, Int32, Int64?, String?>(
+        "end_query_run",
+        "SELECT fanfare.end_query_run($1, $2, $3, $4::jsonb)"
+    )
 }
 
 /// Records why a query was not executed: the run has failed, or may be tried again while its campaign's ttl lasts.

@@ -90,15 +90,15 @@ package struct RecentAnswers: PostgresStatement {
     }
 }
 
-/// Deletes responses that no fuse uses any more.
-package struct ForgetAnswers: PostgresStatement {
-    package static let name = "forget_answers"
-    package static let sql = """
+extension SQL {
+    /// Deletes responses that no fuse uses any more.
+    package static let forgetAnswers = Statement<Void>(
+        "forget_answers",
+        """
         DELETE FROM fanfare.prune_counts
         WHERE since < statement_timestamp() - interval '15 minutes' OR since > statement_timestamp() + interval '15 minutes'
         """
-
-    package init() {}
+    )
 }
 
 /// The state of a prune fuse, shared by all daemons.
@@ -110,17 +110,15 @@ package struct StoredFuse: Equatable {
     package let closedAt: Timestamp?
 }
 
-/// Reads the prune fuses that were ever blown.
-package struct StoredFuses: PostgresStatement {
-    package static let name = "stored_fuses"
-    package static let sql = """
+extension SQL {
+    /// Reads the prune fuses that were ever blown.
+    package static let storedFuses = Statement<StoredFuse>(
+        "stored_fuses",
+        """
         SELECT a.name, f.environment, f.evidence, f.closed_at
         FROM fanfare.prune_fuses AS f JOIN fanfare.apps AS a ON a.id = f.app_id
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> StoredFuse {
+    ) { row throws(PostgresError) in
         let evidence = try row.string(orNil: 2)
         return StoredFuse(
             key: FuseKey(app: try row.string(0), environment: try row.string(1)),
@@ -165,10 +163,13 @@ package struct BlowFuse: PostgresStatement {
     }
 }
 
-/// Closes an app's blown fuses and clears their alarms.
-package struct CloseFuses: PostgresStatement {
-    package static let name = "close_fuses"
-    package static let sql = """
+extension SQL {
+    /// Closes an app's blown fuses and clears their alarms.
+    ///
+    /// Binds: app, environment.
+    package static let closeFuses = Statement<String, String, String?>(
+        "close_fuses",
+        """
         WITH closed AS (
             UPDATE fanfare.prune_fuses AS f SET blown_at = NULL, evidence = NULL, closed_at = clock_timestamp()
             FROM fanfare.apps AS a
@@ -180,24 +181,7 @@ package struct CloseFuses: PostgresStatement {
         )
         SELECT environment FROM closed ORDER BY environment
         """
-
-    package let app: String
-    /// The environment; nil for both.
-    package let environment: String?
-
-    package init(app: String, environment: String?) {
-        self.app = app
-        self.environment = environment
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(app)
-        binds.append(environment)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
-        try row.string(0)
-    }
+    )
 }
 
 extension PruneEvidence.Strength {

@@ -14,19 +14,16 @@ package struct AppRate: Hashable, Sendable {
     }
 }
 
-/// Reads the rates of apps and their providers; those of rules belong to their gates (``LiveGates``).
-package struct LiveRates: PostgresStatement {
-    package static let name = "live_rates"
-    package static let sql = """
+extension SQL {
+    /// Reads the rates of apps and their providers; those of rules belong to their gates (``LiveGates``).
+    package static let liveRates = Statement<AppRate>(
+        "live_rates",
+        """
         SELECT r.id, a.name, r.provider
         FROM fanfare.rates AS r JOIN fanfare.apps AS a ON a.id = r.app_id
         WHERE r.app_id IS NOT NULL
         ORDER BY r.id
-        """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AppRate {
-        AppRate(id: try row.int32(0), app: try row.string(1), provider: try row.string(orNil: 2))
-    }
+        """,
+        row: AppRate.init
+    )
 }

@@ -21,17 +21,15 @@ package struct Target: Hashable, Sendable {
     }
 }
 
-/// Reads all targets.
-package struct AllTargets: PostgresStatement {
-    package static let name = "all_targets"
-    package static let sql = """
+extension SQL {
+    /// Reads all targets.
+    package static let allTargets = Statement<Target>(
+        "all_targets",
+        """
         SELECT t.id, a.name, t.provider, t.environment, t.native_key
         FROM fanfare.targets AS t JOIN fanfare.apps AS a ON a.id = t.app_id
         """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Target {
+    ) { row throws(PostgresError) in
         Target(
             id: try row.int16(0),
             app: try row.string(1),

@@ -42,13 +42,16 @@ package struct FeedbackHookRow: Equatable {
     package let hasMore: Bool
 }
 
-/// Reads the stored hooks among some names.
-///
-/// OFFSET 0 makes PostgreSQL look up the row at a hook's position. Otherwise it may read all feedback and hash its
-/// numbers.
-package struct FeedbackHooks: PostgresStatement {
-    package static let name = "feedback_hooks"
-    package static let sql = """
+extension SQL {
+    /// Reads the stored hooks among some names.
+    ///
+    /// OFFSET 0 makes PostgreSQL look up the row at a hook's position. Otherwise it may read all feedback and hash its
+    /// numbers.
+    ///
+    /// Binds: names.
+    package static let feedbackHooks = Statement<FeedbackHookRow, [String]>(
+        "feedback_hooks",
+        """
         SELECT h.name, x.codes, x.app, h.number, h.position, h.until_number, h.until_position, h.key::text, h.delivery, h.owner,
             h.owner IS NULL OR NOT EXISTS (
                 SELECT FROM fanfare.instances AS i WHERE i.id = h.owner AND i.lease_until > clock_timestamp()),
@@ -59,23 +62,12 @@ package struct FeedbackHooks: PostgresStatement {
                 OR h.position < \(FeedbackPlace.wholeBatch) AND EXISTS (SELECT FROM fanfare.feedback AS f WHERE f.number = h.number OFFSET 0)
         FROM fanfare.feedback_cursors AS h JOIN fanfare.feedback_hooks AS x ON x.name = h.name WHERE h.name = ANY ($1)
         """
-
-    package let names: [String]
-
-    package init(names: [String]) {
-        self.names = names
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(names)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FeedbackHookRow {
+    ) { row throws(PostgresError) in
         var until: FeedbackPlace?
         if let number = try row.int64(orNil: 5) { until = FeedbackPlace(number: number, position: try row.int16(6)) }
         return FeedbackHookRow(
             name: try row.string(0),
-            codes: try row.int16s(orNil: 1) ?? [],
+            codes: try row.read(1) ?? [],
             app: try row.string(orNil: 2),
             place: FeedbackPlace(number: try row.int64(3), position: try row.int16(4)),
             until: until,
@@ -90,14 +82,15 @@ package struct FeedbackHooks: PostgresStatement {
             hasMore: try row.bool(15)
         )
     }
-}
 
-/// Stores a hook's configuration, and that a daemon has it configured.
-///
-/// A new hook begins with the batches that are numbered from now on.
-package struct PutFeedbackHook: PostgresStatement {
-    package static let name = "put_feedback_hook"
-    package static let sql = """
+    /// Stores a hook's configuration, and that a daemon has it configured.
+    ///
+    /// A new hook begins with the batches that are numbered from now on.
+    ///
+    /// Binds: hook, codes, app.
+    package static let putFeedbackHook = Statement<Void, String, [Int16], String?>(
+        "put_feedback_hook",
+        """
         WITH changed AS (
             SELECT FROM fanfare.feedback_hooks WHERE name = $1 AND (codes, app) IS DISTINCT FROM ($2, $3)
         ),
@@ -114,68 +107,36 @@ package struct PutFeedbackHook: PostgresStatement {
             until_number = CASE WHEN NOT EXISTS (SELECT FROM changed) THEN h.until_number END,
             until_position = CASE WHEN NOT EXISTS (SELECT FROM changed) THEN h.until_position END
         """
+    )
 
-    package let hook: String
-    package let codes: [Int16]
-    package let app: String?
-
-    package init(hook: String, codes: [Int16], app: String?) {
-        (self.hook, self.codes, self.app) = (hook, codes, app)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(hook)
-        binds.append(codes)
-        binds.append(app)
-    }
-}
-
-/// Makes this daemon the hook's owner, unless a live daemon owns it; changes no row otherwise.
-package struct TakeFeedbackHook: PostgresStatement {
-    package static let name = "take_feedback_hook"
-    package static let sql = """
+    /// Makes this daemon the hook's owner, unless a live daemon owns it; changes no row otherwise.
+    ///
+    /// Binds: hook, owner.
+    package static let takeFeedbackHook = Statement<Void, String, Int32>(
+        "take_feedback_hook",
+        """
         UPDATE fanfare.feedback_cursors AS h SET owner = $2
         WHERE h.name = $1 AND (h.owner IS NULL OR NOT EXISTS (
             SELECT FROM fanfare.instances AS i WHERE i.id = h.owner AND i.lease_until > clock_timestamp()))
         """
+    )
 
-    package let hook: String
-    package let owner: Int32
-
-    package init(hook: String, owner: Int32) {
-        (self.hook, self.owner) = (hook, owner)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(hook)
-        binds.append(owner)
-    }
-}
-
-/// Releases this daemon's hooks except some, so that another daemon may take them at once.
-package struct ReleaseFeedbackHooks: PostgresStatement {
-    package static let name = "release_feedback_hooks"
-    package static let sql = """
+    /// Releases this daemon's hooks except some, so that another daemon may take them at once.
+    ///
+    /// Binds: owner, keeping.
+    package static let releaseFeedbackHooks = Statement<Void, Int32, [String]>(
+        "release_feedback_hooks",
+        """
         UPDATE fanfare.feedback_cursors SET owner = NULL WHERE owner = $1 AND name <> ALL ($2)
         """
+    )
 
-    package let owner: Int32
-    package let keeping: [String]
-
-    package init(owner: Int32, keeping: [String]) {
-        (self.owner, self.keeping) = (owner, keeping)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(owner)
-        binds.append(keeping)
-    }
-}
-
-/// Deletes some old feedback rows, and hooks that no daemon has had configured for as long.
-package struct ForgetFeedback: PostgresStatement {
-    package static let name = "forget_feedback"
-    package static let sql = """
+    /// Deletes some old feedback rows, and hooks that no daemon has had configured for as long.
+    ///
+    /// Binds: retentionDays.
+    package static let forgetFeedback = Statement<Void, Int32>(
+        "forget_feedback",
+        """
         WITH unknown AS (
             DELETE FROM fanfare.feedback_cursors WHERE seen_at < statement_timestamp() - $1 * interval '1 day' RETURNING name
         ),
@@ -197,14 +158,5 @@ package struct ForgetFeedback: PostgresStatement {
         )
         DELETE FROM fanfare.feedback WHERE ctid = ANY (ARRAY(SELECT ctid FROM picked))
         """
-
-    package let retentionDays: Int32
-
-    package init(retentionDays: Int32) {
-        self.retentionDays = retentionDays
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(retentionDays)
-    }
+    )
 }

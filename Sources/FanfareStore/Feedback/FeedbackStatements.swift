@@ -261,25 +261,12 @@ package struct FailFeedback: PostgresStatement {
     }
 }
 
-/// Notifies the current listeners.
-package struct NotifyFeedback: PostgresStatement {
-    package static let name = "notify_feedback"
-    package static let sql = "SELECT pg_notify($1, p) IS NULL FROM unnest($2::text[]) AS p"
-
-    package let channel: String
-    /// The payloads, each shorter than 8,000 bytes.
-    package let payloads: [String]
-
-    package init(channel: String, payloads: [String]) {
-        (self.channel, self.payloads) = (channel, payloads)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(channel)
-        binds.append(payloads)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
+extension SQL {
+    /// Notifies the current listeners.
+    ///
+    /// Binds: channel, payloads.
+    package static let notifyFeedback = Statement<Bool, String, [String]>(
+        "notify_feedback",
+        "SELECT pg_notify($1, p) IS NULL FROM unnest($2::text[]) AS p"
+    )
 }

@@ -1,19 +1,22 @@
 package import PostgresClient
 
-/// Ends gates of rules behind which nothing can wait any more.
-///
-/// That is the case if no event of the rule is still to be planned, no plan is open and no batch is left, claimed or
-/// not. The gates of runs end with their runs (``FinishRuns``).
-///
-/// It reads everything in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in
-/// one transaction each.
-///
-/// - An aborted gate is opened again then, and ends only with its rule.
-/// - Events are found by their type, since those of a campaign have their own. A caller that creates a gate before it
-///   emits must do both in one transaction, or the gate may end before the event is visible.
-package struct FinishGates: PostgresStatement {
-    package static let name = "finish_gates"
-    package static let sql = """
+extension SQL {
+    /// Ends gates of rules behind which nothing can wait any more.
+    ///
+    /// That is the case if no event of the rule is still to be planned, no plan is open and no batch is left, claimed or
+    /// not. The gates of runs end with their runs (``SQL/finishRuns``).
+    ///
+    /// It reads everything in one snapshot: an event becomes plans and batches, a plan batches, and a batch its retries, in
+    /// one transaction each.
+    ///
+    /// - An aborted gate is opened again then, and ends only with its rule.
+    /// - Events are found by their type, since those of a campaign have their own. A caller that creates a gate before it
+    ///   emits must do both in one transaction, or the gate may end before the event is visible.
+    ///
+    /// The gate's id.
+    package static let finishGates = Statement<Int32>(
+        "finish_gates",
+        """
         WITH
         -- Of all types at once, and only where there are gates to ask for.
         unplanned AS MATERIALIZED (
@@ -43,19 +46,12 @@ package struct FinishGates: PostgresStatement {
         WHERE g.id = e.id AND g.state <> 'done'
         RETURNING g.id
         """
+    )
 
-    package init() {}
-
-    /// The gate's id.
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
-        try row.int32(0)
-    }
-}
-
-/// Deletes some gates that ended long ago, their counts, and the rates of dropped rules.
-package struct ForgetGates: PostgresStatement {
-    package static let name = "forget_gates"
-    package static let sql = """
+    /// Deletes some gates that ended long ago, their counts, and the rates of dropped rules.
+    package static let forgetGates = Statement<Void>(
+        "forget_gates",
+        """
         WITH old AS (
             DELETE FROM fanfare.gates WHERE id = ANY (ARRAY(
                 SELECT id FROM fanfare.gates
@@ -69,6 +65,5 @@ package struct ForgetGates: PostgresStatement {
         )
         DELETE FROM fanfare.gate_stats WHERE gate_id = ANY (ARRAY(SELECT id FROM old))
         """
-
-    package init() {}
+    )
 }

@@ -1,12 +1,13 @@
 package import PostgresClient
 
-/// Moves counters that are older than the fuses' period into the permanent tables, for rules and for gates, and adds
-/// them to the traffic of their minutes.
-///
-/// Daemons of the previous version read the fuses' input from these counters.
-package struct FoldStats: PostgresStatement {
-    package static let name = "fold_stats"
-    package static let sql = """
+extension SQL {
+    /// Moves counters that are older than the fuses' period into the permanent tables, for rules and for gates, and adds
+    /// them to the traffic of their minutes.
+    ///
+    /// Daemons of the previous version read the fuses' input from these counters.
+    package static let foldStats = Statement<Void>(
+        "fold_stats",
+        """
         WITH old AS (
             DELETE FROM fanfare.stats_pending WHERE at < statement_timestamp() - interval '11 minutes'
             RETURNING (at AT TIME ZONE 'UTC')::date AS day, date_bin('1 minute', at, 'epoch') AS minute, rule_version, target_id, outcome, deliveries, gate_id
@@ -27,8 +28,7 @@ package struct FoldStats: PostgresStatement {
         SELECT day, rule_version, target_id, outcome, sum(deliveries) FROM old GROUP BY day, rule_version, target_id, outcome
         ON CONFLICT (day, rule_version, target_id, outcome) DO UPDATE SET deliveries = fanfare.stats.deliveries + excluded.deliveries
         """
-
-    package init() {}
+    )
 }
 
 /// The limits of statements that delete old rows.
@@ -41,68 +41,53 @@ package enum Forgetting {
     package static let factDays = 31
 }
 
-/// Deletes some expired idempotency keys.
-///
-/// The oldest first, along the index: `clock_timestamp()` would keep the planner from using one.
-package struct ForgetKeys: PostgresStatement {
-    package static let name = "forget_keys"
-    package static let sql = """
+extension SQL {
+    /// Deletes some expired idempotency keys.
+    ///
+    /// The oldest first, along the index: `clock_timestamp()` would keep the planner from using one.
+    ///
+    /// Binds: retentionSeconds.
+    package static let forgetKeys = Statement<Void, Int64>(
+        "forget_keys",
+        """
         DELETE FROM fanfare.event_keys WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM fanfare.event_keys
             WHERE created_at < statement_timestamp() - $1 * interval '1 second'
             ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
+    )
 
-    package let retentionSeconds: Int64
-
-    package init(retentionSeconds: Int64) {
-        self.retentionSeconds = retentionSeconds
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(retentionSeconds)
-    }
-}
-
-/// Deletes some cancellations that can no longer matter; one that freed a key is kept for as long as keys are.
-package struct ForgetCancels: PostgresStatement {
-    package static let name = "forget_cancels"
-    package static let sql = """
+    /// Deletes some cancellations that can no longer matter; one that freed a key is kept for as long as keys are.
+    ///
+    /// Binds: keyRetentionSeconds.
+    package static let forgetCancels = Statement<Void, Int64>(
+        "forget_cancels",
+        """
         DELETE FROM fanfare.cancels WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM fanfare.cancels
             WHERE created_at < statement_timestamp() - greatest(interval '\(Forgetting.factDays) days', $1 * interval '1 second')
             ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
+    )
 
-    package let keyRetentionSeconds: Int64
-
-    package init(keyRetentionSeconds: Int64) {
-        self.keyRetentionSeconds = keyRetentionSeconds
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(keyRetentionSeconds)
-    }
-}
-
-/// Deletes some collapse keys that can no longer matter.
-package struct ForgetCollapseKeys: PostgresStatement {
-    package static let name = "forget_collapse_keys"
-    package static let sql = """
+    /// Deletes some collapse keys that can no longer matter.
+    package static let forgetCollapseKeys = Statement<Void>(
+        "forget_collapse_keys",
+        """
         DELETE FROM fanfare.collapse_latest WHERE key = ANY (ARRAY(
             SELECT key FROM fanfare.collapse_latest WHERE created_at < statement_timestamp() - interval '\(Forgetting.factDays) days'
             ORDER BY created_at LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
+    )
 
-    package init() {}
-}
-
-/// Whether a log partition has rows, all of them older than the retention, to which no queue refers.
-///
-/// The queues have no index for this and are scanned only if a partition's days are over, which is rare.
-package struct IsRingDayOver: PostgresStatement {
-    package static let name = "is_ring_day_over"
-    package static let sql = """
+    /// Whether a log partition has rows, all of them older than the retention, to which no queue refers.
+    ///
+    /// The queues have no index for this and are scanned only if a partition's days are over, which is rare.
+    ///
+    /// Binds: day, retentionDays.
+    package static let isRingDayOver = Statement<Bool, Int16, Int32>(
+        "is_ring_day_over",
+        """
         SELECT CASE
             WHEN newest.day < (now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - $2::int THEN NOT (
                 EXISTS (SELECT FROM fanfare.outbox WHERE fanfare.ring_day(id) = $1)
@@ -116,32 +101,17 @@ package struct IsRingDayOver: PostgresStatement {
         END
         FROM (SELECT (\(newestSQL)) >> 32 AS day) AS newest
         """
+    )
 
-    package let day: Int16
-    package let retentionDays: Int
-
-    package init(day: Int16, retentionDays: Int) {
-        self.day = day
-        self.retentionDays = retentionDays
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(day)
-        binds.append(Int32(clamping: retentionDays))
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// Deletes some events that are older than the retention and share their partition with newer ones.
-///
-/// That happens if a clock jumped over the ring, or if no daemon ran when their partition was due. Events to which a
-/// queue still refers are kept: a snapshot that sees the event sees the reference too, so no lock is needed.
-package struct ForgetEvents: PostgresStatement {
-    package static let name = "forget_events"
-    package static let sql = """
+    /// Deletes some events that are older than the retention and share their partition with newer ones.
+    ///
+    /// That happens if a clock jumped over the ring, or if no daemon ran when their partition was due. Events to which a
+    /// queue still refers are kept: a snapshot that sees the event sees the reference too, so no lock is needed.
+    ///
+    /// Binds: day, retentionDays.
+    package static let forgetEvents = Statement<Void, Int16, Int32>(
+        "forget_events",
+        """
         WITH kept AS (\(firstKeptSQL)),
         needed AS MATERIALIZED (
             SELECT id FROM fanfare.outbox
@@ -168,25 +138,14 @@ package struct ForgetEvents: PostgresStatement {
                 WHERE e.day = $1 AND e.id < (SELECT id FROM kept) AND NOT EXISTS (SELECT FROM needed AS n WHERE n.id = e.id)
                 ORDER BY e.id LIMIT \(Forgetting.limit)))
         """
+    )
 
-    package let day: Int16
-    package let retentionDays: Int
-
-    package init(day: Int16, retentionDays: Int) {
-        self.day = day
-        self.retentionDays = retentionDays
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(day)
-        binds.append(Int32(clamping: retentionDays))
-    }
-}
-
-/// Deletes batches as ``ForgetEvents`` does events; nothing refers to closed ones.
-package struct ForgetBatches: PostgresStatement {
-    package static let name = "forget_batches"
-    package static let sql = """
+    /// Deletes batches as ``SQL/forgetEvents`` does events; nothing refers to closed ones.
+    ///
+    /// Binds: day, retentionDays.
+    package static let forgetBatches = Statement<Void, Int16, Int32>(
+        "forget_batches",
+        """
         WITH kept AS (\(firstKeptSQL))
         DELETE FROM fanfare.batch_log
         WHERE day = $1
@@ -196,19 +155,7 @@ package struct ForgetBatches: PostgresStatement {
                 SELECT b.id FROM fanfare.batch_log AS b WHERE b.day = $1 AND b.id < (SELECT id FROM kept)
                 ORDER BY b.id LIMIT \(Forgetting.limit)))
         """
-
-    package let day: Int16
-    package let retentionDays: Int
-
-    package init(day: Int16, retentionDays: Int) {
-        self.day = day
-        self.retentionDays = retentionDays
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(day)
-        binds.append(Int32(clamping: retentionDays))
-    }
+    )
 }
 
 /// The newest id in a partition of both logs; the partition is emptied at once when that id is past retention.

@@ -86,21 +86,15 @@ package struct FoldTraffic: PostgresStatement {
     package init() {}
 }
 
-/// Deletes traffic older than the log.
-package struct ForgetTraffic: PostgresStatement {
-    package static let name = "forget_traffic"
-    package static let sql = """
+extension SQL {
+    /// Deletes traffic older than the log.
+    ///
+    /// Binds: retentionDays.
+    package static let forgetTraffic = Statement<Void, Int32>(
+        "forget_traffic",
+        """
         DELETE FROM fanfare.traffic
         WHERE what = ANY ('{outcome,fate,latency}') AND since < statement_timestamp() - make_interval(days => $1::int)
         """
-
-    package let retentionDays: Int32
-
-    package init(retentionDays: Int32) {
-        self.retentionDays = retentionDays
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(retentionDays)
-    }
+    )
 }

@@ -44,60 +44,24 @@ package struct ImportDevices: PostgresStatement {
     }
 }
 
-/// Calls `fanfare.note_import`.
-package struct NoteImport: PostgresStatement {
-    package static let name = "note_import"
-    package static let sql = "SELECT fanfare.note_import($1, $2, $3, $4, $5, $6::jsonb, $7)"
+extension SQL {
+    /// Calls `fanfare.note_import`.
+    ///
+    /// Binds: app, fingerprint, file, place, line, counts, isFinished.
+    package static let noteImport = Statement<Void, String, [UInt8], String, Int64, Int64, String, Bool>(
+        "note_import",
+        "SELECT fanfare.note_import($1, $2, $3, $4, $5, $6::jsonb, $7)"
+    )
 
-    package let app: String
-    package let fingerprint: [UInt8]
-    package let file: String
-    package let place: Int64
-    package let line: Int64
-    package let counts: String
-    package let isFinished: Bool
-
-    package init(
-        app: String,
-        fingerprint: [UInt8],
-        file: String,
-        place: Int64,
-        line: Int64,
-        counts: String,
-        isFinished: Bool
-    ) {
-        self.app = app
-        self.fingerprint = fingerprint
-        self.file = file
-        self.place = place
-        self.line = line
-        self.counts = counts
-        self.isFinished = isFinished
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(app)
-        binds.append(fingerprint)
-        binds.append(file)
-        binds.append(place)
-        binds.append(line)
-        binds.append(counts)
-        binds.append(isFinished)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
-}
-
-/// Deletes the progress of files of which nothing was imported for a month; another import of such a file starts over.
-package struct ForgetImports: PostgresStatement {
-    package static let name = "forget_imports"
-    package static let sql = """
+    /// Deletes the progress of files of which nothing was imported for a month; another import of such a file starts over.
+    package static let forgetImports = Statement<Void>(
+        "forget_imports",
+        """
         DELETE FROM fanfare.imports WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM fanfare.imports WHERE noted_at < statement_timestamp() - interval '30 days'
             LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
-
-    package init() {}
+    )
 }
 
 /// Reads how far a file was imported.

@@ -1,58 +1,34 @@
 package import PostgresClient
 
-/// Whether the schema was loaded from a given text.
-package struct IsLoadedFrom: PostgresStatement {
-    package static let name = "is_loaded_from"
-    package static let sql = """
+extension SQL {
+    /// Whether the schema was loaded from a given text.
+    ///
+    /// Binds: text.
+    package static let isLoadedFrom = Statement<Bool?, String>(
+        "is_loaded_from",
+        """
         SELECT text_hash = encode(sha256(convert_to($1, 'UTF8')), 'hex') FROM fanfare.schema_version
         """
+    )
 
-    package let text: String
+    /// Reads the database's encoding.
+    package static let serverEncoding = Statement<String>(
+        "server_encoding",
+        "SELECT current_setting('server_encoding')"
+    )
 
-    package init(_ text: String) {
-        self.text = text
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(text)
-    }
-
-    /// - Returns: nil if the text was sent statement by statement, as by psql -f, so that the server could not hash it.
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool? {
-        try row.bool(orNil: 0)
-    }
-}
-
-/// Reads the database's encoding.
-package struct ServerEncoding: PostgresStatement {
-    package static let name = "server_encoding"
-    package static let sql = "SELECT current_setting('server_encoding')"
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
-        try row.string(0)
-    }
-}
-
-/// Reads the publications that include tables of the schema `fanfare`.
-package struct Publications: PostgresStatement {
-    package static let name = "publications"
-    package static let sql = """
+    /// Reads the publications that include tables of the schema `fanfare`.
+    package static let publications = Statement<String>(
+        "publications",
+        """
         SELECT DISTINCT p.pubname::text FROM pg_publication_tables AS p WHERE p.schemaname = 'fanfare' ORDER BY 1
         """
+    )
 
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> String {
-        try row.string(0)
-    }
-}
-
-/// Reads which queries in force have rows hidden from them by row-level security.
-package struct HiddenTables: PostgresStatement {
-    package static let name = "hidden_tables"
-    package static let sql = """
+    /// Reads which queries in force have rows hidden from them by row-level security.
+    package static let hiddenTables = Statement<(place: String, table: String)>(
+        "hidden_tables",
+        """
         SELECT q.place, t.name
         FROM (
             SELECT 'rule ' || a.name || '/' || r.name || ': ' || k.place AS place, k.query, k.parameter
@@ -70,12 +46,7 @@ package struct HiddenTables: PostgresStatement {
         ) AS q
         CROSS JOIN LATERAL unnest(fanfare.hidden_tables(q.query, q.parameter)) AS t (name)
         ORDER BY q.place, t.name
-        """
-
-    package init() {}
-
-    /// - Returns: the place of a query, and a table that hides rows from it.
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (place: String, table: String) {
-        (place: try row.string(0), table: try row.string(1))
-    }
+        """,
+        row: { ($0, $1) }
+    )
 }

@@ -1,26 +1,17 @@
-package import FanfareCore
+internal import FanfareCore
 package import PostgresClient
 
-/// Stores events whose recipients their rule's `users_sql` must determine.
-package struct OpenQueries: PostgresStatement {
-    package static let name = "open_queries"
-    package static let sql = """
+extension SQL {
+    /// Stores events whose recipients their rule's `users_sql` must determine.
+    ///
+    /// Binds: eventIDs, ruleVersions.
+    package static let openQueries = Statement<Void, [Int64], [Int32]>(
+        "open_queries",
+        """
         INSERT INTO fanfare.audience_queries (event_id, rule_version)
         SELECT q.event_id, q.rule_version FROM unnest($1::bigint[], $2::int[]) AS q (event_id, rule_version)
         """
-
-    package let eventIDs: [Int64]
-    package let ruleVersions: [Int32]
-
-    package init(eventIDs: [Int64], ruleVersions: [Int32]) {
-        self.eventIDs = eventIDs
-        self.ruleVersions = ruleVersions
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventIDs)
-        binds.append(ruleVersions)
-    }
+    )
 }
 
 /// The rules with waiting events that a session takes.
@@ -159,24 +150,21 @@ package struct NextQuestion: PostgresStatement {
     }
 }
 
-/// Whether an event that waits for a rule's query is due.
-package struct AreQuestionsDue: PostgresStatement {
-    package static let name = "are_questions_due"
-    package static let sql = """
+extension SQL {
+    /// Whether an event that waits for a rule's query is due.
+    package static let areQuestionsDue = Statement<Bool>(
+        "are_questions_due",
+        """
         SELECT EXISTS (SELECT FROM fanfare.audience_queries WHERE not_before <= statement_timestamp() OFFSET 0)
         """
+    )
 
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// Plans an event for the users that its rule's query returned, and deletes the row of ``OpenQueries``.
-package struct PlanUsers: PostgresStatement {
-    package static let name = "plan_users"
-    package static let sql = """
+    /// Plans an event for the users that its rule's query returned, and deletes the row of ``SQL/openQueries``.
+    ///
+    /// Binds: question eventID, question ruleVersion, users, batchSize.
+    package static let planUsers = Statement<PlannedCounts, Int64, Int32, String, Int32>(
+        "plan_users",
+        """
         WITH
         answered AS (
             DELETE FROM fanfare.audience_queries WHERE event_id = $1 AND rule_version = $2 RETURNING event_id, rule_version
@@ -205,78 +193,35 @@ package struct PlanUsers: PostgresStatement {
         \(queueDeliveriesSQL(batchSize: "(SELECT \(QueueSQL.batchSize("$4::int", gate: "a.gate_id")) FROM asked AS a)"))
         SELECT count(*)::int FROM queued
         """
-
-    package let question: AudienceQuestion
-    /// The users, each once, as a PostgreSQL array literal: it is passed from one query to another.
-    package let users: String
-    package let batchSize: Int
-
-    package init(_ question: AudienceQuestion, users: String, batchSize: Int) {
-        (self.question, self.users, self.batchSize) = (question, users, batchSize)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(question.eventID)
-        binds.append(question.ruleVersion)
-        binds.append(users)
-        binds.append(Int32(batchSize))
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
+    ) { row throws(PostgresError) in
         PlannedCounts(batches: Int(try row.int32(0)))
     }
-}
 
-/// Defers an event until its rule's query is run again.
-package struct AskLater: PostgresStatement {
-    package static let name = "ask_later"
-    package static let sql = """
+    /// Defers an event until its rule's query is run again.
+    ///
+    /// Binds: question eventID, question ruleVersion, pauseMicroseconds, tries.
+    package static let askLater = Statement<Void, Int64, Int32, Int64, Int16>(
+        "ask_later",
+        """
         UPDATE fanfare.audience_queries SET not_before = clock_timestamp() + $3 * interval '1 microsecond', tries = $4
         WHERE event_id = $1 AND rule_version = $2
         """
+    )
 
-    package let question: AudienceQuestion
-    package let pauseMicroseconds: Int64
-    package let tries: Int16
-
-    package init(_ question: AudienceQuestion, pauseMicroseconds: Int64, tries: Int16) {
-        (self.question, self.pauseMicroseconds, self.tries) = (question, pauseMicroseconds, tries)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(question.eventID)
-        binds.append(question.ruleVersion)
-        binds.append(pauseMicroseconds)
-        binds.append(tries)
-    }
-}
-
-/// Ends the row of ``OpenQueries`` without a batch, and records the problem with the event.
-///
-/// As in ``NotePlanProblem``, the event was planned for other rules before. If there are several fates, the event keeps
-/// the worst.
-package struct EndQuestion: PostgresStatement {
-    package static let name = "end_question"
-    package static let sql = """
+    /// Ends the row of ``SQL/openQueries`` without a batch, and records the problem with the event.
+    ///
+    /// As in ``SQL/notePlanProblem``, the event was planned for other rules before. If there are several fates, the event keeps
+    /// the worst.
+    ///
+    /// Binds: question eventID, question ruleVersion, fate rawValue, detail.
+    package static let endQuestion = Statement<Void, Int64, Int32, Int16, String?>(
+        "end_question",
+        """
         WITH ended AS (
             DELETE FROM fanfare.audience_queries WHERE event_id = $1 AND rule_version = $2 RETURNING event_id
         )
         UPDATE fanfare.event_log SET fate = greatest(fate, $3::smallint), detail = left(concat_ws('; ', detail, $4::text), 2000)
         WHERE day = fanfare.ring_day($1) AND id = $1 AND EXISTS (SELECT FROM ended)
         """
-
-    package let question: AudienceQuestion
-    package let fate: EventFate
-    package let detail: String?
-
-    package init(_ question: AudienceQuestion, fate: EventFate, detail: String?) {
-        (self.question, self.fate, self.detail) = (question, fate, detail)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(question.eventID)
-        binds.append(question.ruleVersion)
-        binds.append(Int16(fate.rawValue))
-        binds.append(detail)
-    }
+    )
 }

@@ -36,18 +36,15 @@ package struct EventTypeRuleCount: Equatable {
     package let isUrgent: Bool
 }
 
-/// Reads the event types with many rules, or with a rule in the transactional lane.
-package struct EventTypeRuleCounts: PostgresStatement {
-    package static let name = "event_type_rule_counts"
-    package static let sql = """
+extension SQL {
+    /// Reads the event types with many rules, or with a rule in the transactional lane.
+    package static let eventTypeRuleCounts = Statement<EventTypeRuleCount>(
+        "event_type_rule_counts",
+        """
         SELECT event_type, count(*), min(lane) = 0 FROM fanfare.rule_versions
         WHERE state = 'active' AND retired_at IS NULL AND enabled
         GROUP BY event_type HAVING count(*) > \(EventTypeRules.many) OR min(lane) = 0
-        """
-
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> EventTypeRuleCount {
-        EventTypeRuleCount(type: try row.string(0), rules: try row.int64(1), isUrgent: try row.bool(2))
-    }
+        """,
+        row: EventTypeRuleCount.init
+    )
 }

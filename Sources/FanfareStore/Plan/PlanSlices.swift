@@ -210,8 +210,8 @@ package struct LockPlan: PostgresStatement {
     }
 
     package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OpenedPlan {
-        let alls = try row.strings(orNil: 4) ?? []
-        let nones = try row.strings(orNil: 5) ?? []
+        let alls: [String] = try row.read(4) ?? []
+        let nones: [String] = try row.read(5) ?? []
         let heldGate = try row.int32(12)
         let bound = try row.int64(orNil: 13)
         return OpenedPlan(

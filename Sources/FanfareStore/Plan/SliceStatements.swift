@@ -201,14 +201,17 @@ private struct SliceValues {
     }
 }
 
-/// Whether many of an app's batches are due in a lane behind some gates.
-///
-/// Batches behind other gates, or not yet due, do not keep senders busy, so planning does not yield to them.
-///
-/// It reads from the newest backwards: claimed entries that cannot be vacuumed under an old snapshot are older.
-package struct AreManyWaiting: PostgresStatement {
-    package static let name = "are_many_waiting"
-    package static let sql = """
+extension SQL {
+    /// Whether many of an app's batches are due in a lane behind some gates.
+    ///
+    /// Batches behind other gates, or not yet due, do not keep senders busy, so planning does not yield to them.
+    ///
+    /// It reads from the newest backwards: claimed entries that cannot be vacuumed under an old snapshot are older.
+    ///
+    /// Binds: app, lane, limit, gates.
+    package static let areManyWaiting = Statement<Bool, Int16, Int16, Int64, [Int32]>(
+        "are_many_waiting",
+        """
         SELECT count(*) >= $3 FROM fanfare.targets AS t CROSS JOIN unnest($4::int[]) AS g (id) CROSS JOIN LATERAL (
             SELECT FROM fanfare.batches AS b
             WHERE \(QueueSQL.waits("b", gate: "g.id", target: "t.id", lane: "$2", isRetry: "false"))
@@ -217,29 +220,5 @@ package struct AreManyWaiting: PostgresStatement {
         ) AS w
         WHERE t.app_id = $1
         """
-
-    package let app: Int16
-    package let lane: Int16
-    /// The gates; 0 for none.
-    package let gates: [Int32]
-    /// The number that counts as many.
-    package let limit: Int64
-
-    package init(app: Int16, lane: Int16, gates: [Int32] = [0], limit: Int64) {
-        self.app = app
-        self.lane = lane
-        self.gates = gates
-        self.limit = limit
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(app)
-        binds.append(lane)
-        binds.append(limit)
-        binds.append(gates)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
+    )
 }

@@ -10,13 +10,25 @@ package enum TrafficKind: String, Sendable, CaseIterable {
     case latency
 }
 
-/// Counts deliveries by outcome and reason over time.
-///
-/// Counters that are not merged yet are included. Steps shorter than the stored resolution leave gaps: minutes are kept
-/// for six hours, ten minutes for two days.
-package struct OutcomesOverTime: PostgresStatement {
-    package static let name = "outcomes_over_time"
-    package static let sql = """
+/// The count of one outcome and reason in one step.
+package struct OutcomesOverTimeRow: Sendable {
+    /// When the step begins.
+    package let at: Timestamp
+    package let outcome: String
+    package let reason: String
+    package let deliveries: Int64
+}
+
+extension SQL {
+    /// Counts deliveries by outcome and reason over time.
+    ///
+    /// Counters that are not merged yet are included. Steps shorter than the stored resolution leave gaps: minutes are kept
+    /// for six hours, ten minutes for two days.
+    ///
+    /// Binds: since, stepSeconds, app.
+    package static let outcomesOverTime = Statement<OutcomesOverTimeRow, Timestamp, Int32, String?>(
+        "outcomes_over_time",
+        """
         SELECT date_bin($2::int * interval '1 second', s.since, 'epoch') AS at, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'),
             sum(s.count)::bigint
         FROM (
@@ -31,88 +43,56 @@ package struct OutcomesOverTime: PostgresStatement {
         LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.code
         GROUP BY 1, 2, 3
         ORDER BY 1, 2, 3
-        """
-
-    package let since: Timestamp
-    package let stepSeconds: Int32
-    /// The app; nil for all.
-    package let app: String?
-
-    package init(since: Timestamp, stepSeconds: Int32, app: String?) {
-        (self.since, self.stepSeconds, self.app) = (since, stepSeconds, app)
-    }
-
-    /// The count of one outcome and reason in one step.
-    package struct Row: Sendable {
-        /// When the step begins.
-        package let at: Timestamp
-        package let outcome: String
-        package let reason: String
-        package let deliveries: Int64
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(since)
-        binds.append(stepSeconds)
-        binds.append(app)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            at: try row.timestamp(0),
-            outcome: try row.string(1),
-            reason: try row.string(2),
-            deliveries: try row.int64(3)
-        )
-    }
+        """,
+        row: OutcomesOverTimeRow.init
+    )
 }
 
-/// Reads the counts of one kind over time, by lane and code.
-package struct CountsOverTime: PostgresStatement {
-    package static let name = "counts_over_time"
-    package static let sql = """
+/// The count of one code in one step.
+package struct CountsOverTimeRow: Sendable {
+    /// When the step begins.
+    package let at: Timestamp
+    package let lane: Int16
+    package let code: Int16
+    package let count: Int64
+}
+
+extension SQL {
+    /// Reads the counts of one kind over time, by lane and code.
+    ///
+    /// Binds: kind rawValue, since, stepSeconds, app.
+    package static let countsOverTime = Statement<CountsOverTimeRow, String, Timestamp, Int32, String?>(
+        "counts_over_time",
+        """
         SELECT date_bin($3::int * interval '1 second', t.since, 'epoch') AS at, t.lane, t.code, sum(t.count)::bigint
         FROM fanfare.traffic AS t
         WHERE t.what = $1 AND t.since >= $2 AND \(TrafficApp.filter(4))
         GROUP BY 1, 2, 3
         ORDER BY 1, 2, 3
-        """
-
-    package let kind: TrafficKind
-    package let since: Timestamp
-    package let stepSeconds: Int32
-    /// The app; nil for all; fates belong to no app.
-    package let app: String?
-
-    package init(_ kind: TrafficKind, since: Timestamp, stepSeconds: Int32, app: String? = nil) {
-        (self.kind, self.since, self.stepSeconds, self.app) = (kind, since, stepSeconds, app)
-    }
-
-    /// The count of one code in one step.
-    package struct Row: Sendable {
-        /// When the step begins.
-        package let at: Timestamp
-        package let lane: Int16
-        package let code: Int16
-        package let count: Int64
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(kind.rawValue)
-        binds.append(since)
-        binds.append(stepSeconds)
-        binds.append(app)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(at: try row.timestamp(0), lane: try row.int16(1), code: try row.int16(2), count: try row.int64(3))
-    }
+        """,
+        row: CountsOverTimeRow.init
+    )
 }
 
-/// Counts the responses of providers since a time, and the other outcomes of deliveries, by target and reason.
-package struct AnswersByReason: PostgresStatement {
-    package static let name = "answers_by_reason"
-    package static let sql = """
+/// The count of one reason.
+package struct AnswersByReasonRow: Sendable {
+    package let app: String
+    package let provider: String
+    package let environment: String
+    package let outcome: String
+    package let reason: String
+    package let deliveries: Int64
+    /// The start of the last step with it, or a time within the last minutes.
+    package let lastAt: Timestamp
+}
+
+extension SQL {
+    /// Counts the responses of providers since a time, and the other outcomes of deliveries, by target and reason.
+    ///
+    /// Binds: since, app.
+    package static let answersByReason = Statement<AnswersByReasonRow, Timestamp, String?>(
+        "answers_by_reason",
+        """
         SELECT a.name, t.provider, t.environment, coalesce(c.outcome, 'unknown'), coalesce(c.reason, 'unknown'), s.count, s.last_at
         FROM (
             SELECT x.target_id, x.code, sum(x.count)::bigint AS count, max(x.last_at) AS last_at
@@ -131,44 +111,9 @@ package struct AnswersByReason: PostgresStatement {
         JOIN fanfare.apps AS a ON a.id = t.app_id
         LEFT JOIN fanfare.outcome_codes AS c ON c.code = s.code
         ORDER BY a.name, t.provider, t.environment, s.count DESC
-        """
-
-    package let since: Timestamp
-    /// The app; nil for all.
-    package let app: String?
-
-    package init(since: Timestamp, app: String?) {
-        (self.since, self.app) = (since, app)
-    }
-
-    /// The count of one reason.
-    package struct Row: Sendable {
-        package let app: String
-        package let provider: String
-        package let environment: String
-        package let outcome: String
-        package let reason: String
-        package let deliveries: Int64
-        /// The start of the last step with it, or a time within the last minutes.
-        package let lastAt: Timestamp
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(since)
-        binds.append(app)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            app: try row.string(0),
-            provider: try row.string(1),
-            environment: try row.string(2),
-            outcome: try row.string(3),
-            reason: try row.string(4),
-            deliveries: try row.int64(5),
-            lastAt: try row.timestamp(6)
-        )
-    }
+        """,
+        row: AnswersByReasonRow.init
+    )
 }
 
 /// The app of a row `t`.

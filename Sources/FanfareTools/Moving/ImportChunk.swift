@@ -65,14 +65,14 @@ struct ImportChunk: Sendable {
         }
         if let note {
             try connection.run(
-                NoteImport(
-                    app: app,
-                    fingerprint: note.fingerprint,
-                    file: note.file,
-                    place: reached.place,
-                    line: reached.line,
-                    counts: settled.tally.json.text,
-                    isFinished: note.isLast
+                SQL.noteImport(
+                    app,
+                    note.fingerprint,
+                    note.file,
+                    reached.place,
+                    reached.line,
+                    settled.tally.json.text,
+                    note.isLast
                 )
             )
         }

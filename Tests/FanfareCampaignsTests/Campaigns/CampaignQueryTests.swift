@@ -79,12 +79,12 @@ struct CampaignQueryTests {
         #expect(bodies.filter { $0.contains("Hi Ann\"") }.count == 2)
         try world.connection.execute("SELECT fanfare.forget_user('shop', 'ann')")
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.audiences WHERE user_id = 'ann'") == 0)
-        _ = try world.connection.runReturningCount(ForgetAudiences())
+        _ = try world.connection.runReturningCount(SQL.forgetAudiences())
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.audiences") == 2, "it is running")
         try world.connection.execute("DELETE FROM fanfare.batches")
         try world.schedule()
         #expect(try world.states("c") == ["done"])
-        _ = try world.connection.runReturningCount(ForgetAudiences())
+        _ = try world.connection.runReturningCount(SQL.forgetAudiences())
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.audiences") == 0)
     }
 
@@ -278,7 +278,7 @@ struct CampaignQueryTests {
         try world.connection.execute("SET ROLE fanfare_daemon")
         let event = try world.connection.number(insert)
         // Any role may notify on a foreign channel.
-        try world.connection.run(StoreForeignEvent(channel: "digest.shop.s", payload: "{}"))
+        try world.connection.run(SQL.storeForeignEvent("digest.shop.s", "{}"))
         try world.connection.execute("RESET ROLE")
         try world.plan()
         #expect(try world.fate(event) == "unmatched", "no rule matched")

@@ -176,19 +176,19 @@ struct CampaignScheduleTests {
                             let now = Timestamp(microseconds: min(clock, end))
                             if Int.random(in: 0..<5, using: &generator) == 0 {
                                 try world.connection.execute("BEGIN")
-                                _ = try world.connection.run(FireDue(now: now))
+                                _ = try world.connection.run(SQL.fireDue(now))
                                 // The session ends without a commit.
                                 world.connection.close()
                                 world = try World(database)
                             }
-                            while try !world.connection.run(FireDue(now: now)).isEmpty {}
+                            while try !world.connection.run(SQL.fireDue(now)).isEmpty {}
                         }
                     }
                 }
             }
             try await group.waitForAll()
         }
-        while try !world.connection.run(FireDue(now: Timestamp(microseconds: start + Int64(minutes) * 60_000_000)))
+        while try !world.connection.run(SQL.fireDue(Timestamp(microseconds: start + Int64(minutes) * 60_000_000)))
             .isEmpty
         {}
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.runs") == Int64(minutes))

@@ -101,15 +101,15 @@ struct GateAbortTests {
         #expect(try world.connection.run(LiveGates()).map(\.id) == [gate])
         try world.emit("e", #"{"u": "u"}"#)
         #expect(try world.setGates("r", "abort", why: "wrong"))
-        #expect(try world.connection.run(FinishGates()).isEmpty, "the event is still to be planned")
+        #expect(try world.connection.run(SQL.finishGates()).isEmpty, "the event is still to be planned")
         try world.plan()
-        #expect(try world.connection.run(FinishGates()).isEmpty, "batches are left")
+        #expect(try world.connection.run(SQL.finishGates()).isEmpty, "batches are left")
         #expect(try world.state(gate) == "aborting")
         #expect(try world.sweep(gate) == [gate])
         #expect(try world.state(gate) == "open", "the rule goes on")
-        #expect(try world.connection.run(FinishGates()).isEmpty)
+        #expect(try world.connection.run(SQL.finishGates()).isEmpty)
         try world.connection.execute("SELECT fanfare.drop_rule('shop', 'r')")
-        #expect(try world.connection.run(FinishGates()) == [gate])
+        #expect(try world.connection.run(SQL.finishGates()) == [gate])
         #expect(try world.state(gate) == "done")
         #expect(try world.setGates("r", "pause") == false)
     }
@@ -177,7 +177,7 @@ struct GateAbortTests {
         _ = try emit()
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now() - interval '1 h'")
         func standing() throws -> Int {
-            try world.connection.run(StandingBatches(ageMicroseconds: 60 * Micros.second)).count
+            try world.connection.run(SQL.standingBatches(60 * Micros.second)).count
         }
         #expect(try standing() == 4)
         for (change, count) in [

@@ -179,7 +179,7 @@ struct OpenDigestTests {
         #expect(try gather(at: 78) == 100, "but at most so long after the first")
         #expect(try gather(at: 99) == 100)
         #expect(try gather(at: 40, "other") == 70)
-        #expect(try world.connection.run(NextOpenDigest()).map(\.microseconds) == [70_000_000])
+        #expect(try world.connection.run(SQL.nextOpenDigest()).map(\.microseconds) == [70_000_000])
         #expect(try world.connection.column("SELECT count FROM fanfare.open_digests ORDER BY key") == ["12", "2"])
         #expect(
             try world.connection.column(

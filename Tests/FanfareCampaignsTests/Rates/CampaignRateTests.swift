@@ -177,9 +177,9 @@ struct CampaignRateTests {
         try world.put(campaign: "c", #""rate": "500/s""#)
         try world.schedule()
         _ = try world.connection.query("SELECT fanfare.drop_campaign('shop', 'c')")
-        _ = try world.connection.run(FinishGates())
+        _ = try world.connection.run(SQL.finishGates())
         try world.connection.execute("UPDATE fanfare.gates SET ended_at = now() - interval '2 years'")
-        _ = try world.connection.runReturningCount(ForgetGates())
+        _ = try world.connection.runReturningCount(SQL.forgetGates())
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.rates") == 0)
     }
 

@@ -29,7 +29,7 @@ struct ClaimTests {
     ) throws
         -> [ClaimedBatch]
     {
-        let target = try world.connection.run(AllTargets()).first { $0.environment == "production" }!
+        let target = try world.connection.run(SQL.allTargets()).first { $0.environment == "production" }!
         let request = BatchRequest(target: target.id, queue: queue, count: count, floor: floor)
         return try world.connection.run(ClaimBatches(requests: [request], owner: 1, leaseToken: 9))
     }
@@ -50,7 +50,9 @@ struct ClaimTests {
         #expect(try claim(world, SendQueue(lane: .bulk, isRetry: false)).isEmpty)
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now() + interval '1 hour'")
         #expect(try claim(world).isEmpty)
-        let places = try world.connection.run(AllTargets()).map { BatchPlace(gate: 0, target: $0.id, lane: .normal) }
+        let places = try world.connection.run(SQL.allTargets()).map {
+            BatchPlace(gate: 0, target: $0.id, lane: .normal)
+        }
         let next = try #require(try world.connection.run(NextDue(places: places)).first)
         let due = try #require(next.due)
         #expect((3500...3700).contains((due.microseconds - next.now.microseconds) / 1_000_000))

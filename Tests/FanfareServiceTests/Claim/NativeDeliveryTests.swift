@@ -97,7 +97,7 @@ struct NativeDeliveryTests {
         #expect(again.deviceIDs == [0] && again.eventIDs == [events[1]] && again.attempt == 2)
         // The event is kept while a delivery is still to be sent.
         let day = Int16(EventID(rawValue: events[1]).ringDay)
-        let isOver = IsRingDayOver(day: day, retentionDays: -1)
+        let isOver = SQL.isRingDayOver(day, Int32(clamping: -1))
         #expect(try world.connection.run(isOver) == [false])
         try world.connection.execute("DELETE FROM fanfare.batches")
         #expect(try world.connection.run(isOver) == [true])
@@ -108,7 +108,7 @@ struct NativeDeliveryTests {
         let message =
             #""message": {"apns": {"payload": {"aps": {"timestamp": 1, "event": "end", "content-state": {}}}}}"#
         try world.rule("r", event: "e", to: #"{"channel": "YWJj"}"#, message)
-        let targets = try world.connection.run(AllTargets())
+        let targets = try world.connection.run(SQL.allTargets())
         world.context.directory.replace(targets)
         let devices = targets.filter { $0.nativeKey == nil }
         #expect(devices.count == 2)

@@ -60,7 +60,7 @@ struct FuseSyncTests {
         try answer(accepted: 0, gone: 1, strength)
         try judge(a, b)
         #expect(!allows(a) && !allows(b))
-        let stored = try a.connection.run(StoredFuses())
+        let stored = try a.connection.run(SQL.storedFuses())
         #expect(stored == [StoredFuse(key: Self.key, blownBy: strength, closedAt: nil)])
         #expect(try a.connection.column("SELECT name FROM fanfare.alarms") == ["prune_fuse/shop/production"])
     }
@@ -88,7 +88,7 @@ struct FuseSyncTests {
         b.context.fuses.record(PruneCounts(answers: 999, strong: 300), from: "apns", of: Self.key)
         try synchronize(a, b)
         #expect(!allows(a) && !allows(b))
-        #expect(try a.connection.run(CloseFuses(app: "shop", environment: nil)) == ["production"])
+        #expect(try a.connection.run(SQL.closeFuses("shop", nil)) == ["production"])
         try judge(a, b)
         #expect(allows(a) && allows(b), "what was answered before no longer counts")
         #expect(try a.connection.number("SELECT count(*) FROM fanfare.alarms") == 0)

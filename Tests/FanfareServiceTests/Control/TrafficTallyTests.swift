@@ -58,7 +58,7 @@ struct TrafficTallyTests {
             ]
         )
         let rows = try world.connection.run(
-            CountsOverTime(.latency, since: Timestamp(microseconds: 0), stepSeconds: 86_400, app: "shop")
+            SQL.countsOverTime(TrafficKind.latency.rawValue, Timestamp(microseconds: 0), 86_400, "shop")
         )
         #expect(rows.reduce(0) { $0 + $1.count } == 5)
     }

@@ -190,8 +190,8 @@ struct RetentionTests {
     }
 
     @Test(arguments: [
-        (ForgetKeys.sql, "event_keys_created"), (ForgetCancels.sql, "cancels_created"),
-        (ForgetCollapseKeys.sql, "collapse_latest_created"), (FoldStats.sql, "stats_pending_at"),
+        (SQL.forgetKeys.sql, "event_keys_created"), (SQL.forgetCancels.sql, "cancels_created"),
+        (SQL.forgetCollapseKeys.sql, "collapse_latest_created"), (SQL.foldStats.sql, "stats_pending_at"),
     ])
     func whatIsForgottenIsFoundByItsAge(sql: String, index: String) throws {
         let binds: [String?] = sql.contains("$1") ? ["1"] : []
@@ -230,7 +230,7 @@ struct RetentionTests {
             SELECT g, now() - g * interval '1 day' FROM unnest('{40, 80}'::int[]) AS g
             """
         )
-        #expect(try world.connection.runReturningCount(ForgetCancels(keyRetentionSeconds: 60 * 24 * 3600)) == 1)
+        #expect(try world.connection.runReturningCount(SQL.forgetCancels(60 * 24 * 3600)) == 1)
         #expect(try world.connection.column("SELECT event_id FROM fanfare.cancels") == ["40"])
     }
 

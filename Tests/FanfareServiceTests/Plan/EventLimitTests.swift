@@ -22,7 +22,7 @@ struct EventLimitTests {
     }
 
     private func limit(_ events: String...) throws -> Bool {
-        try world.connection.run(LimitEvents(app: "shop", events: events)).first ?? false
+        try world.connection.run(SQL.limitEvents("shop", events)).first ?? false
     }
 
     private func fate(_ type: String) throws -> String? {
@@ -34,7 +34,7 @@ struct EventLimitTests {
     @Test func aRuleBeyondThemIsNotInForce() throws {
         let health = "SELECT ok::text FROM fanfare.health WHERE name = 'rules'"
         let stored = {
-            try world.connection.run(StoredRules(apps: ["shop"])).map { "\($0.name) \($0.state) \($0.reason ?? "")" }
+            try world.connection.run(SQL.storedRules(["shop"])).map { "\($0.name) \($0.state) \($0.reason ?? "")" }
         }
         #expect(try fate("bank.secret") == "planned")
         #expect(try limit("shop.*", "order"))
@@ -77,8 +77,8 @@ struct EventLimitTests {
 
     /// An app may be configured before it exists in the database.
     @Test func anAppThatNobodyKnowsYetIsLimited() throws {
-        #expect(try world.connection.run(LimitEvents(app: "later", events: ["a"])).first == true)
-        #expect(try world.connection.run(LimitEvents(app: "no.app", events: ["a"])).first == false)
+        #expect(try world.connection.run(SQL.limitEvents("later", ["a"])).first == true)
+        #expect(try world.connection.run(SQL.limitEvents("no.app", ["a"])).first == false)
         #expect(try world.connection.text("SELECT fanfare.may_take('later', 'b')") == "f")
     }
 }

@@ -20,7 +20,7 @@ struct LoneEventTests {
 
     /// Plans the outbox, and claims for owner 7 in the given lanes.
     private func round(_ lanes: [Lane] = Lane.allCases) throws -> PlanRoundSummary {
-        let places = try world.connection.run(AllTargets()).flatMap { target in
+        let places = try world.connection.run(SQL.allTargets()).flatMap { target in
             lanes.map { LoneClaim.Place(target: target.id, lane: $0) }
         }
         var statement = PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 2)

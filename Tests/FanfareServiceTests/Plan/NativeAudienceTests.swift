@@ -61,7 +61,7 @@ struct NativeAudienceTests {
         #expect(try world.fate(event) == "planned")
         let queue = "SELECT provider || ' ' || environment || ' ' || lane || ' ' || ready FROM fanfare.queue"
         #expect(try world.connection.column(queue) == ["\(provider) production normal 1"])
-        let targets = try world.connection.run(AllTargets())
+        let targets = try world.connection.run(SQL.allTargets())
         let batch = try #require(try world.claim().first)
         #expect(targets.first { $0.id == batch.target }?.nativeKey == key)
         #expect(targets.filter { $0.nativeKey == nil }.count == 2, "those of the device and no more")
@@ -139,7 +139,7 @@ struct NativeAudienceTests {
         try world.emit("e", #"{"u": "u"}"#)
         try world.plan()
         // A daemon with credentials for APNs alone.
-        let served = try world.connection.run(AllTargets()).filter { $0.provider == "apns" }
+        let served = try world.connection.run(SQL.allTargets()).filter { $0.provider == "apns" }
         let queue = SendQueue(lane: .normal, isRetry: false)
         let requests = served.map { BatchRequest(target: $0.id, queue: queue, count: 9, floor: .minusInfinity) }
         let claimed = try world.connection.run(ClaimBatches(requests: requests, owner: 1, leaseToken: 1))

@@ -247,15 +247,17 @@ struct QuarantineTests {
             try world.connection.text("SELECT xid FROM fanfare.quarantine WHERE id = $1", "\(culprit)")
         )
         let chosen = OutboxPlace(xid: xid, id: culprit)
-        let refuse = RefuseQuarantinedEvent(event: chosen, detail: "d")
+        let refuse = SQL.refuseQuarantinedEvent(chosen.xid, chosen.id, "d")
         #expect(try world.connection.run(refuse).map(\.id) == [culprit])
         #expect(try world.fate(earlier) == "waiting")
         #expect(try world.fate(culprit) == "refused")
         #expect(try world.connection.run(refuse).isEmpty, "it is gone, and nobody is taken in its place")
-        let round = PlanRoundSummary(try world.connection.run(PlanQuarantinedEvent(event: chosen, batchSize: 1000)))
+        let round = PlanRoundSummary(
+            try world.connection.run(SQL.planQuarantinedEvent(chosen.xid, chosen.id, Int32(1000)))
+        )
         #expect(round.taken == 0)
-        #expect(try world.connection.run(NextQuarantinedEvent()).map(\.id) == [earlier])
-        #expect(try world.connection.run(NextQuarantinedEvent(besides: [earlier])).isEmpty)
+        #expect(try world.connection.run(SQL.nextQuarantinedEvent([])).map(\.id) == [earlier])
+        #expect(try world.connection.run(SQL.nextQuarantinedEvent([earlier])).isEmpty)
     }
 
     // MARK: Failures without an event at fault

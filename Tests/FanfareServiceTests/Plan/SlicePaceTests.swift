@@ -42,7 +42,7 @@ struct SlicePaceTests {
             )
         }
         func areMany(gate: Int32 = 0) throws -> Bool? {
-            try world.connection.run(AreManyWaiting(app: app, lane: 2, gates: [gate], limit: 3)).first
+            try world.connection.run(SQL.areManyWaiting(app, 2, 3, [gate])).first
         }
         try queue(5, app: "other")
         try queue(5, lane: 1)

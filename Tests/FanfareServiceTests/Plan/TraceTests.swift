@@ -69,7 +69,7 @@ struct TraceTests {
             try world.connection.text("SELECT xid FROM fanfare.quarantine WHERE id = $1", "\(first)")
         )
         let refused = try world.connection.run(
-            RefuseQuarantinedEvent(event: OutboxPlace(xid: xid, id: first), detail: "d")
+            SQL.refuseQuarantinedEvent(OutboxPlace(xid: xid, id: first).xid, OutboxPlace(xid: xid, id: first).id, "d")
         )
         #expect(refused.map(\.id) == [first] && refused.map(\.traceID) == [Self.id])
         try world.plan()
@@ -84,10 +84,10 @@ struct TraceTests {
         let event = try world.emit("e")
         try world.connection.execute("RESET fanfare.traceparent")
         try world.plan()
-        let plain = try world.connection.run(ReplayEvent(eventID: event, user: nil, app: nil)).first ?? 0
+        let plain = try world.connection.run(SQL.replayEvent(event, nil, nil, nil)).first ?? 0
         #expect(try world.connection.text(Self.traceID, "\(plain)") == nil)
         let other = try #require(TraceContext(traceparent: Self.text.replacing("0af7", with: "1bf7")))
-        let traced = try world.connection.run(ReplayEvent(eventID: event, user: nil, app: nil, trace: other)).first ?? 0
+        let traced = try world.connection.run(SQL.replayEvent(event, nil, nil, other.traceparent)).first ?? 0
         #expect(try world.connection.text(Self.traceID, "\(traced)") == other.traceID)
     }
 }

@@ -34,7 +34,7 @@ struct AppRateTests {
         try RuleChecker(logger: world.context.logger).check(on: world.connection)
         try world.put(policy: #"{"rate": "100/s", "providers": {"fcm": {"rate": "40/s"}}}"#)
         try world.put(policy: #"{"rate": "50/s"}"#, app: "other")
-        #expect(world.context.rates.replace(try world.connection.run(LiveRates())))
+        #expect(world.context.rates.replace(try world.connection.run(SQL.liveRates())))
         try world.emit("e", #"{"u": "u"}"#)
         try world.plan()
         try world.connection.execute(
@@ -78,7 +78,7 @@ struct AppRateTests {
         try world.devices(60, of: "u", provider: "fcm")
         try world.connection.execute("SELECT fanfare.subscribe(id, 'news') FROM fanfare.devices")
         try world.put(policy: #"{"rate": "300/s", "providers": {"fcm": {"rate": "100/s"}}}"#)
-        #expect(world.context.rates.replace(try world.connection.run(LiveRates())))
+        #expect(world.context.rates.replace(try world.connection.run(SQL.liveRates())))
         try world.rule("users", event: "a", to: #"{"users": "$.u"}"#)
         try world.rule("topic", event: "b", to: #"{"topic": "news"}"#)
         try world.rule("slices", event: "c", to: #"{"everyone": true}"#)
@@ -103,7 +103,7 @@ struct AppRateTests {
         let gate = try world.pace(batches: 40, of: 5, perSecond: 50)
         try world.put(policy: #"{"rate": "20/s"}"#)
         try world.connection.execute("UPDATE fanfare.rates SET next_free = '2026-01-01'")
-        let rates = try world.connection.run(LiveRates()).map(\.id)
+        let rates = try world.connection.run(SQL.liveRates()).map(\.id)
         let list = try world.batchRequests(gates: [Gate(id: gate, app: "shop", lane: .bulk, isPaced: true)])
         let pace = Pace(gate: gate, lane: .bulk, rates: rates)
         #expect(Set(list.paces.values).contains(pace))
@@ -149,7 +149,7 @@ struct AppRateTests {
         try world.emit("e", #"{"u": "u"}"#)
         try world.plan()
         try world.connection.execute("UPDATE fanfare.batches SET not_before = now() - interval '1 h'")
-        let standing = { try world.connection.run(StandingBatches(ageMicroseconds: 60 * Micros.second)).count }
+        let standing = { try world.connection.run(SQL.standingBatches(60 * Micros.second)).count }
         #expect(try standing() == 1)
         try world.put(policy: #"{"rate": "5/s"}"#)
         #expect(try standing() == 0)

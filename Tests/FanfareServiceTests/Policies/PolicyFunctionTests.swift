@@ -131,9 +131,9 @@ struct PolicyFunctionTests {
         let world = try World()
         try world.connection.execute("SET ROLE fanfare_author")
         try world.put(policy: #"{"rate": "5/s"}"#)
-        #expect(try world.connection.run(StoredPolicies(apps: nil)).map(\.app) == ["shop"])
+        #expect(try world.connection.run(SQL.storedPolicies(nil)).map(\.app) == ["shop"])
         #expect(
-            try world.connection.run(PolicyErrors(policies: ["[]", #"{"x": 1}"#])).map { $0?.path } == [
+            try world.connection.run(SQL.policyErrors(["[]", #"{"x": 1}"#])).map { $0?.path } == [
                 "policy", "policy.x",
             ]
         )

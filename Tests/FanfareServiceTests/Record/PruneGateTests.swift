@@ -124,7 +124,7 @@ struct PruneGateTests {
         #expect(try share(PruneCounts(answers: 9, weak: 1, strong: 2)) == PruneCounts(answers: 9, weak: 1, strong: 2))
         #expect(try share(PruneCounts(answers: 1)) == PruneCounts(answers: 10, weak: 1, strong: 2))
         _ = try a.connection.runReturningCount(BlowFuse(key: Self.key, strength: .strong))
-        #expect(try a.connection.run(CloseFuses(app: "shop", environment: nil)) == ["production"])
+        #expect(try a.connection.run(SQL.closeFuses("shop", nil)) == ["production"])
         #expect(try a.connection.answers(of: nil).isEmpty)
         #expect(try share(PruneCounts(answers: 5, strong: 5)) == PruneCounts(answers: 5, strong: 5))
     }

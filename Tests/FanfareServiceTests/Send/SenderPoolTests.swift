@@ -20,7 +20,7 @@ struct SenderPoolTests {
     init() throws {
         world = try World()
         _ = try world.device("aa01", user: "u")
-        world.context.directory.replace(try world.connection.run(AllTargets()))
+        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
         world.context.lease.begin(owner: 1, startedAt: Clocks.steady, databaseNow: Clocks.wall)
     }
 

@@ -22,7 +22,7 @@ struct SenderStateTests {
     init() throws {
         world = try World()
         _ = try world.device("aa01", user: "u")
-        world.context.directory.replace(try world.connection.run(AllTargets()))
+        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
         let target = try #require(world.context.directory.all.values.first)
         let settings = PoolSettings(
             target: target,

@@ -26,7 +26,7 @@ struct SharedHostTests {
             let url = "https://hooks.example.com/\(path)"
             _ = try world.device(url, user: path, provider: "webhook", "auth => '\(secret)'")
         }
-        world.context.directory.replace(try world.connection.run(AllTargets()))
+        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
         let target = try #require(world.context.directory.all.values.first)
         let pool = ProviderPool(environment: target.environment, access: WebhookAccess(), hasManyOrigins: true) {
             throw Unused()

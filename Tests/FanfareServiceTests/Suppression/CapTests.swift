@@ -309,7 +309,7 @@ struct CapTests {
             for owner in 1...3 {
                 group.addTask {
                     let own = try World(database)
-                    let targets = try own.connection.run(AllTargets())
+                    let targets = try own.connection.run(SQL.allTargets())
                     while true {
                         let requests = targets.flatMap { target in
                             SendQueue.allCases.map {

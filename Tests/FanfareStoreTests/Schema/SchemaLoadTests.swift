@@ -69,7 +69,7 @@ struct SchemaLoadTests {
 
     @Test func itIsKnownWhichTextWasLoaded() async throws {
         let connection = try TestDatabase.current.connect()
-        let isOwn = { try connection.run(IsLoadedFrom(Schema.sql)).first ?? nil }
+        let isOwn = { try connection.run(SQL.isLoadedFrom(Schema.sql)).first ?? nil }
         #expect(try isOwn() == true)
         try connection.execute(Schema.sql + "-- another one\n")
         #expect(try isOwn() == false)

@@ -25,7 +25,7 @@ struct TimelineTests {
     }
 
     @Test func theTimelineOfTheInstallationIsKnown() throws {
-        #expect(try world.connection.run(EnterTimeline()) == [false])
+        #expect(try world.connection.run(SQL.enterTimeline()) == [false])
         #expect(try world.connection.number("SELECT fanfare.timeline()") == 1)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.timelines") == 1)
         let before = try next("event")
@@ -41,7 +41,7 @@ struct TimelineTests {
         let answers = Mailbox<Bool>()
         let threads = (0..<4).map { _ in
             WorkerThread.start(name: "daemon") {
-                if let answer = try? database.connect().run(EnterTimeline()).first { answers.put(answer) }
+                if let answer = try? database.connect().run(SQL.enterTimeline()).first { answers.put(answer) }
             }
         }
         for thread in threads { thread.join() }
@@ -54,7 +54,7 @@ struct TimelineTests {
         try world.connection.execute(
             "SELECT setval('fanfare.event_sequence', 4294967295); UPDATE fanfare.timelines SET timeline = 7"
         )
-        #expect(try world.connection.run(EnterTimeline()) == [true])
+        #expect(try world.connection.run(SQL.enterTimeline()) == [true])
         #expect(try next("event") == Self.skipped + 1)
     }
 }

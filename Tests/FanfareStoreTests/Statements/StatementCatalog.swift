@@ -11,7 +11,7 @@ import PostgresClient
 
 /// Every statement of FanfareService, with binds for which it has an effect in a world filled by ``populate(_:)``.
 struct StatementCatalog {
-    let all: [any PostgresStatement]
+    let all: [any BoundStatement]
 
     init(_ world: World) throws {
         let parts = try Self.populate(world)
@@ -154,7 +154,7 @@ struct StatementCatalog {
             SELECT fanfare.take_campaign(4, 1, NULL, now());
             """
         )
-        let targets = try world.connection.run(AllTargets()).sorted { $0.id < $1.id }
+        let targets = try world.connection.run(SQL.allTargets()).sorted { $0.id < $1.id }
         return Parts(
             event: event,
             keyed: keyed,
@@ -168,7 +168,7 @@ struct StatementCatalog {
             otherTarget: targets.first { $0.id != batches[0].target }!.id,
             batch: batches[0],
             plan: plan,
-            slow: try world.connection.run(NextQuarantinedEvent())[0],
+            slow: try world.connection.run(SQL.nextQuarantinedEvent([]))[0],
             question: try world.connection.run(
                 LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0)
             )[0],
@@ -176,19 +176,19 @@ struct StatementCatalog {
         )
     }
 
-    private static func planning(_ parts: Parts) -> [any PostgresStatement] {
+    private static func planning(_ parts: Parts) -> [any BoundStatement] {
         [
             PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
-            NextQuarantinedEvent(),
-            OpenQueries(eventIDs: [parts.event], ruleVersions: [parts.version]),
+            SQL.nextQuarantinedEvent([]),
+            SQL.openQueries([parts.event], [parts.version]),
             LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0),
             NextQuestion(QueryChoice(ruleVersions: [parts.version], areTaken: true)),
-            AreQuestionsDue(),
-            PlanUsers(parts.question, users: "{u}", batchSize: 1000),
-            AskLater(parts.question, pauseMicroseconds: 1, tries: 1),
-            EndQuestion(parts.question, fate: .refused, detail: "d"),
-            StoreAudienceFailure(ruleVersion: parts.version, error: "e"),
-            PlanQuarantinedEvent(event: parts.slow, batchSize: 1000),
+            SQL.areQuestionsDue(),
+            SQL.planUsers(parts.question.eventID, parts.question.ruleVersion, "{u}", Int32(1000)),
+            SQL.askLater(parts.question.eventID, parts.question.ruleVersion, 1, 1),
+            SQL.endQuestion(parts.question.eventID, parts.question.ruleVersion, Int16(EventFate.refused.rawValue), "d"),
+            SQL.storeAudienceFailure(parts.version, "e"),
+            SQL.planQuarantinedEvent(parts.slow.xid, parts.slow.id, Int32(1000)),
             PlanPacedRound(round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000)),
             PlanChosen(
                 round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
@@ -196,14 +196,14 @@ struct StatementCatalog {
             ),
             OutboxAhead(floor: OutboxFloor(), count: 1),
             OutboxSizes(floor: OutboxFloor(), choice: OutboxChoice(), limit: 10),
-            EventTypeRuleCounts(),
-            QuarantinedEventRules(event: parts.slow),
+            SQL.eventTypeRuleCounts(),
+            SQL.quarantinedEventRules(parts.slow.xid, parts.slow.id),
             QuarantineEvents(floor: OutboxFloor(), limit: 10),
-            RefuseQuarantinedEvent(event: parts.slow, detail: "d"),
-            NoteNewest(keys: [1], eventIDs: [parts.event]),
-            NewestEvents(keys: [5]),
+            SQL.refuseQuarantinedEvent(parts.slow.xid, parts.slow.id, "d"),
+            SQL.noteNewest([1], [parts.event]),
+            SQL.newestEvents([5]),
             PlanNative(eventIDs: [parts.event], ruleVersions: [parts.nativeVersion], batchSize: 1000),
-            NotePlanProblem(eventID: parts.event, problem: "p"),
+            SQL.notePlanProblem(parts.event, "p"),
             PlanTopics(
                 eventIDs: [parts.event],
                 ruleVersions: [parts.version],
@@ -229,13 +229,13 @@ struct StatementCatalog {
             ),
             LockPlan(),
             AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice, deliveries: 0),
-            AreManyWaiting(app: parts.plan.app, lane: parts.plan.lane, gates: [parts.plan.gate], limit: 100),
+            SQL.areManyWaiting(parts.plan.app, parts.plan.lane, 100, [parts.plan.gate]),
         ]
     }
 
-    private static func claiming(_ parts: Parts) -> [any PostgresStatement] {
+    private static func claiming(_ parts: Parts) -> [any BoundStatement] {
         [
-            AllTargets(),
+            SQL.allTargets(),
             ClaimBatches(
                 requests: [
                     BatchRequest(
@@ -279,9 +279,9 @@ struct StatementCatalog {
             RefundRate(gate: 5, deliveries: 1),
             NextPaced(places: [BatchPlace(gate: 5, target: parts.target, lane: .bulk)]),
             LiveGates(),
-            LiveRates(),
-            LiveQuiet(),
-            NewPreferences(since: nil),
+            SQL.liveRates(),
+            SQL.liveQuiet(),
+            SQL.newPreferences(nil),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceFields(deviceIDs: [parts.device]),
             FetchSuppressions(
@@ -299,7 +299,7 @@ struct StatementCatalog {
         ]
     }
 
-    private static func recording(_ parts: Parts) -> [any PostgresStatement] {
+    private static func recording(_ parts: Parts) -> [any BoundStatement] {
         let batch = parts.batch
         let outcomes = [UInt8](repeating: Outcome.retryingServerError.rawValue, count: batch.deviceIDs.count)
         let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: outcomes)
@@ -341,7 +341,7 @@ struct StatementCatalog {
         ]
     }
 
-    private static func control(_ parts: Parts) -> [any PostgresStatement] {
+    private static func control(_ parts: Parts) -> [any BoundStatement] {
         let answers = AnswerSource(key: FuseKey(app: "shop", environment: "production"), provider: "apns")
         return [
             TryLock(key: 99),
@@ -353,22 +353,22 @@ struct StatementCatalog {
             EnterInstance(daemon: "d", host: "h", pid: 1, version: "v", leaseMicroseconds: 1, schemaVersion: 1),
             RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
             OtherInstances(owner: 99),
-            SessionsAtWork(backendPIDs: [parts.backendPID]),
+            SQL.sessionsAtWork([parts.backendPID]),
             StoreBadgeFailure(ruleVersion: parts.version, error: "no"),
             ReleaseClaims(claims: [DoubtfulClaim(owner: 99, leaseToken: 9)]),
             Rescue(dead: owner),
             NewCancels(since: "1:1:"),
             ShareAnswers(counts: [answers: PruneCounts(answers: 3, weak: 1, strong: 1)]),
             RecentAnswers(apps: ["shop"]),
-            StoredFuses(),
+            SQL.storedFuses(),
             BlowFuse(key: FuseKey(app: "shop", environment: "production"), strength: .weak),
-            ReadInstallation(),
-            EnterTimeline(),
-            IsStandby(),
+            SQL.readInstallation(),
+            SQL.enterTimeline(),
+            SQL.isStandby(),
         ]
     }
 
-    private static func maintenance(_ parts: Parts) -> [any PostgresStatement] {
+    private static func maintenance(_ parts: Parts) -> [any BoundStatement] {
         let columns = RuleColumns(
             eventType: "e",
             whenPath: "$.a == 1",
@@ -383,162 +383,160 @@ struct StatementCatalog {
             enabled: true
         )
         return [
-            FoldStats(),
-            RaiseChoreAlarm(chore: "fold_stats", detail: "failed"),
-            EndChoreAlarms(failing: ["fold_stats"]),
+            SQL.foldStats(),
+            SQL.raiseChoreAlarm("fold_stats", "failed"),
+            SQL.endChoreAlarms(["fold_stats"]),
             FoldTraffic(),
-            ForgetTraffic(retentionDays: 30),
+            SQL.forgetTraffic(30),
             AddTraffic(counts: [.init(.fate, code: 1, count: 2)]),
-            ForgetAnswers(),
-            ForgetKeys(retentionSeconds: 0),
-            ForgetCancels(keyRetentionSeconds: 0),
-            ForgetCollapseKeys(),
-            IsRingDayOver(day: 3, retentionDays: 30),
-            ForgetEvents(day: 3, retentionDays: 30),
-            ForgetBatches(day: 3, retentionDays: 30),
+            SQL.forgetAnswers(),
+            SQL.forgetKeys(0),
+            SQL.forgetCancels(0),
+            SQL.forgetCollapseKeys(),
+            SQL.isRingDayOver(3, Int32(clamping: 30)),
+            SQL.forgetEvents(3, Int32(clamping: 30)),
+            SQL.forgetBatches(3, Int32(clamping: 30)),
             EndBatches(),
             SweepGate(gate: 2), EndCancelled(since: nil),
-            FinishGates(),
-            ForgetGates(),
-            CampaignDrafts(),
-            TakeCampaign(id: 1, version: 1, cronFields: "{}", now: Timestamp(microseconds: 0)),
-            RefuseCampaign(id: 1, version: 1, reason: "r"),
-            FireDue(now: Timestamp(microseconds: 0)), Reschedule(now: Timestamp(microseconds: 0)),
-            JudgeCanaries(now: Timestamp(microseconds: 4_000_000_000_000_000)),
-            NextCampaign(),
+            SQL.finishGates(),
+            SQL.forgetGates(),
+            SQL.campaignDrafts(),
+            SQL.takeCampaign(1, 1, "{}", Timestamp(microseconds: 0)),
+            SQL.refuseCampaign(1, 1, "r"),
+            SQL.fireDue(Timestamp(microseconds: 0)), SQL.reschedule(Timestamp(microseconds: 0)),
+            SQL.judgeCanaries(Timestamp(microseconds: 4_000_000_000_000_000)),
+            SQL.nextCampaign(),
             GatherEvents(
                 [GatheredEvent(eventID: 7, ruleID: 1, key: "k", pace: .digest(every: TimeSpan(seconds: 60)))],
                 now: Timestamp(microseconds: 0)
             ),
-            NextOpenDigest(),
-            EmitDigests(now: Timestamp(microseconds: 0)),
-            QueryRuns(owner: owner),
-            TakeQueryRun(owner: owner),
-            StoreAudience(eventID: 8, buckets: [1], users: ["v"], variables: [nil]),
-            EmitPayloads(run: 1, after: 0, payloads: ["{}"]),
-            EndQueryRun(run: 50, owner: owner, eventID: 9),
+            SQL.nextOpenDigest(),
+            SQL.emitDigests(Timestamp(microseconds: 0)),
+            SQL.queryRuns(owner),
+            SQL.takeQueryRun(owner),
+            SQL.storeAudience(8, [1], ["v"], [nil]),
+            SQL.emitPayloads(1, 0, ["{}"]),
+            SQL.endQueryRun(50, owner, 9, nil),
             FailQueryRun(run: 51, owner: owner, detail: "d", retryMicroseconds: 1),
-            ForgetAudiences(),
-            FindTrial(eventID: 52),
+            SQL.forgetAudiences(),
+            SQL.findTrial(52),
             FetchVariables(eventIDs: [7], deviceIDs: [parts.device]),
-            FinishRuns(),
-            TestCampaign(RuleID(app: "shop", name: "due"), users: ["u"]),
-            ForgetRuns(),
+            SQL.finishRuns(),
+            SQL.testCampaign(RuleID(app: "shop", name: "due").app, RuleID(app: "shop", name: "due").name, ["u"]),
+            SQL.forgetRuns(),
             ForgetGrants(),
             UncheckedRules(),
             ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
             RefuseRules(rules: [RefusedRule(id: parts.unchecked, reason: "r")]),
             ProbePaths(paths: columns.paths),
-            StoreForeignEvent(channel: "c", payload: "{}"),
-            StoreMalformedEvent(channel: "c", payload: "x"),
+            SQL.storeForeignEvent("c", "{}"),
+            SQL.storeMalformedEvent("c", "x"),
         ]
     }
 
-    private static func feedback() -> [any PostgresStatement] {
+    private static func feedback() -> [any BoundStatement] {
         let delivery = FeedbackDelivery(hook: "hook", owner: owner, number: 1)
         let place = FeedbackPlace(number: 1)
         return [
-            FeedbackHooks(names: ["hook"]),
-            PutFeedbackHook(hook: "hook", codes: [64], app: "shop"),
-            TakeFeedbackHook(hook: "hook", owner: 8),
-            ReleaseFeedbackHooks(owner: owner, keeping: ["other"]),
-            ForgetFeedback(retentionDays: 0),
+            SQL.feedbackHooks(["hook"]),
+            SQL.putFeedbackHook("hook", [64], "shop"),
+            SQL.takeFeedbackHook("hook", 8),
+            SQL.releaseFeedbackHooks(owner, ["other"]),
+            SQL.forgetFeedback(0),
             NumberFeedback(),
             ReadFeedback(after: FeedbackPlace(number: 0), upTo: nil, codes: [35], app: nil),
             BeginFeedback(delivery, until: place),
             AdvanceFeedback(delivery, to: place, isTold: true, lost: 0),
             FailFeedback(delivery, error: "no", waits: 1, isEnd: false),
-            NotifyFeedback(channel: "c", payloads: ["{}"]),
-            ListFeedbackHooks(),
-            ReplayFeedback(hook: "hook", since: .time("1970-01-01")),
-            ResumeFeedback(hook: "hook"),
-            ForgetFeedbackHook(hook: "hook"),
+            SQL.notifyFeedback("c", ["{}"]),
+            SQL.listFeedbackHooks(),
+            SQL.replayFeedback("hook", nil, "1970-01-01"),
+            SQL.resumeFeedback("hook"),
+            SQL.forgetFeedbackHook("hook"),
         ]
     }
 
-    private static func audit(_ parts: Parts) -> [any PostgresStatement] {
+    private static func audit(_ parts: Parts) -> [any BoundStatement] {
         let closed = ClosedBatch(id: 1, eventID: 1, deliveries: 1, outcomes: [35], closedDay: 1)
         return [
-            WaitingEvents(ageMicroseconds: -1_000_000),
-            StandingBatches(ageMicroseconds: -1_000_000),
-            OpenedCursors(),
-            LogLengths(),
+            SQL.waitingEvents(-1_000_000),
+            SQL.standingBatches(-1_000_000),
+            SQL.openedCursors(),
+            SQL.logLengths(),
             ClosedBatches(day: 7, after: RowPlace(block: 0, row: 0)),
             RetriedDeliveries(batches: [closed]),
             StoreFinding(finding: AuditFinding(unplanned: [])),
         ]
     }
 
-    private static func tools(_ parts: Parts) -> [any PostgresStatement] {
+    private static func tools(_ parts: Parts) -> [any BoundStatement] {
         let pruned = RestoreRequest(app: "shop", since: Since("1h"), reason: "Unregistered", environment: "production")
         return [
             ListDevices(filter: DeviceFilter()), ListSubscribers(filter: Self.ofNews),
-            ShowDevice(id: parts.device),
-            ListTokens(filter: FCMDeviceFilter(app: "shop"), after: 0, limit: 10),
+            SQL.showDevice(parts.device),
+            SQL.listTokens(
+                FCMDeviceFilter(app: "shop").app,
+                FCMDeviceFilter(app: "shop").topic,
+                FCMDeviceFilter(app: "shop").users,
+                0,
+                10
+            ),
             RegisterDevice(registration: DeviceRegistration(app: "shop", provider: "apns", token: "abcd")),
             ImportDevices(app: "shop", devices: #"[{"provider": "apns", "token": "abce"}]"#, isDryRun: false),
-            NoteImport(
-                app: "shop",
-                fingerprint: [1],
-                file: "devices.csv",
-                place: 0,
-                line: 1,
-                counts: "{}",
-                isFinished: false
-            ),
-            FindImport(app: "shop", fingerprint: [2]), ForgetImports(),
+            SQL.noteImport("shop", [1], "devices.csv", 0, 1, "{}", false),
+            FindImport(app: "shop", fingerprint: [2]), SQL.forgetImports(),
             ExportDevices(page: Self.page), ExportDevicesWithTokens(page: Self.page),
-            UnregisterDevice(app: "shop", provider: "apns", token: parts.token),
-            UnregisterDeviceByID(app: "shop", id: parts.device),
-            SubscribeDevices(ids: [parts.device], topic: "sport"),
-            UnsubscribeDevices(ids: [parts.device], topic: "news"),
-            AppNames(), PruneReasons(),
+            SQL.unregisterDevice("shop", "apns", parts.token),
+            SQL.unregisterDeviceByID("shop", parts.device),
+            SQL.subscribeDevices([parts.device], "sport"),
+            SQL.unsubscribeDevices([parts.device], "news"),
+            SQL.appNames(), SQL.pruneReasons(),
             PrunedSince(pruned.since),
             FindPruned(request: pruned, since: Timestamp(microseconds: 0), after: 0, withIDs: true),
             RestoreDevices(request: pruned, since: Timestamp(microseconds: 0), ids: Array(1...50)),
-            TailStart(since: Since("1h")),
+            SQL.tailStart(3600, nil),
             TailEvents(TailWindow(since: .minusInfinity, until: .infinity, seen: [])),
             TailPushes(TailWindow(since: .minusInfinity, until: .infinity, seen: [])),
-            MissingRoles(),
-            HasRelation(relation: "fanfare.outbox"),
-            SchemaVersion(),
-            IsLoadedFrom("text"),
-            ServerEncoding(),
-            Publications(),
-            HiddenTables(),
-            AdoptDatabase(installation: nil),
+            SQL.missingRoles(),
+            SQL.hasRelation("fanfare.outbox"),
+            SQL.schemaVersion(),
+            SQL.isLoadedFrom("text"),
+            SQL.serverEncoding(),
+            SQL.publications(),
+            SQL.hiddenTables(),
+            SQL.adoptDatabase(nil),
             RecordedIdentity(),
             ActualIdentity(),
-            ListDaemons(),
-            ListQueues(),
-            ListHealth(),
-            ReadyAges(),
-            ListLiveCampaigns(),
-            CloseFuses(app: "shop", environment: "sandbox"),
-            DatabaseNow(),
-            MissingPrivileges(),
-            HasAutovacuum(), UnknownTimeZones(),
+            SQL.listDaemons(),
+            SQL.listQueues(),
+            SQL.listHealth(),
+            SQL.readyAges(),
+            SQL.listLiveCampaigns(),
+            SQL.closeFuses("shop", "sandbox"),
+            SQL.databaseNow(),
+            SQL.missingPrivileges(),
+            HasAutovacuum(), SQL.unknownTimeZones(),
             SessionLimits(), AuthorsLimits(),
-            LimitEvents(app: "shop", events: ["*"]),
+            SQL.limitEvents("shop", ["*"]),
             AppUse(),
-            JudgeWhen(payload: #"{"total": 11}"#, when: "$.total > 10"),
+            SQL.judgeWhen(#"{"total": 11}"#, "$.total > 10"),
         ]
     }
 
-    private static func toolsForAPI(_ parts: Parts) -> [any PostgresStatement] {
+    private static func toolsForAPI(_ parts: Parts) -> [any BoundStatement] {
         let hash = [UInt8](repeating: 1, count: 32)
         return [
-            CreateAPIToken(name: "new", secretHash: hash, scopes: ["reader"], app: nil, rate: 5, seconds: 60),
-            ListAPITokens(onlyValid: true),
-            RevokeAPIToken(id: 1),
-            NoteTokenUse(ids: [1]),
-            ReadCursorSecret(), EndSession(id: 1, end: 1), IsSessionEnded(id: 1),
+            SQL.createAPIToken("new", hash, ["reader"], nil, 5, 60),
+            SQL.listAPITokens(true),
+            SQL.revokeAPIToken(1),
+            SQL.noteTokenUse([1]),
+            SQL.readCursorSecret(), SQL.endSession(1, Double(1)), SQL.isSessionEnded(1),
             ClaimRequest(tokenID: 1, key: "once"),
             FindRequest(tokenID: 1, key: "once"),
-            KeepRequest(tokenID: 1, key: "again", bodyHash: hash, eventIDs: [1, 2]),
-            ForgetRequests(retentionSeconds: 60),
+            SQL.keepRequest(1, "again", hash, [1, 2]),
+            SQL.forgetRequests(60),
             NoteAction(actor: "new", tokenID: 1, action: "x", target: nil, count: 1, requestID: "r", reason: "why"),
-            ForgetActions(retentionDays: 30),
+            SQL.forgetActions(30),
             EmitEvents(
                 types: ["a", "b"],
                 payloads: ["{}", "{}"],
@@ -546,65 +544,69 @@ struct StatementCatalog {
                 ttlSeconds: [nil, 5],
                 traces: [nil, TraceContext(stored: Array(repeating: 1, count: 25))]
             ),
-            CancelEvent(id: parts.event),
-            CancelEvents(ids: [parts.event]),
-            CancelKey(type: "order", key: "nokey"),
-            ShowEvent(id: parts.event),
-            ForgetUser(app: "shop", user: "u"),
-            DevicesOfOthers(ids: [parts.device], app: "shop", user: "v"),
+            SQL.cancelEvent(parts.event),
+            SQL.cancelEvents([parts.event]),
+            SQL.cancelKey("order", "nokey"),
+            SQL.showEvent(parts.event),
+            SQL.forgetUser("shop", "u"),
+            SQL.devicesOfOthers([parts.device], "shop", "v"),
             LimitDevices(app: "shop", user: "u", limit: 50),
-            DeviceOwner(app: "shop", provider: "apns", token: parts.token),
+            SQL.deviceOwner("shop", "apns", parts.token),
         ]
     }
 
-    private static func toolsForRules(_ parts: Parts) -> [any PostgresStatement] {
+    private static func toolsForRules(_ parts: Parts) -> [any BoundStatement] {
         let id = RuleID(app: "shop", name: "users")
         let newer = #"{"app": "shop", "name": "newer", "event": "e", "to": {"everyone": true}}"#
         return [
-            StoredRules(apps: ["shop"]),
-            RuleErrors(rules: [newer, "{}"]),
-            PutRules(rules: [newer]),
-            MarkRulesFromFile(ids: [id]),
-            AreRulesUnchecked(apps: ["shop"]),
-            DropRule(id: id),
-            IsDaemonAlive(),
+            SQL.storedRules(["shop"]),
+            SQL.ruleErrors([newer, "{}"]),
+            SQL.putRules([newer]),
+            SQL.markRulesFromFile([id.app], [id.name]),
+            SQL.areRulesUnchecked(["shop"]),
+            SQL.dropRule(id.app, id.name),
+            SQL.isDaemonAlive(),
         ]
     }
 
-    private static func toolsForCampaigns(_ parts: Parts) -> [any PostgresStatement] {
+    private static func toolsForCampaigns(_ parts: Parts) -> [any BoundStatement] {
         let id = RuleID(app: "shop", name: "due")
         let newer = #"{"app": "shop", "name": "newer", "to": {"everyone": true}, "message": {"data": {"a": "b"}}}"#
         return [
-            StoredCampaigns(apps: ["shop"]),
-            CampaignErrors(campaigns: [newer, "{}"]),
-            PolicyErrors(policies: [#"{"rate": "5"}"#, "{}"]),
-            PutPolicies(apps: ["shop"], policies: ["{}"]),
-            StoredPolicies(apps: nil),
-            SetPreference(app: "shop", user: "u", category: "c", isOptedOut: true),
-            SnoozeUser(app: "shop", user: "u", until: nil, seconds: 5, category: "*"),
-            UserPreferences(app: "shop", user: "u"),
-            ReplayEvent(eventID: parts.event, user: "u", app: nil),
-            WhyRows(eventID: 1, user: "u", app: nil),
-            WhyVerdicts(eventID: nil, user: "u", app: "shop"),
+            SQL.storedCampaigns(["shop"], nil),
+            SQL.campaignErrors([newer, "{}"]),
+            SQL.policyErrors([#"{"rate": "5"}"#, "{}"]),
+            SQL.putPolicies(["shop"], ["{}"]),
+            SQL.storedPolicies(nil),
+            SQL.setPreference("shop", "u", "c", true),
+            SQL.snoozeUser("shop", "u", nil, 5, "*"),
+            SQL.userPreferences("shop", "u"),
+            SQL.replayEvent(parts.event, "u", nil, nil),
+            SQL.whyRows(1, "u", nil),
+            SQL.whyVerdicts(nil, "u", "shop"),
             PutCampaigns(campaigns: [newer]),
-            MarkCampaignsFromFile(ids: [id]),
-            AreCampaignsUnchecked(apps: ["shop"]),
+            SQL.markCampaignsFromFile([id.app], [id.name]),
+            SQL.areCampaignsUnchecked(["shop"]),
             CampaignTimes([.init(cronFields: nil, wall: "2999-01-01T09:00", timeZone: "UTC")], count: 3),
             NextRun(nil, catchUp: "latest", .new),
-            LastRuns(of: id, limit: 10),
-            FindRun(id: 1),
-            FindCampaignRun(run: 1),
-            RunningCampaigns(),
-            CountAttempts(run: 2),
-            StartCampaign(RuleID(app: "shop", name: "by-hand"), payload: "{}"),
+            SQL.lastRuns(id.app, id.name, 10),
+            SQL.findRun(1),
+            SQL.findCampaignRun(1),
+            SQL.runningCampaigns(),
+            SQL.countAttempts(2),
+            SQL.startCampaign(
+                RuleID(app: "shop", name: "by-hand").app,
+                RuleID(app: "shop", name: "by-hand").name,
+                "{}"
+            ),
             PauseCampaign(id), ResumeCampaign(id), AbortCampaign(id), DropCampaign(id),
         ]
     }
 
-    private static func toolsForPages(_ parts: Parts) -> [any PostgresStatement] {
+    private static func toolsForPages(_ parts: Parts) -> [any BoundStatement] {
         let (rule, epoch) = (RuleID(app: "shop", name: "users"), Timestamp(microseconds: 0))
         return [
-            FindEvents(type: "order", fate: "planned", app: "shop", limit: 5),
+            SQL.findEvents(nil, nil, "order", nil, "planned", 5, SearchBudget.events, "shop"),
             FindWaiting(
                 type: "order",
                 app: "shop",
@@ -612,34 +614,34 @@ struct StatementCatalog {
                 before: EventPlace(transaction: 9, id: parts.event),
                 limit: 5
             ),
-            EventIDAt(at: epoch),
-            EventsOfKey(key: "k", type: nil),
-            EventHead(id: parts.event),
+            SQL.eventIDAt(epoch),
+            SQL.eventsOfKey("k", nil),
+            SQL.eventHead(parts.event),
             EventPushes(event: parts.event, after: nil, limit: 5),
-            EventOutcomes(event: parts.event),
-            EventVariants(event: parts.event, budget: 20),
-            EventRun(event: parts.event),
-            EventEnds(of: [parts.event]),
-            UnplannedEvents(),
-            LastDeliveries(budget: 5),
-            FindNamed("Users"), RuleVariant(of: #"{"app": "shop", "name": "r"}"#, user: "u"),
+            SQL.eventOutcomes(parts.event, 0, SearchBudget.counted),
+            SQL.eventVariants(parts.event, 0, 20),
+            SQL.eventRun(parts.event),
+            SQL.eventEnds([parts.event]),
+            SQL.unplannedEvents(),
+            SQL.lastDeliveries(5),
+            FindNamed("Users"), SQL.ruleVariant(#"{"app": "shop", "name": "r"}"#, "u"),
             CampaignActionLog(of: "shop/due", limit: 5),
-            UserPushes(user: "u", app: nil, limit: 5),
-            ListBacklog(),
-            ListUnsent(events: [parts.event]),
-            FindDevices(app: "shop", provider: "apns", isDisabled: true, disabledSince: epoch, limit: 5),
-            UserDevices(user: "u", app: "shop"),
-            SampleDevices(app: nil),
-            RuleVersions(of: rule, limit: 5),
-            RuleOutcomes(of: rule, days: 7),
-            RuleWeeks(of: [rule], days: 7),
-            CampaignHistory(of: RuleID(app: "shop", name: "due"), limit: 5),
-            CanaryStanding(run: 2),
-            CampaignWaves(run: 2),
-            OutcomesOverTime(since: epoch, stepSeconds: 60, app: "shop"),
-            CountsOverTime(.latency, since: epoch, stepSeconds: 600),
-            AnswersByReason(since: epoch, app: nil),
-            OutcomeMeanings(),
+            SQL.userPushes("u", nil, nil, 5, SearchBudget.pushes),
+            SQL.listBacklog(),
+            SQL.listUnsent([parts.event]),
+            SQL.findDevices("shop", "apns", true, nil, nil, 5, Int64(SearchBudget.devices), epoch),
+            SQL.userDevices("u", "shop"),
+            SQL.sampleDevices(nil),
+            SQL.ruleVersions(rule.app, rule.name, nil, 5),
+            SQL.ruleOutcomes(rule.app, rule.name, 7),
+            SQL.ruleWeeks([rule.app], [rule.name], 7),
+            SQL.campaignHistory(RuleID(app: "shop", name: "due").app, RuleID(app: "shop", name: "due").name, nil, 5),
+            SQL.canaryStanding(2),
+            SQL.campaignWaves(2),
+            SQL.outcomesOverTime(epoch, 60, "shop"),
+            SQL.countsOverTime(TrafficKind.latency.rawValue, epoch, 600, nil),
+            SQL.answersByReason(epoch, nil),
+            SQL.outcomeMeanings(),
         ]
     }
 }

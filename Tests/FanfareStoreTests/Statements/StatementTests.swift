@@ -20,13 +20,13 @@ struct StatementTests {
             do {
                 try exercise(statement, on: world.connection)
             } catch {
-                Issue.record("\(type(of: statement)): \(error)")
+                Issue.record("\(statement.name): \(error)")
             }
         }
     }
 
     /// Runs and decodes in a transaction that is rolled back, and compares the parameters.
-    private func exercise<Statement: PostgresStatement>(
+    private func exercise<Statement: BoundStatement>(
         _ statement: Statement,
         on connection: PostgresConnection
     ) throws {
@@ -34,14 +34,14 @@ struct StatementTests {
         defer { try? connection.execute("ROLLBACK") }
         let rows = try connection.run(statement)
         if Statement.Row.self != Void.self {
-            #expect(!rows.isEmpty, "\(Statement.name) returned nothing to decode")
+            #expect(!rows.isEmpty, "\(statement.name) returned nothing to decode")
         }
         let prepared = try connection.number(
             "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = $1",
-            Statement.name
+            statement.name
         )
-        let mentioned = Statement.sql.matches(of: /\$(\d+)/).compactMap { Int($0.1) }
-        #expect(Set(mentioned) == Set(1..<Int(prepared) + 1), "\(Statement.name) binds what it does not name")
+        let mentioned = statement.sql.matches(of: /\$(\d+)/).compactMap { Int($0.1) }
+        #expect(Set(mentioned) == Set(1..<Int(prepared) + 1), "\(statement.name) binds what it does not name")
     }
 
     /// From its sixth execution on, a statement may get a generic plan, which checks all permissions that its text may
@@ -60,7 +60,7 @@ struct StatementTests {
             allowed += 1
             for mode in Array(repeating: "auto", count: 5) + ["force_generic_plan"] {
                 let again = refusal(of: statement, as: role, mode, on: world.connection)
-                #expect(again?.sqlState == first?.sqlState, "\(type(of: statement)): \(again?.message ?? "")")
+                #expect(again?.sqlState == first?.sqlState, "\(statement.name): \(again?.message ?? "")")
             }
         }
         #expect(allowed > 0)
@@ -68,7 +68,7 @@ struct StatementTests {
 
     /// Returns the error of a statement that a role may not run; its transaction is rolled back.
     private func refusal(
-        of statement: some PostgresStatement,
+        of statement: some BoundStatement,
         as role: String,
         _ mode: String,
         on connection: PostgresConnection
@@ -85,13 +85,13 @@ struct StatementTests {
 
     @Test func namesAreUniqueAndFitAnIdentifier() throws {
         let all = try StatementCatalog(World()).all
-        let names = all.map { type(of: $0).name }
+        let names = all.map(\.name)
         #expect(Set(names).count == names.count)
         for name in names { #expect(name.wholeMatch(of: /[a-z][a-z0-9_]{2,49}/) != nil, "\(name)") }
     }
 
     @Test func theCatalogIsComplete() throws {
-        let listed = Set(try StatementCatalog(World()).all.map { "\(type(of: $0))" })
+        let listed = Set(try StatementCatalog(World()).all.map(\.name))
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         var declared: Set<String> = []
@@ -100,11 +100,13 @@ struct StatementTests {
             let files = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
             for file in files where file.hasSuffix(".swift") {
                 let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
-                declared.formUnion(text.matches(of: /struct (\w+): PostgresStatement/).map { String($0.1) })
+                let types = text.matches(of: /static let name = "(\w+)"/).map { String($0.1) }
+                let values = text.matches(of: /(?s)= Statement<.{1,400}?>\(\s*"(\w+)"/).map { String($0.1) }
+                declared.formUnion(types + values)
             }
         }
         #expect(declared == listed)
-        #expect(Set((StoreStatements.all + RecordsStatements.all).map { "\($0)" }) == declared)
+        #expect(Set((StoreStatements.all + RecordsStatements.all).map(\.name)) == declared)
     }
 
     @Test func theLaboratoryPrintsThem() async throws {

@@ -35,7 +35,7 @@ struct FigureTests {
 
     /// Returns the age of the oldest ready batch by lane, in whole minutes.
     private func minutes() throws -> [Lane: Int] {
-        let rows = try world.connection.run(ReadyAges()).filter { $0.environment == "production" }
+        let rows = try world.connection.run(SQL.readyAges()).filter { $0.environment == "production" }
         #expect(rows.allSatisfy { $0.app == "shop" && $0.provider == "apns" } && rows.count == 3)
         return Dictionary(uniqueKeysWithValues: rows.map { ($0.lane, Int($0.seconds / 60)) })
     }
@@ -68,11 +68,11 @@ struct FigureTests {
     }
 
     @Test func campaignsThatAreOverAreNotTold() throws {
-        #expect(try world.connection.run(ListLiveCampaigns()).isEmpty)
+        #expect(try world.connection.run(SQL.listLiveCampaigns()).isEmpty)
         for name in ["a", "b", "c"] { try world.put(campaign: name) }
         try world.schedule()
         func told() throws -> [[Int64]] {
-            try world.connection.run(ListLiveCampaigns()).map { row in
+            try world.connection.run(SQL.listLiveCampaigns()).map { row in
                 #expect(row.app == "shop")
                 return [row.querying, row.running, row.held, row.aborting, row.remaining]
             }

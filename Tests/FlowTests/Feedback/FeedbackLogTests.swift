@@ -14,8 +14,8 @@ struct FeedbackLogTests {
     private static let gone = (Int16(64)...95).map(\.self)
 
     private func hook(_ world: World, _ codes: [Int16] = gone, app: String? = nil) throws -> FeedbackHookRow {
-        _ = try world.connection.run(PutFeedbackHook(hook: "crm", codes: codes, app: app))
-        return try #require(try world.connection.run(FeedbackHooks(names: ["crm"])).first)
+        _ = try world.connection.run(SQL.putFeedbackHook("crm", codes, app))
+        return try #require(try world.connection.run(SQL.feedbackHooks(["crm"])).first)
     }
 
     private func number(_ connection: PostgresConnection) throws {
@@ -60,7 +60,7 @@ struct FeedbackLogTests {
         _ = try hook(world)
         let ids = try close([1, 64, 100, 35, 4], in: world)
         #expect(try noted(world) == ["\(ids[1])"])
-        _ = try world.connection.run(PutFeedbackHook(hook: "all", codes: [1, 4], app: nil))
+        _ = try world.connection.run(SQL.putFeedbackHook("all", [1, 4], nil))
         let more = try close([1, 64, 100, 4], in: world)
         #expect(try Set(noted(world)) == Set(["\(ids[1])", "\(more[0])", "\(more[1])", "\(more[3])"]))
     }
@@ -261,7 +261,7 @@ struct FeedbackLogTests {
         let owners = try world.connection.column("SELECT id FROM fanfare.instances ORDER BY id").compactMap {
             Int32($0)
         }
-        let take = { try world.connection.runReturningCount(TakeFeedbackHook(hook: "crm", owner: owners[$0])) }
+        let take = { try world.connection.runReturningCount(SQL.takeFeedbackHook("crm", owners[$0])) }
         #expect(try take(0) == 1)
         #expect(try take(1) == 0)
         try world.connection.execute("UPDATE fanfare.instances SET lease_until = now() WHERE id = \(owners[0])")
@@ -285,7 +285,7 @@ struct FeedbackLogTests {
             "INSERT INTO fanfare.feedback (batch_id, closed_at) VALUES (1, now() - interval '40 days'), (2, now())"
         )
         try number(world.connection)
-        #expect(try world.connection.runReturningCount(ForgetFeedback(retentionDays: 31)) == 1)
+        #expect(try world.connection.runReturningCount(SQL.forgetFeedback(31)) == 1)
         #expect(
             try world.connection.column("SELECT concat_ws('|', waiting, lost) FROM fanfare.feedback_state") == ["1|1"]
         )
@@ -305,11 +305,11 @@ struct FeedbackLogTests {
                 UPDATE fanfare.feedback_cursors SET number = 30, position = \(position), lost = 0
                 """
             )
-            _ = try world.connection.run(ForgetFeedback(retentionDays: 31))
+            _ = try world.connection.run(SQL.forgetFeedback(31))
             #expect(try world.connection.text("SELECT lost FROM fanfare.feedback_state") == lost)
         }
         try world.connection.execute("UPDATE fanfare.feedback_cursors SET seen_at = now() - interval '40 days'")
-        _ = try world.connection.run(ForgetFeedback(retentionDays: 31))
+        _ = try world.connection.run(SQL.forgetFeedback(31))
         #expect(
             try world.connection.number(
                 "SELECT count(*) FROM fanfare.feedback_cursors NATURAL JOIN fanfare.feedback_hooks"

@@ -20,7 +20,7 @@ struct FeedbackToolTests {
         #expect(FeedbackState.table(try await database.feedbackHooks()).hasPrefix("no hook"))
         try await onThread { [database = TestDatabase.current] in
             let world = try World(database)
-            _ = try world.connection.run(PutFeedbackHook(hook: "crm", codes: [64, 96], app: "shop"))
+            _ = try world.connection.run(SQL.putFeedbackHook("crm", [64, 96], "shop"))
             try world.connection.execute(
                 """
                 INSERT INTO fanfare.feedback (batch_id, number, closed_at) VALUES (1, 1, now() - interval '2 h'), (2, 2, now());
@@ -51,7 +51,7 @@ struct FeedbackToolTests {
         let database = try toolDatabase()
         try await onThread { [database = TestDatabase.current] in
             let world = try World(database)
-            _ = try world.connection.run(PutFeedbackHook(hook: "crm", codes: [64], app: nil))
+            _ = try world.connection.run(SQL.putFeedbackHook("crm", [64], nil))
             try world.connection.execute(
                 """
                 INSERT INTO fanfare.feedback (batch_id, number, closed_at)

@@ -32,7 +32,7 @@ struct LoneClaimerTests {
         pools.stop()
         pools.run()
         try world.device("aa", user: "u")
-        world.context.directory.replace(try world.connection.run(AllTargets()))
+        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
         world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)
     }
 
@@ -131,7 +131,7 @@ struct LoneClaimerTests {
     @Test func nothingIsRenderedBeforeTheRoundIsCommitted() throws {
         let log = CapturedLog()
         let world = try World(logger: log.logger)
-        world.context.directory.replace(try world.connection.run(AllTargets()))
+        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
         world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)
         try world.rule(
             "r",

@@ -14,7 +14,7 @@ struct AnswerTimes: Sendable {
     /// - Parameters:
     ///   - rows: counts by latency class.
     ///   - times: the start of each step, in microseconds since 1970.
-    init(_ rows: [CountsOverTime.Row], _ times: [Int64]) {
+    init(_ rows: [CountsOverTimeRow], _ times: [Int64]) {
         self.times = times
         steps = [TimeClasses](repeating: TimeClasses(TrafficFigures.bounds), count: times.count)
         for row in rows {

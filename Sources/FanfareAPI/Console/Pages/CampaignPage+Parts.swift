@@ -11,7 +11,7 @@ extension CanaryGate {
     ///   - row: the state of its gates.
     ///   - summary: the campaign.
     ///   - visit: the request's visit.
-    init(_ row: CanaryStanding.Row, _ summary: CampaignSummary, _ visit: Visit) {
+    init(_ row: CanaryStandingRow, _ summary: CampaignSummary, _ visit: Visit) {
         let isHeld = row.state == "held" || row.state == "paused"
         let (badge, words): (Badge, String) =
             switch (row.verdict, isHeld) {
@@ -58,7 +58,7 @@ extension WaveLine {
     ///   - row: the instant.
     ///   - summary: the campaign.
     ///   - now: the time, in microseconds since 1970.
-    init(_ row: CampaignWaves.Row, _ summary: CampaignSummary, now: Int64) {
+    init(_ row: CampaignWavesRow, _ summary: CampaignSummary, now: Int64) {
         let isDue = row.dueAt.microseconds <= now
         let isHeld = summary.progress?.run.hold != nil
         self.init(
@@ -84,7 +84,7 @@ extension RunLine {
     /// - Parameters:
     ///   - row: the run.
     ///   - newest: the progress of the newest run, which may still be planning.
-    init(_ row: CampaignHistory.Row, newest: CampaignRun?) {
+    init(_ row: CampaignHistoryRow, newest: CampaignRun?) {
         let run = newest?.runID == row.id ? newest : nil
         let planned = run?.planned ?? row.planned
         let others = max(0, row.ended - row.accepted - row.failed)

@@ -69,7 +69,7 @@ extension KeyFigure {
     /// - Returns: two figures.
     fileprivate static func waiting(
         _ rows: [BacklogRow],
-        _ unplanned: UnplannedEvents.Row?,
+        _ unplanned: UnplannedEventsRow?,
         of app: String?,
         at now: Int64
     ) -> [KeyFigure] {

@@ -92,7 +92,7 @@ extension RulePage {
     }
 
     /// Sums the outcomes of all versions and days.
-    private static func outcomes(_ rows: [RuleOutcomes.Row]) -> [OutcomeLine] {
+    private static func outcomes(_ rows: [RuleOutcomesRow]) -> [OutcomeLine] {
         let counts = Dictionary(rows.map { ([$0.outcome, $0.reason], $0.deliveries) }) { $0 + $1 }
         return OutcomeLine.list(counts.map { (outcome: $0.key[0], reason: $0.key[1], count: $0.value) })
     }
@@ -150,7 +150,7 @@ extension RuleVersionLine {
     /// - Parameters:
     ///   - row: the version.
     ///   - summary: the rule.
-    fileprivate init(_ row: RuleVersions.Row, _ summary: RuleSummary) {
+    fileprivate init(_ row: RuleVersionsRow, _ summary: RuleSummary) {
         var state = row.state
         if row.retiredAt != nil && state == "active" { state = "retired" }
         if row.retiredAt == nil && state == "active" && !row.isEnabled { state = "disabled" }

@@ -98,7 +98,7 @@ extension RuleLine {
     ///   - rule: its newest version.
     ///   - week: the pushes of the last seven days that providers accepted; nil if unknown.
     ///   - now: the time, in microseconds since 1970.
-    init(_ rule: RuleRow, _ week: RuleWeeks.Row?, now: Int64) {
+    init(_ rule: RuleRow, _ week: RuleWeeksRow?, now: Int64) {
         self.init(
             name: rule.name,
             app: rule.app,

@@ -144,11 +144,11 @@ struct UnsentEvents {
     /// - Parameters:
     ///   - rows: pending pushes; of a very large backlog only a part.
     ///   - events: the events.
-    init(_ rows: [ListUnsent.Row], of events: [FoundEvent]) {
+    init(_ rows: [ListUnsentRow], of events: [FoundEvent]) {
         let waits = Set(events.filter { $0.fate == "waiting" }.map(\.id))
         let over = Set(events.filter(\.isOver).map(\.id))
-        func isWaiting(_ row: ListUnsent.Row) -> Bool { row.isWaiting || waits.contains(row.event) }
-        func isKnown(_ row: ListUnsent.Row) -> Bool { isWaiting(row) || row.isPlanning || row.deliveries > 0 }
+        func isWaiting(_ row: ListUnsentRow) -> Bool { row.isWaiting || waits.contains(row.event) }
+        func isKnown(_ row: ListUnsentRow) -> Bool { isWaiting(row) || row.isPlanning || row.deliveries > 0 }
         let open = rows.filter { isKnown($0) || $0.isMore && !over.contains($0.event) }
         ids = open.map(\.event)
         (waiting, planning) = (open.count(where: isWaiting), open.count(where: \.isPlanning))

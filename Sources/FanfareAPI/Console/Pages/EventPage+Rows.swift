@@ -79,7 +79,7 @@ extension FoundEvent {
     ///   - isAll: whether all of them are counted.
     ///   - run: the campaign run that the event is; nil for other events.
     /// - Returns: the sentence.
-    func verdict(_ tally: EventTally, isAll: Bool, _ run: EventRun.Row?) -> String {
+    func verdict(_ tally: EventTally, isAll: Bool, _ run: EventRunRow?) -> String {
         let more = detail.map { ": \($0)" } ?? ""
         let aborted = run.flatMap { run in
             run.isAborted ? "The campaign was aborted\(run.abortedBy.map { " by \($0)" } ?? "")" : nil
@@ -113,7 +113,7 @@ extension FoundEvent {
     ///   - tally: the outcomes of its pushes.
     ///   - run: the campaign run that the event is; nil for other events.
     /// - Returns: the badge.
-    func badge(_ tally: EventTally, _ run: EventRun.Row?) -> Badge {
+    func badge(_ tally: EventTally, _ run: EventRunRow?) -> Badge {
         if let run, run.isAborted { return Badge(.warn, run.state) }
         guard fate == "planned", tally.deliveries > 0 else { return PushText.badge(fate: fate) }
         return tally.open > 0 ? Badge(.busy, "sending") : Badge(.good, "done")

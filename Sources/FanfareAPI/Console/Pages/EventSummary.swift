@@ -3,12 +3,12 @@ internal import FanfareTools
 
 /// The outcomes of an event's pushes, as a badge.
 struct EventSummary: Sendable {
-    private let rows: [EventEnds.Row]
+    private let rows: [EventEndsRow]
 
     /// Sums the counts.
     ///
     /// - Parameter rows: the counts of one event.
-    init(_ rows: [EventEnds.Row]) {
+    init(_ rows: [EventEndsRow]) {
         self.rows = rows
     }
 
@@ -39,9 +39,9 @@ struct EventSummary: Sendable {
         fate == "planned" ? Badge(.quiet, "planned") : PushText.badge(fate: fate)
     }
 
-    private func tone(_ row: EventEnds.Row) -> Tone { Tone(rawValue: PushText.badge(row.outcome).tone) ?? .quiet }
+    private func tone(_ row: EventEndsRow) -> Tone { Tone(rawValue: PushText.badge(row.outcome).tone) ?? .quiet }
 
-    private func count(_ isMeant: (EventEnds.Row) -> Bool) -> Int64 {
+    private func count(_ isMeant: (EventEndsRow) -> Bool) -> Int64 {
         rows.reduce(0) { isMeant($1) ? $0 + $1.deliveries : $0 }
     }
 

@@ -27,7 +27,7 @@ struct EventTally {
     struct Leg {
         let provider: String
         let isAgain: Bool
-        var rows: [EventOutcomes.Row] = []
+        var rows: [EventOutcomesRow] = []
     }
 
     /// The outcomes, the most frequent first.
@@ -42,7 +42,7 @@ struct EventTally {
     /// Sums the rows.
     ///
     /// - Parameter rows: the counts by rule, target, attempt and outcome, from one or several parts.
-    init(_ rows: [EventOutcomes.Row]) {
+    init(_ rows: [EventOutcomesRow]) {
         var ends: [[String]: End] = [:]
         var targets: [Target: [String: Int64]] = [:]
         var rules: [String: Int64] = [:]
@@ -93,7 +93,7 @@ struct EventTally {
     var answeredAt: Int64? { legs.flatMap(\.rows).compactMap { $0.lastAt?.microseconds }.max() }
 
     /// Returns the rules and targets whose pushes were postponed only for quiet hours or a snooze.
-    private static func held(_ rows: [EventOutcomes.Row]) -> Set<[String]> {
+    private static func held(_ rows: [EventOutcomesRow]) -> Set<[String]> {
         let retried = rows.filter { $0.outcome == "retrying" }
         let places = Dictionary(grouping: retried) { [$0.app, $0.rule, $0.provider, $0.environment] }
         return Set(

@@ -109,7 +109,7 @@ extension DeviceCountLine {
     ///
     /// - Parameter rows: the sampled counts.
     /// - Returns: the lines in the order of the targets' names.
-    fileprivate static func lines(_ rows: [SampleDevices.Row]) -> [DeviceCountLine] {
+    fileprivate static func lines(_ rows: [SampleDevicesRow]) -> [DeviceCountLine] {
         let targets = Dictionary(grouping: rows) { [$0.app, $0.provider, $0.environment] }
         return targets.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { target, rows in
             let enabled = rows.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }

@@ -31,7 +31,7 @@ extension [OutcomeKey: String] {
     /// Creates a dictionary of meanings by outcome and reason.
     ///
     /// - Parameter rows: the rows of `fanfare.outcome_codes`.
-    init(_ rows: [OutcomeMeanings.Row]) {
+    init(_ rows: [OutcomeMeaningsRow]) {
         self.init(rows.map { (OutcomeKey(outcome: $0.outcome, reason: $0.reason), $0.meaning) }) { $1 }
     }
 }

@@ -96,7 +96,7 @@ struct ProviderDigest: Sendable {
         reasons = OutcomeLine.lines(sums, meanings)
     }
 
-    private static func grouped(_ rows: [AnswersByReason.Row]) -> [ProviderKey: Answers] {
+    private static func grouped(_ rows: [AnswersByReasonRow]) -> [ProviderKey: Answers] {
         var answers: [ProviderKey: Answers] = [:]
         for row in rows {
             let key = OutcomeKey(outcome: row.outcome, reason: row.reason)

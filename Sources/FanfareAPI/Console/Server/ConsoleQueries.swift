@@ -29,7 +29,7 @@ struct ConsoleQueries: Sendable {
     /// The counts of devices by app.
     let fleet = SharedQuery<String?, FleetDigest>(.seconds(30))
     let backlog = SharedQuery<Int, [BacklogRow]>(.seconds(2))
-    let unplanned = SharedQuery<Int, UnplannedEvents.Row?>(.seconds(2))
+    let unplanned = SharedQuery<Int, UnplannedEventsRow?>(.seconds(2))
     let campaigns = SharedQuery<Int, [CampaignProgress]>(.seconds(2))
     let status = SharedQuery<Int, StatusReport>(.seconds(1))
     let apps = SharedQuery<Int, [String]>(.seconds(5))

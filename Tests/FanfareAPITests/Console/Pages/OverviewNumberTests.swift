@@ -13,7 +13,7 @@ import Testing
 
     private func traffic(_ counts: [(outcome: String, reason: String, count: Int64)]) -> TrafficDigest {
         let rows = counts.map { count in
-            OutcomesOverTime.Row(
+            OutcomesOverTimeRow(
                 at: Timestamp(microseconds: Self.now),
                 outcome: count.outcome,
                 reason: count.reason,
@@ -46,7 +46,7 @@ import Testing
 
     @Test func emitToAcceptedSaysThatCampaignsAreLeftOut() throws {
         let times = PageSpan.hour.times(at: Self.now)
-        let row = CountsOverTime.Row(at: Timestamp(microseconds: Self.now), lane: 1, code: 3, count: 9)
+        let row = CountsOverTimeRow(at: Timestamp(microseconds: Self.now), lane: 1, code: 3, count: 9)
         let answers = AnswerTimes([row], times)
         #expect(answers.keyFigure(.hour).note.hasSuffix("without campaigns"))
         #expect(answers.chart(.hour).title.contains("campaigns excluded"))
@@ -72,9 +72,9 @@ import Testing
     private func badge(newest: [(String, Int64)], recent: [(String, Int64)]) -> (
         words: String, tone: String, told: String?
     ) {
-        func rows(_ counts: [(String, Int64)]) -> [AnswersByReason.Row] {
+        func rows(_ counts: [(String, Int64)]) -> [AnswersByReasonRow] {
             counts.map { outcome, count in
-                AnswersByReason.Row(
+                AnswersByReasonRow(
                     app: "shop",
                     provider: "fcm",
                     environment: "production",

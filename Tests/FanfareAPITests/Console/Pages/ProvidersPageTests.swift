@@ -47,7 +47,7 @@ import Testing
         let (minute, second): (Int64, Int64) = (1_800_000_000, 1_000_000)
         let now = (minute + 59) * second
         #expect(ProviderDigest.recentSince(now) == (minute - 300) * second)
-        let row = AnswersByReason.Row(
+        let row = AnswersByReasonRow(
             app: "shop",
             provider: "apns",
             environment: "production",
