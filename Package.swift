@@ -36,7 +36,8 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 
 // The dependencies of tests of stages and daemons.
 let stages: [Target.Dependency] = [
-    "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging", "FanfareMetrics",
+    "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareFeedback", "FanfareLogging",
+    "FanfareMetrics", "FanfareMoving",
     "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools", "PayloadFixtures",
     "PostgresClient", "PrivateCluster", "Programs", "PushCrypto", "PushTransport", "TestKit", "Threading", logging,
     metrics, serviceLifecycle, unixSignals,
@@ -191,6 +192,28 @@ let package = Package(
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
                 "PushTransport", "Threading", logging, metrics, serviceLifecycle, unixSignals,
+            ],
+            swiftSettings: sources
+        ),
+
+        // Import and export of devices.
+        .target(
+            name: "FanfareMoving",
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareRecords",
+                "FanfareStore",
+                "FanfareTools", "PostgresClient", "PushCrypto",
+            ],
+            swiftSettings: sources
+        ),
+
+        // The life of the daemon's process: start, signals, reload, drain.
+        .target(
+            name: "FanfareDaemon",
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+                "FanfareStages", "FanfareTools", "PostgresClient", "Threading", logging, metrics, serviceLifecycle,
+                unixSignals,
             ],
             swiftSettings: sources
         ),
@@ -362,7 +385,8 @@ default:
         .target(
             name: "FanfareAPI",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareMetrics",
+                "FanfareProviders",
                 "FanfareRecords",
                 "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
                 "Threading", logging, metrics, serviceLifecycle,
@@ -375,7 +399,8 @@ default:
         .testTarget(
             name: "FanfareAPITests",
             dependencies: [
-                "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
+                "FanfareMetrics",
                 "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
                 "PostgresClient", "Programs", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", logging, metrics,
                 serviceLifecycle,
@@ -412,7 +437,8 @@ default:
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
+                "FanfareMetrics", "FanfareMoving",
                 "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
                 argumentParser,
                 logging, metrics,
@@ -424,7 +450,8 @@ default:
         .executableTarget(
             name: "fanfare-lab",
             dependencies: [
-                "CurlBaseline", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics",
+                "CurlBaseline", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
+                "FanfareMetrics",
                 "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Client",
                 "HTTP2Engine",
                 "PostgresClient",

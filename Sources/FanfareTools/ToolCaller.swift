@@ -41,15 +41,15 @@ public struct ToolCaller: Sendable {
 }
 
 /// A change, as the table of actions records it.
-struct ToolAction: Sendable {
+package struct ToolAction: Sendable {
     /// The action's name, such as `device.register`.
-    let name: String
+    package let name: String
     /// The object of the change; holds no token and no payload.
-    let target: String?
+    package let target: String?
     /// The number of objects, if there are several.
-    let count: Int64?
+    package let count: Int64?
 
-    init(_ name: String, _ target: String? = nil, count: Int64? = nil) {
+    package init(_ name: String, _ target: String? = nil, count: Int64? = nil) {
         (self.name, self.target, self.count) = (name, target, count)
     }
 }

@@ -204,7 +204,7 @@ extension ToolDatabase {
 
 extension ToolDatabase {
     /// Refuses an unknown provider: a search for its devices finds none, which would look like a valid answer.
-    static func check(provider: String) throws(ToolError) {
+    package static func check(provider: String) throws(ToolError) {
         guard Providers.named(provider) == nil else { return }
         let known = Providers.names.map(\.rawValue)
         let near = NearestName.suggestion(for: provider, among: known).map { "Did you mean \($0)? " } ?? ""

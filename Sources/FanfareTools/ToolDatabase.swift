@@ -1,5 +1,5 @@
 public import FanfareConfiguration
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareProviders
 internal import FanfareRecords
 internal import FanfareService
@@ -145,7 +145,7 @@ public struct ToolDatabase: Sendable {
     ///   - work: the closure; runs on the session's thread, and leaves the session as it found it, or closes it.
     /// - Returns: the result of `work`.
     /// - Throws: ``ToolError`` for database errors; of kind `usage` if `since` is not a valid time.
-    func run<Result: Sendable>(
+    package func run<Result: Sendable>(
         since: Since? = nil,
         _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result
     ) async throws(ToolError) -> Result {
@@ -171,7 +171,7 @@ public struct ToolDatabase: Sendable {
     ///   - action: returns the action to audit; nil for none.
     /// - Returns: the result of `work`.
     /// - Throws: ``ToolError`` for database errors; nothing has changed then.
-    func change<Result: Sendable>(
+    package func change<Result: Sendable>(
         since: Since? = nil,
         beforehand: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result? = { _ in nil },
         _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result,

@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import FanfareCore
-public import FanfareTools
+internal import FanfareMoving
+internal import FanfareTools
 
 extension TimeSpan: ExpressibleByArgument {
     /// Parses `90s`, `15m`, `4h` or `7d` from the command line.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareCore
 internal import FanfareLogging
+internal import FanfareMoving
 import FanfareTools
 import Foundation
 

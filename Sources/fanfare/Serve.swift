@@ -3,6 +3,7 @@ import CoreMetrics
 import FanfareAPI
 import FanfareConfiguration
 import FanfareCore
+internal import FanfareDaemon
 internal import FanfareLogging
 import FanfareMetrics
 import FanfareService

@@ -58,9 +58,20 @@ struct ArchitectureTests {
             "PushCrypto",
             "PushTransport", "Threading", "Logging", "CoreMetrics", "ServiceLifecycle", "UnixSignals",
         ],
+        "FanfareMoving": [
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareRecords",
+            "FanfareStore",
+            "FanfareTools", "PostgresClient", "PushCrypto",
+        ],
+        "FanfareDaemon": [
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareService",
+            "FanfareStages",
+            "FanfareTools", "PostgresClient", "Threading", "CoreMetrics", "Logging", "ServiceLifecycle", "UnixSignals",
+        ],
         // What speaks HTTP to whoever asks: nothing that sends needs it, nor knows it.
         "FanfareAPI": [
-            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+            "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareMetrics",
+            "FanfareProviders",
             "FanfareRecords",
             "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
             "Threading", "CoreMetrics", "HTTPTypes", "Hummingbird", "HummingbirdCore", "HummingbirdTLS",
@@ -76,7 +87,8 @@ struct ArchitectureTests {
             "NIOCore", "NIOPosix", "NIOHTTP1", "NIOTLS", "NIOSSL", "NIOHTTP2", "NIOHPACK",
         ],
         "fanfare": [
-            "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+            "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareMetrics",
+            "FanfareMoving", "FanfareProviders",
             "FanfareRecords",
             "FanfareService",
             "FanfareStore", "FanfareTools",
@@ -89,7 +101,8 @@ struct ArchitectureTests {
         ],
         // The bench sends through the transports, and compares with libcurl alone.
         "fanfare-lab": [
-            "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+            "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareMetrics",
+            "FanfareProviders",
             "FanfareRecords",
             "FanfareService",
             "FanfareStore", "FanfareTools",

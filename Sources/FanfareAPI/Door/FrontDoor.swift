@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareDaemon
 internal import FanfareLogging
 internal import FanfareStore
 internal import FanfareTools

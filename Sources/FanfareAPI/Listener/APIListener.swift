@@ -1,4 +1,5 @@
 public import FanfareConfiguration
+public import FanfareDaemon
 public import FanfareTools
 public import ServiceLifecycle
 

@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+internal import FanfareDaemon
 internal import FanfareLogging
 internal import FanfareTools
 internal import Logging

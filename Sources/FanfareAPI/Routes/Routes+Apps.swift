@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareDaemon
 internal import FanfareTools
 internal import HTTPTypes
 

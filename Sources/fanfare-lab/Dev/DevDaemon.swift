@@ -1,6 +1,7 @@
 import FanfareAPI
 import FanfareConfiguration
 import FanfareCore
+internal import FanfareDaemon
 internal import FanfareLogging
 import FanfareMetrics
 internal import FanfareProviders

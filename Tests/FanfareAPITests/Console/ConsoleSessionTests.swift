@@ -7,6 +7,7 @@ import Threading
 
 @testable import FanfareAPI
 @testable import FanfareConfiguration
+@testable import FanfareDaemon
 @testable import FanfareMetrics
 @testable import FanfareRecords
 @testable import FanfareService

@@ -10,6 +10,7 @@ import Threading
 
 @testable import FanfareAPI
 @testable import FanfareConfiguration
+@testable import FanfareDaemon
 @testable import FanfareMetrics
 @testable import FanfareProviders
 @testable import FanfareTools

@@ -5,6 +5,7 @@ import Testing
 import Threading
 import UnixSignals
 
+@testable import FanfareDaemon
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages

@@ -8,6 +8,7 @@ import Threading
 
 @testable import DaemonKit
 @testable import FanfareConfiguration
+@testable import FanfareDaemon
 @testable import FanfareLogging
 @testable import FanfareProviders
 @testable import FanfareService

@@ -6,6 +6,7 @@ import Testing
 @testable import FanfareCampaigns
 @testable import FanfareConfiguration
 @testable import FanfareLogging
+@testable import FanfareMoving
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages

@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareMoving
 @testable import FanfareTools
 
 /// RFC 4180 files, and files that deviate from it.

@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareMoving
 @testable import FanfareTools
 
 /// The content of exports, the rights that they need, and the import of what was exported.

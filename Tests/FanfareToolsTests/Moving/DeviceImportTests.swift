@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareMoving
 @testable import FanfareTools
 
 /// The import of other systems' files into the database.

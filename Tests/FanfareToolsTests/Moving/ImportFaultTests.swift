@@ -2,6 +2,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareMoving
 @testable import FanfareTools
 
 /// Rows of devices that no push can reach, which the database cannot detect.

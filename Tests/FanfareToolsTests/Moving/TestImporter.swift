@@ -2,6 +2,7 @@ import Foundation
 import TestKit
 
 @testable import DaemonKit
+@testable import FanfareMoving
 @testable import FanfareTools
 
 /// An import of a text into the running test's database, with its messages.

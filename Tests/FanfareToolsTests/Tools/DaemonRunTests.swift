@@ -6,6 +6,7 @@ import UnixSignals
 
 @testable import DaemonKit
 @testable import FanfareConfiguration
+@testable import FanfareDaemon
 @testable import FanfareProviders
 @testable import FanfareService
 @testable import FanfareStages

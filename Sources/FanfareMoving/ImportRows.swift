@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareTools
 
 /// The rows of a file, each with its result.
 struct ImportRows {

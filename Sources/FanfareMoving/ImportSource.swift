@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+public import FanfareTools
 internal import Foundation
 internal import PushCrypto
 

@@ -1,4 +1,5 @@
 internal import FanfareCore
+public import FanfareTools
 internal import Foundation
 
 /// A file of refused rows, each with its line, column and reason, in the syntax of the imported file: for correction

@@ -1,3 +1,5 @@
+internal import FanfareTools
+
 /// One row of a file, as text.
 struct SourceRecord: Sendable {
     /// The range of a field in ``SourceRecord/bytes``.

@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareRecords
+public import FanfareTools
 internal import PostgresClient
 
 /// Writes an app's devices, a page at a time, in constant memory.

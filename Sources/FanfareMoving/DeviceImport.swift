@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareStore
+public import FanfareTools
 internal import PostgresClient
 
 /// The arguments of `fanfare devices import`.

@@ -2,6 +2,7 @@ internal import FanfareConfiguration
 internal import FanfareLogging
 internal import FanfareProviders
 internal import FanfareService
+internal import FanfareTools
 internal import Logging
 internal import Threading
 

@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareStore
+internal import FanfareTools
 internal import Foundation
 internal import PostgresClient
 

@@ -1,3 +1,5 @@
+internal import FanfareTools
+
 /// Reads JSON lines, one value per line; skips empty lines.
 struct JSONLinesReader: RecordReader {
     private var window: ByteWindow

@@ -1,6 +1,7 @@
 public import CoreMetrics
 public import FanfareConfiguration
 public import FanfareService
+public import FanfareTools
 public import Logging
 package import PostgresClient
 public import ServiceLifecycle

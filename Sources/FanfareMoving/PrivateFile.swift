@@ -1,3 +1,4 @@
+public import FanfareTools
 public import Foundation
 
 /// A file that only its owner may read.

@@ -1,3 +1,5 @@
+internal import FanfareTools
+
 /// Reads comma-separated values (RFC 4180): quoted fields may hold separators, line breaks and doubled quotes.
 ///
 /// It also accepts lines that end with LF alone, other separators, and quotes inside unquoted fields, and skips empty

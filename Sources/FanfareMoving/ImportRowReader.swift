@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareTools
 
 /// Makes a registration from the columns of a row.
 struct ImportRowReader: Sendable {

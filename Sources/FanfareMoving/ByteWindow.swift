@@ -1,3 +1,4 @@
+internal import FanfareTools
 internal import Foundation
 
 /// The bytes of a file or a pipe, read a block at a time; only the current record stays in memory.

@@ -3,6 +3,7 @@ public import FanfareConfiguration
 public import FanfareLogging
 internal import FanfareProviders
 internal import FanfareService
+public import FanfareTools
 internal import Logging
 public import ServiceLifecycle
 internal import Threading

@@ -1,3 +1,5 @@
+public import FanfareTools
+
 /// The use of each column of an imported file.
 struct ColumnPlan: Sendable {
     /// The use of one column.

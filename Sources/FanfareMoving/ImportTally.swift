@@ -1,4 +1,5 @@
 public import FanfareCore
+internal import FanfareTools
 
 /// The counts of an import's rows by result.
 public struct ImportTally: Sendable, Equatable {
