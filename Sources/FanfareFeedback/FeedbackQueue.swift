@@ -83,7 +83,7 @@ final class FeedbackQueue {
             _ = try connection.run(SQL.releaseFeedbackHooks(owner, names))
             kept = (owner, names)
         }
-        _ = try connection.run(NumberFeedback())
+        _ = try connection.run(SQL.numberFeedback())
         let rows = try connection.run(SQL.feedbackHooks(names))
         var wait = Self.pause
         for hook in hooks {

@@ -36,7 +36,7 @@ extension DatabaseCheckup {
     /// Checks authors' queries: those of rules and campaigns are read-only and have time limits, but can still fill the
     /// server's disk.
     private func authorsItems() throws(PostgresError) -> [CheckItem] {
-        guard let limits = try connection.run(AuthorsLimits()).first else { return [] }
+        guard let limits = try connection.run(SQL.authorsLimits()).first else { return [] }
         var items: [CheckItem] = []
         if !limits.hasFileLimit {
             items.append(

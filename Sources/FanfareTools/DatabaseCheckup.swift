@@ -96,7 +96,7 @@ struct DatabaseCheckup {
     }
 
     private func vacuumItem() throws(PostgresError) -> CheckItem {
-        guard try connection.run(HasAutovacuum()).first ?? true else {
+        guard try connection.run(SQL.hasAutovacuum()).first ?? true else {
             return CheckItem(
                 .fail,
                 "autovacuum",

@@ -135,7 +135,7 @@ extension ToolDatabase {
     ) throws(PostgresError) {
         let changed = plan.changed
         let campaigns = set.entries.filter { changed.contains($0.id) }
-        try connection.run(PutCampaigns(campaigns: campaigns.map(\.definition.json.text)))
+        try connection.run(SQL.putCampaigns(campaigns.map(\.definition.json.text)))
         try connection.run(
             SQL.markCampaignsFromFile(set.entries.map(\.id).map(\.app), set.entries.map(\.id).map(\.name))
         )

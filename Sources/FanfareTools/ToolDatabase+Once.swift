@@ -78,10 +78,10 @@ extension ToolDatabase {
         let tokenID = caller?.tokenID ?? 0
         return try await change { connection throws(PostgresError) -> RequestFate<Value>? in
             guard let once else { return nil }
-            guard try connection.run(ClaimRequest(tokenID: tokenID, key: once.key)).first == true else {
+            guard try connection.run(SQL.claimRequest(tokenID, once.key)).first == true else {
                 return .running
             }
-            guard let first = try connection.run(FindRequest(tokenID: tokenID, key: once.key)).first else { return nil }
+            guard let first = try connection.run(SQL.findRequest(tokenID, once.key)).first else { return nil }
             guard first.bodyHash == once.bodyHash else { return .keyReused }
             return .repeated(try again(connection, first.eventIDs))
         } _: { connection throws(PostgresError) -> RequestFate<Value> in
@@ -108,7 +108,7 @@ extension ToolDatabase {
         var database = self
         database.forgetCaller()
         return try await database.run { connection throws(PostgresError) in
-            try !connection.run(FindRequest(tokenID: tokenID, key: once.key)).isEmpty
+            try !connection.run(SQL.findRequest(tokenID, once.key)).isEmpty
         }
     }
 }

@@ -26,7 +26,7 @@ extension ToolDatabase {
     )] {
         try await check(request)
         let start = try await run(since: request.since) { connection throws(PostgresError) in
-            try connection.run(PrunedSince(request.since))
+            try connection.run(SQL.prunedSince(request.since.seconds, request.since.text))
         }
         guard let since = start.first else { throw ToolError(.failed, "the database did not say what time it is") }
         var (counts, waiting): ([String: Int64], [Int64]) = ([:], [])

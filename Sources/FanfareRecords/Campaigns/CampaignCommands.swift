@@ -20,28 +20,15 @@ extension SQL {
         guard let reason = try row.string(orNil: 1) else { return nil }
         return RuleProblem(path: try row.string(0), reason: reason, hint: try row.string(orNil: 2) ?? "")
     }
-}
 
-/// Calls `fanfare.put_campaign` for each.
-package struct PutCampaigns: PostgresStatement {
-    package static let name = "put_campaigns"
-    package static let sql =
+    /// Calls `fanfare.put_campaign` for each.
+    ///
+    /// Binds: campaigns.
+    package static let putCampaigns = Statement<Void, [String]>(
+        "put_campaigns",
         "SELECT count(fanfare.put_campaign(r.campaign::jsonb)) FROM unnest($1::text[]) AS r (campaign)"
+    )
 
-    package let campaigns: [String]
-
-    package init(campaigns: [String]) {
-        self.campaigns = campaigns
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(campaigns)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
-}
-
-extension SQL {
     /// Calls `fanfare.campaign_from_file` for each.
     ///
     /// Binds: apps, names.
@@ -81,73 +68,33 @@ public enum CampaignChange: String, CaseIterable, Sendable {
     case drop
 }
 
-/// A statement that changes one campaign.
-///
-/// Each change is a statement of its own: a generic plan checks EXECUTE on every function that it names, and only the
-/// daemon's role may call all four.
-package protocol CampaignStatement: PostgresStatement where Row == Bool {
-    /// The campaign to change.
-    var id: RuleID { get }
-}
+extension SQL {
+    // Four statements for four changes: a generic plan checks EXECUTE on every function that it names, and only the
+    // daemon's role may call all four. Their row is whether anything changed, their binds are the app and the name.
 
-extension CampaignStatement {
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(id.app)
-        binds.append(id.name)
-    }
+    /// Calls `fanfare.pause_campaign`.
+    package static let pauseCampaign = Statement<Bool, String, String>(
+        "pause_campaign",
+        "SELECT fanfare.pause_campaign($1, $2)"
+    )
 
-    /// Whether anything changed.
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
+    /// Calls `fanfare.resume_campaign`.
+    package static let resumeCampaign = Statement<Bool, String, String>(
+        "resume_campaign",
+        "SELECT fanfare.resume_campaign($1, $2)"
+    )
 
-/// Calls `fanfare.pause_campaign`.
-package struct PauseCampaign: PostgresStatement, CampaignStatement {
-    package static let name = "pause_campaign"
-    package static let sql = "SELECT fanfare.pause_campaign($1, $2)"
+    /// Calls `fanfare.abort_campaign`.
+    package static let abortCampaign = Statement<Bool, String, String>(
+        "abort_campaign",
+        "SELECT fanfare.abort_campaign($1, $2)"
+    )
 
-    package let id: RuleID
-
-    package init(_ id: RuleID) {
-        self.id = id
-    }
-}
-
-/// Calls `fanfare.resume_campaign`.
-package struct ResumeCampaign: PostgresStatement, CampaignStatement {
-    package static let name = "resume_campaign"
-    package static let sql = "SELECT fanfare.resume_campaign($1, $2)"
-
-    package let id: RuleID
-
-    package init(_ id: RuleID) {
-        self.id = id
-    }
-}
-
-/// Calls `fanfare.abort_campaign`.
-package struct AbortCampaign: PostgresStatement, CampaignStatement {
-    package static let name = "abort_campaign"
-    package static let sql = "SELECT fanfare.abort_campaign($1, $2)"
-
-    package let id: RuleID
-
-    package init(_ id: RuleID) {
-        self.id = id
-    }
-}
-
-/// Calls `fanfare.drop_campaign`.
-package struct DropCampaign: PostgresStatement, CampaignStatement {
-    package static let name = "drop_campaign"
-    package static let sql = "SELECT fanfare.drop_campaign($1, $2)"
-
-    package let id: RuleID
-
-    package init(_ id: RuleID) {
-        self.id = id
-    }
+    /// Calls `fanfare.drop_campaign`.
+    package static let dropCampaign = Statement<Bool, String, String>(
+        "drop_campaign",
+        "SELECT fanfare.drop_campaign($1, $2)"
+    )
 }
 
 extension PostgresConnection {
@@ -157,10 +104,10 @@ extension PostgresConnection {
     package func change(_ change: CampaignChange, of id: RuleID) throws(PostgresError) -> Bool {
         let changed =
             switch change {
-            case .pause: try run(PauseCampaign(id))
-            case .resume: try run(ResumeCampaign(id))
-            case .abort: try run(AbortCampaign(id))
-            case .drop: try run(DropCampaign(id))
+            case .pause: try run(SQL.pauseCampaign(id.app, id.name))
+            case .resume: try run(SQL.resumeCampaign(id.app, id.name))
+            case .abort: try run(SQL.abortCampaign(id.app, id.name))
+            case .drop: try run(SQL.dropCampaign(id.app, id.name))
             }
         return changed.first ?? false
     }

@@ -13,28 +13,14 @@ extension SQL {
         "prune_reasons",
         "SELECT DISTINCT reason FROM fanfare.outcome_codes WHERE outcome = 'gone' ORDER BY reason"
     )
-}
 
-/// Computes the start of a ``RestoreRequest``'s period once, so that all following statements use the same.
-package struct PrunedSince: PostgresStatement {
-    package static let name = "pruned_since"
-    package static let sql =
+    /// Computes the start of a ``RestoreRequest``'s period once, so that all following statements use the same.
+    ///
+    /// Binds: the period's seconds or the time's text.
+    package static let prunedSince = Statement<Timestamp, Int64?, String?>(
+        "pruned_since",
         "SELECT coalesce($2::timestamptz, clock_timestamp() - make_interval(secs => $1::float8))"
-
-    package let since: Since
-
-    package init(_ since: Since) {
-        self.since = since
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(since.seconds)
-        binds.append(since.text)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Timestamp {
-        try row.timestamp(0)
-    }
+    )
 }
 
 /// The SQL for the devices of a ``RestoreRequest``.

@@ -25,22 +25,13 @@ extension SQL {
         )
         """
     )
-}
 
-/// Whether autovacuum is enabled on the server, without which tables grow for ever.
-package struct HasAutovacuum: PostgresStatement {
-    package static let name = "has_autovacuum"
-    package static let sql =
+    /// Whether autovacuum is enabled on the server, without which tables grow for ever.
+    package static let hasAutovacuum = Statement<Bool>(
+        "has_autovacuum",
         "SELECT current_setting('autovacuum')::boolean AND current_setting('track_counts')::boolean"
+    )
 
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-extension SQL {
     /// Reads the current time zones that this server knows by no name; one row.
     package static let unknownTimeZones = Statement<[String]>(
         "unknown_time_zones",
@@ -51,12 +42,11 @@ extension SQL {
         WHERE fanfare.time_zone(z.name) IS NULL
         """
     )
-}
 
-/// Reads the server's limits for authors' SQL; no row if no rule or campaign has a query.
-package struct AuthorsLimits: PostgresStatement {
-    package static let name = "authors_limits"
-    package static let sql = """
+    /// Reads the server's limits for authors' SQL; no row if no rule or campaign has a query.
+    package static let authorsLimits = Statement<(hasFileLimit: Bool, mayWriteWAL: Bool)>(
+        "authors_limits",
+        """
         SELECT current_setting('temp_file_limit') <> '-1',
             EXISTS (
                 SELECT FROM pg_proc AS p WHERE p.pronamespace = 'pg_catalog'::regnamespace AND p.proname = 'pg_logical_emit_message'
@@ -67,15 +57,9 @@ package struct AuthorsLimits: PostgresStatement {
             OR EXISTS (
                 SELECT FROM fanfare.campaigns AS c CROSS JOIN LATERAL (SELECT coalesce(c.draft, c.definition)) AS d (definition)
                 WHERE c.dropped_at IS NULL AND (d.definition -> 'audience_sql' IS NOT NULL OR d.definition -> 'payload_sql' IS NOT NULL))
-        """
-
-    package init() {}
-
-    package static func decode(
-        _ row: borrowing PostgresRow
-    ) throws(PostgresError) -> (hasFileLimit: Bool, mayWriteWAL: Bool) {
-        (try row.bool(0), try row.bool(1))
-    }
+        """,
+        row: { ($0, $1) }
+    )
 }
 
 /// Reads the limits on sessions and their use without this session: of the server, of the role and of the database.

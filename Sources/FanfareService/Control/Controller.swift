@@ -256,7 +256,7 @@ private struct Tenure {
         watch.see(others, at: Clocks.steady)
         for other in others {
             if watch.shouldTryLock(of: other) {
-                let isFree = try connection.run(TryLock(family: AdvisoryLock.instances, key: other.id)).first ?? false
+                let isFree = try connection.run(SQL.tryLock(AdvisoryLock.instances, other.id)).first ?? false
                 if isFree { watch.tookLock(of: other.id, at: now) }
             }
             guard watch.isDead(other, at: now) else { continue }
@@ -272,7 +272,7 @@ private struct Tenure {
             if freed > 0 { context.bells.claim.ring() }
         }
         for id in watch.settle(others, at: now) {
-            _ = try connection.run(Unlock(family: AdvisoryLock.instances, key: id))
+            _ = try connection.run(SQL.unlock(AdvisoryLock.instances, id))
         }
     }
 }

@@ -76,7 +76,8 @@ final class Listener: Stage {
             let now = Clocks.steady
             if let triedToLeadAt, now - triedToLeadAt <= Listener.leaderInterval { return }
             triedToLeadAt = now
-            guard try connection.run(TryLock(key: AdvisoryLock.foreignChannels)).first ?? false else { return }
+            guard try connection.run(SQL.tryLock(AdvisoryLock.family, AdvisoryLock.foreignChannels)).first ?? false
+            else { return }
             for channel in context.settings.listen { try connection.listen(to: channel) }
             isLeader = true
             context.status.lead(.channels, true)

@@ -75,7 +75,8 @@ struct Maintenance {
         let isDone = session.attempt { connection throws(PostgresError) in
             try limitEvents(on: connection)
             if leads != session.generation {
-                let isFree = try connection.run(TryLock(key: AdvisoryLock.maintenance)).first ?? false
+                let isFree =
+                    try connection.run(SQL.tryLock(AdvisoryLock.family, AdvisoryLock.maintenance)).first ?? false
                 leads = isFree ? session.generation : nil
                 auditor = nil
                 chores = Chores(context: context)

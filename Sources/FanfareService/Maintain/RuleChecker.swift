@@ -71,7 +71,7 @@ package struct RuleChecker {
         try connection.transaction { connection throws(PostgresError) in
             // Without the lock, two concurrent activations of a rule would each see only their own version, and both
             // would stay active.
-            try connection.run(LockActivation())
+            try connection.run(SQL.lockActivation())
             _ = try connection.runReturningCount(ActivateRules(rules: good))
         }
     }

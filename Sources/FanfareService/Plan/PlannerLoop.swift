@@ -103,14 +103,14 @@ struct PlannerLoop {
             )
         }
         guard cycle.taken > 1 || !cycle.isAtEnd else { return sleep(next) }
-        _ = try connection.run(EndSleep())
+        _ = try connection.run(SQL.endSleep())
         try drain(on: connection)
         return try fallAsleep(on: connection)
     }
 
     /// Plans rounds until no more events arrive, and tells emitters meanwhile that they need not notify.
     private mutating func drain(on connection: PostgresConnection) throws(PostgresError) {
-        let isDraining = try connection.run(TryLock(key: AdvisoryLock.draining)).first ?? false
+        let isDraining = try connection.run(SQL.tryLock(AdvisoryLock.family, AdvisoryLock.draining)).first ?? false
         var cycle: Cycle
         repeat {
             repeat {
@@ -138,9 +138,9 @@ struct PlannerLoop {
 
     /// Acquires the sleeper's lock, releases the draining lock, and scans the outbox a last time.
     private mutating func fallAsleep(on connection: PostgresConnection) throws(PostgresError) -> Duration {
-        try connection.run(BeginSleep())
+        try connection.run(SQL.beginSleep())
         if isDrainer {
-            _ = try connection.run(Unlock(key: AdvisoryLock.draining))
+            _ = try connection.run(SQL.unlock(AdvisoryLock.family, AdvisoryLock.draining))
             isDrainer = false
         }
         var last = try goAround(on: connection)

@@ -36,7 +36,9 @@ final class QuarantinePlanner: Stage {
             context.pulses.beat(name)
             guard context.bells.quarantine.wait(timeout: Self.beat), !stopping.isStopped else { continue }
             _ = session.attempt { connection throws(PostgresError) in
-                guard try connection.run(TryLock(key: AdvisoryLock.quarantine)).first == true else { return }
+                guard try connection.run(SQL.tryLock(AdvisoryLock.family, AdvisoryLock.quarantine)).first == true else {
+                    return
+                }
                 try queue.plan(on: connection)
             }
             // Closing the session releases the lock.

@@ -1,57 +1,25 @@
 package import PostgresClient
 
-/// Locks the idempotency key of a request until the transaction ends, and looks for an earlier request with it.
-package struct ClaimRequest: PostgresStatement {
-    package static let name = "claim_request"
-    // The lock comes first, so that the next statement sees what the previous holder committed.
-    package static let sql = """
-        SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ':' || $2, 0))
-        """
-
-    package let tokenID: Int32
-    package let key: String
-
-    package init(tokenID: Int32, key: String) {
-        (self.tokenID, self.key) = (tokenID, key)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(tokenID)
-        binds.append(key)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// Finds the result of an earlier request with the same key; no row if there is none.
-package struct FindRequest: PostgresStatement {
-    package static let name = "find_request"
-    package static let sql = """
-        SELECT body_hash, event_ids FROM fanfare.api_requests WHERE token_id = $1 AND key = $2
-        """
-
-    package let tokenID: Int32
-    package let key: String
-
-    package init(tokenID: Int32, key: String) {
-        (self.tokenID, self.key) = (tokenID, key)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(tokenID)
-        binds.append(key)
-    }
-
-    package static func decode(
-        _ row: borrowing PostgresRow
-    ) throws(PostgresError) -> (bodyHash: [UInt8], eventIDs: [Int64]) {
-        (try row.bytes(0), try row.read(1))
-    }
-}
-
 extension SQL {
+    /// Locks the idempotency key of a request until the transaction ends, and looks for an earlier request with it.
+    ///
+    /// The lock comes first, so that the next statement sees what the previous holder committed.
+    ///
+    /// Binds: tokenID, key.
+    package static let claimRequest = Statement<Bool, Int32, String>(
+        "claim_request",
+        "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ':' || $2, 0))"
+    )
+
+    /// Finds the result of an earlier request with the same key; no row if there is none.
+    ///
+    /// Binds: tokenID, key.
+    package static let findRequest = Statement<(bodyHash: [UInt8], eventIDs: [Int64]), Int32, String>(
+        "find_request",
+        "SELECT body_hash, event_ids FROM fanfare.api_requests WHERE token_id = $1 AND key = $2",
+        row: { ($0, $1) }
+    )
+
     /// Stores the result of a request.
     ///
     /// Binds: tokenID, key, bodyHash, eventIDs.

@@ -21,93 +21,32 @@ package enum AdvisoryLock {
     package static let feedback: Int32 = 7
 }
 
-/// Takes a session advisory lock if it is free.
-package struct TryLock: PostgresStatement {
-    package static let name = "try_lock"
-    package static let sql = "SELECT pg_try_advisory_lock($1, $2)"
+extension SQL {
+    /// Takes a session advisory lock if it is free.
+    ///
+    /// Binds: family, key.
+    package static let tryLock = Statement<Bool, Int32, Int32>("try_lock", "SELECT pg_try_advisory_lock($1, $2)")
 
-    package var family = AdvisoryLock.family
-    package let key: Int32
+    /// Releases a session advisory lock.
+    ///
+    /// Binds: family, key.
+    package static let unlock = Statement<Bool, Int32, Int32>("unlock", "SELECT pg_advisory_unlock($1, $2)")
 
-    package init(family: Int32 = AdvisoryLock.family, key: Int32) {
-        self.family = family
-        self.key = key
-    }
+    /// Waits until no other transaction puts rules into force, and blocks others from it until this transaction ends.
+    package static let lockActivation = Statement<Void>(
+        "lock_activation",
+        "SELECT pg_advisory_xact_lock(\(AdvisoryLock.family), \(AdvisoryLock.activation))"
+    )
 
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(family)
-        binds.append(key)
-    }
+    /// Marks this daemon as sleeping; waits for the lock, which emitters hold for microseconds.
+    package static let beginSleep = Statement<Void>(
+        "begin_sleep",
+        "SELECT pg_advisory_lock_shared(\(AdvisoryLock.family), \(AdvisoryLock.sleeping))"
+    )
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// Releases a session advisory lock.
-package struct Unlock: PostgresStatement {
-    package static let name = "unlock"
-    package static let sql = "SELECT pg_advisory_unlock($1, $2)"
-
-    package var family = AdvisoryLock.family
-    package let key: Int32
-
-    package init(family: Int32 = AdvisoryLock.family, key: Int32) {
-        self.family = family
-        self.key = key
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(family)
-        binds.append(key)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
-}
-
-/// Waits until no other transaction puts rules into force, and blocks others from it until this transaction ends.
-package struct LockActivation: PostgresStatement {
-    package static let name = "lock_activation"
-    package static let sql = "SELECT pg_advisory_xact_lock($1, $2)"
-
-    package init() {}
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(AdvisoryLock.family)
-        binds.append(AdvisoryLock.activation)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
-}
-
-/// Marks this daemon as sleeping; waits for the lock, which emitters hold for microseconds.
-package struct BeginSleep: PostgresStatement {
-    package static let name = "begin_sleep"
-    package static let sql = "SELECT pg_advisory_lock_shared($1, $2)"
-
-    package init() {}
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(AdvisoryLock.family)
-        binds.append(AdvisoryLock.sleeping)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
-}
-
-/// Marks this daemon as awake.
-package struct EndSleep: PostgresStatement {
-    package static let name = "end_sleep"
-    package static let sql = "SELECT pg_advisory_unlock_shared($1, $2)"
-
-    package init() {}
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(AdvisoryLock.family)
-        binds.append(AdvisoryLock.sleeping)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) {}
+    /// Marks this daemon as awake.
+    package static let endSleep = Statement<Void>(
+        "end_sleep",
+        "SELECT pg_advisory_unlock_shared(\(AdvisoryLock.family), \(AdvisoryLock.sleeping))"
+    )
 }

@@ -1,13 +1,16 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Numbers the feedback rows that have none yet; does nothing while another transaction does so.
-///
-/// With two at once, larger numbers could become visible before smaller ones.
-package struct NumberFeedback: PostgresStatement {
-    package static let name = "number_feedback"
-    package static let sql = """
-        WITH mine AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1, $2) AS ok)
+extension SQL {
+    /// Numbers the feedback rows that have none yet; does nothing while another transaction does so.
+    ///
+    /// With two at once, larger numbers could become visible before smaller ones.
+    package static let numberFeedback = Statement<Void>(
+        "number_feedback",
+        """
+        WITH mine AS MATERIALIZED (
+            SELECT pg_try_advisory_xact_lock(\(AdvisoryLock.family), \(AdvisoryLock.feedback)) AS ok
+        )
         UPDATE fanfare.feedback AS f SET number = n.number
         FROM (
             SELECT u.ctid AS place, nextval('fanfare.feedback_sequence') AS number
@@ -16,13 +19,7 @@ package struct NumberFeedback: PostgresStatement {
         -- Again, since who held the lock before may have numbered it after this statement's snapshot.
         WHERE f.ctid = n.place AND f.number IS NULL AND (SELECT ok FROM mine)
         """
-
-    package init() {}
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(AdvisoryLock.family)
-        binds.append(AdvisoryLock.feedback)
-    }
+    )
 }
 
 /// One outcome that is delivered to a hook.

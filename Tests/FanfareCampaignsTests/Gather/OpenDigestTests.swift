@@ -47,7 +47,7 @@ struct OpenDigestTests {
         let other = try World()
         let columns = try RuleChecker.columns(of: second, on: other.connection).get()
         try other.connection.execute("BEGIN")
-        try other.connection.run(LockActivation())
+        try other.connection.run(SQL.lockActivation())
         _ = try other.connection.runReturningCount(ActivateRules(rules: [ActivatedRule(id: id, columns: columns)]))
         _ = try put(3)
         let waiting = WorkerThread.start(name: "checker") { [database = TestDatabase.current] in

@@ -158,7 +158,7 @@ struct RoleTests {
         let connection = try TestDatabase.current.connect()
         let listener = try TestDatabase.current.connect()
         try listener.listen(to: "fanfare_wake")
-        try listener.run(BeginSleep())
+        try listener.run(SQL.beginSleep())
         try connection.execute(
             """
             CREATE SCHEMA decoy;

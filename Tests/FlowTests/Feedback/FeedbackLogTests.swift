@@ -19,7 +19,7 @@ struct FeedbackLogTests {
     }
 
     private func number(_ connection: PostgresConnection) throws {
-        _ = try connection.run(NumberFeedback())
+        _ = try connection.run(SQL.numberFeedback())
     }
 
     /// Closes batches whose deliveries all have an outcome, as a daemon does.
