@@ -191,7 +191,7 @@ let package = Package(
                 "FanfareStages", "FanfareStore",
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
-                "PushTransport", "Threading", logging, metrics, serviceLifecycle, unixSignals,
+                "PushTransport", "Threading", logging,
             ],
             swiftSettings: sources
         ),

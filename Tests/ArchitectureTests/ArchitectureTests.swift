@@ -56,7 +56,7 @@ struct ArchitectureTests {
             "FanfareStages", "FanfareStore", "HTTP2Client",
             "PostgresClient",
             "PushCrypto",
-            "PushTransport", "Threading", "Logging", "CoreMetrics", "ServiceLifecycle", "UnixSignals",
+            "PushTransport", "Threading", "Logging",
         ],
         "FanfareMoving": [
             "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareRecords",
