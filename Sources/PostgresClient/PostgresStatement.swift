@@ -31,7 +31,8 @@ public protocol PostgresStatement: BoundStatement {
 
     /// The statement's name, unique among all statements of the program.
     static var name: String { get }
-    /// One SQL command.
+    /// One SQL command, as a stored constant: each run compares it with what the session prepared, which is free for
+    /// the same string.
     static var sql: String { get }
 
     /// Decodes one row.
