@@ -431,8 +431,6 @@ default:
             dependencies: ["BrowserKit", "PostgresClient", "TestKit"],
             swiftSettings: shared
         ),
-        // The baseline of `fanfare bench`: a bare libcurl client in C.
-        .target(name: "CurlBaseline", linkerSettings: [.linkedLibrary("curl")]),
         // The command line, with everything that a sending machine needs.
         .executableTarget(
             name: "fanfare",
@@ -450,10 +448,9 @@ default:
         .executableTarget(
             name: "fanfare-lab",
             dependencies: [
-                "CurlBaseline", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
+                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
                 "FanfareMetrics",
-                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Client",
-                "HTTP2Engine",
+                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Engine",
                 "PostgresClient",
                 "PrivateCluster", "Programs", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser,
                 logging, serviceLifecycle, unixSignals,

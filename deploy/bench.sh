@@ -9,12 +9,10 @@ deploy/install-dependencies.sh
 command -v h2load > /dev/null || { echo "bench: h2load is missing; on Debian: apt install nghttp2-client" >&2 && exit 69; }
 fanfare=$(deploy/release.sh)
 
-# h2load, bare libcurl and both transports, all against one nghttpd.
+# The engine and h2load, against one nghttpd.
 "$fanfare" bench transport --runs 5
-# Rates, and the CPU of the whole daemon compared with the bare client of its HTTP/2 library, against nghttpd; latency against the simulated
-# APNs.
+# Rates, and the CPU of the whole daemon compared with h2load, against nghttpd; latency against the simulated APNs.
 "$fanfare" bench --runs 5 "$@"
-"$fanfare" bench --runs 5 --samples 0 --transport curl "$@"
 "$fanfare" bench emit --runs 5
 "$fanfare" bench encryption
 "$fanfare" bench rounds

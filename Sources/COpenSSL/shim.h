@@ -131,14 +131,20 @@ static inline BIO_METHOD *copenssl_socket_method(void) {
     return method;
 }
 
-/* Lets a connection read and write a socket, which stays the caller's. */
-static inline int copenssl_use_socket(SSL *ssl, const BIO_METHOD *method, int descriptor) {
+/* A BIO for a socket, which stays the caller's. NULL for want of memory. */
+static inline BIO *copenssl_socket(const BIO_METHOD *method, int descriptor) {
     BIO *bio = BIO_new(method);
-    if (bio == NULL) return 0;
+    if (bio == NULL) return NULL;
     BIO_set_data(bio, (void *)(intptr_t)descriptor);
     BIO_set_init(bio, 1);
-    SSL_set_bio(ssl, bio, bio);
-    return 1;
+    return bio;
+}
+
+/* A BIO for a TLS connection, which stays the caller's. NULL for want of memory. */
+static inline BIO *copenssl_through(SSL *ssl) {
+    BIO *bio = BIO_new(BIO_f_ssl());
+    if (bio != NULL) BIO_set_ssl(bio, ssl, BIO_NOCLOSE);
+    return bio;
 }
 
 #endif

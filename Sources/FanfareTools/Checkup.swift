@@ -4,6 +4,7 @@ internal import FanfareFeedback
 public import FanfareProviders
 internal import FanfareService
 internal import PostgresClient
+internal import PushTransport
 internal import Threading
 
 /// Checks everything that a daemon needs, without changing anything.
@@ -45,8 +46,14 @@ public struct Checkup: Sendable {
         let source = configuration.file.map { "from \($0)" } ?? "no file: all of it from the environment and flags"
         var items = [CheckItem(.ok, "configuration", "\(Self.count(of: configuration.apps)), \(source)")]
         if let proxy = configuration.send.proxy {
-            let detail = "\(proxy) carries requests to APNs and FCM, over libcurl; send.transport has no effect on them"
-            items.append(CheckItem(.ok, "proxy", detail))
+            do throws(TransportError) {
+                _ = try proxy.credentials()
+                items.append(CheckItem(.ok, "proxy", "\(proxy) carries requests to APNs and FCM"))
+            } catch {
+                items.append(
+                    CheckItem(.fail, "proxy", error.description, advice: "Put the password of the proxy's user there.")
+                )
+            }
         }
         items += configuration.warnings.map { CheckItem(.warn, "configuration", $0) }
         if configuration.installation == nil {

@@ -103,9 +103,8 @@ final class Connection {
 
     /// Whether libcurl may connect to an address; checked after the name was resolved.
     func permitAddress(_ address: UnsafePointer<curl_sockaddr>) -> Bool {
-        guard let destinations = context.rules.destinations else { return true }
         let resolved = unsafe IPAddress(address)
-        if let resolved, destinations.allows(resolved, of: context.endpoint) {
+        if let resolved, context.rules.destinations.allows(resolved, of: context.endpoint) {
             hasPermittedAddress = true
             return true
         }

@@ -69,8 +69,7 @@ struct ConnectionSettings {
         guard let proxy else { return problem }
         var status = 0
         _ = unsafe ccurl_getinfo_long(easy, CURLINFO_HTTP_CONNECTCODE, &status)
-        guard status >= 300 else { return "through proxy \(proxy): \(problem)" }
-        return "proxy \(proxy) answers CONNECT with status \(status)"
+        return status >= 300 ? proxy.refusal(status) : "through proxy \(proxy): \(problem)"
     }
 
     private func setCertificate(of easy: UnsafeMutableRawPointer) throws(TransportError) {
@@ -87,7 +86,8 @@ struct ConnectionSettings {
         // ignored.
         try unsafe setOption(easy, CURLOPT_PROXY, proxy?.description ?? "")
         try unsafe setOption(easy, CURLOPT_NOPROXY, "")
-        guard proxy != nil else { return }
+        guard let proxy else { return }
+        if let credentials = try proxy.credentials() { try unsafe setOption(easy, CURLOPT_PROXYUSERPWD, credentials) }
         try unsafe setOption(easy, CURLOPT_HTTPPROXYTUNNEL, 1)
         // The request's header fields go to the server only, and the proxy's header fields are not read as the
         // server's.

@@ -5,8 +5,11 @@ internal import Threading
 /// the origin.
 ///
 /// Connects only where a ``DestinationPolicy`` allows it. A forbidden request is answered as not sent with
-/// ``FateCause/forbidden``, and does not count as a failure. Each origin has an ``HTTP2Client`` of its own with the
-/// same guarantees, except that it may use HTTP/1.1. Answers are truncated at 64 KiB, and redirects are not followed.
+/// ``FateCause/forbidden``, and does not count as a failure. The server may choose HTTP/1.1, with one request at a time on
+/// each connection. Answers are truncated at 64 KiB, and redirects are not followed.
+///
+/// libcurl reports neither GOAWAY's last stream nor REFUSED_STREAM, so this transport never reports
+/// ``Fate/notProcessed``; such requests are ``Fate/ambiguous``. No request is sent twice.
 ///
 /// Owned by one thread.
 public final class MultiOriginClient: PushTransport {
@@ -15,8 +18,8 @@ public final class MultiOriginClient: PushTransport {
     private let trustStore: MemoryFile?
     private let wakeSignal: WakeSignal
     /// The client of each origin; also kept in order of first use, so that a round serves them in turn.
-    private var clients: [Endpoint: HTTP2Client] = [:]
-    private var order: [HTTP2Client] = []
+    private var clients: [Endpoint: OriginClient] = [:]
+    private(set) var order: [OriginClient] = []
     private var watchList = WatchList()
     private var clientsChanged = true
     /// Answers to requests whose host name is forbidden.
@@ -129,16 +132,16 @@ public final class MultiOriginClient: PushTransport {
         refusals.append(PushAnswer(tag: request.tag, without: .notSent, cause: cause, detail: detail))
     }
 
-    private func client(for origin: Endpoint) throws(TransportError) -> HTTP2Client {
+    private func client(for origin: Endpoint) throws(TransportError) -> OriginClient {
         if let client = clients[origin] { return client }
         let rules = OriginRules(
             destinations: options.destinations,
-            allowsHTTP1: true,
             idleTimeout: options.idleTimeout.nanoseconds,
             budget: budget,
+            callBudget: options.callBudget,
             trustStore: trustStore
         )
-        let client = try HTTP2Client(endpoint: origin, options: options.transport, rules: rules)
+        let client = try OriginClient(endpoint: origin, options: options.transport, rules: rules)
         client.sendUntil = sendUntil
         clients[origin] = client
         order.append(client)
@@ -196,7 +199,7 @@ public final class MultiOriginClient: PushTransport {
 
     /// Returns when a timeout is due even if no socket becomes ready.
     private func nextEvent() -> MonotonicTime {
-        order.reduce(.max) { min($0, $1.nextEvent(wantsSlot: false)) }
+        order.reduce(.max) { min($0, $1.nextEvent()) }
     }
 
     /// Waits until a socket is ready or a moment is reached.

@@ -24,6 +24,9 @@ public struct MultiOriginOptions: Sendable {
     /// The idle time after which a connection is closed.
     public var idleTimeout = Duration.seconds(60)
 
+    /// The limit for what libcurl may read from a peer in one call.
+    var callBudget = CallBudget()
+
     /// Creates the default options.
     ///
     /// - Parameter destinations: the destinations that may be connected to.

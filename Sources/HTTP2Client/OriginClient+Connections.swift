@@ -1,10 +1,7 @@
 import PushTransport
 
 /// Selects the connection for each request, and decides when to open another one.
-extension HTTP2Client {
-    /// Whether connections are missing; one is opened only when all slots of the existing ones are in use.
-    public var isGrowing: Bool { missingConnections > 0 }
-
+extension OriginClient {
     /// Returns the number of connections that may be opened now.
     func openableConnections() -> Int {
         min(missingConnections, bucket.available(now: context.now), context.rules.budget.left)

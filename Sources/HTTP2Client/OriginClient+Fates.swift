@@ -2,7 +2,7 @@ internal import CCurl
 import PushTransport
 
 /// Reports the answer or the failure of each request.
-extension HTTP2Client {
+extension OriginClient {
     /// Reports a request that libcurl has finished.
     func conclude(_ transfer: Transfer, _ code: CURLcode, on connection: Connection, into answers: inout [PushAnswer]) {
         let status = transfer.hasStarted ? transfer.status() : 0
@@ -26,7 +26,7 @@ extension HTTP2Client {
                 transfer,
                 on: connection,
                 FateCause(code) == .tls ? .tls : .connect,
-                flooding(on: connection) ?? settings.connectProblem(of: transfer, code),
+                flooding(on: connection) ?? transfer.detail(code),
                 into: &answers
             )
         }
@@ -69,15 +69,11 @@ extension HTTP2Client {
     ) {
         lastAnswerAt = context.now
         if connection.machine.answer(now: context.now) {
-            let isHTTP2 = transfer.isHTTP2()
-            if isHTTP2 || context.rules.allowsHTTP1 { replaceOldConnection() } else { refuseOldProtocol(connection) }
-            if !isHTTP2 { takeTurns(on: connection) }
+            replaceOldConnection()
+            if !transfer.isHTTP2() { takeTurns(on: connection) }
         }
         if let request = transfer.request {
-            // The headers of a configured provider's 200 are not needed; a Web Push service may report there that it
-            // dropped the message.
-            let isPlain = status == 200 && context.rules.destinations == nil
-            let headers = isPlain ? [] : transfer.headers(options.answerHeaders)
+            let headers = transfer.headers(options.answerHeaders)
             var answer = PushAnswer(tag: request.tag, status: status, body: transfer.answerBody, headers: headers)
             answer.connection = connection.name
             answers.append(answer)
@@ -95,13 +91,6 @@ extension HTTP2Client {
         if takesTurns { connection.lose() }
         discard(transfer)
         return true
-    }
-
-    /// Counts the connection as failed because its peer chose HTTP/1.1, which is too slow for pushes.
-    private func refuseOldProtocol(_ connection: Connection) {
-        connection.lose()
-        context.state.failedConnectsInARow += 1
-        context.state.lastConnectFailure = "the server does not speak HTTP/2 (ALPN did not choose h2)"
     }
 
     private func takeTurns(on connection: Connection) {
@@ -141,9 +130,8 @@ extension HTTP2Client {
         context.state.failedConnectsInARow += 1
         context.state.lastConnectFailure = detail
         finish(transfer, .notSent, cause, detail, into: &answers)
-        // A transport that shares slots with other origins does not keep them while its origin cannot be reached.
-        let isAlone = connections.allSatisfy { $0.machine.phase == .retired }
-        if isAlone && context.rules.destinations != nil { finishQueue(cause, detail, into: &answers) }
+        // An origin that cannot be reached does not keep the slots that it shares with others.
+        if connections.allSatisfy({ $0.machine.phase == .retired }) { finishQueue(cause, detail, into: &answers) }
     }
 
     private func fail(on connection: Connection) {

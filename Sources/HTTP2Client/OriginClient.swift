@@ -1,17 +1,17 @@
-public import PushTransport
+internal import PushTransport
 internal import Threading
 
-/// A ``PushTransport`` on libcurl's multi interface: HTTP/2 over TLS by ALPN, with several connections to one endpoint.
+/// The requests to one origin over libcurl's multi interface: HTTP/2 over TLS by ALPN, or HTTP/1.1, with several
+/// connections.
 ///
-/// libcurl reports neither GOAWAY's last stream nor REFUSED_STREAM, so this transport never reports
+/// libcurl reports neither GOAWAY's last stream nor REFUSED_STREAM, so it never reports
 /// ``Fate/notProcessed``; such requests are ``Fate/ambiguous``. No request is sent twice: a body cannot be read again,
 /// a request that was sent is not sent again, and only the first request of a connection may connect.
 ///
 /// Owned by one thread. The CPU cost is about 30 µs per request, nearly all of it in libcurl.
-public final class HTTP2Client: PushTransport {
+final class OriginClient {
     let options: TransportOptions
     let context: TransferContext
-    let wakeSignal: WakeSignal
     let settings: TransferSettings
     /// Whether the peer speaks HTTP/1.1.
     var takesTurns = false
@@ -27,34 +27,20 @@ public final class HTTP2Client: PushTransport {
     private var lastHeaders: HeaderList?
     /// Answers that arose outside a poll.
     var early: [PushAnswer] = []
-    var watchList = WatchList()
-    private var isClosed = false
     private var lastAcceptedAt: MonotonicTime = 0
     /// When the last answer arrived, on any connection.
     var lastAnswerAt: MonotonicTime = 0
 
     /// The number of requests that were accepted and not answered yet.
-    public private(set) var inFlight = 0
+    private(set) var inFlight = 0
 
-    /// Creates a transport, which connects when the first request is submitted.
+    /// Creates a client, which connects when it accepts its first request.
     ///
-    /// - Parameters:
-    ///   - endpoint: the endpoint to send to.
-    ///   - options: the limits, timeouts and certificates.
-    /// - Throws: ``TransportError`` if the CA file is unusable or libcurl lacks a required feature.
-    public convenience init(
-        endpoint: Endpoint,
-        options: TransportOptions = TransportOptions()
-    ) throws(TransportError) {
-        try self.init(endpoint: endpoint, options: options, rules: OriginRules())
-    }
-
+    /// - Throws: ``TransportError`` if a file is unusable.
     init(endpoint: Endpoint, options: TransportOptions, rules: OriginRules) throws(TransportError) {
-        try CurlLibrary.prepare()
         self.options = options
         context = TransferContext(endpoint, options, rules)
         settings = try TransferSettings(endpoint, options, rules)
-        wakeSignal = try WakeSignal.forTransport()
         bucket = TokenBucket(
             burst: options.connectBurst,
             interval: options.connectInterval.nanoseconds,
@@ -67,7 +53,7 @@ public final class HTTP2Client: PushTransport {
         close(into: &answers)
     }
 
-    /// Whether the transport can be released without loss.
+    /// Whether the client can be released without loss.
     ///
     /// - Parameters:
     ///   - now: the current time.
@@ -78,16 +64,13 @@ public final class HTTP2Client: PushTransport {
     }
 
     /// The moment after which no request is started; see ``PushTransport/sendUntil``.
-    public var sendUntil: ContinuousClock.Instant {
+    var sendUntil: ContinuousClock.Instant {
         get { context.sendUntil }
         set { context.sendUntil = newValue }
     }
 
-    /// The waker, with which any thread can end a poll.
-    public var waker: any TransportWaker { wakeSignal }
-
     /// The number of connections and their recent failures.
-    public var state: TransportState {
+    var state: TransportState {
         var state = context.state
         for connection in connections {
             switch connection.machine.phase {
@@ -101,26 +84,6 @@ public final class HTTP2Client: PushTransport {
 
     /// Whether a connection has answered and accepts requests.
     var isOpen: Bool { connections.contains { $0.machine.phase == .established && $0.machine.warmed } }
-
-    /// The number of requests that ``submit(_:)`` accepts now.
-    public var freeSlots: Int {
-        guard !isClosed else { return 0 }
-        let onConnections = connections.reduce(0) { $0 + $1.machine.freeSlots }
-        return max(onConnections + openableConnections() - queue.count, 0)
-    }
-
-    /// Accepts requests from the front, as many as there are free slots.
-    ///
-    /// A request with an origin other than the endpoint is a programming error.
-    ///
-    /// - Parameter requests: the requests to send.
-    /// - Returns: how many were accepted; the others remain the caller's.
-    public func submit(_ requests: ArraySlice<PushRequest>) -> Int {
-        context.now = monotonicNow()
-        let taken = requests.prefix(freeSlots)
-        for request in taken { accept(request) }
-        return taken.count
-    }
 
     /// Accepts a request even if no slot is free; it then waits for a connection.
     func accept(_ request: PushRequest) {
@@ -144,7 +107,7 @@ public final class HTTP2Client: PushTransport {
     /// Stops a connection from accepting requests.
     ///
     /// - Parameter connection: the name of the connection in an answer; a name of a closed connection is ignored.
-    public func retire(_ connection: UInt64) {
+    func retire(_ connection: UInt64) {
         connections.first { $0.name == connection }?.machine.retire()
     }
 
@@ -153,8 +116,7 @@ public final class HTTP2Client: PushTransport {
     /// Requests in flight are answered as ambiguous or not sent, or by their status if that has arrived.
     ///
     /// - Parameter answers: the array to which the last answers are appended.
-    public func close(into answers: inout [PushAnswer]) {
-        isClosed = true
+    func close(into answers: inout [PushAnswer]) {
         answers += early
         early = []
         queue = []
@@ -171,7 +133,6 @@ public final class HTTP2Client: PushTransport {
         connections = []
         pool = []
         transfers = []
-        watchList = WatchList()
     }
 
     /// Reports a request without a status.

@@ -1,24 +1,21 @@
 internal import PushTransport
 
-/// The rules for a transport to an origin that comes from a registration, instead of from the configuration.
+/// The rules for the clients of a ``MultiOriginClient``.
 struct OriginRules {
-    /// The destinations that may be connected to; nil for any.
-    var destinations: DestinationPolicy?
-
-    /// Whether the peer may choose HTTP/1.1, with one request at a time on each connection.
-    var allowsHTTP1 = false
+    /// The destinations that may be connected to.
+    let destinations: DestinationPolicy
 
     /// The idle time in nanoseconds after which a connection is closed.
-    var idleTimeout = Int64.max
+    let idleTimeout: Int64
 
     /// The limit for all connections together.
-    var budget = ConnectionBudget(limit: .max)
+    let budget: ConnectionBudget
 
     /// The limit for what libcurl may read from a peer in one call.
-    var callBudget = CallBudget()
+    let callBudget: CallBudget
 
-    /// The certificates of the CA file, shared by several transports.
-    var trustStore: MemoryFile?
+    /// The certificates of the CA file, shared by the clients.
+    let trustStore: MemoryFile?
 }
 
 /// The limit for the number of connections, shared by the transports of one thread.

@@ -37,9 +37,8 @@ final class TransferContext {
         self.endpoint = endpoint
         self.rules = rules
         answerLimit = options.answerLimit
-        // A configured provider's answer is not limited; the server of a registered address must not fill memory or the
-        // network.
-        readLimit = rules.destinations == nil ? .max : TransportOptions.readLimit(keeping: options.answerLimit)
+        // The server of a registered address must not fill memory or the network.
+        readLimit = TransportOptions.readLimit(keeping: options.answerLimit)
         tcpUserTimeout = options.tcpUserTimeoutMilliseconds
     }
 

@@ -7,7 +7,6 @@ internal import PushTransport
 final class TransferSettings {
     private let url: ParsedURL
     private let options: TransportOptions
-    private let rules: OriginRules
     private let connection: ConnectionSettings
     /// The cache of TLS sessions for faster reconnects, shared by the multi handles of one transport on one thread.
     private let sessions: UnsafeMutableRawPointer?
@@ -15,12 +14,11 @@ final class TransferSettings {
     init(_ endpoint: Endpoint, _ options: TransportOptions, _ rules: OriginRules) throws(TransportError) {
         url = try ParsedURL("\(endpoint)/")
         self.options = options
-        self.rules = rules
         connection = try ConnectionSettings(
             caFile: options.caFile,
             clientCertificate: options.clientCertificate,
-            // Origins from registrations are checked by the address that is connected to, which a proxy would hide.
-            proxy: rules.destinations == nil ? options.proxy : nil,
+            // The address that is connected to is checked, and a proxy would hide it.
+            proxy: nil,
             trustStore: rules.trustStore
         )
         let share = unsafe curl_share_init()
@@ -31,11 +29,6 @@ final class TransferSettings {
     }
 
     deinit { _ = unsafe curl_share_cleanup(sessions) }
-
-    /// Returns the reason why a transfer got no connection, safe to log.
-    func connectProblem(of transfer: Transfer, _ code: CURLcode) -> String {
-        unsafe connection.connectProblem(of: transfer.easy, transfer.detail(code))
-    }
 
     /// Applies the settings to a transfer's easy handle.
     func apply(to transfer: Transfer) throws(TransportError) {
@@ -83,8 +76,6 @@ final class TransferSettings {
         try check("WRITEFUNCTION", unsafe ccurl_setopt_write(transfer.easy, receiveBody))
         try check("PREREQFUNCTION", unsafe ccurl_setopt_prerequest(transfer.easy, permitRequest))
         try check("OPENSOCKETFUNCTION", unsafe ccurl_setopt_opensocket(transfer.easy, openSocket))
-        // Configured providers have no such limit, and are spared its cost.
-        guard rules.destinations != nil else { return }
         try check("HEADERDATA", unsafe ccurl_setopt_pointer(transfer.easy, CURLOPT_HEADERDATA, context))
         try check("HEADERFUNCTION", unsafe ccurl_setopt_header(transfer.easy, receiveHeader))
         guard CurlLibrary.sharesOpenSSL else { return }

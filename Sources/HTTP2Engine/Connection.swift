@@ -2,24 +2,26 @@ import Glibc
 internal import PushTransport
 internal import Threading
 
-/// One connection of an ``HTTP2Engine``: dials, does the TLS handshake, and moves bytes between the socket and the
-/// session.
+/// One connection of an ``HTTP2Engine``: moves bytes between the socket and the session.
 final class Connection {
     /// The values that a connection gets from its engine.
     struct Setting {
         let endpoint: Endpoint
         let options: TransportOptions
         let tls: TLSContext
+        /// For the TLS connection to the proxy; nil without such a proxy.
+        let proxyTLS: TLSContext?
         let ticket: TLSTicket
         /// Woken when the resolver has a result.
         let waker: WakeSignal
     }
 
-    /// The stage of the connection's setup.
     private enum Stage {
-        case dialing(Dialer)
-        case shaking(TLSChannel)
+        /// Not usable yet. Can transition to: open, closed.
+        case opening(ConnectionSetup)
+        /// Ready for requests. Can transition to: closed.
         case open(TLSChannel)
+        /// Final.
         case closed
     }
 
@@ -41,19 +43,15 @@ final class Connection {
     private(set) var hasMore = false
     /// Whether the poller reported the socket as ready.
     var isReady = false
-    private let setting: Setting
     private var stage: Stage
     private var descriptor: Int32 = -1
-    private let connectDeadline: MonotonicTime
     private var watchedForWrite: Bool?
 
     private init(_ setting: Setting, session: Session, name: UInt64, now: MonotonicTime) {
-        self.setting = setting
         self.session = session
         self.name = name
         machine = ConnectionStateMachine(streams: setting.options.streams)
-        connectDeadline = now + setting.options.connectTimeout.nanoseconds
-        stage = .dialing(Dialer(setting.endpoint, setting.options, waking: setting.waker, now: now))
+        stage = .opening(ConnectionSetup(setting, now: now))
     }
 
     deinit { if descriptor >= 0 { Glibc.close(descriptor) } }
@@ -67,52 +65,27 @@ final class Connection {
     /// The time of the next timeout of this connection; the engine keeps the deadlines of requests.
     var nextEvent: MonotonicTime {
         switch stage {
-        case .dialing(let dialer): min(dialer.nextEvent, connectDeadline)
-        case .shaking: connectDeadline
+        case .opening(let setup): setup.nextEvent
         case .open: machine.nextDemand
         case .closed: .max
         }
     }
 
-    /// Advances resolving, connecting and the TLS handshake as far as possible without blocking.
+    /// Advances the setup as far as possible without blocking.
     ///
-    /// - Returns: whether this call completed the handshake.
+    /// - Returns: whether this call completed it.
     func advance(now: MonotonicTime) -> Bool {
-        if case .dialing(let dialer) = stage { dial(dialer, now: now) }
-        guard case .shaking(let channel) = stage else { return false }
-        switch channel.handshake() {
-        case .blocked:
-            if now >= connectDeadline { end(.connect, "connecting took too long") }
+        guard case .opening(let setup) = stage else { return false }
+        switch setup.advance(now: now) {
+        case .waiting: return false
+        case .failed(let cause, let problem):
+            end(cause, problem)
             return false
-        case .ended(let problem):
-            end(.tls, problem)
-            return false
-        case .done:
+        case .ready(let channel):
+            descriptor = setup.takeSocket()
             stage = .open(channel)
             machine.establish(now: now)
             return true
-        }
-    }
-
-    private func dial(_ dialer: Dialer, now: MonotonicTime) {
-        switch dialer.advance(now: now) {
-        case .waiting:
-            if now >= connectDeadline { end(.connect, "connecting took too long") }
-        case .failed(let problem):
-            end(.connect, problem)
-        case .connected(let socket):
-            descriptor = socket
-            do throws(TransportError) {
-                let channel = try TLSChannel.open(
-                    setting.tls,
-                    setting.ticket,
-                    descriptor: socket,
-                    host: setting.endpoint.host
-                )
-                stage = .shaking(channel)
-            } catch {
-                end(.local, error.description)
-            }
         }
     }
 
@@ -197,15 +170,14 @@ final class Connection {
     func watch(by poller: borrowing Poller) {
         let (socket, wantsWrite): (Int32, Bool) =
             switch stage {
-            case .dialing(let dialer): (dialer.descriptor, true)
-            case .shaking(let channel): (descriptor, channel.wantsWrite)
+            case .opening(let setup): setup.watched
             case .open(let channel): (descriptor, channel.wantsWrite || session.hasOutgoing)
             case .closed: (-1, false)
             }
         guard socket >= 0, wantsWrite != watchedForWrite else { return }
         poller.watch(socket, named: name, wantsWrite: wantsWrite)
         // While dialing, a new socket may have got the same descriptor number.
-        if case .dialing = stage { return }
+        if case .opening(let setup) = stage, setup.isDialing { return }
         watchedForWrite = wantsWrite
     }
 

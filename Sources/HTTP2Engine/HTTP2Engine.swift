@@ -5,7 +5,7 @@ internal import Threading
 ///
 /// Reports exactly what happened to each request. A request that the peer says it did not process (REFUSED_STREAM, or a
 /// stream above GOAWAY's last one) is ``Fate/notProcessed``; a request that the socket never took is ``Fate/notSent``.
-/// No request is sent twice. The CPU cost per request is about that of h2load. Does not support proxies.
+/// No request is sent twice. The CPU cost per request is about that of h2load.
 ///
 /// Owned by one thread; other threads are used for name resolution only.
 @safe
@@ -52,7 +52,7 @@ public final class HTTP2Engine: PushTransport {
     /// - Parameters:
     ///   - endpoint: the endpoint to send to.
     ///   - options: the limits, timeouts and certificates.
-    /// - Throws: ``TransportError`` if the CA file or the client certificate is unusable, or a proxy is configured.
+    /// - Throws: ``TransportError`` if the CA file or the client certificate is unusable.
     public convenience init(
         endpoint: Endpoint,
         options: TransportOptions = TransportOptions()
@@ -65,11 +65,10 @@ public final class HTTP2Engine: PushTransport {
         options: TransportOptions,
         clock: @escaping () -> MonotonicTime
     ) throws(TransportError) {
-        // A direct connection would bypass the proxy that the operator configured.
-        guard options.proxy == nil else {
-            throw TransportError(reason: .call("HTTP2Engine", problem: "it knows no proxy; use the transport 'curl'"))
-        }
         let tls = try TLSContext.shared(options)
+        // The client certificate is for the endpoint only.
+        let proxyTLS =
+            options.proxy?.scheme == .https ? try TrustedAuthorities.reading(caFile: options.caFile).context() : nil
         resolverWaker = try WakeSignal.forTransport()
         wakeSignal = try WakeSignal.forTransport()
         poller = try Poller.open()
@@ -81,6 +80,7 @@ public final class HTTP2Engine: PushTransport {
             endpoint: endpoint,
             options: options,
             tls: tls,
+            proxyTLS: proxyTLS,
             ticket: TLSTicket(),
             waker: resolverWaker
         )

@@ -2,7 +2,7 @@ internal import COpenSSL
 import Glibc
 internal import PushTransport
 
-/// One TLS connection over a non-blocking socket.
+/// One TLS connection over a non-blocking socket, or through a proxy's TLS connection.
 @safe
 final class TLSChannel {
     /// The result of a call.
@@ -15,47 +15,73 @@ final class TLSChannel {
         case ended(String)
     }
 
+    /// The protocol inside the connection, as ALPN chooses it.
+    enum ApplicationProtocol {
+        /// HTTP/2, which the server has to choose.
+        case http2
+        /// HTTP/1.1, whatever the server chooses.
+        case http1
+    }
+
     /// Whether the connection waits until the socket is writable.
     private(set) var wantsWrite = false
-    private let ssl: OpaquePointer
+    let ssl: OpaquePointer
     private let host: String
+    private let spoken: ApplicationProtocol
+    private let link: ByteLink
     /// Retained because OpenSSL points to it.
     private let ticket: TLSTicket
     private let context: TLSContext
 
-    private static let socketMethod = SocketMethod()
-
-    private init(owning ssl: OpaquePointer, _ context: TLSContext, _ ticket: TLSTicket, host: String) {
+    private init(
+        owning ssl: OpaquePointer,
+        _ context: TLSContext,
+        _ ticket: TLSTicket,
+        over link: ByteLink,
+        host: String,
+        speaks spoken: ApplicationProtocol
+    ) {
         unsafe self.ssl = ssl
         self.context = context
         self.ticket = ticket
+        self.link = link
         self.host = host
+        self.spoken = spoken
     }
 
     deinit { unsafe SSL_free(ssl) }
 
-    /// Prepares the handshake on a socket.
+    /// Prepares the handshake.
     ///
     /// - Parameters:
     ///   - context: the context shared by connections.
     ///   - ticket: the session ticket of an earlier connection to the endpoint, and the place for new ones.
-    ///   - descriptor: a connected socket, which the caller continues to own.
+    ///   - link: the bytes below the connection.
     ///   - host: the DNS name or address that the certificate must contain.
+    ///   - spoken: the protocol inside the connection.
     /// - Returns: a channel whose handshake has not started.
     /// - Throws: ``TransportError`` if memory runs out.
     static func open(
         _ context: TLSContext,
         _ ticket: TLSTicket,
-        descriptor: Int32,
-        host: String
+        over link: ByteLink,
+        host: String,
+        speaks spoken: ApplicationProtocol = .http2
     ) throws(TransportError) -> TLSChannel {
         guard let ssl = unsafe SSL_new(context.pointer) else {
             throw TransportError(reason: .call("SSL_new", problem: drainErrors()))
         }
-        let channel = unsafe TLSChannel(owning: ssl, context, ticket, host: host)
-        guard unsafe copenssl_use_socket(ssl, socketMethod.pointer, descriptor) == 1, channel.expectHost(),
+        let channel = unsafe TLSChannel(owning: ssl, context, ticket, over: link, host: host, speaks: spoken)
+        // The connection and the link own one reference each.
+        guard unsafe BIO_up_ref(link.bio) == 1 else {
+            throw TransportError(reason: .call("BIO_up_ref", problem: drainErrors()))
+        }
+        unsafe SSL_set_bio(ssl, link.bio, link.bio)
+        // The context offers HTTP/2.
+        if spoken == .http1 { unsafe SSL_set_alpn_protos(ssl, nil, 0) }
+        guard channel.expectHost(),
             unsafe SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(ticket).toOpaque()) == 1
-        else { throw TransportError(reason: .call("SSL_set_bio", problem: drainErrors())) }
+        else { throw TransportError(reason: .call("SSL_set1_host", problem: drainErrors())) }
         unsafe SSL_set_connect_state(ssl)
         unsafe ticket.use(for: ssl)
         return channel
@@ -76,6 +102,7 @@ final class TLSChannel {
         let code = unsafe SSL_do_handshake(ssl)
         guard code == 1 else { return progress(code) }
         wantsWrite = false
+        guard spoken == .http2 else { return .done(0) }
         var name: UnsafePointer<UInt8>?
         var count: UInt32 = 0
         unsafe SSL_get0_alpn_selected(ssl, &name, &count)
@@ -100,9 +127,14 @@ final class TLSChannel {
             filled += Int(count)
             // OpenSSL has no more data. Another read of the socket would cost as much as an answer, so the poller
             // decides.
-            if unsafe SSL_has_pending(ssl) == 0 { return (filled, .blocked) }
+            if !hasPending { return (filled, .blocked) }
         }
         return (filled, .done(filled))
+    }
+
+    /// Whether bytes were received that no call has read yet; the poller does not know of them.
+    private var hasPending: Bool {
+        unsafe SSL_has_pending(ssl) != 0 || link.proxyChannel?.hasPending == true
     }
 
     /// Writes all of the bytes as one record, or none of them.
@@ -148,13 +180,4 @@ final class TLSChannel {
         let problem = unsafe String(cString: X509_verify_cert_error_string(verdict))
         return "TLS: the certificate of \(host) was refused: \(problem)"
     }
-}
-
-/// OpenSSL's socket method without SIGPIPE; created once, never freed.
-@safe
-private final class SocketMethod: @unchecked Sendable {
-    // Sendable: never changed.
-    let pointer: OpaquePointer?
-
-    init() { unsafe pointer = copenssl_socket_method() }
 }

@@ -61,9 +61,13 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
 
     /// Host and port as in the `:authority` field: without the port if it is 443.
     public var authority: String {
-        let name = host.contains(":") ? "[\(host)]" : host
-        return port == 443 ? name : "\(name):\(port)"
+        port == 443 ? bracketedHost : hostAndPort
     }
+
+    /// Host and port, as CONNECT names them.
+    public var hostAndPort: String { "\(bracketedHost):\(port)" }
+
+    private var bracketedHost: String { host.contains(":") ? "[\(host)]" : host }
 
     private static func split(
         _ authority: Substring,

@@ -10,6 +10,8 @@ public struct TransportError: Error, Equatable, CustomStringConvertible {
         case libcurl(version: String, lacks: String)
         /// The client certificate cannot be used.
         case clientCertificate(problem: String)
+        /// The proxy's password cannot be read.
+        case proxyPassword(problem: String)
         /// A call of a library or of the system failed.
         case call(String, problem: String)
     }
@@ -41,6 +43,8 @@ public struct TransportError: Error, Equatable, CustomStringConvertible {
             "libcurl \(version) has no \(lacks); install a build that has it (Debian: libcurl4)"
         case .clientCertificate(let problem):
             "client certificate: \(problem)"
+        case .proxyPassword(let problem):
+            "the proxy's password: \(problem)"
         case .call(let call, let problem):
             "\(call): \(problem)"
         }

@@ -23,8 +23,7 @@ public struct TransportOptions: Sendable {
     /// The proxy through which connections are tunnelled; nil to connect directly, even if the environment names a
     /// proxy.
     ///
-    /// Supported by the transport on libcurl with one configured endpoint, not by the one on nghttp2. A transport to
-    /// registered origins always connects directly, because it checks the address that it connects to.
+    /// A transport to registered origins always connects directly, because it checks the address that it connects to.
     public var proxy: HTTPProxy?
 
     /// The age after which a connection is drained while a new one is opened.

@@ -99,18 +99,17 @@ struct ArchitectureTests {
             "ServiceLifecycle",
             "UnixSignals",
         ],
-        // The bench sends through the transports, and compares with libcurl alone.
+        // The bench sends through the transport alone.
         "fanfare-lab": [
             "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareMetrics",
             "FanfareProviders",
             "FanfareRecords",
             "FanfareService",
             "FanfareStore", "FanfareTools",
-            "HTTP2Client",
             "HTTP2Engine",
             "PostgresClient",
             "PrivateCluster", "Programs",
-            "PushCrypto", "PushSandbox", "PushTransport", "CurlBaseline", "Threading", "ArgumentParser", "Logging",
+            "PushCrypto", "PushSandbox", "PushTransport", "Threading", "ArgumentParser", "Logging",
             "ServiceLifecycle", "UnixSignals",
             // The demo's page, which is an application too.
             "HTTPTypes", "Hummingbird", "NIOCore", "NIOHTTP1", "NIOPosix",

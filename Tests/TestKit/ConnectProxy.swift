@@ -3,10 +3,10 @@ import Threading
 
 /// A proxy that supports only CONNECT: one thread that copies bytes between loopback sockets.
 public final class ConnectProxy: Sendable {
-    private let port: UInt16
     private let listener: Int32
     private let waker: (read: Int32, write: Int32)
     private let status: Int
+    private let authorization: String?
     private let seen = Locked<[String]>([])
     private let thread = Locked<WorkerThread?>(nil)
 
@@ -16,12 +16,18 @@ public final class ConnectProxy: Sendable {
     /// The proxy's address for the configuration.
     public var address: String { "http://localhost:\(port)" }
 
+    /// The port on 127.0.0.1 that the proxy listens on.
+    public let port: UInt16
+
     /// Starts a proxy.
     ///
-    /// - Parameter status: the answer to CONNECT; 0 to close the connection instead. Only 200 opens a tunnel.
+    /// - Parameters:
+    ///   - status: the answer to CONNECT; 0 to close the connection instead. Only 200 opens a tunnel.
+    ///   - authorization: the `Proxy-Authorization` without which the answer is 407; nil if none is required.
     /// - Throws: an error if no port is available.
-    public init(answering status: Int = 200) throws {
+    public init(answering status: Int = 200, requiring authorization: String? = nil) throws {
         self.status = status
+        self.authorization = authorization
         let handle = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = Self.loopback(0)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -70,6 +76,10 @@ public final class ConnectProxy: Sendable {
         let text = String(decoding: head, as: UTF8.self).replacing("\r\n", with: "\n")
         seen.withLock { $0.append(text) }
         let authority = text.split(separator: " ").dropFirst().first ?? ""
+        if let authorization, !text.contains("\nProxy-Authorization: \(authorization)\n") {
+            send("HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\r\n", to: client)
+            return tunnels.close(client)
+        }
         guard status == 200, let port = authority.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             if status > 0 { send("HTTP/1.1 \(status) No\r\nX-Proxy: marked\r\nContent-Length: 0\r\n\r\n", to: client) }
             return tunnels.close(client)
@@ -176,10 +186,15 @@ private struct Tunnels {
 ///
 /// - Parameters:
 ///   - status: the answer to CONNECT; 0 to close the connection instead.
+///   - authorization: the `Proxy-Authorization` that it requires.
 ///   - body: the test.
 /// - Throws: the error of `body`.
-public func withProxy(answering status: Int = 200, _ body: (ConnectProxy) async throws -> Void) async throws {
-    let proxy = try ConnectProxy(answering: status)
+public func withProxy(
+    answering status: Int = 200,
+    requiring authorization: String? = nil,
+    _ body: (ConnectProxy) async throws -> Void
+) async throws {
+    let proxy = try ConnectProxy(answering: status, requiring: authorization)
     do {
         try await body(proxy)
     } catch {

@@ -49,16 +49,34 @@ struct TransportValueTests {
     ])
     func proxiesAreParsed(_ text: String, _ scheme: HTTPProxy.Scheme, _ host: String, _ port: UInt16) throws {
         let proxy = try HTTPProxy(text)
-        #expect(proxy.scheme == scheme && proxy.host == host && proxy.port == port)
-        #expect(proxy.description == text.lowercased())
+        #expect(proxy.scheme == scheme && proxy.endpoint.host == host && proxy.endpoint.port == port)
+        #expect(proxy.user == nil && proxy.description == text.lowercased())
+    }
+
+    @Test func aProxysUserIsParsedAndNotShown() throws {
+        var proxy = try HTTPProxy("http://marked@proxy:3128")
+        #expect(proxy.user == "marked" && proxy.endpoint.hostAndPort == "proxy:3128")
+        #expect(proxy.description == "http://proxy:3128")
+        #expect(try proxy.credentials() == nil)
+        proxy.password = ProxyPassword(file: "/p") { "sec:ret" }
+        #expect(try proxy.credentials() == "marked:sec:ret")
+        proxy.password = ProxyPassword(file: "/p") { throw CancellationError() }
+        #expect(throws: TransportError.self) { try proxy.credentials() }
     }
 
     @Test(arguments: [
         ("proxy:3128", HTTPProxyError.scheme),
         ("socks5://proxy:1080", .scheme),
         ("", .scheme),
-        ("http://user:marked@proxy:3128", .userInformation),
-        ("http://user:mark/ed@proxy:3128", .userInformation),
+        ("http://user:marked@proxy:3128", .password),
+        ("http://user:mark/ed@proxy:3128", .password),
+        ("http://user:mar@ked@proxy:3128", .password),
+        ("http://:marked@proxy:3128", .password),
+        ("http://@proxy:3128", .user),
+        ("http://us er@proxy:3128", .user),
+        ("http://mark%40ed@proxy:3128", .user),
+        ("http://\(String(repeating: "m", count: 257))@proxy:3128", .user),
+        ("http://us/er@proxy:3128", .path),
         ("http://proxy:3128/", .path),
         ("http://proxy:3128?marked", .path),
         ("http://:3128", .host),

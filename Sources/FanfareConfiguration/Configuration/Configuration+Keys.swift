@@ -95,21 +95,21 @@ extension Configuration {
                 + "already answered. After a crash at most this many requests are repeated."
         ),
         .init(
-            "send.transport",
-            \.send.transport,
-            .choice,
-            change: .restart,
-            "HTTP/2 client for APNs and FCM. `curl` is libcurl. `engine` is nghttp2, which takes a sixth of the CPU "
-                + "time of libcurl and knows the fate of each request exactly. Web Push always uses `curl`."
-        ),
-        .init(
             "send.proxy",
             \.send.proxy,
             ConfigurationValueKind<HTTPProxy>.proxy.optional,
             change: .restart,
-            "HTTP proxy for APNs, FCM and Google's token endpoint. It must support CONNECT. With a proxy these "
-                + "connections always use `curl`, and `send.transport` has no effect on them. Web Push connects directly. Environment "
-                + "variables such as `https_proxy` are ignored."
+            "HTTP proxy for APNs, FCM and Google's token endpoint, as in `http://USER@HOST:PORT` if it requires a "
+                + "user. It must support CONNECT. Web Push and webhooks connect directly. Environment variables such "
+                + "as `https_proxy` are ignored."
+        ),
+        .init(
+            "send.proxy_password_file",
+            \.send.proxyPasswordFile,
+            file.optional,
+            change: .restart,
+            "File that contains the password of the user in `send.proxy` and nothing else, read at each connect. The "
+                + "password is sent as Basic authentication."
         ),
         .init(
             "retry.attempts",

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import PushTransport
 
 extension Configuration {
     /// Reads a configuration from defaults, file, environment and flags; a later source overrides an earlier one.
@@ -93,6 +94,7 @@ extension Configuration {
                 reader.report(setting.origin(ofElement: error.element), path.joined(separator: "."), error.reason)
             }
         }
+        configuration.send.joinProxy(&reader, environment: environment)
         reportMissing(in: &reader, schema, file: yaml == nil ? nil : name)
         guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
         return configuration
@@ -152,6 +154,22 @@ extension Configuration {
         case .forbidden:
             ("may not be read by this user", "Give the user that runs fanfare read permission; it holds no secret.")
         case .other: ("cannot be read as a UTF-8 text file", "Save it as UTF-8.")
+        }
+    }
+}
+
+extension Configuration.Send {
+    /// Adds the password to the proxy, and reports a user without a password or the reverse.
+    fileprivate mutating func joinProxy(_ reader: inout ConfigurationReader, environment: [String: String]) {
+        let key = "send.proxy_password_file"
+        proxy?.password = proxyPasswordFile.map { path in
+            ProxyPassword(file: path) { try PasswordFile(environment: environment).password(at: path, for: key) }
+        }
+        let (address, file) = (reader.settings[["send", "proxy"]], reader.settings[["send", "proxy_password_file"]])
+        if let address, file == nil, proxy?.user != nil {
+            reader.report(address.origin, key, "is required beside the user in send.proxy")
+        } else if let file, proxy.map({ $0.user == nil }) ?? (address == nil) {
+            reader.report(file.origin, key, "needs a user in send.proxy, as in http://USER@HOST:PORT")
         }
     }
 }

@@ -60,22 +60,13 @@ public struct Configuration: Equatable, Sendable {
         public var batch = 1000
         /// The in-flight budget: the limit of requests in flight, or answered and not yet recorded.
         public var unrecorded = 4096
-        /// The HTTP/2 implementation for requests to APNs and FCM.
-        public var transport = Transport.engine
-        /// The proxy for all connections to APNs, FCM and Google's token endpoint, which libcurl tunnels through; nil
-        /// for none.
+        /// The proxy for all connections to APNs, FCM and Google's token endpoint; nil for none.
         public var proxy: HTTPProxy?
+        /// The file with the password of the proxy's user; ``proxy`` reads it.
+        var proxyPasswordFile: String?
 
         /// Makes the defaults.
         public init() {}
-
-        /// The HTTP/2 implementation for requests to APNs and FCM.
-        public enum Transport: String, CaseIterable, Sendable {
-            /// nghttp2 over OpenSSL: uses a sixth of the CPU time, and knows the exact state of each request.
-            case engine
-            /// libcurl, which Web Push and OAuth always use.
-            case curl
-        }
     }
 
     /// How often a delivery is tried.

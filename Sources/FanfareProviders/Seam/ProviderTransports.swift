@@ -1,22 +1,13 @@
 package import FanfareConfiguration
-internal import HTTP2Client
 internal import HTTP2Engine
 package import PushTransport
 
-/// Makes the configured transports of providers with one endpoint.
-///
-/// Transports to many hosts always use libcurl, and never a proxy.
+/// Makes the transports of providers with one endpoint.
 package struct ProviderTransports: Equatable, Sendable {
-    /// The HTTP/2 implementation.
-    package let kind: Configuration.Send.Transport
     /// The proxy for all connections to these providers.
     package let proxy: HTTPProxy?
 
-    package init(_ send: Configuration.Send) {
-        proxy = send.proxy
-        // The engine does not support proxies.
-        kind = proxy == nil ? send.transport : .curl
-    }
+    package init(_ send: Configuration.Send) { proxy = send.proxy }
 
     /// Makes a transport, on the thread that will own it.
     ///
@@ -28,9 +19,6 @@ package struct ProviderTransports: Equatable, Sendable {
     package func make(_ endpoint: Endpoint, _ options: TransportOptions) throws(TransportError) -> any PushTransport {
         var options = options
         options.proxy = proxy
-        return switch kind {
-        case .engine: try HTTP2Engine(endpoint: endpoint, options: options)
-        case .curl: try HTTP2Client(endpoint: endpoint, options: options)
-        }
+        return try HTTP2Engine(endpoint: endpoint, options: options)
     }
 }

@@ -21,12 +21,10 @@ package struct DescriptorNeed: Equatable {
         let threads = max(1, min(send.threads, send.connections))
         // While an old connection drains, its successor is already open.
         let connections = 2 * max(1, send.connections / threads)
-        // The engine needs a poller and two wakers per thread; libcurl needs one waker per thread and one per
-        // connection.
-        let isEngine = ProviderTransports(send).kind == .engine
-        let pool = threads * (isEngine ? 3 + connections : 1 + 2 * connections)
-        // Each origin needs a client with its waker, its socket, and libcurl's own waker.
-        let origins = threads * (2 + 3 * Self.origins)
+        // A poller and two wakers per thread.
+        let pool = threads * (3 + connections)
+        // Each origin needs a socket and libcurl's own waker.
+        let origins = threads * (2 + 2 * Self.origins)
         let costs = DescriptorCosts(pool: pool, origins: origins)
         let apps = configuration.apps.values.reduce(0) { sum, app in
             sum + Providers.all.filter { $0.serves(app) }.reduce(0) { $0 + $1.descriptors(costs) }
@@ -39,7 +37,7 @@ package struct DescriptorNeed: Equatable {
             (api.listen == nil ? 0 : api.connections + 2 * api.sessions + 16)
             + (api.healthListen == nil ? 0 : Configuration.API.healthConnections + 8)
         // A session, and for each hook a client with its waker, a socket, and libcurl's own waker.
-        let hooks = configuration.feedback.isEmpty ? 0 : 2 + 4 * configuration.feedback.count
+        let hooks = configuration.feedback.isEmpty ? 0 : 2 + 3 * configuration.feedback.count
         count = Self.base + sessions + apps + asked + hooks
     }
 

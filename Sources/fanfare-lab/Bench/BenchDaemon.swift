@@ -32,9 +32,6 @@ struct BenchDaemon: AsyncParsableCommand {
     )
     var sink: SinkKind?
 
-    @Option(help: "What the daemon sends over.")
-    var transport = BenchTransportKind.engine
-
     @Flag(help: "Have the daemon listen for HTTP as well, without requests: what the API costs at rest.")
     var api = false
 
@@ -70,7 +67,6 @@ struct BenchDaemon: AsyncParsableCommand {
         let report = try await BenchPlace.use { place in
             note("starting a private cluster with \(devices) devices")
             var (sandbox, sink) = try await place.startSandbox(named: "sandbox", keepsLedger: true)
-            sink.transport = transport.rawValue
             sink.api = api ? "127.0.0.1:\(try LoopbackPort.free())" : nil
             let (database, configuration) = try await place.startDatabase(devices: devices, sink: sink)
             var report = BenchReport(setting: setting)
@@ -98,7 +94,7 @@ struct BenchDaemon: AsyncParsableCommand {
     private var setting: [String: String] {
         [
             "devices": "\(devices)", "events": "\(events)", "writers": "\(writers)", "runs": "\(options.runs)",
-            "sink": endpoint ?? sinkKind.rawValue, "transport": transport.rawValue, "api": "\(api)",
+            "sink": endpoint ?? sinkKind.rawValue, "api": "\(api)",
             "version": Program.version,
             "processors": "\(ProcessInfo.processInfo.activeProcessorCount)",
         ]
@@ -112,8 +108,8 @@ struct BenchDaemon: AsyncParsableCommand {
     ) async throws -> ThroughputResults {
         let target = try await target(credentials, certificates: certificates, in: place)
         let configuration = try target.writeConfiguration(named: "throughput", database: database, in: place)
-        // Bare libcurl and h2load send no provider token, which only nghttpd accepts.
-        let baseline = endpoint == nil && sinkKind == .nghttpd ? ThroughputBaseline(sink: target, of: transport) : nil
+        // h2load's provider token is not renewed, which only nghttpd accepts.
+        let baseline = endpoint == nil && sinkKind == .nghttpd ? target : nil
         return try await blocking { [events, writers, runs = options.runs] in
             let daemon = try DaemonProcess.start(
                 named: "throughput",
@@ -137,7 +133,6 @@ struct BenchDaemon: AsyncParsableCommand {
         switch sinkKind {
         case .sandbox:
             var sink = try await place.startSandbox(named: "sink", keepsLedger: false).sink
-            sink.transport = credentials.transport
             sink.api = credentials.api
             return sink
         case .nghttpd:

@@ -11,14 +11,6 @@ enum SinkKind: String, ExpressibleByArgument, CaseIterable {
     case nghttpd
 }
 
-/// The daemon's transport, by its name in `send.transport`.
-enum BenchTransportKind: String, ExpressibleByArgument, CaseIterable {
-    /// nghttp2.
-    case engine
-    /// libcurl.
-    case curl
-}
-
 /// A provider, and the credentials for it.
 struct BenchSink: Sendable {
     let endpoint: String
@@ -27,8 +19,6 @@ struct BenchSink: Sendable {
     let teamID: String
     let keyID: String
     let topic: String
-    /// The daemon's transport; nil for its default.
-    var transport: String?
     /// The address of the daemon's HTTP API; nil for none.
     var api: String?
 
@@ -51,7 +41,6 @@ struct BenchSink: Sendable {
             "      sandbox_endpoint: \(endpoint)",
         ]
         if let caFile { lines.append("      ca_file: \"\(caFile)\"") }
-        if let transport { lines += ["send:", "  transport: \(transport)"] }
         // More connections than the bench's readers; each token has its own limit of streams.
         if let api { lines += ["api:", "  listen: \"\(api)\"", "  connections: 4000"] }
         lines += ["log:", "  level: warning"]
@@ -69,7 +58,6 @@ struct BenchSink: Sendable {
             teamID: teamID,
             keyID: keyID,
             topic: topic,
-            transport: transport,
             api: api
         )
     }

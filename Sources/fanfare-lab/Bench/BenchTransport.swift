@@ -7,9 +7,9 @@ import PushSandbox
 struct BenchTransport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transport",
-        abstract: "Measure the HTTP/2 transports alone, against bare libcurl in C and h2load.",
+        abstract: "Measure the HTTP/2 transport to APNs and FCM alone, against h2load.",
         discussion: """
-            All send the same push to one server; h2load joins in where it is installed (nghttp2-client). nghttpd \
+            Both send pushes to one server; h2load is left out if it is not installed (nghttp2-client). nghttpd \
             answers many requests in one TLS record, which flatters every client; the sandbox answers each by itself, \
             5 ms later, as APNs does.
             """
@@ -73,19 +73,15 @@ struct BenchTransport: AsyncParsableCommand {
 /// The results of all runs.
 struct TransportResults: Sendable {
     private var engine: [TransportLoad.Result] = []
-    private var curl: [TransportLoad.Result] = []
-    private var bare: [TransportLoad.Result] = []
     private var h2load: [TransportLoad.Result] = []
 
     /// Runs each sender as often as requested, in turn.
     init(_ load: TransportLoad, runs: Int) throws {
         // A warm-up that is not counted: it loads certificates, libraries and the server's memory pages.
-        _ = try load.with(requests: max(load.connections, load.requests / 10)).bareCurl()
+        _ = try load.with(requests: max(load.connections, load.requests / 10)).engine()
         for run in 1...runs {
             note("run \(run) of \(runs): \(load.requests) requests each")
-            bare.append(try load.bareCurl())
-            curl.append(try load.own(.curl))
-            engine.append(try load.own(.engine))
+            engine.append(try load.engine())
             if let result = try load.h2load() { h2load.append(result) }
         }
     }
@@ -93,27 +89,12 @@ struct TransportResults: Sendable {
     /// Creates the report.
     func report(_ setting: [String: String]) -> BenchReport {
         var report = BenchReport(setting: setting)
-        let senders = [
-            ("engine", "HTTP2Engine", engine), ("curl", "HTTP2Client", curl), ("bare", "bare libcurl in C", bare),
-            ("h2load", "h2load", h2load),
-        ]
-        for (id, title, results) in senders {
+        for (id, title, results) in [("engine", "HTTP2Engine", engine), ("h2load", "h2load", h2load)] {
             report.add("\(id).cpu", "\(title), CPU per request", "µs", results.map(\.microseconds))
             report.add("\(id).rate", "\(title), requests", "/s", results.map(\.rate))
         }
-        func ratios(_ own: [TransportLoad.Result], _ other: [TransportLoad.Result]) -> [Double] {
-            zip(own, other).map { $0.microseconds / $1.microseconds }
-        }
-        let title = "CPU per request"
-        report.add("ratio.h2load", "HTTP2Engine over h2load, \(title)", "×", ratios(engine, h2load), bar: .atMost(1.5))
-        report.add(
-            "ratio.curl",
-            "HTTP2Engine over bare libcurl, \(title)",
-            "×",
-            ratios(engine, bare),
-            bar: .atMost(0.2)
-        )
-        report.add("ratio.bare", "HTTP2Client over bare libcurl, \(title)", "×", ratios(curl, bare), bar: .atMost(1.15))
+        let ratios = zip(engine, h2load).map { $0.microseconds / $1.microseconds }
+        report.add("ratio.h2load", "HTTP2Engine over h2load, CPU per request", "×", ratios, bar: .atMost(1.5))
         return report
     }
 }

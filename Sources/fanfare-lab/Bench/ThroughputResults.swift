@@ -1,40 +1,5 @@
 import Foundation
 
-/// The baseline of a daemon's CPU per push: the bare client of the same library, at the same sink.
-struct ThroughputBaseline: Sendable {
-    let sink: BenchSink
-    let transport: BenchTransportKind
-
-    init(sink: BenchSink, of transport: BenchTransportKind) {
-        self.sink = sink
-        self.transport = transport
-    }
-
-    /// Returns the CPU microseconds per request; nil if the client is not installed.
-    func microseconds(requests: Int) throws -> Double? {
-        let load = try TransportLoad(sink: sink, requests: requests)
-        return switch transport {
-        case .engine: try load.h2load()?.microseconds
-        case .curl: try load.bareCurl().microseconds
-        }
-    }
-
-    var title: String {
-        switch transport {
-        case .engine: "h2load"
-        case .curl: "bare libcurl in C"
-        }
-    }
-
-    /// The bar of the whole daemon, as a multiple of the baseline.
-    var bar: Bar {
-        switch transport {
-        case .engine: .atMost(2)
-        case .curl: .atMost(1.15)
-        }
-    }
-}
-
 /// The results of all runs.
 struct ThroughputResults: Sendable {
     private(set) var broadcasts: [ThroughputBench.Result] = []
@@ -44,18 +9,20 @@ struct ThroughputResults: Sendable {
     private(set) var streams: [ThroughputBench.Result] = []
     /// The plain inserts per second by as many writers as in the stream.
     private(set) var inserts: [Double] = []
-    /// The baseline's CPU microseconds per request at the same sink.
-    private(set) var bare: [Double] = []
-    let baseline: ThroughputBaseline?
+    /// The CPU microseconds per request of h2load at the same sink; empty if it is not installed.
+    private(set) var h2load: [Double] = []
 
     /// Runs each load as often as requested, in turn, so that a slow minute of the machine affects all of them.
-    init(_ bench: ThroughputBench, events: Int, writers: Int, runs: Int, baseline: ThroughputBaseline?) throws {
-        self.baseline = baseline
+    ///
+    /// - Parameter baseline: the sink for h2load; nil to leave it out.
+    init(_ bench: ThroughputBench, events: Int, writers: Int, runs: Int, baseline: BenchSink?) throws {
         for run in 1...runs {
             note("run \(run) of \(runs): broadcast to \(bench.database.devices)")
             broadcasts.append(try bench.broadcast())
             let requests = max(20_000, bench.database.devices / 2)
-            if let cost = try baseline?.microseconds(requests: requests) { bare.append(cost) }
+            if let baseline, let run = try TransportLoad(sink: baseline, requests: requests).h2load() {
+                h2load.append(run.microseconds)
+            }
             note("run \(run) of \(runs): backlog of \(events) events")
             backlogs.append(try bench.backlog(events))
             note("run \(run) of \(runs): \(events) events by \(writers) writers")
@@ -84,11 +51,9 @@ extension BenchReport {
         addCPU("capped", "push of a broadcast with a cap", results.capped)
         let overPlain = zip(results.capped, broadcasts).map { $0.usage.postgres / $1.usage.postgres }
         add("capped.ratio", "    PostgreSQL's, over a broadcast without", "×", overPlain, bar: .atMost(3))
-        let ratios = zip(broadcasts, results.bare).map { $0.usage.total / $0.pushes / $1 }
-        if let baseline = results.baseline {
-            add("bare.cpu", "\(baseline.title), CPU per request", "µs", results.bare)
-            add("broadcast.ratio", "daemon over \(baseline.title), CPU per push", "×", ratios, bar: baseline.bar)
-        }
+        let ratios = zip(broadcasts, results.h2load).map { $0.usage.total / $0.pushes / $1 }
+        add("h2load.cpu", "h2load, CPU per request", "µs", results.h2load)
+        add("broadcast.ratio", "daemon over h2load, CPU per push", "×", ratios, bar: .atMost(2))
         addMemory(broadcasts)
         addDatabase(broadcasts)
     }

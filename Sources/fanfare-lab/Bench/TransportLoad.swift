@@ -1,6 +1,4 @@
-import CurlBaseline
 import Foundation
-import HTTP2Client
 import HTTP2Engine
 import Programs
 import PushCrypto
@@ -53,37 +51,8 @@ struct TransportLoad: Sendable {
         return load
     }
 
-    /// Runs libcurl's multi interface in C, without other code.
-    func bareCurl() throws -> Result {
-        var (cpu, wall) = (0.0, 0.0)
-        let body = String(decoding: Self.body, as: UTF8.self)
-        let lines = ["accept:"] + fields.map { "\($0.0): \($0.1)" }
-        let (urls, ids) = (pushes.map { sink.endpoint + $0.path }, pushes.map { "apns-id: \($0.id)" })
-        let answered = unsafe withCStrings(urls + ids + lines) { strings in
-            let pushes = unsafe zip(strings, strings[urls.count...]).prefix(urls.count).map { url, id in
-                unsafe curl_baseline_push(url: url, header_line: id)
-            }
-            let lines = unsafe UnsafeBufferPointer(rebasing: strings[(urls.count + ids.count)...])
-            return unsafe curl_baseline_run(
-                pushes,
-                Int32(pushes.count),
-                sink.caFile,
-                body,
-                lines.baseAddress,
-                Int32(lines.count),
-                Int32(clamping: requests),
-                Int32(clamping: connections),
-                Int32(clamping: streams),
-                &cpu,
-                &wall
-            )
-        }
-        guard answered == requests else { throw BenchError("bare libcurl had \(answered) of \(requests) answers") }
-        return Result(requests: requests, seconds: wall, cpuSeconds: cpu)
-    }
-
-    /// Runs one of the daemon's transports, one thread for each connection, as in the daemon.
-    func own(_ transport: BenchTransportKind) throws -> Result {
+    /// Runs the daemon's transport, one thread for each connection, as in the daemon.
+    func engine() throws -> Result {
         let lanes = Locked<[Lane]>([])
         let failures = Locked<[String]>([])
         let start = KernelClock.monotonic.microseconds
@@ -91,7 +60,7 @@ struct TransportLoad: Sendable {
             let share = requests / connections + (index < requests % connections ? 1 : 0)
             return WorkerThread.start(name: "transport") {
                 do {
-                    let lane = try run(share, over: transport)
+                    let lane = try run(share)
                     lanes.withLock { $0.append(lane) }
                 } catch {
                     failures.withLock { $0.append("\(error)") }
@@ -143,18 +112,13 @@ struct TransportLoad: Sendable {
         let cpuMicroseconds: Int64
     }
 
-    private func run(_ count: Int, over transport: BenchTransportKind) throws -> Lane {
+    private func run(_ count: Int) throws -> Lane {
         let start = KernelClock.threadCPU.microseconds
         var options = TransportOptions()
         options.connections = 1
         options.streams = streams
         options.caFile = sink.caFile
-        let endpoint = try Endpoint(sink.endpoint)
-        let client: any PushTransport =
-            switch transport {
-            case .engine: try HTTP2Engine(endpoint: endpoint, options: options)
-            case .curl: try HTTP2Client(endpoint: endpoint, options: options)
-            }
+        let client: any PushTransport = try HTTP2Engine(endpoint: Endpoint(sink.endpoint), options: options)
         let head = try HeaderBlock(fields.map { try HeaderField($0.0, $0.1) }, varyingName: "apns-id")
         let body = PushBody(Self.body)
         let (paths, ids) = (pushes.map { Array($0.path.utf8) }, pushes.map { Array($0.id.utf8) })
@@ -192,14 +156,4 @@ struct TransportLoad: Sendable {
             ("apns-push-type", "alert"), ("apns-priority", "10"), ("apns-expiration", "4102444800"),
         ]
     }
-}
-
-/// Passes strings to C.
-private func withCStrings<Result>(
-    _ strings: [String],
-    _ body: (UnsafeBufferPointer<UnsafePointer<CChar>?>) -> Result
-) -> Result {
-    let copies = unsafe strings.map { unsafe UnsafePointer(strdup($0)) }
-    defer { unsafe copies.forEach { unsafe free(UnsafeMutablePointer(mutating: $0)) } }
-    return unsafe copies.withUnsafeBufferPointer(body)
 }

@@ -98,6 +98,31 @@ func problems(
         #expect(loaded.warnings.first?.hasPrefix("send.proxy: Web Push connects directly") == true)
     }
 
+    /// The password is read for each connection, so that it can change.
+    @Test func aProxysPasswordIsReadFromItsFile() throws {
+        let folder = NSTemporaryDirectory() + "fanfare-proxy-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/password"
+        func write(_ text: String, mode: Int) throws {
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        }
+        let loaded = try configuration(
+            "send: { proxy: \"http://user@proxy:3128\", proxy_password_file: \"\(path)\" }",
+            environment: ["DATABASE_URL": "postgres:///app"]
+        )
+        let proxy = try #require(loaded.send.proxy)
+        try write("first\n", mode: 0o600)
+        #expect(try proxy.credentials() == "user:first")
+        try write("second", mode: 0o640)
+        #expect(try proxy.credentials() == "user:second")
+        try write("third", mode: 0o644)
+        let error = #expect(throws: TransportError.self) { try proxy.credentials() }
+        #expect(error?.description.contains("may be read by everybody") == true)
+        #expect(error?.description.contains("third") == false)
+    }
+
     @Test func withoutAFileTheDefaultsHold() throws {
         let loaded = try configuration(nil, environment: ["DATABASE_URL": "postgres:///app"])
         #expect(loaded.database.connections == 4)

@@ -60,6 +60,18 @@ import Testing
                 "send: { proxy: \"http://proxy\" }",
                 "1:16: send.proxy: expected http://HOST:PORT or https://HOST:PORT, found no port from 1 to 65535"
             ),
+            (
+                "send: { proxy: \"http://user@proxy:3128\" }",
+                "1:16: send.proxy_password_file: is required beside the user in send.proxy"
+            ),
+            (
+                "send: { proxy: \"http://proxy:3128\", proxy_password_file: /p }",
+                "1:58: send.proxy_password_file: needs a user in send.proxy, as in http://USER@HOST:PORT"
+            ),
+            (
+                "send: { proxy_password_file: /p }",
+                "1:30: send.proxy_password_file: needs a user in send.proxy, as in http://USER@HOST:PORT"
+            ),
             ("send: 5", "1:7: send: expected a mapping of keys to values, found a number"),
             ("- send", "1:1: expected a mapping of keys to values, found a list"),
             ("listen: orders", "1:9: listen: expected a list of strings, found a string"),

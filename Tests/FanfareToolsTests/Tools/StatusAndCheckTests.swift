@@ -237,5 +237,9 @@ import Testing
         let items = await Checkup(configuration, environment: [:]).items(online: false)
         #expect(item("proxy", in: items)?.detail.hasPrefix("http://proxy:3128 carries") == true)
         #expect(items.last?.name == "database" && items.last?.level == .fail)
+        configuration.send.proxy = try HTTPProxy("http://user@proxy:3128")
+        configuration.send.proxy?.password = ProxyPassword(file: "/p") { throw CancellationError() }
+        let withoutPassword = await Checkup(configuration, environment: [:]).items(online: false)
+        #expect(item("proxy", in: withoutPassword)?.level == .fail)
     }
 }

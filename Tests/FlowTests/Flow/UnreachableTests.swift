@@ -18,10 +18,9 @@ struct UnreachableTests {
     /// Runs a daemon while its providers are unreachable.
     ///
     /// - Parameters:
-    ///   - transport: the transport to send with.
+    ///   - change: changes the configuration.
     ///   - body: the test; its argument makes the providers reachable again.
     private func away(
-        _ transport: Configuration.Send.Transport = .engine,
         _ change: @escaping (inout Configuration) -> Void = { _ in },
         _ body: (Flow, () async throws -> SandboxProcess) async throws -> Void
     ) async throws -> [String] {
@@ -30,10 +29,7 @@ struct UnreachableTests {
         let gone = try await SandboxProcess.start(directory: directory)
         await gone.stop()
         return try await FlowSandboxTrait.$sandbox.withValue(gone) {
-            try await Flow.run { configuration in
-                configuration.send.transport = transport
-                change(&configuration)
-            } _: { flow in
+            try await Flow.run(change) { flow in
                 try await body(flow) {
                     let port = ["--port", "\(gone.ready.tlsPort)"]
                     return try await SandboxProcess.start(directory: directory, arguments: port)
@@ -55,9 +51,8 @@ struct UnreachableTests {
         }
     }
 
-    @Test(arguments: [Configuration.Send.Transport.engine, .curl])
-    func whatCannotBeSentIsNotTriedAndGoesWhenTheProviderIsBack(transport: Configuration.Send.Transport) async throws {
-        let log = try await away(transport) { flow, comeBack in
+    @Test func whatCannotBeSentIsNotTriedAndGoesWhenTheProviderIsBack() async throws {
+        let log = try await away { flow, comeBack in
             try await emit(3000, in: flow)
             try await flow.until(Self.isKnown)
             #expect(try await flow.sql { try $0.connection.column(Self.outcomes) } == ["1 pending 3000"])
@@ -132,7 +127,7 @@ struct UnreachableTests {
 
     /// More pushes than a sender can hold wait for one service; other services are still reached.
     @Test func aPushServiceThatCannotBeReachedStopsNoOther() async throws {
-        let log = try await away(.engine) { configuration in
+        let log = try await away { configuration in
             configuration.send.batch = 20
             configuration.apps["shop"]?.webPush?.allowedHosts = ["localhost", "127.0.0.1"]
         } _: { flow, comeBack in

@@ -21,13 +21,14 @@ struct FloodTests {
         let frame = try #require(Self.frames.first { $0.name == name }).bytes
         let server = try await TLSServer.start(host: "localhost", by: "h2")
         let flood = try await server.flood(Self.settings, then: Array(Array(repeating: frame, count: 1_800).joined()))
-        let (endpoint, options) = (try server.endpoint, server.options)
-        let delivery = try await deliver(someRequests(1, deadline: .seconds(20))) {
+        let transport = server.options
+        let delivery = try await deliver(someRequests(1, deadline: .seconds(20), origin: server.endpoint)) {
             let destinations = try DestinationPolicy(hosts: ["localhost"], networks: ["127.0.0.1", "::1"])
-            var rules = OriginRules(destinations: destinations)
+            var options = MultiOriginOptions(destinations: destinations)
+            options.transport = transport
             // So low that any two records exceed the limit, on any machine.
-            (rules.callBudget.bytes, rules.callBudget.time) = (8 * 1024, 0)
-            return try HTTP2Client(endpoint: endpoint, options: options, rules: rules)
+            (options.callBudget.bytes, options.callBudget.time) = (8 * 1024, 0)
+            return try MultiOriginClient(options: options)
         }
         flood.signal(SIGTERM)
         _ = await flood.exitStatus()

@@ -7,15 +7,23 @@ import Testing
 /// Answers whose status has arrived and whose rest has not, as libcurl reports them.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct UnfinishedAnswerTests {
+    private func options(_ server: TLSServer) throws -> MultiOriginOptions {
+        var options = try MultiOriginOptions(
+            destinations: DestinationPolicy(hosts: ["localhost"], networks: ["127.0.0.1", "::1"])
+        )
+        options.transport.caFile = server.caFile
+        return options
+    }
+
     @Test func aStatusCountsWhenTheTransportIsClosed() async throws {
         let server = try await TLSServer.start(host: "localhost", saying: Transport.curl.unfinished(500))
-        let (endpoint, options) = (try server.endpoint, server.options)
-        let requests = try someRequests(1)
+        let options = try options(server)
+        let requests = try someRequests(1, origin: server.endpoint)
         let (answers, left) = try await onThread("sender") {
-            let client = try HTTP2Client(endpoint: endpoint, options: options)
+            let client = try MultiOriginClient(options: options)
             var answers: [PushAnswer] = []
             _ = client.submit(requests[...])
-            while client.transfers.allSatisfy({ $0.answerBody.isEmpty }) && answers.isEmpty {
+            while client.order.flatMap(\.transfers).allSatisfy({ $0.answerBody.isEmpty }) && answers.isEmpty {
                 client.poll(timeout: .milliseconds(20), into: &answers)
             }
             client.close(into: &answers)
@@ -30,12 +38,9 @@ struct UnfinishedAnswerTests {
     @Test func theNextRequestIsNotMixedUpWithIt() async throws {
         let said = Transport.curl.unfinished(200)
         let server = try await TLSServer.start(host: "localhost", saying: said)
-        var options = try MultiOriginOptions(
-            destinations: DestinationPolicy(hosts: ["localhost"], networks: ["127.0.0.1", "::1"])
-        )
-        options.transport.caFile = server.caFile
+        let options = try options(server)
         let requests = try someRequests(2, deadline: .seconds(5), origin: server.endpoint)
-        let (answers, states) = try await onThread("sender") { [options] in
+        let (answers, states) = try await onThread("sender") {
             let client = try MultiOriginClient(options: options)
             var answers: [PushAnswer] = []
             var states: [TransportState] = []

@@ -4,7 +4,7 @@ import PushTransport
 
 /// The transports that have to pass the same tests, and their differences.
 enum Transport: String, CaseIterable, Sendable {
-    /// libcurl.
+    /// libcurl, with one of the many origins that it may have.
     case curl
     /// nghttp2 over OpenSSL.
     case engine
@@ -12,13 +12,16 @@ enum Transport: String, CaseIterable, Sendable {
     /// Creates a transport for an endpoint.
     func open(_ endpoint: Endpoint, _ options: TransportOptions = TransportOptions()) throws -> any PushTransport {
         switch self {
-        case .curl: try HTTP2Client(endpoint: endpoint, options: options)
+        case .curl: try OneOrigin(endpoint, options)
         case .engine: try HTTP2Engine(endpoint: endpoint, options: options)
         }
     }
 
     /// Whether REFUSED_STREAM and GOAWAY's last stream are reported as ``Fate/notProcessed``.
     var seesWhatWasNotProcessed: Bool { self == .engine }
+
+    /// Whether the free slots follow the peer's limit; with many origins, requests above it wait inside libcurl.
+    var followsTheLimit: Bool { self == .engine }
 
     /// The fate of a request that was sent before a GOAWAY arrived.
     ///
@@ -54,4 +57,55 @@ enum Transport: String, CaseIterable, Sendable {
 
     /// The protocol that a scripted server selects by ALPN.
     var scriptedProtocol: String { self == .curl ? "http/1.1" : "h2" }
+}
+
+/// A ``MultiOriginClient`` that sends all requests to one origin.
+private final class OneOrigin: PushTransport {
+    private let origin: Endpoint
+    private let client: MultiOriginClient
+
+    init(_ origin: Endpoint, _ options: TransportOptions) throws {
+        self.origin = origin
+        let destinations = try DestinationPolicy(hosts: ["*"], networks: ["127.0.0.1", "::1"])
+        var all = MultiOriginOptions(destinations: destinations)
+        all.transport = options
+        client = try MultiOriginClient(options: all)
+    }
+
+    var freeSlots: Int { client.freeSlots(for: origin) }
+    var inFlight: Int { client.inFlight }
+    var isGrowing: Bool { client.isGrowing }
+    var state: TransportState { client.state(of: origin) }
+    var waker: any TransportWaker { client.waker }
+    var sendUntil: ContinuousClock.Instant {
+        get { client.sendUntil }
+        set { client.sendUntil = newValue }
+    }
+
+    func submit(_ requests: ArraySlice<PushRequest>) -> Int {
+        client.submit(requests.map { $0.to(origin) }[...])
+    }
+
+    func poll(timeout: Duration, into answers: inout [PushAnswer]) { client.poll(timeout: timeout, into: &answers) }
+    func retire(_ connection: UInt64) { client.retire(connection) }
+    func close(into answers: inout [PushAnswer]) { client.close(into: &answers) }
+}
+
+extension PushRequest {
+    fileprivate func to(_ origin: Endpoint) -> PushRequest {
+        do throws(HeaderError) {
+            return try PushRequest(
+                tag: tag,
+                path: path,
+                head: head,
+                varyingValue: varyingValue,
+                body: body,
+                insertion: insertion,
+                deadline: deadline,
+                origin: origin
+            )
+        } catch {
+            preconditionFailure("a valid request became invalid: \(error)")
+        }
+    }
 }
