@@ -38,7 +38,8 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 let stages: [Target.Dependency] = [
     "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareFeedback", "FanfareLogging",
     "FanfareMetrics", "FanfareMoving",
-    "FanfareProviders", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools", "PayloadFixtures",
+    "FanfareProviders", "FanfareSending", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
+    "PayloadFixtures",
     "PostgresClient", "PrivateCluster", "Programs", "PushCrypto", "PushTransport", "TestKit", "Threading", logging,
     metrics, serviceLifecycle, unixSignals,
 ]
@@ -166,13 +167,24 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // Prepared batches, the senders that send them, and the recorder of their outcomes.
+        .target(
+            name: "FanfareSending",
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+                "FanfareStages", "FanfareStore", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
+                metrics,
+            ],
+            swiftSettings: sources
+        ),
+
         // The daemon.
         .target(
             name: "FanfareService",
             dependencies: [
                 "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
                 "FanfareMetrics",
-                "FanfareProviders",
+                "FanfareProviders", "FanfareSending",
                 "FanfareStages", "FanfareStore",
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
@@ -290,7 +302,7 @@ let package = Package(
             name: "SimulatorTests",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
-                "FanfareService", "FanfareStages",
+                "FanfareSending", "FanfareService", "FanfareStages",
                 "FanfareStore",
                 "PostgresClient",
                 "PushTransport", "TestKit",
@@ -388,7 +400,8 @@ default:
                 "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareMetrics",
                 "FanfareProviders",
                 "FanfareRecords",
-                "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
+                "FanfareSending", "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto",
+                "PushTransport",
                 "Threading", logging, metrics, serviceLifecycle,
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -401,7 +414,8 @@ default:
             dependencies: [
                 "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
                 "FanfareMetrics",
-                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
+                "FanfareProviders", "FanfareRecords", "FanfareSending", "FanfareService", "FanfareStages",
+                "FanfareStore", "FanfareTools",
                 "PostgresClient", "Programs", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", logging, metrics,
                 serviceLifecycle,
                 .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -19,9 +19,8 @@ final class ByteLink {
 
     deinit { unsafe BIO_free_all(bio) }
 
-    /// Returns the link over a socket.
+    /// Returns the link over a connected socket, which the caller continues to own.
     ///
-    /// - Parameter descriptor: a connected socket, which the caller continues to own.
     /// - Throws: ``TransportError`` if memory runs out.
     static func over(_ descriptor: Int32) throws(TransportError) -> ByteLink {
         try unsafe owning(copenssl_socket(socketMethod.pointer, descriptor), through: nil)
@@ -46,8 +45,6 @@ final class ByteLink {
     var wantsWrite: Bool { unsafe BIO_test_flags(bio, BIO_FLAGS_WRITE) != 0 }
 
     /// Reads the next byte.
-    ///
-    /// - Parameter byte: receives the byte.
     func read(into byte: inout UInt8) -> TLSChannel.Progress { progress(unsafe BIO_read(bio, &byte, 1)) }
 
     /// Writes bytes, as far as the socket takes them.

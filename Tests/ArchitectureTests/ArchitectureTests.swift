@@ -40,10 +40,15 @@ struct ArchitectureTests {
             "FanfareStore",
             "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading", "Logging",
         ],
+        "FanfareSending": [
+            "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
+            "FanfareStages", "FanfareStore", "PostgresClient", "PushCrypto", "PushTransport", "Threading", "Logging",
+            "CoreMetrics",
+        ],
         "FanfareService": [
             "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
             "FanfareMetrics",
-            "FanfareProviders",
+            "FanfareProviders", "FanfareSending",
             "FanfareStages", "FanfareStore", "HTTP2Client",
             "PostgresClient",
             "PushCrypto",

@@ -12,6 +12,7 @@ import Threading
 @testable import FanfareConfiguration
 @testable import FanfareLogging
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 

@@ -1,6 +1,7 @@
 import FanfareCore
 import PostgresClient
 
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -5,6 +5,7 @@ import TestKit
 import Threading
 
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

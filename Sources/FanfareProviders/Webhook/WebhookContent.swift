@@ -86,7 +86,7 @@ extension MessageBlock {
             "webhook": "The block for webhooks only.",
             "webhook.type": "The body's `type`. By default it is the event's type.",
             "webhook.data":
-                "The body's `data`. It replaces the `data` that Fanfare makes from the message's `notification` and `data`. If a string is a single tag, the value keeps its type.",
+                "The body's `data`. It replaces the `data` that Fanfare makes from the message's `notification` and `data`. If a string consists of only one tag, such as `{{new.id}}`, the inserted value keeps its type.",
         ]
     )
 }

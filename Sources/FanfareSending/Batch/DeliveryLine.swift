@@ -1,31 +1,44 @@
 internal import FanfareConfiguration
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareLogging
-internal import FanfareProviders
-internal import FanfareStages
-internal import FanfareStore
-internal import Logging
+package import FanfareProviders
+package import FanfareStages
+package import FanfareStore
+package import Logging
 internal import PostgresClient
 internal import PushCrypto
 
 /// A log line about one delivery's attempt, decided by the provider or by Fanfare.
-struct DeliveryLine {
-    let batch: PreparedBatch
+package struct DeliveryLine {
+    package let batch: PreparedBatch
     /// The delivery's position in the batch.
-    let position: Int
-    let outcome: Outcome
+    package let position: Int
+    package let outcome: Outcome
     /// The event; nil if the event log no longer has it.
-    let event: EventRow?
+    package let event: EventRow?
     /// The device's token, logged as a hash; nil if the device has none any more.
-    let token: String?
+    package let token: String?
     /// The device's user, logged as a hash; nil if there is no user or no device.
-    let user: String?
+    package let user: String?
+
+    /// Makes the line of a delivery.
+    package init(
+        batch: PreparedBatch,
+        position: Int,
+        outcome: Outcome,
+        event: EventRow?,
+        token: String?,
+        user: String?
+    ) {
+        (self.batch, self.position, self.outcome) = (batch, position, outcome)
+        (self.event, self.token, self.user) = (event, token, user)
+    }
 
     /// Returns the keys and values of the line.
     ///
     /// - Parameter now: the database's time, in microseconds since 1970.
     /// - Returns: the same keys for provider decisions and Fanfare's own, as far as their values are known.
-    func metadata(now: Microseconds) -> Logger.Metadata {
+    package func metadata(now: Microseconds) -> Logger.Metadata {
         let claimed = batch.claimed
         let rule = batch.rule.compiled.definition
         var metadata = Logger.Metadata([
@@ -47,7 +60,7 @@ struct DeliveryLine {
 
 extension PreparedBatch {
     /// Returns the kind by which lines about the batch's pushes are limited.
-    func kind(_ level: Logger.Level, _ message: Logger.Message, _ outcome: Outcome) -> LineKind {
+    package func kind(_ level: Logger.Level, _ message: Logger.Message, _ outcome: Outcome) -> LineKind {
         LineKind(
             level: level,
             message: message.description,
@@ -59,7 +72,7 @@ extension PreparedBatch {
     }
 
     /// Returns the log line of a prepared delivery.
-    func line(about delivery: PreparedDelivery, _ outcome: Outcome) -> DeliveryLine {
+    package func line(about delivery: PreparedDelivery, _ outcome: Outcome) -> DeliveryLine {
         DeliveryLine(
             batch: self,
             position: Int(delivery.position),
@@ -74,10 +87,10 @@ extension PreparedBatch {
 extension StageContext {
     /// Whether deliveries decided by Fanfare itself are logged; check it only if there is such a delivery, because it
     /// takes a lock.
-    var logsDecisions: Bool { settings.deliveryLogging == .all && logger.logLevel <= .info }
+    package var logsDecisions: Bool { settings.deliveryLogging == .all && logger.logLevel <= .info }
 
     /// Logs an outcome that no provider gave; callers check ``logsDecisions`` first.
-    func logDecision(_ line: DeliveryLine) {
+    package func logDecision(_ line: DeliveryLine) {
         logger.info("push decided by Fanfare", metadata: line.metadata(now: lease.databaseNow))
     }
 }

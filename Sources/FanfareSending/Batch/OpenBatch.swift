@@ -1,40 +1,40 @@
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareProviders
-internal import FanfareStages
-internal import FanfareStore
+package import FanfareStages
+package import FanfareStore
 internal import PostgresClient
 
 /// A batch between its claim and its close, with its outcomes and follow-ups so far.
 ///
 /// It is used by the recorder alone.
-struct OpenBatch {
-    let batch: PreparedBatch
-    private(set) var outcomes: [UInt8]
-    private(set) var followUps: [Int32: FollowUp] = [:]
-    private(set) var undecided: Int
+package struct OpenBatch {
+    package let batch: PreparedBatch
+    package private(set) var outcomes: [UInt8]
+    package private(set) var followUps: [Int32: FollowUp] = [:]
+    package private(set) var undecided: Int
     /// The budget slots that are released when the outcomes are in the database.
-    var slots = 0
+    package var slots = 0
     /// The number of slots held because its deliveries are marked as attempted, at most the number of undecided ones.
-    private(set) var window: Int
-    var isDirty = false
+    package private(set) var window: Int
+    package var isDirty = false
     /// The answers that the prune fuse has not counted yet.
     private var uncounted = PruneCounts()
     /// The positions of deliveries with evidence against their tokens that no fuse has admitted yet, in the order of
     /// arrival.
     private var unjudged: [Int32] = []
     /// The number of deliveries that were never submitted and return to the queue.
-    private(set) var unsent: Int?
+    package private(set) var unsent: Int?
     /// How long these deliveries must not be claimed.
-    private(set) var returnDelay: Microseconds = 0
+    package private(set) var returnDelay: Microseconds = 0
     /// The reasons of refused deliveries, by event.
     private var refusals: [Int64: String]
     /// The positions of deliveries that move to their device's environment without a request in this batch's
     /// environment.
     private var unasked: [Int] = []
     /// When its last answers arrived, in database time; nil before the first.
-    private(set) var answeredAt: Microseconds?
+    package private(set) var answeredAt: Microseconds?
 
-    init(_ batch: PreparedBatch, decided: [DeliveryResult], window: Int = 0) {
+    package init(_ batch: PreparedBatch, decided: [DeliveryResult], window: Int = 0) {
         self.batch = batch
         self.window = window
         refusals = batch.refusals
@@ -50,31 +50,31 @@ struct OpenBatch {
         }
     }
 
-    var id: Int64 { batch.claimed.id }
-    var claim: BatchClaim { batch.claimed.claim }
+    package var id: Int64 { batch.claimed.id }
+    package var claim: BatchClaim { batch.claimed.claim }
     /// The outcomes that checkpoints save while the batch is open.
     ///
     /// A delivery that moves without a request is saved as pending, and ``BatchDraft`` decides it again, because a
     /// saved move counts as an answer of this environment's provider.
-    var record: BatchRecord {
+    package var record: BatchRecord {
         var saved = outcomes
         for position in unasked { saved[position] = Outcome.pending.rawValue }
         return BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: saved)
     }
 
     /// Whether all deliveries have a result.
-    var isComplete: Bool { undecided == 0 }
+    package var isComplete: Bool { undecided == 0 }
     /// Whether every submitted delivery has a result and the others return to the queue.
-    var isLeftOver: Bool { unsent.map { $0 == undecided } ?? false }
+    package var isLeftOver: Bool { unsent.map { $0 == undecided } ?? false }
 
-    mutating func add(_ results: [DeliveryResult], at answeredAt: Microseconds = 0) {
+    package mutating func add(_ results: [DeliveryResult], at answeredAt: Microseconds = 0) {
         undecided -= results.count
         isDirty = true
         self.answeredAt = answeredAt
         for result in results { set(result) }
     }
 
-    mutating func leaveOver(_ positions: [Int32], for delay: Microseconds) {
+    package mutating func leaveOver(_ positions: [Int32], for delay: Microseconds) {
         unsent = (unsent ?? 0) + positions.count
         returnDelay = max(returnDelay, delay)
         isDirty = true
@@ -120,13 +120,13 @@ struct OpenBatch {
     // MARK: Evidence
 
     /// Returns the evidence of the answers since the last call, for the fuse.
-    mutating func takeUncounted() -> PruneCounts {
+    package mutating func takeUncounted() -> PruneCounts {
         defer { uncounted = PruneCounts() }
         return uncounted
     }
 
     /// The source of its answers, for the fuses.
-    var source: AnswerSource {
+    package var source: AnswerSource {
         AnswerSource(
             key: FuseKey(app: batch.target.app, environment: batch.homeEnvironment),
             provider: batch.target.provider
@@ -134,7 +134,7 @@ struct OpenBatch {
     }
 
     /// Changes outcomes that would disable more devices than the fuses' allowances permit for new evidence.
-    mutating func keepDevices(beyond allowances: inout PruneAllowances) {
+    package mutating func keepDevices(beyond allowances: inout PruneAllowances) {
         for position in unjudged {
             guard case .prune(let evidence)? = followUps[position] else { continue }
             if !allowances.take(evidence.strength, from: source) { keepDevice(position) }
@@ -143,7 +143,7 @@ struct OpenBatch {
     }
 
     /// Changes outcomes that would disable devices while the fuse is blown.
-    mutating func keepDevices() {
+    package mutating func keepDevices() {
         for (position, followUp) in followUps {
             if case .prune = followUp { keepDevice(position) }
         }
@@ -157,7 +157,7 @@ struct OpenBatch {
     }
 
     /// The evidence about tokens that is not in the database yet.
-    var evidence: TokenEvidence {
+    package var evidence: TokenEvidence {
         var evidence = TokenEvidence()
         guard followUps.values.contains(where: \.isAboutToken) else { return evidence }
         let tokens = batch.damaged.map { (position: $0.key, token: $0.value) }.sorted { $0.position < $1.position }
@@ -193,7 +193,7 @@ struct OpenBatch {
     }
 
     /// Records that outcomes and evidence are in the database.
-    mutating func written() {
+    package mutating func written() {
         isDirty = false
         slots = 0
         window = min(window, undecided)
@@ -201,12 +201,12 @@ struct OpenBatch {
     }
 
     /// Records the reason why deliveries of an event are refused.
-    mutating func explain(_ eventID: Int64, _ why: String) { refusals[eventID] = why }
+    package mutating func explain(_ eventID: Int64, _ why: String) { refusals[eventID] = why }
 
     // MARK: Closing
 
     /// The record for the log.
-    var closing: BatchRecord {
+    package var closing: BatchRecord {
         var record = BatchRecord(id: id, leaseToken: batch.claimed.leaseToken, outcomes: outcomes)
         record.index = LogIndex(batch.claimed)
         guard !refusals.isEmpty else { return record }
@@ -217,7 +217,7 @@ struct OpenBatch {
     }
 
     /// The number of deliveries of each outcome.
-    var tallies: [OutcomeTally] {
+    package var tallies: [OutcomeTally] {
         var counts = [Int64](repeating: 0, count: 256)
         for code in outcomes { counts[Int(code)] += 1 }
         return counts.indices.filter { counts[$0] > 0 }.map {
@@ -226,7 +226,7 @@ struct OpenBatch {
     }
 
     /// Returns the batches for the next attempts: one for each target, history and delay.
-    func retries(now: Microseconds) -> [RetryBatch] {
+    package func retries(now: Microseconds) -> [RetryBatch] {
         struct Group: Hashable {
             let target: Int16
             let history: RetryHistory

@@ -1,6 +1,6 @@
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareProviders
-internal import FanfareStages
+package import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
@@ -13,7 +13,7 @@ extension PreparedBatch {
     ///   - results: results of this batch.
     ///   - now: when the results arrived, in database time.
     ///   - times: receives the counts.
-    func time(_ results: [DeliveryResult], at now: Microseconds, in times: inout AcceptanceTimes) {
+    package func time(_ results: [DeliveryResult], at now: Microseconds, in times: inout AcceptanceTimes) {
         guard claimed.gate == 0, !claimed.history.marks.contains(.held) else { return }
         if claimed.eventID != nil {
             guard let event = variants.first?.event else { return }

@@ -1,48 +1,53 @@
-internal import FanfareCore
-internal import FanfareProviders
-internal import FanfareStages
-internal import FanfareStore
+package import FanfareCore
+package import FanfareProviders
+package import FanfareStages
+package import FanfareStore
 internal import PostgresClient
 internal import PushTransport
 
 /// The push that all devices of one event, locale and kind get.
-struct PushVariant: Sendable {
-    let event: EventRow
-    let content: PushContent
-    let deadline: Deadline
+package struct PushVariant: Sendable {
+    package let event: EventRow
+    package let content: PushContent
+    package let deadline: Deadline
+
+    /// Makes the push of some devices.
+    package init(event: EventRow, content: PushContent, deadline: Deadline) {
+        (self.event, self.content, self.deadline) = (event, content, deadline)
+    }
 
     /// The rendered push.
-    var push: RenderedPush { content.push }
+    package var push: RenderedPush { content.push }
 }
 
 /// The identity of an app at its providers, such as its topics.
-typealias AppIdentity = [PushProvider: ProviderIdentity]
+package typealias AppIdentity = [PushProvider: ProviderIdentity]
 
 /// A claimed batch, rendered and with tokens: everything that sending needs.
 ///
 /// It is immutable; the recorder keeps the outcomes of its deliveries.
-final class PreparedBatch: Sendable {
-    let claimed: ClaimedBatch
-    let owner: Int32
-    let rule: LoadedRule
-    let lane: Lane
-    let target: Target
+package final class PreparedBatch: Sendable {
+    package let claimed: ClaimedBatch
+    package let owner: Int32
+    package let rule: LoadedRule
+    package let lane: Lane
+    package let target: Target
     /// The same app's target in the other environment.
-    let otherTarget: Int16?
-    let variants: [PushVariant]
-    let deliveries: [PreparedDelivery]
+    package let otherTarget: Int16?
+    package let variants: [PushVariant]
+    package let deliveries: [PreparedDelivery]
     /// Whether a provider rejected the token of any delivery with an earlier push.
-    let hasDoubted: Bool
+    package let hasDoubted: Bool
     /// The reasons of refused deliveries, by event; they contain names and sizes, no data.
-    let refusals: [Int64: String]
+    package let refusals: [Int64: String]
     /// The tokens of devices that can never receive a push, by position; evidence names the token.
-    let damaged: [Int32: String]
+    package let damaged: [Int32: String]
     /// The preference version of the app when preferences were read; nil for a rule without a category.
-    let askedAt: Int?
+    package let askedAt: Int?
     /// The database's time before its deliveries were counted against caps, in microseconds since 1970.
-    let begunAt: Microseconds
+    package let begunAt: Microseconds
 
-    init(
+    package init(
         claimed: ClaimedBatch,
         owner: Int32,
         rule: LoadedRule,
@@ -72,62 +77,62 @@ final class PreparedBatch: Sendable {
     }
 
     /// Returns whether a user of the app may have changed a preference since the batch was prepared.
-    func isOutdated(_ preferences: PreferenceVersions) -> Bool {
+    package func isOutdated(_ preferences: PreferenceVersions) -> Bool {
         askedAt.map { $0 != preferences.version(of: target.app) } ?? false
     }
 
     /// The share of the in-flight budget that its deliveries use.
-    var share: BudgetShare {
+    package var share: BudgetShare {
         BudgetShare(key: ProviderKey(app: target.app, provider: target.provider), lane: lane)
     }
 
     /// Returns the APNs topic of a delivery; nil at other providers.
-    func topic(of delivery: PreparedDelivery) -> String? { variants[Int(delivery.variant)].push.topic }
+    package func topic(of delivery: PreparedDelivery) -> String? { variants[Int(delivery.variant)].push.topic }
 
     /// Returns the batch and position of a delivery.
-    func place(of delivery: PreparedDelivery) -> BatchPosition {
+    package func place(of delivery: PreparedDelivery) -> BatchPosition {
         BatchPosition(batch: claimed.id, position: delivery.position)
     }
 
     /// Returns the device of a delivery.
-    func device(of delivery: PreparedDelivery) -> Int64 { claimed.deviceIDs[Int(delivery.position)] }
+    package func device(of delivery: PreparedDelivery) -> Int64 { claimed.deviceIDs[Int(delivery.position)] }
 
     /// Returns the breaker scopes that may hold a delivery back: its topic and its destination.
-    func scopes(of delivery: PreparedDelivery) -> [BreakerScope] {
+    package func scopes(of delivery: PreparedDelivery) -> [BreakerScope] {
         guard delivery.address.origin == nil, let topic = topic(of: delivery) else { return [delivery.address.scope] }
         return [.topic(topic), delivery.address.scope]
     }
 
     /// The environment in which the devices are registered, which may differ from the target's; evidence against their
     /// tokens is counted there.
-    var homeEnvironment: String {
+    package var homeEnvironment: String {
         guard claimed.history.marks.contains(.otherEnvironment) else { return target.environment }
         return target.environment == "production" ? "sandbox" : "production"
     }
 
     /// Whether a request with a lost answer must not be repeated.
-    var isAtMostOnce: Bool { rule.compiled.definition.delivery == .atMostOnce }
+    package var isAtMostOnce: Bool { rule.compiled.definition.delivery == .atMostOnce }
 }
 
 /// The outcome of one delivery, with its follow-up.
-struct DeliveryResult: Sendable {
-    let position: Int32
-    let outcome: Outcome
-    var followUp: FollowUp?
+package struct DeliveryResult: Sendable {
+    package let position: Int32
+    package let outcome: Outcome
+    package var followUp: FollowUp?
 
     /// Creates a result.
-    init(position: Int32, outcome: Outcome, followUp: FollowUp? = nil) {
+    package init(position: Int32, outcome: Outcome, followUp: FollowUp? = nil) {
         (self.position, self.outcome, self.followUp) = (position, outcome, followUp)
     }
 
     /// Creates the result of a delivery that the provider accepted, without a follow-up.
-    init(acceptedAt position: Int32) {
+    package init(acceptedAt position: Int32) {
         self.init(position: position, outcome: .accepted)
     }
 }
 
 /// The action for a delivery besides recording its outcome.
-enum FollowUp: Sendable {
+package enum FollowUp: Sendable {
     /// Another attempt in a target, not before a time in database time, judged with a history.
     case again(at: Microseconds, history: RetryHistory, target: Int16)
     /// The device is disabled, if it still holds the token and was registered no later.
@@ -141,7 +146,7 @@ enum FollowUp: Sendable {
 
     /// Whether it changes the device, which happens as soon as the outcome is recorded; retries are created when the
     /// batch is closed.
-    var isAboutToken: Bool {
+    package var isAboutToken: Bool {
         switch self {
         case .again: false
         case .prune, .moved, .doubted, .trusted: true

@@ -2,62 +2,34 @@ internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
 internal import FanfareProviders
-internal import FanfareStages
+package import FanfareStages
 internal import FanfareStore
 internal import Logging
 internal import PostgresClient
-internal import Threading
-
-/// The messages to the recorder.
-enum RecorderMessage: Sendable {
-    /// A batch was claimed; some of its deliveries were decided without a request.
-    ///
-    /// `window` is the number of slots it holds because its deliveries are marked as attempted.
-    case opened(PreparedBatch, decided: [DeliveryResult], window: Int = 0)
-    /// Results of a batch, the number of budget slots they release, and when they arrived, in database time.
-    case results(BatchClaim, [DeliveryResult], slots: Int, at: Microseconds = 0)
-    /// The reason why deliveries of an event are refused; their results follow.
-    case refused(BatchClaim, eventID: Int64, why: String)
-    /// Deliveries of a batch that are not sent under this claim; they may be claimed again after a delay.
-    ///
-    /// There may be several such messages for a batch, if some of its deliveries were in flight.
-    case abandoned(BatchClaim, unsent: [Int32], delay: Microseconds = 0)
-
-    /// Returns the message that gives back all deliveries of a batch.
-    static func givenBack(_ batch: PreparedBatch) -> RecorderMessage {
-        .abandoned(batch.claimed.claim, unsent: batch.deliveries.map(\.position))
-    }
-
-    /// Whether there is something to write; false for an opened batch without decided deliveries, unless none is to be
-    /// sent.
-    var bringsNews: Bool {
-        guard case .opened(let batch, let decided, _) = self else { return true }
-        return !decided.isEmpty || batch.deliveries.isEmpty
-    }
-}
+package import Threading
 
 /// Records the outcomes of deliveries: by checkpoints while a batch is in flight, and by one statement that closes it.
 ///
 /// It executes the decisions of ``RecordLedger``.
-final class Recorder: Stage {
-    static let name = "recorder"
-    let name: String = Recorder.name
+package final class Recorder: Stage {
+    package static let name = "recorder"
+    package let name: String = Recorder.name
 
     private let context: StageContext
     private let mailbox: Mailbox<RecorderMessage>
     private let stopping = StopSignal()
 
-    init(context: StageContext, mailbox: Mailbox<RecorderMessage>) {
+    package init(context: StageContext, mailbox: Mailbox<RecorderMessage>) {
         self.context = context
         self.mailbox = mailbox
     }
 
     /// Closes the mailbox; the stage ends when everything in it is recorded.
-    func stop() {
+    package func stop() {
         mailbox.close()
     }
 
-    func run() {
+    package func run() {
         let session = Session(context.database.promptQueue(name), of: context, stop: stopping)
         var ledger = RecordLedger()
         var gate = PruneGate(context: context)

@@ -1,17 +1,17 @@
-internal import FanfareConfiguration
+package import FanfareConfiguration
 internal import FanfareCore
-internal import FanfareProviders
+package import FanfareProviders
 internal import FanfareStore
 internal import Foundation
-internal import Logging
+package import Logging
 internal import PushCrypto
 
 /// The senders of one app: a pool for each provider and environment for which it has credentials.
 ///
 /// Instances are compared by identity: the same object means that nothing about the app has changed.
-final class AppSenders: Sendable {
-    let identity: AppIdentity
-    let pools: [PoolSettings]
+package final class AppSenders: Sendable {
+    package let identity: AppIdentity
+    package let pools: [PoolSettings]
     private let material: Material
     private let providers: [PushProvider: ProviderSenders]
 
@@ -72,7 +72,7 @@ final class AppSenders: Sendable {
     ///   - logger: receives a line about each credential that cannot be renewed.
     /// - Returns: the senders by app, without apps that have no credentials.
     /// - Throws: ``DaemonError`` if a file cannot be used; nothing has changed then.
-    static func read(
+    package static func read(
         _ apps: [String: Configuration.App],
         before: [String: AppSenders] = [:],
         send: Configuration.Send,

@@ -194,12 +194,6 @@ final class Breakers: Sendable {
     }
 }
 
-/// A push, identified by its batch and position.
-struct BatchPosition: Hashable, Sendable {
-    let batch: Int64
-    let position: Int32
-}
-
 /// The devices whose breakers are open.
 struct HeldDevices: Sendable {
     private(set) var ids: Set<Int64> = []

@@ -1,17 +1,17 @@
 internal import FanfareCore
 internal import FanfareLogging
-internal import FanfareProviders
+package import FanfareProviders
 internal import FanfareStages
-internal import FanfareStore
+package import FanfareStore
 internal import Logging
 internal import PushTransport
 internal import Threading
 
 /// The settings to reach one app's provider in one environment.
-struct PoolSettings: Sendable {
-    let target: Target
-    let pool: ProviderPool
-    let threads: Int
+package struct PoolSettings: Sendable {
+    package let target: Target
+    package let pool: ProviderPool
+    package let threads: Int
 }
 
 /// The sender threads of one target, their shared breakers, and the number of batches that wait for them.

@@ -1,15 +1,15 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
-internal import FanfareStages
-internal import FanfareStore
+package import FanfareStages
+package import FanfareStore
 internal import Logging
-internal import Threading
+package import Threading
 
 /// The pools of all configured apps, one for each app, provider and environment, with the settings they were made from.
 ///
 /// It is immutable; ``SenderPools`` replaces it as a whole.
-struct SenderRoster: Sendable {
+package struct SenderRoster: Sendable {
     fileprivate struct Place: Hashable {
         let app: String
         let provider: String
@@ -23,30 +23,30 @@ struct SenderRoster: Sendable {
     }
 
     /// The senders' settings by app name.
-    let apps: [String: AppSenders]
+    package let apps: [String: AppSenders]
     fileprivate let pools: [Place: SenderPool]
 
     /// A roster without apps.
-    static let empty = SenderRoster(apps: [:], pools: [:])
+    package static let empty = SenderRoster(apps: [:], pools: [:])
 
     /// The identity of each app at its providers, by app name.
-    var identities: [String: AppIdentity] { apps.mapValues(\.identity) }
+    package var identities: [String: AppIdentity] { apps.mapValues(\.identity) }
 
     /// Returns whether this daemon has credentials for a target.
-    func serves(_ target: Target) -> Bool { pools[Place(target)] != nil }
+    package func serves(_ target: Target) -> Bool { pools[Place(target)] != nil }
 
     /// Returns how many more batches of a target's queue may be claimed.
-    func room(_ target: Target, _ queue: SendQueue) -> Int { pools[Place(target)]?.room(queue) ?? 0 }
+    package func room(_ target: Target, _ queue: SendQueue) -> Int { pools[Place(target)]?.room(queue) ?? 0 }
 
     /// Gives a batch to its pool; a pool that was stopped meanwhile returns it to the queue.
-    func send(_ batch: PreparedBatch) { pools[Place(batch.target)]?.send(batch) }
+    package func send(_ batch: PreparedBatch) { pools[Place(batch.target)]?.send(batch) }
 }
 
 /// Runs the pools of the configured apps.
 ///
 /// An app whose credentials changed gets new pools at once, while its old ones drain. No batch is in two pools, since
 /// it is claimed again only after the old pool has given it back.
-final class SenderPools: Stage {
+package final class SenderPools: Stage {
     private struct State {
         var isStopped = false
         var roster: SenderRoster
@@ -54,13 +54,13 @@ final class SenderPools: Stage {
         var draining: [WorkerThread] = []
     }
 
-    let name = "senders"
+    package let name = "senders"
     private let context: StageContext
     private let recorder: Mailbox<RecorderMessage>
     private let state: Locked<State>
     private let stopping = Mailbox<Never>()
 
-    init(_ apps: [String: AppSenders], context: StageContext, recorder: Mailbox<RecorderMessage>) {
+    package init(_ apps: [String: AppSenders], context: StageContext, recorder: Mailbox<RecorderMessage>) {
         self.context = context
         self.recorder = recorder
         state = Locked(State(roster: .empty))
@@ -68,12 +68,12 @@ final class SenderPools: Stage {
     }
 
     /// The current pools.
-    var roster: SenderRoster { state.withLock { $0.roster } }
+    package var roster: SenderRoster { state.withLock { $0.roster } }
 
     /// Keeps the pools of unchanged apps, creates those of others, and drains the rest.
     ///
     /// - Parameter apps: all apps; an ``AppSenders`` object of the current roster means that its pools are kept.
-    func replace(with apps: [String: AppSenders]) {
+    package func replace(with apps: [String: AppSenders]) {
         let before = roster
         var pools: [SenderRoster.Place: SenderPool] = [:]
         for (name, app) in apps {
@@ -92,7 +92,7 @@ final class SenderPools: Stage {
         if !isStopped { context.bells.claim.ring() }
     }
 
-    func run() {
+    package func run() {
         while stopping.take() != nil {}
         let (roster, draining) = state.withLock { state in
             state.isStopped = true
@@ -102,7 +102,7 @@ final class SenderPools: Stage {
         for thread in threads + draining { thread.join() }
     }
 
-    func stop() { stopping.close() }
+    package func stop() { stopping.close() }
 
     /// Stops a pool, and logs when its last thread has ended.
     private func drain(_ pool: SenderPool) {

@@ -2,6 +2,7 @@ internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
 internal import FanfareProviders
+internal import FanfareSending
 internal import FanfareStages
 internal import FanfareStore
 internal import Logging

@@ -1,3 +1,4 @@
+internal import FanfareSending
 internal import FanfareStages
 internal import Threading
 

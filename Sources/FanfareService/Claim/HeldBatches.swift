@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareSending
 internal import FanfareStages
 internal import FanfareStore
 

@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareProviders
+internal import FanfareSending
 internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient

@@ -1,3 +1,4 @@
+internal import FanfareSending
 internal import FanfareStore
 
 /// The targets for which this daemon has no credentials; each app and provider is reported once, and again if it

@@ -1,6 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareLogging
+internal import FanfareSending
 internal import FanfareStages
 internal import FanfareStore
 internal import Foundation

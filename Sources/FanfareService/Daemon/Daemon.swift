@@ -4,6 +4,7 @@ internal import FanfareCore
 internal import FanfareFeedback
 public import FanfareMetrics
 public import FanfareProviders
+internal import FanfareSending
 package import FanfareStages
 internal import FanfareStore
 public import Logging

@@ -1,6 +1,7 @@
 internal import FanfareCampaigns
 internal import FanfareConfiguration
 internal import FanfareFeedback
+internal import FanfareSending
 internal import FanfareStages
 internal import Threading
 

@@ -12,9 +12,8 @@ struct ThroughputResults: Sendable {
     /// The CPU microseconds per request of h2load at the same sink; empty if it is not installed.
     private(set) var h2load: [Double] = []
 
-    /// Runs each load as often as requested, in turn, so that a slow minute of the machine affects all of them.
-    ///
-    /// - Parameter baseline: the sink for h2load; nil to leave it out.
+    /// Runs each load as often as requested, in turn, so that a slow minute of the machine affects all of them; h2load
+    /// too, unless there is no baseline.
     init(_ bench: ThroughputBench, events: Int, writers: Int, runs: Int, baseline: BenchSink?) throws {
         for run in 1...runs {
             note("run \(run) of \(runs): broadcast to \(bench.database.devices)")

@@ -10,6 +10,7 @@ import Threading
 @testable import FanfareDaemon
 @testable import FanfareMetrics
 @testable import FanfareRecords
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStore
 @testable import FanfareTools

@@ -6,6 +6,7 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareCampaigns
+@testable import FanfareSending
 @testable import FanfareService
 
 /// The campaign definitions that the daemon and the commands accept: those of SQL, and cron expressions.

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareSending
 @testable import FanfareService
 
 /// Campaigns with queries through a daemon, to the simulated providers.

@@ -7,6 +7,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareCampaigns
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

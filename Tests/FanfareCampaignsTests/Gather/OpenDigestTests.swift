@@ -9,6 +9,7 @@ import Threading
 @testable import FanfareCampaigns
 @testable import FanfareProviders
 @testable import FanfareRecords
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

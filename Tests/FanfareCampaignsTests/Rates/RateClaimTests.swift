@@ -5,6 +5,7 @@ import Testing
 import Threading
 
 @testable import DaemonKit
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

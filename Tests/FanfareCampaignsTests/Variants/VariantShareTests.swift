@@ -5,6 +5,7 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 
 /// The assignment of variants to users, by a hash that daemons and SQL compute alike.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import FanfareConfiguration
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 

@@ -8,6 +8,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareLogging
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -2,6 +2,7 @@ import FanfareCore
 import Testing
 
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 

@@ -5,6 +5,7 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

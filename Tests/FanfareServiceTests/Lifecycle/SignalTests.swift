@@ -7,6 +7,7 @@ import UnixSignals
 
 @testable import FanfareDaemon
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools

@@ -11,6 +11,7 @@ import Threading
 @testable import FanfareDaemon
 @testable import FanfareLogging
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStore
 

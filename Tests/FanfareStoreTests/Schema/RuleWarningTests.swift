@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareSending
 @testable import FanfareService
 
 /// Rules that are accepted but are probably mistakes: their author and the operator are warned.

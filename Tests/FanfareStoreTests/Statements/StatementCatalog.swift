@@ -4,6 +4,7 @@ import PostgresClient
 @testable import DaemonKit
 @testable import FanfareProviders
 @testable import FanfareRecords
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -8,6 +8,7 @@ import Testing
 @testable import FanfareLogging
 @testable import FanfareMoving
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools

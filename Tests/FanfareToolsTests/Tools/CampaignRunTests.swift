@@ -8,6 +8,7 @@ import Threading
 @testable import FanfareConfiguration
 @testable import FanfareProviders
 @testable import FanfareRecords
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -6,6 +6,7 @@ import Threading
 
 @testable import DaemonKit
 @testable import FanfareRecords
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStore
 @testable import FanfareTools

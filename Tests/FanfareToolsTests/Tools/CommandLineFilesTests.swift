@@ -5,6 +5,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 

@@ -7,6 +7,7 @@ import Testing
 @testable import FanfareCore
 @testable import FanfareLogging
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 

@@ -8,6 +8,7 @@ import UnixSignals
 @testable import FanfareConfiguration
 @testable import FanfareDaemon
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools

@@ -4,6 +4,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareCore
 @testable import FanfareRecords
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareTools
 

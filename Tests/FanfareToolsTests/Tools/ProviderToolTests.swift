@@ -8,6 +8,7 @@ import Threading
 @testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools

@@ -6,6 +6,7 @@ import Testing
 @testable import FanfareCore
 @testable import FanfareProviders
 @testable import FanfareRecords
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

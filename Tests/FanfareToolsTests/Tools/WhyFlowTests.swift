@@ -4,6 +4,7 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareConfiguration
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 

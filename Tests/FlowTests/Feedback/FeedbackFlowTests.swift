@@ -10,6 +10,7 @@ import Testing
 @testable import FanfareConfiguration
 @testable import FanfareFeedback
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 

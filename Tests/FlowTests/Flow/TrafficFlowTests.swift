@@ -2,6 +2,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

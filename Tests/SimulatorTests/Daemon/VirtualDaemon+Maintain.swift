@@ -2,6 +2,7 @@ import FanfareCore
 import PostgresClient
 
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

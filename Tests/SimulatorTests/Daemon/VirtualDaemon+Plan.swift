@@ -1,6 +1,7 @@
 import FanfareCore
 
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

@@ -3,6 +3,7 @@ import PostgresClient
 import Threading
 
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

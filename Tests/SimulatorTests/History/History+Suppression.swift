@@ -3,6 +3,7 @@ import PostgresClient
 import Testing
 
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

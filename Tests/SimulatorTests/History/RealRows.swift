@@ -4,6 +4,7 @@ import PostgresClient
 import TestKit
 
 @testable import FanfareProviders
+@testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore

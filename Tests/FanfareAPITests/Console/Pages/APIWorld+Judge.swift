@@ -1,6 +1,7 @@
 import Logging
 import TestKit
 
+@testable import FanfareSending
 @testable import FanfareService
 
 extension APIWorld {

@@ -5,6 +5,7 @@ import TestKit
 import Testing
 
 @testable import FanfareAPI
+@testable import FanfareSending
 @testable import FanfareService
 
 /// Rows as daemons leave them in the log.
