@@ -4,21 +4,17 @@ public struct OutcomeRow: Sendable {
     public let outcome: Outcome
     /// The reason: the provider's own if it gave one, otherwise words in snake_case.
     public let reason: String
-    /// For ``OutcomeKind/gone``: the outcome recorded instead while the device must be kept, as when the prune fuse is
-    /// blown.
-    public let keptAs: Outcome?
     /// The meaning, in one line for people.
     public let meaning: String
 
-    /// Makes a row.
-    ///
-    /// - Parameters:
-    ///   - outcome: the outcome.
-    ///   - reason: the provider's own reason, or words in snake_case.
-    ///   - keptAs: for ``OutcomeKind/gone``, the outcome recorded while the device must be kept.
-    ///   - meaning: the meaning, in one line for people.
-    public init(_ outcome: Outcome, _ reason: String, keptAs: Outcome? = nil, _ meaning: String) {
-        (self.outcome, self.reason, self.keptAs, self.meaning) = (outcome, reason, keptAs, meaning)
+    /// Creates the row of an outcome that code refers to by name.
+    package init(_ outcome: Outcome, _ reason: String, _ meaning: String) {
+        (self.outcome, self.reason, self.meaning) = (outcome, reason, meaning)
+    }
+
+    /// Creates the row of an outcome that code finds by its reason, or only reads.
+    package init(_ code: UInt8, _ reason: String, _ meaning: String) {
+        self.init(Outcome(rawValue: code), reason, meaning)
     }
 }
 
@@ -31,11 +27,7 @@ extension OutcomeRow {
             "accepted",
             "The provider accepted the push; this does not prove that the device showed it."
         ),
-        OutcomeRow(
-            .attempted,
-            "answer_awaited",
-            "At most once: being sent to the provider, no response yet."
-        ),
+        OutcomeRow(.attempted, "answer_awaited", "At most once: being sent to the provider, no response yet."),
         OutcomeRow(
             .unknown,
             "answer_lost",
@@ -67,42 +59,18 @@ extension OutcomeRow {
             "The endpoint is, or resolves to, an address that must not be connected to."
         ),
         OutcomeRow(.capped, "frequency_cap", "The user has reached a cap of the rule."),
-        OutcomeRow(
-            .heldOut,
-            "holdout",
-            "In the holdout (control) group."
-        ),
-        OutcomeRow(
-            .quiet,
-            "quiet_hours",
-            "In quiet hours of the recipient, which drop pushes."
-        ),
+        OutcomeRow(.heldOut, "holdout", "In the holdout (control) group."),
+        OutcomeRow(.quiet, "quiet_hours", "In quiet hours of the recipient, which drop pushes."),
         OutcomeRow(
             .snoozed,
             "user_snoozed",
             "The user had snoozed its category, and no quiet hours hold it until then."
         ),
-        OutcomeRow(
-            .expiredQuiet,
-            "quiet_hours",
-            "In quiet hours of the recipient, which end after its ttl."
-        ),
-        OutcomeRow(
-            .expiredSnoozed,
-            "user_snoozed",
-            "The user had snoozed its category until after its ttl."
-        ),
+        OutcomeRow(.expiredQuiet, "quiet_hours", "In quiet hours of the recipient, which end after its ttl."),
+        OutcomeRow(.expiredSnoozed, "user_snoozed", "The user had snoozed its category until after its ttl."),
         OutcomeRow(.aborted, "campaign_aborted", "Its campaign was aborted before it was sent."),
-        OutcomeRow(
-            .retryingDeviceThrottled,
-            "device_throttled",
-            "The provider throttles this device; retried."
-        ),
-        OutcomeRow(
-            .retryingTopicThrottled,
-            "topic_throttled",
-            "The provider throttles this topic; retried."
-        ),
+        OutcomeRow(.retryingDeviceThrottled, "device_throttled", "The provider throttles this device; retried."),
+        OutcomeRow(.retryingTopicThrottled, "topic_throttled", "The provider throttles this topic; retried."),
         OutcomeRow(
             .retryingSenderThrottled,
             "sender_throttled",
@@ -112,22 +80,10 @@ extension OutcomeRow {
         OutcomeRow(.retryingUnavailable, "unavailable", "The provider is overloaded or down; retried."),
         OutcomeRow(.retryingShutdown, "shutdown", "The provider's server was shutting down; retried on another one."),
         OutcomeRow(.retryingStatus5xx, "status_5xx", "A 5xx status without a known reason; retried."),
-        OutcomeRow(
-            .retryingAnswerLost,
-            "answer_lost",
-            "The response was lost; sent again with the same ids."
-        ),
-        OutcomeRow(
-            .retryingNotProcessed,
-            "not_processed",
-            "The provider did not process the request; retried."
-        ),
+        OutcomeRow(.retryingAnswerLost, "answer_lost", "The response was lost; sent again with the same ids."),
+        OutcomeRow(.retryingNotProcessed, "not_processed", "The provider did not process the request; retried."),
         OutcomeRow(.retryingNotSent, "not_sent", "The request never left this machine; retried."),
-        OutcomeRow(
-            .retryingCredentialRenewed,
-            "credential_renewed",
-            "The credential was refused; retried with a fresh one."
-        ),
+        OutcomeRow(42, "credential_renewed", "The credential was refused; retried with a fresh one."),
         OutcomeRow(
             .retryingOtherConnection,
             "other_connection",
@@ -151,25 +107,9 @@ extension OutcomeRow {
             "foreign_answer",
             "A 4xx status without the provider's own error body, such as a proxy's; retried."
         ),
-        OutcomeRow(
-            .retryingStatus500,
-            "status_500",
-            "Status 500 without a known reason; retried."
-        ),
-        OutcomeRow(
-            .retryingStatus502,
-            "status_502",
-            "Status 502 without a known reason; retried."
-        ),
-        OutcomeRow(
-            .retryingStatus503,
-            "status_503",
-            "Status 503 without a known reason; retried."
-        ),
-        OutcomeRow(
-            .retryingStatus504,
-            "status_504",
-            "Status 504 without a known reason; retried."
-        ),
+        OutcomeRow(.retryingStatus500, "status_500", "Status 500 without a known reason; retried."),
+        OutcomeRow(.retryingStatus502, "status_502", "Status 502 without a known reason; retried."),
+        OutcomeRow(.retryingStatus503, "status_503", "Status 503 without a known reason; retried."),
+        OutcomeRow(.retryingStatus504, "status_504", "Status 504 without a known reason; retried."),
     ]
 }

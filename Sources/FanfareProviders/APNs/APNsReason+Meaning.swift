@@ -49,8 +49,7 @@ extension APNsReason {
     public var rejection: Outcome? { Self.rejections[self] }
 
     /// The rejections by reason; an outcome's `reason` is Apple's spelling.
-    private static let rejections: [APNsReason: Outcome] = OutcomeBlock.apns.rows.reduce(into: [:]) { found, row in
-        guard row.outcome.kind == .rejected else { return }
-        if let reason = APNsReason(rawValue: row.reason) { found[reason] = row.outcome }
+    private static let rejections: [APNsReason: Outcome] = allCases.reduce(into: [:]) { found, reason in
+        found[reason] = OutcomeBlock.apns.rejection(reason.rawValue)
     }
 }

@@ -7,6 +7,11 @@ package struct OutcomeBlock: Sendable {
     /// The codes in use.
     package let rows: [OutcomeRow]
 
+    /// Returns the outcome of a push that was rejected for a reason, and whose device is kept.
+    package func rejection(_ reason: String) -> Outcome? {
+        rows.first { $0.outcome.kind == .rejected && $0.reason == reason }?.outcome
+    }
+
     /// The outcomes as a Markdown table, for the documentation.
     package var reference: String {
         (["| code | outcome | reason | meaning |", "|---|---|---|---|"]
@@ -17,11 +22,14 @@ package struct OutcomeBlock: Sendable {
 }
 
 /// All outcomes known to this version, by code.
-private let table: [(row: OutcomeRow, provider: PushProvider?)?] = {
-    var table: [(row: OutcomeRow, provider: PushProvider?)?] = Array(repeating: nil, count: 256)
-    for row in OutcomeRow.shared { table[Int(row.outcome.rawValue)] = (row, nil) }
+private let table: [(row: OutcomeRow, provider: PushProvider?, keptAs: Outcome?)?] = {
+    var table: [(row: OutcomeRow, provider: PushProvider?, keptAs: Outcome?)?] = Array(repeating: nil, count: 256)
+    for row in OutcomeRow.shared { table[Int(row.outcome.rawValue)] = (row, nil, nil) }
     for provider in Providers.all {
-        for row in provider.outcomes.rows { table[Int(row.outcome.rawValue)] = (row, provider.name) }
+        let block = provider.outcomes
+        for row in block.rows {
+            table[Int(row.outcome.rawValue)] = (row, provider.name, block.rejection(row.reason))
+        }
     }
     return table
 }()
@@ -40,14 +48,14 @@ extension Outcome {
     package var provider: PushProvider? { table[Int(rawValue)]?.provider }
 
     /// The outcome to record instead of a ``OutcomeKind/gone`` while the device must be kept, as when the prune fuse is
-    /// blown.
+    /// blown: the rejection with the same reason.
     ///
     /// Every other outcome is returned unchanged.
-    package var keepingDevice: Outcome { table[Int(rawValue)]?.row.keptAs ?? self }
+    package var keepingDevice: Outcome { table[Int(rawValue)]?.keptAs ?? self }
 
     /// The rows of `outcome_codes(code, outcome, reason, provider, meaning)` as the text after `VALUES` in `schema.sql`.
     ///
-    /// One row per line, indented by four spaces, without a final line break. A test compares the schema with it.
+    /// One row per line, indented by four spaces, without a final line break; `ReferenceTests` compares.
     package static var sqlValues: String {
         all.map { outcome in
             let provider = outcome.provider.map { "'\($0.rawValue)'" } ?? "NULL"

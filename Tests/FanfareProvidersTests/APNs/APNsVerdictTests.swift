@@ -77,7 +77,7 @@ struct APNsVerdictTests {
     @Test(arguments: [("BadEnvironmentKeyInToken", 403), ("BadEnvironmentKeyIdInToken", 403)])
     func bothSpellingsAreOneReason(spelling: String, status: Int) {
         let verdict = verdict(status, spelling)
-        #expect(verdict.outcome == .apnsBadEnvironmentKeyIdInToken)
+        #expect(verdict.outcome == APNsReason.badEnvironmentKeyIdInToken.rejection)
         #expect(verdict.disposition == .pause(.credential) && !verdict.isUnrecognized)
     }
 
@@ -108,9 +108,10 @@ struct APNsTokenVerdictTests {
         #expect(later.disposition == .retry(Retry(floor: Micros.minute)))
     }
 
-    @Test func youngerRegistrationIsTriedOnceMoreThenKept() {
+    @Test func youngerRegistrationIsTriedOnceMoreThenKept() throws {
+        let kept = try #require(APNsReason.unregistered.rejection)
         let again = context(.registeredLater, registeredAt: 1600 * Micros.second)
-        #expect(verdict(410, "Unregistered", timestamp: 1_500_000, in: again) == Verdict(.apnsUnregistered, .final))
+        #expect(verdict(410, "Unregistered", timestamp: 1_500_000, in: again) == Verdict(kept, .final))
     }
 
     @Test func withoutATimestampTheAnswersTimeCounts() {

@@ -1,6 +1,7 @@
 import FanfareCore
-import FanfareProviders
 import Testing
+
+@testable import FanfareProviders
 
 private let now: Microseconds = 1_790_000_000 * Micros.second
 private let far = Deadline(createdAt: now, ttl: nil)

@@ -147,7 +147,7 @@ struct AuditorTests {
                 [
                     DeliveryResult(position: 0, outcome: .accepted, followUp: nil),
                     DeliveryResult(position: 1, outcome: .retryingServerError, followUp: again),
-                    DeliveryResult(position: 2, outcome: .apnsBadTopic, followUp: nil),
+                    DeliveryResult(position: 2, outcome: try #require(APNsReason.badTopic.rejection), followUp: nil),
                 ],
                 slots: 0
             ),

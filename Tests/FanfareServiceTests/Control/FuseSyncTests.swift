@@ -151,6 +151,6 @@ struct FuseSyncTests {
         #expect(open.evidence.prunes.count == 3)
         open.keepDevices()
         #expect(open.evidence == TokenEvidence())
-        #expect(Set(open.record.outcomes) == [Outcome.apnsUnregistered.rawValue])
+        #expect(Set(open.record.outcomes) == [APNsReason.unregistered.rejection?.rawValue])
     }
 }

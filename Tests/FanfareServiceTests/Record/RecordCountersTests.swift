@@ -35,10 +35,11 @@ struct RecordCountersTests {
         let batch = try #require(try world.prepare(try world.claim()).first).batch
         let dead = FollowUp.prune(PruneEvidence(strength: .strong, registeredUpTo: batch.deliveries[2].registeredAt))
         let again = FollowUp.again(at: 0, history: .none, target: batch.target.id)
+        let badTopic = try #require(APNsReason.badTopic.rejection)
         close(
             batch,
             [
-                result(0, .accepted), result(1, .apnsBadTopic), result(2, .goneAPNSUnregistered, dead),
+                result(0, .accepted), result(1, badTopic), result(2, .goneAPNSUnregistered, dead),
                 result(3, .retryingServerError, again),
             ]
         )

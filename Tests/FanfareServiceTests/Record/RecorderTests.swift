@@ -43,7 +43,8 @@ struct RecorderTests {
 
     @Test func aFinishedBatchMovesIntoTheLog() throws {
         let (event, batch) = try batch(devices: 3)
-        close(batch, [result(0, .accepted), result(2, .apnsBadTopic), result(1, .unknown)])
+        let badTopic = try #require(APNsReason.badTopic.rejection)
+        close(batch, [result(0, .accepted), result(2, badTopic), result(1, .unknown)])
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.batches") == 0)
         #expect(try world.connection.text("SELECT outcomes FROM fanfare.batch_log") == "\\x010369")
         #expect(try world.outcomes(event) == ["accepted/accepted", "unknown/answer_lost", "rejected/BadTopic"])

@@ -62,10 +62,11 @@ import Threading
     }
 
     @Test func whatIsRefusedOrAskedToWaitNamesWhatItIs() throws {
+        let disallowed = try #require(APNsReason.topicDisallowed.rejection)
         let origin = try Endpoint("https://push.example.com")
         let lines = lines { breakers in
             for n in 0..<40 {
-                let refusal = BreakerReason(.apnsTopicDisallowed, in: "TopicDisallowed")
+                let refusal = BreakerReason(disallowed, in: "TopicDisallowed")
                 breakers.refused(.topic("com.example.wrong"), at: Int64(n), because: refusal)
                 let quota = BreakerReason(.retryingSenderThrottled)
                 breakers.hold(.origin(origin), for: Micros.minute, at: Int64(n), because: quota)

@@ -13,7 +13,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareTools
 
-/// The generated sections of the articles match the code; `FANFARE_UPDATE_DOCS=1` rewrites them.
+/// The generated sections of the articles and of `schema.sql` match the code; `FANFARE_UPDATE_DOCS=1` rewrites them.
 @Suite(.serialized) struct ReferenceTests {
     @Test func theConfigurationIsDescribedAsItIs() throws {
         try expect("Configuration", section: "configuration", is: Configuration.reference)
@@ -46,14 +46,25 @@ import Testing
         #expect(try Documentation.text("Log").contains("`v` (version of this contract, now \(LogLine.version))"))
     }
 
+    @Test func theSchemaHasTheOutcomes() throws {
+        let insert = "INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning) VALUES\n"
+        let file = Documentation.root.appending(path: "schema.sql")
+        try expect(file, from: insert, to: "ON CONFLICT (code)", is: Outcome.sqlValues)
+    }
+
     /// Compares the text between the section's two comments in an article.
     private func expect(_ article: String, section: String, is expected: String) throws {
-        let text = try Documentation.text(article)
-        let begin = try #require(text.range(of: "<!-- \(section): begin -->\n"))
-        let end = try #require(text.range(of: "<!-- \(section): end -->"))
+        let (begin, end) = ("<!-- \(section): begin -->\n", "<!-- \(section): end -->")
+        try expect(Documentation.file(article), from: begin, to: end, is: expected)
+    }
+
+    private func expect(_ file: URL, from before: String, to after: String, is expected: String) throws {
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let begin = try #require(text.range(of: before))
+        let end = try #require(text.range(of: after, range: begin.upperBound..<text.endIndex))
         if ProcessInfo.processInfo.environment["FANFARE_UPDATE_DOCS"] == "1" {
             let updated = text[..<begin.upperBound] + expected + "\n" + text[end.lowerBound...]
-            try String(updated).write(to: Documentation.file(article), atomically: true, encoding: .utf8)
+            try String(updated).write(to: file, atomically: true, encoding: .utf8)
             return
         }
         #expect(text[begin.upperBound..<end.lowerBound] == expected + "\n", "FANFARE_UPDATE_DOCS=1 writes it")
