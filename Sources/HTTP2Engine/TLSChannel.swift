@@ -19,7 +19,7 @@ final class TLSChannel {
     enum ApplicationProtocol {
         /// HTTP/2, which the server has to choose.
         case http2
-        /// HTTP/1.1, whatever the server chooses.
+        /// HTTP/1.1; the choice of the server is not checked.
         case http1
     }
 

@@ -34,9 +34,9 @@ extension WebhookSettings {
             .hosts,
             presence: .required,
             """
-            The hosts that Fanfare may post to. The list is needed because whoever registers a webhook chooses the \
-            host. `*` allows every host whose address is public. In an environment variable, separate the entries with \
-            commas.
+            The hosts that Fanfare may post to. Each registration of a webhook names a host, and this list limits the \
+            choice. `*` allows every host whose address is public. In an environment variable, separate the entries \
+            with commas.
             """
         ),
         .init(
