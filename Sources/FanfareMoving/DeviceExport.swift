@@ -48,7 +48,7 @@ public struct DeviceExport: Sendable {
         write: ([UInt8]) async throws(ToolError) -> Void
     ) async throws(ToolError) -> Int64 {
         if let provider { try ToolDatabase.check(provider: provider) }
-        let names = try await database.run { connection throws(PostgresError) in try connection.run(SQL.appNames()) }
+        let names = try await database.rows(of: SQL.appNames())
         guard names.contains(app) else {
             let near = NearestName.suggestion(for: app, among: names).map { "Did you mean \($0)?" } ?? ""
             throw ToolError(.usage, "there is no app “\(TextTable.printable(app))”", hint: near)

@@ -157,8 +157,6 @@ extension ToolDatabase {
     /// - Returns: the stored position; nil if this file was never imported.
     /// - Throws: ``ToolError``.
     func lastImport(app: String, _ fingerprint: [UInt8]) async throws(ToolError) -> FindImport.Found? {
-        try await run { connection throws(PostgresError) in
-            try connection.run(FindImport(app: app, fingerprint: fingerprint)).first
-        }
+        try await rows(of: FindImport(app: app, fingerprint: fingerprint)).first
     }
 }

@@ -1,51 +1,37 @@
-internal import FanfareCampaigns
+package import FanfareCampaigns
 internal import FanfareConfiguration
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareProviders
 internal import FanfareRecords
-internal import PostgresClient
+package import PostgresClient
 
-/// PostgreSQL's check of campaigns before anything is stored: its errors, or when each campaign would be due.
-struct CampaignProbe: Sendable {
-    /// When each campaign is due, or all errors that were found.
-    let forecasts: Result<[RuleID: CampaignForecast], ToolError>
-
-    /// Checks the campaigns in the database.
-    ///
-    /// - Parameters:
-    ///   - set: the campaigns.
-    ///   - now: the time to compare due times with; nil for the database's time.
-    ///   - connection: a session of the database that would store them.
-    /// - Throws: database errors that are not about the campaigns.
-    init(_ set: CampaignSet, at now: Timestamp?, on connection: PostgresConnection) throws(PostgresError) {
-        let entries = set.entries
-        let faults = try connection.run(SQL.campaignErrors(entries.map(\.definition.json.text)))
-        let problems = zip(entries, faults).compactMap { entry, fault in fault.map { entry.source.message(for: $0) } }
-        guard problems.isEmpty else {
-            forecasts = .failure(FileEntries.refused(problems))
-            return
-        }
-        let scheduled = entries.filter { $0.definition.schedule != nil }
+extension CampaignDefinition {
+    package static func forecasts(
+        _ set: CampaignSet,
+        at now: Timestamp?,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Result<[RuleID: CampaignForecast], ToolError> {
+        let scheduled = set.entries.filter { $0.definition.schedule != nil }
         let schedules = scheduled.compactMap { $0.definition.schedule?.stored }
         let times = Dictionary(
-            grouping: try connection.run(CampaignTimes(schedules, count: CampaignsPlan.timesShown)),
+            grouping: try connection.run(CampaignTimes(schedules, count: CampaignForecast.timesShown)),
             by: \.position
         )
-        var found = Dictionary(entries.map { ($0.id, CampaignForecast(timeZone: nil, times: [])) }) { $1 }
+        var found = Dictionary(set.entries.map { ($0.id, CampaignForecast(timeZone: nil, times: [])) }) { $1 }
         var never: [String] = []
         for (index, entry) in scheduled.enumerated() {
             let times = times[Int64(index + 1)] ?? []
             if times.isEmpty, entry.definition.schedule?.expression != nil {
-                never.append(entry.source.message(at: "schedule.cron", "is not due within 8 years"))
+                let problem = RuleProblem(path: "schedule.cron", reason: "is not due within 8 years")
+                never.append(entry.message(for: problem))
             }
             found[entry.id] = CampaignForecast(timeZone: schedules[index].timeZone, times: times)
         }
-        if never.isEmpty { try Self.addLateStarts(to: &found, scheduled, set.apps, at: now, on: connection) }
-        forecasts = never.isEmpty ? .success(found) : .failure(FileEntries.refused(never))
+        guard never.isEmpty else { return .failure(CampaignSet.refused(never)) }
+        try addLateStarts(to: &found, scheduled, set.apps, at: now, on: connection)
+        return .success(found)
     }
-}
 
-extension CampaignProbe {
     /// Adds, for schedules by recipients' time, the zones whose planning time has already passed.
     private static func addLateStarts(
         to forecasts: inout [RuleID: CampaignForecast],

@@ -4,7 +4,9 @@ internal import FanfareProviders
 public import FanfareRecords
 internal import PostgresClient
 
-extension CampaignRow {
+extension CampaignRow: StoredDefinition {
+    package var isRefused: Bool { reason != nil }
+
     /// The campaign as JSON.
     public var json: JSONValue {
         [
@@ -32,7 +34,7 @@ extension CampaignRow {
     }
 
     /// The definition in its canonical form for comparison: without defaults.
-    var canonical: JSONValue {
+    package var canonical: JSONValue {
         (try? CampaignDefinition(json: newest).json) ?? newest
     }
 

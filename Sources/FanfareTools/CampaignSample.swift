@@ -74,7 +74,7 @@ extension CampaignRow {
         example.userID = sample.userID ?? "…"
         example.locale = locale
         example.variables = sample.variables
-        let set = RuleSet(entries: [.init(source: nil, compiled: definition.rule)])
+        let set = RuleSet(definition.rule)
         return try await set.explain(example, configuration)
     }
 }

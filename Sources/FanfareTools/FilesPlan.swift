@@ -1,148 +1,131 @@
 internal import FanfareConfiguration
-public import FanfareCore
-internal import FanfareProviders
-internal import FanfareStore
+package import FanfareCore
 
-/// The changes that applying files of rules or campaigns makes.
-public struct FilesPlan: Sendable {
-    /// The change of one rule or campaign.
-    public enum Change: String, Sendable {
+/// The changes that applying files of definitions makes.
+package struct FilesPlan: Sendable {
+    /// The change of one definition.
+    package enum Change: String, Sendable {
         /// It is new.
         case added
         /// It gets a new version.
         case changed
         /// It stays as it is.
         case unchanged
-        /// It came from a file, is in none of these, and is dropped.
+        /// It came from a file, is in none of these, and is dropped; or it is a policy that a file removes.
         case dropped
         /// It came from a file, is in none of these, and stays: it may be in another file.
         case kept
     }
 
-    /// One rule or campaign of the plan.
-    public struct Item: Sendable {
-        /// Its app.
-        public let app: String
-        /// Its name.
-        public let name: String
-        /// The change.
-        public let change: Change
-        /// The differences: paths from the root, with the values before and after.
-        public let differences: [JSONDifference]
-
-        var id: RuleID { RuleID(app: app, name: name) }
-    }
-
-    /// A stored rule or campaign.
-    struct Stored {
+    /// One definition of the plan.
+    package struct Item: Sendable {
         let id: RuleID
-        /// The canonical form for comparison.
-        let canonical: JSONValue
-        let isFromFile: Bool
+        /// The change.
+        package let change: Change
+        /// The differences: paths from the root, with the values before and after.
+        let differences: [JSONDifference]
+
+        /// Its name; empty for a policy.
+        package var name: String { id.name }
     }
 
     /// The items, ordered by app and name.
-    public let items: [Item]
-    /// Whether rules or campaigns that are in none of the files are dropped.
-    public let prunes: Bool
+    package let items: [Item]
     /// Likely mistakes that are not errors, a line each.
-    public let warnings: [String]
+    let warnings: [String]
+    /// When the campaigns of the files would be due under the schedules in the files.
+    var forecasts: [RuleID: CampaignForecast] = [:]
+    /// The definitions of the files that differ from the stored ones.
+    let changed: Set<RuleID>
     private let kind: RulesFile.Kind
+    private let prunes: Bool
 
-    /// Compares the files with the database.
+    /// Compares the definitions of files with the stored ones.
     ///
     /// - Parameters:
-    ///   - kind: rules or campaigns.
-    ///   - wanted: the definitions in the files, in canonical form.
+    ///   - set: the definitions of the files.
     ///   - stored: the stored definitions.
     ///   - prunes: whether definitions that are in none of the files are dropped.
     ///   - configuredApps: the apps of the configuration; if it has none, there are no warnings about apps.
-    init(
-        _ kind: RulesFile.Kind,
-        _ wanted: [(id: RuleID, json: JSONValue)],
-        stored: [Stored],
+    init<Definition>(
+        _ set: DefinitionSet<Definition>,
+        stored: [Definition.Row],
         prunes: Bool,
-        configuredApps: Set<String>
+        configuredApps: Set<String> = []
     ) {
-        let old = Dictionary(stored.map { ($0.id, $0) }) { first, _ in first }
-        var items = wanted.map { id, json in
-            guard let before = old[id]?.canonical else {
-                return Item(app: id.app, name: id.name, change: .added, differences: [])
+        let old = Dictionary(stored.map { ($0.id, $0.canonical) }) { first, _ in first }
+        let wanted = set.entries.map { entry in
+            guard let before = old[entry.id] else {
+                return Item(id: entry.id, change: entry.definition.isRemoval ? .unchanged : .added, differences: [])
             }
-            let differences = JSONDifference.between(before, json)
+            let differences = JSONDifference.between(before, entry.definition.json)
             let change = differences.isEmpty ? Change.unchanged : .changed
-            return Item(app: id.app, name: id.name, change: change, differences: differences)
+            return Item(
+                id: entry.id,
+                change: entry.definition.isRemoval ? .dropped : change,
+                differences: differences
+            )
         }
         let ids = Set(wanted.map(\.id))
-        items += stored.filter { $0.isFromFile && !ids.contains($0.id) }
-            .map { Item(app: $0.id.app, name: $0.id.name, change: prunes ? .dropped : .kept, differences: []) }
-        self.items = items.sorted { $0.id < $1.id }
-        self.prunes = prunes
-        self.kind = kind
-        warnings = configuredApps.isEmpty ? [] : Self.warnings(wanted.map(\.id), configuredApps)
-    }
-
-    private static func warnings(_ ids: [RuleID], _ configuredApps: Set<String>) -> [String] {
-        Set(ids.map(\.app)).sorted().filter { !configuredApps.contains($0) }.map { app in
-            let names = ids.filter { $0.app == app }.map(\.name)
-            let more = names.count > 3 ? " and \(names.count - 3) more" : ""
-            let rules = names.prefix(3).joined(separator: ", ") + more
+        let others = stored.filter { $0.isFromFile && !ids.contains($0.id) }
+            .map { Item(id: $0.id, change: prunes ? .dropped : .kept, differences: []) }
+        items = (wanted + others).sorted { $0.id < $1.id }
+        changed = Set(wanted.filter { $0.change != .unchanged }.map(\.id))
+        (kind, self.prunes) = (Definition.kind, prunes)
+        let unknown = configuredApps.isEmpty ? [] : set.apps.filter { !configuredApps.contains($0) }
+        warnings = unknown.map { app in
             let near = NearestName.suggestion(for: app, among: configuredApps.sorted())
-            return "the configuration has no app “\(app)”: what \(rules) would send waits for a daemon that has"
+            return "the configuration has no app “\(app)”: \(Self.fate(of: wanted.filter { $0.id.app == app }))"
                 + (near.map { "; did you mean “\($0)”?" } ?? "")
         }
     }
 
+    /// Tells what happens to definitions of an app that is not configured.
+    private static func fate(of items: [Item]) -> String {
+        guard items.allSatisfy({ !$0.name.isEmpty }) else { return "its policy holds for what another daemon sends" }
+        let more = items.count > 3 ? " and \(items.count - 3) more" : ""
+        let names = items.prefix(3).map(\.name).joined(separator: ", ") + more
+        return "what \(names) would send waits for a daemon that has"
+    }
+
     /// Whether applying would change nothing.
-    public var isEmpty: Bool {
+    package var isEmpty: Bool {
         items.allSatisfy { $0.change == .unchanged || $0.change == .kept }
     }
 
-    /// The rules or campaigns that get a new version.
-    var changed: Set<RuleID> { Set(items.filter { $0.change == .added || $0.change == .changed }.map(\.id)) }
+    /// The definitions in none of the files that are dropped.
+    var dropped: [RuleID] { items.filter { $0.change == .dropped }.map(\.id).filter { !changed.contains($0) } }
 
-    /// The rules or campaigns that are dropped.
-    var dropped: [RuleID] { items.filter { $0.change == .dropped }.map(\.id) }
-
-    /// The plan as JSON.
-    public var json: JSONValue { json { _ in JSONObject() } }
-
-    /// The plan as text for people: a line per change, its differences below it, and a sum.
-    public var text: String { text { _ in [] } }
-
-    /// The plan as JSON.
-    ///
-    /// - Parameter more: additional members of an item.
-    /// - Returns: the JSON.
-    func json(more: (Item) -> JSONObject) -> JSONValue {
-        [
-            "prune": .bool(prunes), "warnings": .array(warnings.map(JSONValue.string)),
-            "\(kind.rawValue)s": .array(
-                items.map { item in
-                    var object = JSONObject()
-                    object["app"] = .string(item.app)
-                    object["name"] = .string(item.name)
-                    object["change"] = .string(item.change.rawValue)
-                    object["differences"] = .array(item.differences.map(\.json))
-                    for member in more(item).members { object[member.key] = member.value }
-                    return .object(object)
-                }
-            ),
-        ]
+    /// The plan as JSON: each campaign of the files has its future times as `next`, and zones whose first time has
+    /// passed as `passed`.
+    package var json: JSONValue {
+        var object = JSONObject()
+        if kind != .policy { object["prune"] = .bool(prunes) }
+        object["warnings"] = .array(warnings.map(JSONValue.string))
+        object[kind.plural] = .array(
+            items.map { item in
+                var object = JSONObject()
+                object["app"] = .string(item.id.app)
+                if kind != .policy { object["name"] = .string(item.name) }
+                object["change"] = .string(item.change.rawValue)
+                object["differences"] = .array(item.differences.map(\.json))
+                object["next"] = forecasts[item.id]?.json
+                object["passed"] = forecasts[item.id]?.late?.json
+                return .object(object)
+            }
+        )
+        return .object(object)
     }
 
-    /// The plan as text for people.
-    ///
-    /// - Parameter more: lines below an item; an unchanged item is shown only if it has such lines.
-    /// - Returns: the text.
-    func text(more: (Item) -> [String]) -> String {
+    /// The plan as text for people: a line per change, its differences and times below it, and a sum.
+    package var text: String {
+        let signs = [Change.added: "+", .changed: "~", .unchanged: "=", .dropped: "-"]
         var lines: [String] = []
         for item in items {
-            let below = more(item)
-            guard ![.unchanged, .kept].contains(item.change) || !below.isEmpty else { continue }
-            let sign = ["added": "+", "changed": "~", "unchanged": "=", "dropped": "-"][item.change.rawValue] ?? " "
-            lines.append("\(sign) \(item.app)/\(item.name)")
-            lines += (item.differences.map(\.text) + below).map { "    " + $0 }
+            let times = forecasts[item.id]?.lines ?? []
+            guard ![.unchanged, .kept].contains(item.change) || !times.isEmpty else { continue }
+            lines.append("\(signs[item.change] ?? " ") \(item.id.app)" + (item.name.isEmpty ? "" : "/\(item.name)"))
+            lines += (item.differences.map(\.text) + times).map { "    " + $0 }
         }
         let counts = [Change.added, .changed, .unchanged, .dropped].map { change in
             "\(items.count { $0.change == change }) \(change.rawValue)"

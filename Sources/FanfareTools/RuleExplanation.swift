@@ -101,14 +101,12 @@ extension ToolDatabase {
     /// - Parameter app: the app; nil for all.
     /// - Returns: the rules that this version of Fanfare can read.
     /// - Throws: ``ToolError``.
-    public func ruleSet(app: String?) async throws(ToolError) -> RuleSet {
-        let rows = try await run { connection throws(PostgresError) in
-            try connection.run(SQL.storedRules(app.map { [$0] }))
-        }
-        let entries = rows.compactMap { row -> RuleSet.Entry? in
-            guard let compiled = try? CompiledRule(json: row.definition) else { return nil }
-            return RuleSet.Entry(source: nil, compiled: compiled)
-        }
-        return RuleSet(entries: entries)
+    package func ruleSet(app: String?) async throws(ToolError) -> RuleSet {
+        let rows = try await rows(of: SQL.storedRules(app.map { [$0] }))
+        return RuleSet(
+            entries: rows.compactMap { row in
+                (try? CompiledRule(json: row.definition)).map { .init(source: nil, definition: $0) }
+            }
+        )
     }
 }

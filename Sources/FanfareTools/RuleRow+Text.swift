@@ -3,7 +3,11 @@ internal import FanfareProviders
 public import FanfareRecords
 internal import PostgresClient
 
-extension RuleRow {
+extension RuleRow: StoredDefinition {
+    package var isListed: Bool { !RuleNames.isOfCampaign(name) }
+    package var isRefused: Bool { state == "refused" }
+    package var isUnchecked: Bool { state == "unchecked" }
+
     /// The rule as JSON.
     public var json: JSONValue {
         [

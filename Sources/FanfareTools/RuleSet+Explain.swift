@@ -1,4 +1,4 @@
-public import FanfareConfiguration
+package import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
 internal import Foundation
@@ -13,10 +13,10 @@ extension RuleSet {
     ///   - type: the event's type; nil for all.
     /// - Returns: at least one rule.
     /// - Throws: ``ToolError`` if there is none.
-    public func only(rule: String?, app: String?, type: String? = nil) throws(ToolError) -> RuleSet {
+    package func only(rule: String?, app: String?, type: String? = nil) throws(ToolError) -> RuleSet {
         let found = entries.filter { entry in
             (rule == nil || entry.id.name == rule) && (app == nil || entry.id.app == app)
-                && (type == nil || entry.compiled.definition.event == type)
+                && (type == nil || entry.definition.definition.event == type)
         }
         guard !found.isEmpty else {
             let known = entries.map { "\($0.id.app)/\($0.id.name)" }.joined(separator: ", ")
@@ -29,7 +29,7 @@ extension RuleSet {
     ///
     /// - Parameter judgements: the judgements of these rules, in their order.
     /// - Returns: the matching rules; may be empty.
-    public func matched(_ judgements: [RuleJudgement]) -> RuleSet {
+    package func matched(_ judgements: [RuleJudgement]) -> RuleSet {
         RuleSet(entries: zip(entries, judgements).filter { $0.1.isMatched }.map(\.0))
     }
 
@@ -41,7 +41,7 @@ extension RuleSet {
     /// - Returns: one explanation for each variant of each rule and each provider that it has a message for; for a rule
     ///   without a message, the reason.
     /// - Throws: ``ToolError`` of kind `usage` if the payload is not a JSON object.
-    public func explain(
+    package func explain(
         _ example: ExampleEvent,
         topic: (String) -> String?
     ) throws(ToolError) -> [RuleExplanation] {
@@ -71,7 +71,7 @@ extension RuleSet {
     ///   - configuration: supplies the apps' APNs topics.
     /// - Returns: as ``explain(_:topic:)``.
     /// - Throws: as ``explain(_:topic:)``, and ``ToolError`` of kind `unavailable` if too many requests wait.
-    public func explain(
+    package func explain(
         _ example: ExampleEvent,
         _ configuration: Configuration
     ) async throws(ToolError) -> [RuleExplanation] {
@@ -91,7 +91,7 @@ extension RuleSet {
         now: Int64,
         topic: String?
     ) -> [RuleExplanation] {
-        let rule = entry.compiled
+        let rule = entry.definition
         let context = rule.exampleContext(example, payload, now: now)
         let device = DeviceContext(
             deviceID: 1,

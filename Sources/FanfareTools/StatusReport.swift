@@ -92,16 +92,6 @@ extension ToolDatabase {
     }
 }
 
-extension ToolDatabase {
-    /// Counts the events that no daemon has planned yet.
-    ///
-    /// - Returns: the approximate number.
-    /// - Throws: ``ToolError``.
-    package func unplanned() async throws(ToolError) -> UnplannedEventsRow? {
-        try await run { connection throws(PostgresError) in try connection.run(SQL.unplannedEvents()).first }
-    }
-}
-
 extension UnplannedEventsRow {
     fileprivate func json(at now: Timestamp) -> JSONValue {
         [

@@ -56,7 +56,7 @@ extension ToolDatabase {
             request.rate,
             request.lifetime?.seconds
         )
-        let id = try await run { connection throws(PostgresError) in try connection.run(statement).first ?? 0 }
+        let id = try await rows(of: statement).first ?? 0
         return APIToken(id: id, secret: secret)
     }
 
@@ -66,7 +66,7 @@ extension ToolDatabase {
     /// - Returns: the tokens, without secrets.
     /// - Throws: ``ToolError``.
     public func tokens(onlyValid: Bool) async throws(ToolError) -> [APITokenRow] {
-        try await run { connection throws(PostgresError) in try connection.run(SQL.listAPITokens(onlyValid)) }
+        try await rows(of: SQL.listAPITokens(onlyValid))
     }
 
     /// Revokes a token; daemons refuse it within a second.
@@ -75,9 +75,7 @@ extension ToolDatabase {
     /// - Returns: whether it was not revoked before.
     /// - Throws: ``ToolError``, also if there is no such token.
     public func revokeToken(_ id: Int32) async throws(ToolError) -> Bool {
-        let revoked = try await run { connection throws(PostgresError) in
-            try connection.run(SQL.revokeAPIToken(id)).first
-        }
+        let revoked = try await rows(of: SQL.revokeAPIToken(id)).first
         guard let revoked else {
             throw ToolError(
                 .failed,
@@ -99,13 +97,6 @@ extension ToolDatabase {
         }
     }
 
-    /// Returns the secret that signs the cursors of lists.
-    ///
-    /// - Throws: ``ToolError``.
-    package func cursorSecret() async throws(ToolError) -> [UInt8] {
-        try await run { connection throws(PostgresError) in try connection.run(SQL.readCursorSecret()).first ?? [] }
-    }
-
     /// Ends a session of the console, for all daemons.
     ///
     /// - Parameters:
@@ -116,15 +107,6 @@ extension ToolDatabase {
         _ = try await run { connection throws(PostgresError) in
             try connection.runReturningCount(SQL.endSession(id, Double(end)))
         }
-    }
-
-    /// Returns whether a session of the console was ended by a logout.
-    ///
-    /// - Parameter id: the session's id.
-    /// - Returns: whether the session is no longer valid.
-    /// - Throws: ``ToolError``.
-    package func isSessionEnded(_ id: Int64) async throws(ToolError) -> Bool {
-        try await run { connection throws(PostgresError) in try connection.run(SQL.isSessionEnded(id)).first ?? false }
     }
 }
 

@@ -59,14 +59,9 @@ extension ToolDatabase {
                 let (id, schedule) = scheduled[Int(position) - 1]
                 return CampaignDue.list(times, of: id, schedule, asked: count)
             }
-            var running: [CampaignProgress] = []
-            for run in try connection.run(SQL.runningCampaigns()) {
-                let attempts = try connection.run(SQL.countAttempts(run.runID))
-                running.append(CampaignProgress(run: run, attempts: attempts))
-            }
             return CampaignListing(
                 campaigns: campaigns,
-                running: running,
+                running: try CampaignProgress.running(on: connection),
                 due: due.sorted { ($0.at, $0.id.name) < ($1.at, $1.id.name) }
             )
         }

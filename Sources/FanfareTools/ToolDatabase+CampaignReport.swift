@@ -83,7 +83,7 @@ extension ToolDatabase {
     /// refuse.
     func forecast(
         _ row: CampaignRow,
-        count: Int32 = CampaignsPlan.timesShown,
+        count: Int32 = CampaignForecast.timesShown,
         on connection: PostgresConnection
     ) throws(PostgresError) -> CampaignForecast {
         let definition = try? CampaignDefinition(json: row.inForce ?? row.newest)

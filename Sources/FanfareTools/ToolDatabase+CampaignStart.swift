@@ -165,9 +165,7 @@ extension ToolDatabase {
         payload own: JSONObject = JSONObject(),
         _ configuration: Configuration
     ) async throws(ToolError) -> CampaignReach {
-        let row = try await run { connection throws(PostgresError) in
-            try connection.run(SQL.storedCampaigns([app], name)).first
-        }
+        let row = try await rows(of: SQL.storedCampaigns([app], name)).first
         guard let row else { throw Self.noCampaign(app, name) }
         guard let inForce = row.inForce, row.state != "paused" else { return .nobody }
         guard let definition = try? CampaignDefinition(json: inForce) else {

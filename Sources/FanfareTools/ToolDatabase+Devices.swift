@@ -18,7 +18,7 @@ extension ToolDatabase {
         _ registration: DeviceRegistration,
         topics: [String] = []
     ) async throws(ToolError) -> Int64 {
-        try await register(registration, topics, isOwn: { _ throws(PostgresError) in true }, limit: nil) ?? 0
+        try await register(registration, topics, owner: nil, limit: nil) ?? 0
     }
 
     /// Registers a token for its user only, or renews its registration.
@@ -36,21 +36,16 @@ extension ToolDatabase {
         _ registration: DeviceRegistration,
         topics: [String] = []
     ) async throws(ToolError) -> Int64? {
-        let old = registration.replaces.map {
-            SQL.deviceOwner(registration.app, registration.provider, $0)
-        }
+        let owner = registration.replaces.map { SQL.deviceOwner(registration.app, registration.provider, $0) }
         let limit = registration.userID.map { LimitDevices(app: registration.app, user: $0, limit: Self.devicesOfUser) }
-        let isOwn = { @Sendable (connection: PostgresConnection) throws(PostgresError) in
-            guard let old, let owner = try connection.run(old).first, let owner else { return true }
-            return owner.utf8.elementsEqual((registration.userID ?? "").utf8)
-        }
-        return try await register(registration, topics, isOwn: isOwn, limit: limit)
+        return try await register(registration, topics, owner: owner, limit: limit)
     }
 
+    /// Registers a token; if `owner` finds another user than the registration's, nothing changes.
     private func register(
         _ registration: DeviceRegistration,
         _ topics: [String],
-        isOwn: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Bool,
+        owner: StatementCall<String?>?,
         limit: LimitDevices?
     ) async throws(ToolError) -> Int64? {
         try Self.check(provider: registration.provider)
@@ -59,16 +54,18 @@ extension ToolDatabase {
             _ = try ToolJSON.object(attributes, named: "--attributes")
         }
         let statement = RegisterDevice(registration: registration)
-        return try await change { connection throws(PostgresError) -> Int64?? in
-            try isOwn(connection) ? nil : .some(nil)
-        } _: { connection throws(PostgresError) -> Int64? in
-            guard let id = try connection.run(statement).first else { return nil }
-            for topic in topics { _ = try connection.run(SQL.subscribeDevices([id], topic)) }
+        return try await transaction { transaction throws(PostgresError) -> Int64? in
+            if let owner, let found = try transaction.connection.run(owner).first.flatMap(\.self) {
+                guard found.utf8.elementsEqual((registration.userID ?? "").utf8) else { return nil }
+            }
+            let id = try transaction.asCaller { connection throws(PostgresError) -> Int64? in
+                guard let id = try connection.run(statement).first else { return nil }
+                for topic in topics { _ = try connection.run(SQL.subscribeDevices([id], topic)) }
+                return id
+            }
+            if let limit { try transaction.connection.run(limit) }
+            try transaction.audit(id.map { ToolAction("device.register", "\(registration.app)/\($0)") })
             return id
-        } afterwards: { connection, _ throws(PostgresError) in
-            if let limit { try connection.run(limit) }
-        } action: {
-            $0.map { ToolAction("device.register", "\(registration.app)/\($0)") }
         }
     }
 
@@ -90,14 +87,16 @@ extension ToolDatabase {
         try Self.check(provider: provider)
         let statement = SQL.unregisterDevice(app, provider, token)
         let owner = SQL.deviceOwner(app, provider, token)
-        return try await change { connection throws(PostgresError) in
-            guard let user else { return nil }
-            let isOwn = try connection.run(owner).first.flatMap(\.self)?.utf8.elementsEqual(user.utf8) ?? false
-            return isOwn ? nil : false
-        } _: { connection throws(PostgresError) in
-            try connection.run(statement).first ?? false
-        } action: {
-            ToolAction("device.unregister", app, count: $0 ? 1 : 0)
+        return try await transaction { transaction throws(PostgresError) in
+            if let user {
+                let found = try transaction.connection.run(owner).first.flatMap(\.self)
+                guard found?.utf8.elementsEqual(user.utf8) == true else { return false }
+            }
+            let isDisabled = try transaction.asCaller { connection throws(PostgresError) in
+                try connection.run(statement).first ?? false
+            }
+            try transaction.audit(ToolAction("device.unregister", app, count: isDisabled ? 1 : 0))
+            return isDisabled
         }
     }
 
@@ -117,9 +116,7 @@ extension ToolDatabase {
         }
         if !isDisabled {
             // A role that registers devices may not read them, but may learn that this device does not exist.
-            var program = self
-            program.forgetCaller()
-            _ = try await program.device(id, of: app)
+            _ = try await asProgram.device(id, of: app)
         }
         return isDisabled
     }
@@ -156,7 +153,7 @@ extension ToolDatabase {
     /// - Returns: the device.
     /// - Throws: ``ToolError``, also if there is no such device.
     public func device(_ id: Int64) async throws(ToolError) -> RegisteredDevice {
-        let found = try await run { connection throws(PostgresError) in try connection.run(SQL.showDevice(id)).first }
+        let found = try await rows(of: SQL.showDevice(id)).first
         guard let found else {
             throw ToolError(
                 .failed,

@@ -92,7 +92,7 @@ extension ToolDatabase {
     /// - Returns: the event and its fate.
     /// - Throws: ``ToolError``, also if there is no such event.
     public func event(_ id: Int64) async throws(ToolError) -> EventReport {
-        let found = try await run { connection throws(PostgresError) in try connection.run(SQL.showEvent(id)).first }
+        let found = try await rows(of: SQL.showEvent(id)).first
         guard let found else { throw Self.noEvent(id) }
         return found
     }

@@ -1,11 +1,11 @@
 internal import FanfareCampaigns
-public import FanfareConfiguration
+package import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
 internal import FanfareRecords
 internal import FanfareService
 internal import FanfareStore
-internal import PostgresClient
+package import PostgresClient
 
 extension ToolDatabase {
     /// Explains what a campaign would send at its next due time, to which devices and when; changes nothing.
@@ -16,26 +16,16 @@ extension ToolDatabase {
     ///   - set: the campaigns of files to search; nil for the stored campaign.
     ///   - payload: a JSON object as text, laid over the campaign's own payload.
     ///   - configuration: supplies the credentials to compare with the audience.
+    ///   - now: the time to explain it at; nil for the database's time.
     /// - Returns: the explanation.
     /// - Throws: ``ToolError``, also if there is no such campaign; of kind `usage` if the payload is not a JSON object.
-    public func explainCampaign(
-        app: String,
-        name: String,
-        in set: CampaignSet?,
-        payload: String,
-        _ configuration: Configuration
-    ) async throws(ToolError) -> CampaignExplanation {
-        try await explainCampaign(app: app, name: name, in: set, payload: payload, configuration, at: nil)
-    }
-
-    /// Explains a campaign at a given time; nil for the database's time.
-    func explainCampaign(
+    package func explainCampaign(
         app: String,
         name: String,
         in set: CampaignSet?,
         payload: String,
         _ configuration: Configuration,
-        at now: Timestamp?
+        at now: Timestamp? = nil
     ) async throws(ToolError) -> CampaignExplanation {
         let own = try ToolJSON.object(payload, named: "--payload")
         let chosen = try await choose(RuleID(app: app, name: name), in: set)
@@ -60,9 +50,7 @@ extension ToolDatabase {
     }
 
     private func choose(_ id: RuleID, in set: CampaignSet?) async throws(ToolError) -> ChosenCampaign {
-        let row = try await run { connection throws(PostgresError) in
-            try connection.run(SQL.storedCampaigns([id.app], id.name)).first
-        }
+        let row = try await rows(of: SQL.storedCampaigns([id.app], id.name)).first
         if let set {
             guard let entry = set.entries.first(where: { $0.id == id }) else {
                 let known = set.entries.map { "\($0.id.app)/\($0.id.name)" }.joined(separator: ", ")
@@ -70,7 +58,7 @@ extension ToolDatabase {
             }
             return ChosenCampaign(
                 definition: entry.definition,
-                source: "\(entry.source.file):\(entry.source.line)",
+                source: entry.source.map { "\($0.file):\($0.line)" },
                 stored: row
             )
         }
@@ -218,7 +206,7 @@ extension CampaignDefinition {
         for audience: CampaignAudience,
         topic: (String) -> String?
     ) throws(ToolError) -> [RuleExplanation] {
-        let set = RuleSet(entries: [.init(source: nil, compiled: rule)])
+        let set = RuleSet(rule)
         let payload = payload(with: own, at: run.at ?? run.firesAt)
         var example = ExampleEvent(payload: JSONValue.object(payload).text)
         // A placeholder for the user.

@@ -44,9 +44,7 @@ extension ToolDatabase {
     /// - Returns: the states.
     /// - Throws: ``ToolError``.
     public func feedbackHooks() async throws(ToolError) -> [FeedbackState] {
-        try await run { connection throws(PostgresError) in
-            try connection.run(SQL.listFeedbackHooks()).map(FeedbackState.init)
-        }
+        try await rows(of: SQL.listFeedbackHooks()).map(FeedbackState.init)
     }
 
     /// Redelivers to a hook the feedback recorded since a time.

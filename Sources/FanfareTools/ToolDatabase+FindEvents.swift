@@ -26,32 +26,6 @@ package struct EventFilter: Sendable {
     }
 }
 
-/// One page of an event search that examines a limited number of rows at a time.
-package struct FoundEvents: Sendable {
-    /// The events, the newest first; may be empty although ``next`` leads to more.
-    package let events: [FoundEvent]
-    /// Where the list continues; nil at its end.
-    package let next: EventPlace?
-    /// Whether more events wait to be planned than the page holds, while ``next`` continues in the log.
-    package let isMoreWaiting: Bool
-    /// Whether the search stopped before the end of the list.
-    package let isStopped: Bool
-    /// The time back to which a stopped search looked.
-    package let searchedTo: Timestamp?
-
-    /// Assembles a page.
-    package init(
-        events: [FoundEvent],
-        next: EventPlace?,
-        isMoreWaiting: Bool = false,
-        isStopped: Bool,
-        searchedTo: Timestamp?
-    ) {
-        (self.events, self.next, self.isMoreWaiting) = (events, next, isMoreWaiting)
-        (self.isStopped, self.searchedTo) = (isStopped, searchedTo)
-    }
-}
-
 extension ToolDatabase {
     /// The number of events with a key whose details are read.
     private static let eventsOfKey = 20
@@ -60,19 +34,19 @@ extension ToolDatabase {
     ///
     /// - Parameters:
     ///   - filter: selects the events.
-    ///   - before: ``FoundEvents/next`` of the previous page; nil for the start.
+    ///   - before: ``FoundPage/next`` of the previous page; nil for the start.
     ///   - limit: the maximum number of log events, and of waiting events.
     /// - Returns: a page. Events that hold the key come first, regardless of age. The list continues in the log, except
     ///   for ``EventFilter/fate`` `waiting`.
     /// - Throws: ``ToolError``.
     package func events(_ filter: EventFilter, before: EventPlace?, limit: Int) async throws(ToolError) -> FoundEvents {
         try await run { connection throws(PostgresError) in
-            var waiting = FoundEvents(events: [], next: nil, isStopped: false, searchedTo: nil)
+            var waiting = FoundEvents(rows: [], next: nil)
             if before == nil || filter.fate == "waiting", filter.fate ?? "waiting" == "waiting" {
                 waiting = try Self.waiting(filter, before: before, limit: limit, connection)
             }
             guard filter.fate != "waiting" else { return waiting }
-            var others = waiting.events
+            var others = waiting.rows
             if before == nil, let key = filter.key, filter.app == nil {
                 for holder in try connection.run(SQL.eventsOfKey(key, filter.type)).prefix(Self.eventsOfKey) {
                     others += try connection.run(SQL.eventHead(holder.id)).map(\.event)
@@ -99,11 +73,11 @@ extension ToolDatabase {
             let ids = Set(shown.map(\.id))
             let all = shown + Dictionary(others.map { ($0.id, $0) }) { $1 }.values.filter { !ids.contains($0.id) }
             return FoundEvents(
-                events: all.sorted { $0.id > $1.id },
+                rows: all.sorted { $0.id > $1.id },
                 next: (found.count > limit ? shown.last?.id : stop?.place).map { EventPlace(id: $0) },
-                isMoreWaiting: waiting.next != nil,
+                searchedTo: stop?.at,
                 isStopped: stop != nil,
-                searchedTo: stop?.at
+                isMoreWaiting: waiting.next != nil
             )
         }
     }
@@ -130,53 +104,16 @@ extension ToolDatabase {
         let shown = rows.prefix(limit).filter { $0.event != nil }
         let isFull = rows.count > limit && stop == nil
         return FoundEvents(
-            events: shown.compactMap(\.event),
+            rows: shown.compactMap(\.event),
             next: isFull ? shown.last?.place : stop?.place,
-            isStopped: stop != nil,
-            searchedTo: stop?.at
+            searchedTo: stop?.at,
+            isStopped: stop != nil
         )
-    }
-
-    /// Returns the summarized outcomes of events, for a list.
-    ///
-    /// - Parameter ids: the events' ids.
-    /// - Returns: rows by event and outcome; none for an event without pushes.
-    /// - Throws: ``ToolError``.
-    package func ends(of ids: [Int64]) async throws(ToolError) -> [EventEndsRow] {
-        guard !ids.isEmpty else { return [] }
-        return try await run { connection throws(PostgresError) in try connection.run(SQL.eventEnds(ids)) }
-    }
-
-    /// Returns the events that hold a key now.
-    ///
-    /// - Parameter key: the key.
-    /// - Returns: at most a hundred, the newest first.
-    /// - Throws: ``ToolError``.
-    package func events(ofKey key: String) async throws(ToolError) -> [EventsOfKeyRow] {
-        try await run { connection throws(PostgresError) in try connection.run(SQL.eventsOfKey(key, nil)) }
-    }
-
-    /// Looks up one event.
-    ///
-    /// - Parameter id: its id.
-    /// - Returns: nil if there is no such event, or it is deleted.
-    /// - Throws: ``ToolError``.
-    package func eventHead(_ id: Int64) async throws(ToolError) -> FoundEvent? {
-        try await run { connection throws(PostgresError) in try connection.run(SQL.eventHead(id)).first?.event }
-    }
-
-    /// Returns what a cancellation of events would still stop.
-    ///
-    /// - Parameter ids: the events' ids.
-    /// - Returns: one row for each event.
-    /// - Throws: ``ToolError``.
-    package func unsent(of ids: [Int64]) async throws(ToolError) -> [ListUnsentRow] {
-        try await run { connection throws(PostgresError) in try connection.run(SQL.listUnsent(ids)) }
     }
 
     /// Cancels the unsent deliveries of events.
     ///
-    /// - Parameter ids: the events' ids; ``unsent(of:)`` returns which events have unsent deliveries.
+    /// - Parameter ids: the events' ids.
     /// - Returns: the number of events cancelled.
     /// - Throws: ``ToolError``; nothing is cancelled then.
     package func cancel(_ ids: [Int64]) async throws(ToolError) -> Int64 {

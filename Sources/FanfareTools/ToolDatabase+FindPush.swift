@@ -1,26 +1,15 @@
 internal import FanfareCore
-package import FanfareRecords
+internal import FanfareRecords
 internal import PostgresClient
 
 extension ToolDatabase {
-    /// Finds rules and campaigns by name.
-    ///
-    /// - Parameter text: the whole name, in any case.
-    /// - Returns: at most 20, rules first.
-    /// - Throws: ``ToolError``.
-    package func named(_ text: String) async throws(ToolError) -> [FindNamed.Row] {
-        try await run { connection throws(PostgresError) in try connection.run(FindNamed(text)) }
-    }
-
     /// Finds, among the latest pushes, the one with a provider's id, such as an `apns-id`.
     ///
     /// - Parameter deliveryID: the id, a UUID.
     /// - Returns: the event and the device; nil if none of the latest pushes has this id.
     /// - Throws: ``ToolError``.
     package func push(ofDelivery deliveryID: String) async throws(ToolError) -> (event: Int64, device: Int64)? {
-        let rows = try await run { connection throws(PostgresError) in
-            try connection.run(SQL.lastDeliveries(SearchBudget.deliveries))
-        }
+        let rows = try await rows(of: SQL.lastDeliveries(SearchBudget.deliveries))
         let wanted = deliveryID.lowercased()
         let delivery = rows.first { row in
             let id = DeliveryID(

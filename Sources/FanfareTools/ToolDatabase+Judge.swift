@@ -1,4 +1,4 @@
-public import FanfareConfiguration
+package import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
 internal import FanfareRecords
@@ -16,7 +16,7 @@ extension ToolDatabase {
     ///   - configuration: supplies the credentials to compare with the audience.
     /// - Returns: one judgement for each rule, in their order.
     /// - Throws: ``ToolError``; of kind `usage` if the payload is not a JSON object.
-    public func judge(
+    package func judge(
         _ set: RuleSet,
         _ example: ExampleEvent,
         _ configuration: Configuration
@@ -31,7 +31,12 @@ extension ToolDatabase {
             )
             var judgements: [RuleJudgement] = []
             for entry in set.entries {
-                var judge = RuleJudge(connection: connection, rule: entry.compiled, example: example, payload: payload)
+                var judge = RuleJudge(
+                    connection: connection,
+                    rule: entry.definition,
+                    example: example,
+                    payload: payload
+                )
                 judgements.append(try judge.judge(configuration.apps[entry.id.app]))
             }
             return judgements

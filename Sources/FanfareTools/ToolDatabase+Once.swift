@@ -76,23 +76,22 @@ extension ToolDatabase {
         action: @escaping @Sendable (Value) -> ToolAction?
     ) async throws(ToolError) -> RequestFate<Value> {
         let tokenID = caller?.tokenID ?? 0
-        return try await change { connection throws(PostgresError) -> RequestFate<Value>? in
-            guard let once else { return nil }
-            guard try connection.run(SQL.claimRequest(tokenID, once.key)).first == true else {
-                return .running
+        return try await transaction { transaction throws(PostgresError) -> RequestFate<Value> in
+            let connection = transaction.connection
+            if let once {
+                guard try connection.run(SQL.claimRequest(tokenID, once.key)).first == true else { return .running }
+                if let first = try connection.run(SQL.findRequest(tokenID, once.key)).first {
+                    guard first.bodyHash == once.bodyHash else { return .keyReused }
+                    return .repeated(try again(connection, first.eventIDs))
+                }
             }
-            guard let first = try connection.run(SQL.findRequest(tokenID, once.key)).first else { return nil }
-            guard first.bodyHash == once.bodyHash else { return .keyReused }
-            return .repeated(try again(connection, first.eventIDs))
-        } _: { connection throws(PostgresError) -> RequestFate<Value> in
-            .done(try work(connection))
-        } afterwards: { connection, fate throws(PostgresError) in
-            guard let once, case .done(let value) = fate, case let ids = ids(value), !ids.isEmpty else { return }
-            let kept = SQL.keepRequest(tokenID, once.key, once.bodyHash, ids)
-            _ = try connection.runReturningCount(kept)
-        } action: { fate in
-            guard case .done(let value) = fate else { return nil }
-            return action(value)
+            let value = try transaction.asCaller(work)
+            if let once, case let ids = ids(value), !ids.isEmpty {
+                let kept = SQL.keepRequest(tokenID, once.key, once.bodyHash, ids)
+                _ = try connection.runReturningCount(kept)
+            }
+            try transaction.audit(action(value))
+            return .done(value)
         }
     }
 
@@ -105,10 +104,6 @@ extension ToolDatabase {
         guard let once else { return false }
         let tokenID = caller?.tokenID ?? 0
         // The roles of tokens may not read this table.
-        var database = self
-        database.forgetCaller()
-        return try await database.run { connection throws(PostgresError) in
-            try !connection.run(SQL.findRequest(tokenID, once.key)).isEmpty
-        }
+        return try await !asProgram.rows(of: SQL.findRequest(tokenID, once.key)).isEmpty
     }
 }

@@ -1,27 +1,12 @@
 package import FanfareRecords
 internal import PostgresClient
 
-/// A user's devices and preferences.
-package struct PersonDetail: Sendable {
-    /// The devices, at most 200, the newest first.
-    package let devices: [RegisteredDevice]
-    /// The user's preferences, each with its app.
-    package let preferences: [(app: String, preference: UserPreference)]
-
-    /// Assembles a user's devices and preferences.
-    package init(devices: [RegisteredDevice], preferences: [(app: String, preference: UserPreference)]) {
-        (self.devices, self.preferences) = (devices, preferences)
-    }
-}
+/// A user's devices, at most 200, the newest first, and the user's preferences, each with its app.
+package typealias PersonDetail = (
+    devices: [RegisteredDevice], preferences: [(app: String, preference: UserPreference)]
+)
 
 extension ToolDatabase {
-    /// Returns the names of all apps.
-    ///
-    /// - Throws: ``ToolError``.
-    package func appNames() async throws(ToolError) -> [String] {
-        try await run { connection throws(PostgresError) in try connection.run(SQL.appNames()) }
-    }
-
     /// Reads a user's devices and preferences.
     ///
     /// - Parameters:
@@ -37,7 +22,7 @@ extension ToolDatabase {
             for name in apps where name == app ?? name {
                 preferences += try connection.run(SQL.userPreferences(name, user)).map { (name, $0) }
             }
-            return PersonDetail(devices: devices, preferences: preferences)
+            return (devices, preferences)
         }
     }
 
@@ -48,7 +33,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     package func registeredDevice(_ id: Int64) async throws(ToolError) -> RegisteredDevice? {
         let statement = SQL.findDevices(nil, nil, nil, nil, id == .max ? nil : id + 1, 1, 1, nil)
-        let rows = try await run { connection throws(PostgresError) in try connection.run(statement) }
+        let rows = try await rows(of: statement)
         return rows.compactMap(\.found).first { $0.id == id }
     }
 }

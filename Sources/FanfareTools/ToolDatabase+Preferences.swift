@@ -51,8 +51,6 @@ extension ToolDatabase {
     /// - Returns: the preferences by category; none for an unknown user.
     /// - Throws: ``ToolError``.
     public func preferences(of user: String, app: String) async throws(ToolError) -> [UserPreference] {
-        try await run { connection throws(PostgresError) in
-            try connection.run(SQL.userPreferences(app, user))
-        }
+        try await rows(of: SQL.userPreferences(app, user))
     }
 }

@@ -1,22 +1,5 @@
-public import FanfareRecords
-package import PostgresClient
-
-/// One page of a push search that examines a limited number of rows at a time.
-public struct FoundPushes: Sendable {
-    /// The pushes; may be empty although ``next`` leads to more.
-    public let rows: [DeliveryRow]
-    /// The numbers that tell where the list continues; nil at its end.
-    public let next: [Int64]?
-    /// The time back to which a stopped search looked.
-    package var searchedTo: Timestamp?
-    /// Whether the search stopped before the end of the list.
-    package var isStopped = false
-
-    /// Assembles a page.
-    package init(rows: [DeliveryRow], next: [Int64]?, searchedTo: Timestamp? = nil, isStopped: Bool = false) {
-        (self.rows, self.next, self.searchedTo, self.isStopped) = (rows, next, searchedTo, isStopped)
-    }
-}
+internal import FanfareRecords
+internal import PostgresClient
 
 extension ToolDatabase {
     /// The number of numbers in a position of a push list.
@@ -28,7 +11,7 @@ extension ToolDatabase {
     ///   - event: its id.
     ///   - outcome: only pushes with this outcome; nil for all.
     ///   - reason: only pushes with this reason; nil for all.
-    ///   - after: ``FoundPushes/next`` of the previous page; nil for the start.
+    ///   - after: ``FoundPage/next`` of the previous page; nil for the start.
     ///   - limit: the maximum number of pushes.
     /// - Returns: a page, ordered by batch and device.
     /// - Throws: ``ToolError``.
@@ -46,7 +29,7 @@ extension ToolDatabase {
             reason: reason,
             limit: Int32(limit + 1)
         )
-        let found = try await run { connection throws(PostgresError) in try connection.run(statement) }
+        let found = try await rows(of: statement)
         let rows = found.compactMap(\.found)
         if rows.count > limit {
             return FoundPushes(
@@ -63,7 +46,7 @@ extension ToolDatabase {
     /// - Parameters:
     ///   - user: the user's id.
     ///   - app: the app; nil for all.
-    ///   - after: ``FoundPushes/next`` of the previous page; nil for the start.
+    ///   - after: ``FoundPage/next`` of the previous page; nil for the start.
     ///   - limit: the maximum number of pushes, and of waiting ones.
     /// - Returns: a page.
     /// - Throws: ``ToolError``.
@@ -82,7 +65,7 @@ extension ToolDatabase {
             Int32(clamping: limit + 1 + seen),
             SearchBudget.pushes
         )
-        let found = try await run { connection throws(PostgresError) in try connection.run(statement) }
+        let found = try await rows(of: statement)
         let logged = found.compactMap(\.found).filter { $0.at != nil }
         let waiting = found.compactMap(\.found).filter { $0.at == nil }.prefix(limit)
         let shown = logged.dropFirst(seen).prefix(limit - waiting.count)

@@ -35,9 +35,7 @@ extension ToolDatabase {
             next = nil
             // The session is returned to the pool after each part, so that other callers do not wait for the whole
             // scan.
-            let rows = try await run { connection throws(PostgresError) in
-                try connection.run(FindPruned(request: request, since: since, after: place, withIDs: !isDryRun))
-            }
+            let rows = try await rows(of: FindPruned(request: request, since: since, after: place, withIDs: !isDryRun))
             for row in rows {
                 switch row {
                 case .found(let reason, let devices, let ids):
@@ -80,9 +78,7 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``; of kind `usage` for an unknown app or environment.
     public func resumePruning(app: String, environment: String?) async throws(ToolError) -> [String] {
         try await check(app: app, environment: environment)
-        return try await run { connection throws(PostgresError) in
-            try connection.run(SQL.closeFuses(app, environment))
-        }
+        return try await rows(of: SQL.closeFuses(app, environment))
     }
 
     /// Returns the environments in which an app's prune fuse is blown.
@@ -103,7 +99,7 @@ extension ToolDatabase {
 extension ToolDatabase {
     private func check(_ request: RestoreRequest) async throws(ToolError) {
         try await check(app: request.app, environment: request.environment)
-        let known = try await run { connection throws(PostgresError) in try connection.run(SQL.pruneReasons()) }
+        let known = try await rows(of: SQL.pruneReasons())
         if let reason = request.reason, !known.contains(reason) {
             throw ToolError(
                 .usage,
@@ -124,7 +120,7 @@ extension ToolDatabase {
                 hint: "Use one of \(environments.joined(separator: ", "))."
             )
         }
-        let apps = try await run { connection throws(PostgresError) in try connection.run(SQL.appNames()) }
+        let apps = try await rows(of: SQL.appNames())
         if !apps.contains(app) {
             throw ToolError(.usage, "there is no app “\(app)”", hint: "Use one of \(apps.joined(separator: ", ")).")
         }

@@ -4,16 +4,6 @@ internal import FanfareProviders
 package import FanfareRecords
 internal import PostgresClient
 
-/// Rules, with the recent outcomes of some of them.
-package struct RuleListing: Sendable {
-    /// All rules except those of campaigns.
-    package let rules: [RuleRow]
-    /// The rules that the page shows.
-    package let shown: [RuleRow]
-    /// The recent outcomes of the shown rules.
-    package let weeks: [RuleID: RuleWeeksRow]
-}
-
 /// One version of a rule.
 package struct RuleSummary: Sendable {
     package let rule: RuleRow
@@ -39,25 +29,6 @@ package struct RuleTrial: Sendable {
 extension ToolDatabase {
     /// The number of days of recent outcomes.
     package static let daysOfRules: Int32 = 7
-
-    /// Lists rules, and reads the recent outcomes of some of them.
-    ///
-    /// - Parameter choose: selects the rules whose outcomes are read, in their order.
-    /// - Returns: the rules except those of campaigns.
-    /// - Throws: ``ToolError``.
-    package func ruleListing(
-        _ choose: @escaping @Sendable ([RuleRow]) -> [RuleRow]
-    ) async throws(ToolError) -> RuleListing {
-        try await run { connection throws(PostgresError) in
-            let rules = try connection.run(SQL.storedRules(nil)).filter { !RuleNames.isOfCampaign($0.name) }
-            let shown = choose(rules)
-            let rows = try connection.run(
-                SQL.ruleWeeks(shown.map(\.id).map(\.app), shown.map(\.id).map(\.name), Self.daysOfRules)
-            )
-            let weeks = rows.map { (shown[Int($0.position) - 1].id, $0) }
-            return RuleListing(rules: rules, shown: shown, weeks: Dictionary(weeks) { $1 })
-        }
-    }
 
     /// Reads one rule.
     ///
@@ -101,7 +72,7 @@ extension ToolDatabase {
         user: String?,
         _ configuration: Configuration
     ) async throws(ToolError) -> RuleTrial {
-        let set = try RuleSet(definition: definition)
+        let set = try RuleSet(stored: definition)
         var example = ExampleEvent(payload: payload)
         example.userID = user
         if let user {
@@ -114,9 +85,7 @@ extension ToolDatabase {
         var messages = judgement.isMatched ? try await set.explain(example, configuration) : []
         if let user, messages.contains(where: { $0.variant != nil }) {
             // The variant of this user only.
-            let variant = try await run { connection throws(PostgresError) in
-                try connection.run(SQL.ruleVariant(definition.text, user)).first ?? nil
-            }
+            let variant = try await rows(of: SQL.ruleVariant(definition.text, user)).first ?? nil
             messages = messages.filter { $0.variant == variant }
         }
         return RuleTrial(judgement: judgement, messages: messages, locale: example.locale)

@@ -20,7 +20,7 @@ extension ToolDatabase {
         var after: Int64 = 0
         while true {
             let statement = SQL.listTokens(filter.app, filter.topic, filter.users, after, Self.tokenPage)
-            let page = try await run { connection throws(PostgresError) in try connection.run(statement) }
+            let page = try await rows(of: statement)
             guard let last = page.last else { return }
             try await body(page.map(\.token))
             after = last.id

@@ -29,10 +29,6 @@ extension ToolDatabase {
     public func devices(_ ids: [Int64], notOf app: String, user: String?) async throws(ToolError) -> [Int64] {
         // Runs with the rights of the program, because a role that may subscribe devices may lack the right to read
         // them.
-        var own = self
-        own.forgetCaller()
-        return try await own.run { connection throws(PostgresError) in
-            try connection.run(SQL.devicesOfOthers(ids, app, user))
-        }
+        try await asProgram.rows(of: SQL.devicesOfOthers(ids, app, user))
     }
 }

@@ -13,9 +13,7 @@ extension ToolDatabase {
     func awaitVerdict(
         isUnchecked: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Bool
     ) async throws(ToolError) -> Bool {
-        let hasDaemon = try await run { connection throws(PostgresError) in
-            try connection.run(SQL.isDaemonAlive()).first ?? false
-        }
+        let hasDaemon = try await rows(of: SQL.isDaemonAlive()).first ?? false
         let deadline = ContinuousClock.now + Self.patience
         while hasDaemon, ContinuousClock.now < deadline, try await run(isUnchecked) {
             // In a cancelled task the sleep returns at once, and the next query throws.

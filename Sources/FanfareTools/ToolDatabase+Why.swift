@@ -30,15 +30,13 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``; of kind `usage` for an unknown app.
     public func why(user: String, app: String?) async throws(ToolError) -> [WhyVerdict] {
         try await checkApp(app)
-        return try await run { connection throws(PostgresError) in
-            try connection.run(SQL.whyVerdicts(nil, user, app))
-        }
+        return try await rows(of: SQL.whyVerdicts(nil, user, app))
     }
 
     /// Refuses an unknown app, which would look like a user without devices.
     private func checkApp(_ app: String?) async throws(ToolError) {
         guard let app else { return }
-        let names = try await run { connection throws(PostgresError) in try connection.run(SQL.appNames()) }
+        let names = try await rows(of: SQL.appNames())
         guard !names.contains(app) else { return }
         throw ToolError(.usage, "there is no app \(app)", hint: "There are \(names.joined(separator: ", ")).")
     }

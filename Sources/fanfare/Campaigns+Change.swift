@@ -5,6 +5,15 @@ import FanfareRecords
 import FanfareService
 import FanfareTools
 
+/// The campaign of a command.
+struct CampaignOptions: ParsableArguments {
+    @Argument(help: "The campaign's app.")
+    var app: String
+
+    @Argument(help: "The campaign's name.")
+    var name: String
+}
+
 extension Campaigns {
     /// `fanfare campaigns start`.
     struct Start: AsyncParsableCommand {
@@ -67,69 +76,63 @@ extension Campaigns {
     }
 
     /// `fanfare campaigns pause`.
-    struct Pause: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Pause a campaign: no run starts, and unsent pushes wait."
-        )
-
-        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
-        @OptionGroup var campaign: CampaignOptions
-
-        func run() async throws { try await options.change(.pause, campaign, "paused") }
+    enum Pause: CampaignStep {
+        static let (change, done) = (CampaignChange.pause, "paused")
+        static let abstract = "Pause a campaign: no run starts, and unsent pushes wait."
     }
 
     /// `fanfare campaigns resume`.
-    struct Resume: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Resume a paused campaign where it stopped, with its future runs."
-        )
-
-        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
-        @OptionGroup var campaign: CampaignOptions
-
-        func run() async throws { try await options.change(.resume, campaign, "resumed") }
+    enum Resume: CampaignStep {
+        static let (change, done) = (CampaignChange.resume, "resumed")
+        static let abstract = "Resume a paused campaign where it stopped, with its future runs."
     }
 
     /// `fanfare campaigns abort`.
-    struct Abort: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Cancel a campaign's unsent pushes; its schedule continues.",
-            discussion: "Each remaining recipient is recorded as cancelled."
-        )
-
-        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
-        @OptionGroup var campaign: CampaignOptions
-
-        func run() async throws { try await options.change(.abort, campaign, "aborted") }
+    enum Abort: CampaignStep {
+        static let (change, done) = (CampaignChange.abort, "aborted")
+        static let abstract = "Cancel a campaign's unsent pushes; its schedule continues."
+        static let discussion = "Each remaining recipient is recorded as cancelled."
     }
 
     /// `fanfare campaigns drop`.
-    struct Drop: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "Drop a campaign; what is planned is still sent."
-        )
-
-        @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
-        @OptionGroup var campaign: CampaignOptions
-
-        func run() async throws { try await options.change(.drop, campaign, "dropped") }
+    enum Drop: CampaignStep {
+        static let (change, done) = (CampaignChange.drop, "dropped")
+        static let abstract = "Drop a campaign; what is planned is still sent."
     }
 }
 
-extension GlobalOptions {
-    /// Changes a campaign and reports whether anything changed.
-    ///
-    /// - Parameters:
-    ///   - change: the kind of change.
-    ///   - campaign: the campaign.
-    ///   - done: the past participle for the output, also the key of the JSON.
-    /// - Throws: ``ToolError``, and errors of the configuration.
-    fileprivate func change(_ change: CampaignChange, _ campaign: CampaignOptions, _ done: String) async throws {
-        let isChanged = try await withDatabase { database throws(ToolError) in
-            try await database.change(change, app: campaign.app, campaign: campaign.name)
+/// A change of a campaign, as a command.
+protocol CampaignStep {
+    static var change: CampaignChange { get }
+    /// The past participle for the output, also the key of the JSON.
+    static var done: String { get }
+    static var abstract: String { get }
+    static var discussion: String { get }
+}
+
+extension CampaignStep {
+    static var discussion: String { "" }
+}
+
+/// Changes a campaign and reports whether anything changed.
+struct ChangeCampaign<Step: CampaignStep>: AsyncParsableCommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: Step.change.rawValue,
+            abstract: Step.abstract,
+            discussion: Step.discussion
+        )
+    }
+
+    @OptionGroup(title: GlobalOptions.title) var options: GlobalOptions
+    @OptionGroup var campaign: CampaignOptions
+
+    func run() async throws {
+        let isChanged = try await options.withDatabase { database throws(ToolError) in
+            try await database.change(Step.change, app: campaign.app, campaign: campaign.name)
         }
         var object = JSONObject()
-        object[done] = .bool(isChanged)
-        try show(.object(object), isChanged ? done : "nothing to do")
+        object[Step.done] = .bool(isChanged)
+        try options.show(.object(object), isChanged ? Step.done : "nothing to do")
     }
 }

@@ -1,5 +1,7 @@
 internal import FanfareCore
+internal import FanfareRecords
 internal import FanfareTools
+internal import PostgresClient
 internal import PushCrypto
 internal import Threading
 
@@ -55,7 +57,7 @@ final class CursorKey: Sendable {
     private func signature(_ place: String, _ list: String) async throws -> [UInt8] {
         var key = secret.withLock { $0 }
         if key == nil {
-            key = try await database.cursorSecret()
+            key = try await database.rows(of: SQL.readCursorSecret()).first ?? []
             secret.withLock { [key] in $0 = key }
         }
         return Array(try HMACSHA256.open().code(key: key ?? [], Array("\(list)\n\(place)".utf8)).prefix(16))

@@ -6,6 +6,7 @@ internal import FanfareRecords
 internal import FanfareService
 internal import FanfareTools
 internal import Foundation
+internal import PostgresClient
 internal import Threading
 
 /// The metrics that `/metrics` reads on request, beside the daemon's counters.
@@ -82,9 +83,10 @@ final class DaemonFigures: Sendable {
     func stored() async -> [MetricFamily]? {
         try? await query.value(for: 0) { [database] in
             let report = try await database.status().json
-            let figures = try await database.figures()
+            let ages = try await database.rows(of: SQL.readyAges())
+            let campaigns = try await database.rows(of: SQL.listLiveCampaigns())
             return Self.queues(report["queues"]?.arrayValue ?? []) + Self.daemons(report)
-                + [Self.ages(figures.ages)] + Self.campaigns(figures.campaigns)
+                + [Self.ages(ages)] + Self.campaigns(campaigns)
         }
     }
 

@@ -1,4 +1,6 @@
+internal import FanfareRecords
 internal import FanfareTools
+internal import PostgresClient
 internal import Threading
 
 /// Checks whether the database responds, at most once per ``age`` for all requests.
@@ -23,7 +25,7 @@ final class ReadinessCheck: Sendable {
         if let check = last.withLock({ $0 }), ContinuousClock.now - check.at < Self.age { return check.isThere }
         let isThere: Bool
         do {
-            try await database.ping()
+            _ = try await database.rows(of: SQL.databaseNow())
             isThere = true
         } catch {
             isThere = false

@@ -7,25 +7,10 @@ internal import HTTPTypes
 extension Routes {
     /// The routes of an app's campaigns.
     static let campaigns: [Route] =
-        [
-            Route(.get, "/v1/apps/{app}/campaigns", .reader) { call in
-                Answer(["data": .array(try await call.database.campaigns(app: call.name("app")).map(\.json))])
-            },
+        definitions(CampaignSet.self) + [
             Route(.get, "/v1/apps/{app}/campaigns/{campaign}", .reader) { call in
                 let report = try await call.database.campaign(app: call.name("app"), name: call.name("campaign"))
                 return Answer(report.json)
-            },
-            Route(.post, "/v1/apps/{app}/campaigns/plan", .author) { call in
-                let (campaigns, prune) = try definitions("campaigns", call)
-                return Answer(try await call.database.planCampaigns(CampaignSet(listed: campaigns), prune: prune).json)
-            },
-            Route(.post, "/v1/apps/{app}/campaigns/apply", .author) { call in
-                let (campaigns, prune) = try definitions("campaigns", call)
-                return Answer(
-                    try await call.noted {
-                        try await $0.applyCampaigns(CampaignSet(listed: campaigns), prune: prune).json
-                    }
-                )
             },
             Route(.post, "/v1/apps/{app}/campaigns/{campaign}/start", .operator) { call in
                 var fields = try call.fields(orEmpty: true)

@@ -7,34 +7,44 @@ internal import HTTPTypes
 
 extension Routes {
     /// The routes of an app's rules.
-    static let rules: [Route] = [
-        Route(.get, "/v1/apps/{app}/rules", .reader) { call in
-            Answer(["data": .array(try await call.database.rules(app: call.name("app")).map(\.json))])
-        },
-        Route(.post, "/v1/apps/{app}/rules/plan", .author) { call in
-            let (rules, prune) = try definitions("rules", call)
-            return Answer(try await call.database.planRules(RuleSet(listed: rules), prune: prune).json)
-        },
-        Route(.post, "/v1/apps/{app}/rules/apply", .author) { call in
-            let (rules, prune) = try definitions("rules", call)
-            return Answer(
-                try await call.noted { try await $0.applyRules(RuleSet(listed: rules), prune: prune).json }
-            )
-        },
-        Route(.post, "/v1/apps/{app}/explain", .reader) { call in
-            var fields = try call.fields()
-            let type = try fields.text("type")
-            var example = ExampleEvent(
-                payload: JSONValue.object(try fields.object(orNil: "payload") ?? JSONObject()).text
-            )
-            example.key = try fields.text(orNil: "key")
-            example.locale = try fields.text(orNil: "locale")
-            example.userID = try fields.text(orNil: "user_id")
-            let rule = try fields.text(orNil: "rule")
-            try fields.end()
-            return Answer(try await explain(example, type, rule, call))
-        },
-    ]
+    static let rules: [Route] =
+        definitions(RuleSet.self) + [
+            Route(.post, "/v1/apps/{app}/explain", .reader) { call in
+                var fields = try call.fields()
+                let type = try fields.text("type")
+                var example = ExampleEvent(
+                    payload: JSONValue.object(try fields.object(orNil: "payload") ?? JSONObject()).text
+                )
+                example.key = try fields.text(orNil: "key")
+                example.locale = try fields.text(orNil: "locale")
+                example.userID = try fields.text(orNil: "user_id")
+                let rule = try fields.text(orNil: "rule")
+                try fields.end()
+                return Answer(try await explain(example, type, rule, call))
+            }
+        ]
+
+    /// The routes that list, plan and apply an app's definitions of one kind.
+    static func definitions<Definition>(_ kind: DefinitionSet<Definition>.Type) -> [Route] {
+        let name = Definition.kind.plural
+        return [
+            Route(.get, "/v1/apps/{app}/\(name)", .reader) { call in
+                Answer(["data": .array(try await call.database.stored(kind, app: call.name("app")).map(\.json))])
+            },
+            Route(.post, "/v1/apps/{app}/\(name)/plan", .author) { call in
+                let (listed, prune) = try definitions(name, call)
+                return Answer(try await call.database.plan(kind.init(listed: listed), prune: prune).json)
+            },
+            Route(.post, "/v1/apps/{app}/\(name)/apply", .author) { call in
+                let (listed, prune) = try definitions(name, call)
+                return Answer(
+                    try await call.noted {
+                        try await $0.apply(DefinitionSet<Definition>(listed: listed), prune: prune).json
+                    }
+                )
+            },
+        ]
+    }
 
     /// Reads rules or campaigns of the path's app.
     ///
@@ -43,7 +53,7 @@ extension Routes {
     ///   - call: the request.
     /// - Returns: the definitions, and whether missing ones are to be dropped.
     /// - Throws: a ``Problem`` for an invalid body.
-    static func definitions(_ name: String, _ call: Call) throws -> ([JSONValue], prune: Bool) {
+    private static func definitions(_ name: String, _ call: Call) throws -> ([JSONValue], prune: Bool) {
         var fields = try call.fields()
         let app = call.name("app")
         let listed = try fields.list(name).enumerated().map { index, value in

@@ -11,6 +11,9 @@ public struct RulesFile: Sendable {
         case campaign
         /// Policies of apps.
         case policy
+
+        /// The kind in the plural, which names commands and members of JSON.
+        package var plural: String { self == .policy ? "policies" : rawValue + "s" }
     }
 
     /// The size limit of a file in bytes.

@@ -18,30 +18,16 @@ extension PostgresConnection {
         return try work(self)
     }
 
-    /// Runs work as a database role in one transaction, with optional steps as the session's user before and after it.
-    ///
-    /// - Parameters:
-    ///   - role: one of Fanfare's roles; nil for the session's user.
-    ///   - beforehand: a step as the session's user before `work`; if it returns a value, `work` is skipped and the
-    ///     value returned.
-    ///   - work: the work; must not begin or end a transaction.
-    ///   - afterwards: a step as the session's user after `work`, with its result.
-    /// - Returns: what `work` returns, or `beforehand`.
-    /// - Throws: what the steps throw; the transaction is rolled back then.
-    package func transaction<Result>(
-        as role: String?,
-        beforehand: (PostgresConnection) throws(PostgresError) -> Result? = { _ in nil },
-        _ work: (PostgresConnection) throws(PostgresError) -> Result,
-        afterwards: (PostgresConnection, Result) throws(PostgresError) -> Void
+    /// Runs work as a database role inside a transaction, which goes on as the session's user; nil for that user.
+    package func run<Result>(
+        inTransactionAs role: String?,
+        _ work: (PostgresConnection) throws(PostgresError) -> Result
     ) throws(PostgresError) -> Result {
-        try transaction { connection throws(PostgresError) in
-            if let done = try beforehand(connection) { return done }
-            if let role { try connection.execute("SET LOCAL ROLE \(role)") }
-            let result = try work(connection)
-            if role != nil { try connection.execute("RESET ROLE") }
-            try afterwards(connection, result)
-            return result
-        }
+        guard let role else { return try work(self) }
+        try execute("SET LOCAL ROLE \(role)")
+        let result = try work(self)
+        try execute("RESET ROLE")
+        return result
     }
 
     private func leaveRole() {

@@ -283,7 +283,7 @@ struct DigestRuleTests {
             Self.digest(by: "{{u}}") + ", \"when\": \"$.n == 7\", " + message
         )
         let tools = try toolDatabase()
-        let rows = try await tools.rules(app: "shop")
+        let rows = try await tools.stored(RuleSet.self, app: "shop")
         #expect(rows.map(\.name) == ["news"] && rows.map(\.event) == ["e"] && rows.map(\.versionInForce) == [1])
         let set = try await tools.ruleSet(app: nil).only(rule: nil, app: "shop", type: "e")
         let example = ExampleEvent(payload: #"{"u": "ann", "n": 7}"#)

@@ -45,7 +45,7 @@ import Testing
         // Moved to the far future, because the article's times will pass.
         let yaml = try #require(blocks(of: "yaml").first).replacing("2026-12-01", with: "2999-12-01")
         let set = try CampaignSet(RulesFile(yaml: yaml, named: "campaigns.yaml", of: .campaign).rules)
-        let plan = try await toolDatabase().planCampaigns(set, prune: false)
+        let plan = try await toolDatabase().plan(set, prune: false)
         #expect(plan.text.contains("next 2999-12-01 09:00 America/New_York (2999-12-01 14:00 UTC)"))
         #expect(plan.text.contains("+ shop/shop-closes\n    manual\n+ shop/weekly-news\n    next "))
     }

@@ -257,7 +257,7 @@ import Testing
             """
         let set = try CampaignSet(RulesFile(yaml: yaml, named: "campaigns.yaml", of: .campaign).rules)
         let database = try toolDatabase()
-        let plan = try await database.planCampaigns(set, prune: false, at: Self.time("2099-01-05 12:00Z"))
+        let plan = try await database.plan(set, prune: false, at: Self.time("2099-01-05 12:00Z"))
         #expect(
             plan.text.components(separatedBy: "\n") == [
                 "+ shop/once", "    next 2099-01-05 09:00 recipient's local time (planned at once)",
@@ -269,18 +269,18 @@ import Testing
         #expect(plan.json["campaigns"]?.arrayValue?.first?["passed"]?["at_once"]?["devices"] == 2)
         try await withRole(in: "fanfare_author") { role throws in
             try await toolDatabase(user: role).whileOpen { database throws(any Error) in
-                let plan = try await database.planCampaigns(set, prune: false, at: Self.time("2099-01-05 12:00Z"))
+                let plan = try await database.plan(set, prune: false, at: Self.time("2099-01-05 12:00Z"))
                 #expect(plan.text.contains("where it has passed is unknown: permission denied for "))
             }
         }
-        let early = try await database.planCampaigns(set, prune: false, at: Self.time("2099-01-01 12:00Z"))
+        let early = try await database.plan(set, prune: false, at: Self.time("2099-01-01 12:00Z"))
         #expect(early.json["campaigns"]?.arrayValue?.first?["passed"] == nil)
         // After it has fired, it counts as passed in no zone.
-        _ = try await database.applyCampaigns(set, prune: false)
+        _ = try await database.apply(set, prune: false)
         try world.schedule()
         try world.schedule(at: "'2099-01-05 12:00Z'")
         #expect(try world.runs("once") == ["2099-01-04 18:00 running"])
-        let fired = try await database.planCampaigns(set, prune: false, at: Self.time("2099-01-05 12:00Z"))
+        let fired = try await database.plan(set, prune: false, at: Self.time("2099-01-05 12:00Z"))
         #expect(!fired.text.contains("has passed"))
     }
 }

@@ -101,7 +101,7 @@ import Threading
         let started = try await start("hello", yes: true)
         #expect(started.eventID == nil)
         #expect(started.text == "run \(started.runID) failed: its rule is refused: too new")
-        let row = try #require(try await toolDatabase().campaigns(app: nil).first)
+        let row = try #require(try await toolDatabase().stored(CampaignSet.self, app: nil).first)
         #expect(row.note == "version 1 is refused: its rule: too new")
         let report = try await toolDatabase().campaign(app: "shop", name: "hello")
         #expect(report.progress == nil && report.text.hasSuffix("  failed  -      its rule is refused: too new"))
@@ -117,7 +117,7 @@ import Threading
         try world.plan()
         try await withRole(in: "fanfare_reader") { role throws in
             try await toolDatabase(user: role).whileOpen { database throws(any Error) in
-                #expect(try await database.campaigns(app: nil).map(\.name) == ["hello"])
+                #expect(try await database.stored(CampaignSet.self, app: nil).map(\.name) == ["hello"])
                 #expect(try await database.campaign(app: "shop", name: "hello").forecast.times.count == 3)
             }
         }

@@ -37,20 +37,20 @@ import Testing
     @Test func theyAreAddedOnceAndMarkedAsFromAFile() async throws {
         let database = try toolDatabase()
         let set = try set(Self.digest + "\n" + Self.hello)
-        #expect(try await database.planCampaigns(set, prune: false).changes.items.map(\.change) == [.added, .added])
-        #expect(try await database.campaigns(app: nil).isEmpty)
-        let applied = try await database.applyCampaigns(set, prune: false)
-        #expect(applied.campaigns.map(\.state) == ["unchecked", "unchecked"])
+        #expect(try await database.plan(set, prune: false).items.map(\.change) == [.added, .added])
+        #expect(try await database.stored(CampaignSet.self, app: nil).isEmpty)
+        let applied = try await database.apply(set, prune: false)
+        #expect(applied.stored.map(\.state) == ["unchecked", "unchecked"])
         #expect(applied.text.contains("no daemon runs"))
         #expect(!applied.hasRefused)
-        #expect(try await database.campaigns(app: "shop").map(\.isFromFile) == [true, true])
-        #expect(try await database.applyCampaigns(set, prune: false).plan.isEmpty)
-        #expect(try await database.campaigns(app: "shop").map(\.version) == [1, 1])
+        #expect(try await database.stored(CampaignSet.self, app: "shop").map(\.isFromFile) == [true, true])
+        #expect(try await database.apply(set, prune: false).plan.isEmpty)
+        #expect(try await database.stored(CampaignSet.self, app: "shop").map(\.version) == [1, 1])
     }
 
     /// With the role's rights only, in one session, often enough that its statements get generic plans.
     @Test func anOperatorPausesAndResumesAsOftenAsItTakes() async throws {
-        _ = try await toolDatabase().applyCampaigns(set(Self.hello), prune: false)
+        _ = try await toolDatabase().apply(set(Self.hello), prune: false)
         try sql("SELECT fanfare.take_campaign(id, version, NULL, now()) FROM fanfare.campaigns")
         try await withRole(in: "fanfare_operator") { role in
             try await toolDatabase(user: role).whileOpen { database in
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func eachShowsWhenItWouldBeDueBeforeAnythingIsSaved() async throws {
-        let plan = try await toolDatabase().planCampaigns(set(Self.digest + "\n" + Self.hello), prune: false)
+        let plan = try await toolDatabase().plan(set(Self.digest + "\n" + Self.hello), prune: false)
         let year = try #require(try sql("SELECT extract(year FROM now() AT TIME ZONE 'Europe/Madrid')::int")[0])
         let next = try (1...3).map { try #require(Int(year)) + $0 }
         let lines = plan.text.components(separatedBy: "\n")
@@ -82,24 +82,24 @@ import Testing
 
     @Test func aChangeIsShownByItsPath() async throws {
         let database = try toolDatabase()
-        _ = try await database.applyCampaigns(set(Self.digest), prune: false)
+        _ = try await database.apply(set(Self.digest), prune: false)
         let changed = try set(
             Self.digest.replacing("30 8 1 1 *", with: "@daily").replacing("ttl: 4h", with: "lane: normal")
         )
-        let plan = try await database.planCampaigns(changed, prune: false)
+        let plan = try await database.plan(changed, prune: false)
         #expect(
-            plan.changes.items.flatMap(\.differences).map(\.text).sorted() == [
+            plan.items.flatMap(\.differences).map(\.text).sorted() == [
                 "lane: (none) → \"normal\"", "schedule.cron: \"30 8 1 1 *\" → \"@daily\"", "ttl: \"4h\" → (none)",
             ]
         )
-        _ = try await database.applyCampaigns(changed, prune: false)
-        #expect(try await database.campaigns(app: nil).map(\.version) == [2])
+        _ = try await database.apply(changed, prune: false)
+        #expect(try await database.stored(CampaignSet.self, app: nil).map(\.version) == [2])
     }
 
     @Test func pruningDropsOnlyWhatCameFromFilesOfTheSameApps() async throws {
         let database = try toolDatabase()
         let foreign = Self.hello.replacing("app: shop", with: "app: other")
-        _ = try await database.applyCampaigns(
+        _ = try await database.apply(
             set([Self.digest, Self.hello, foreign].joined(separator: "\n")),
             prune: false
         )
@@ -109,13 +109,13 @@ import Testing
                 "message": {"notification": {"title": "t"}}}')
             """
         )
-        let kept = try await database.applyCampaigns(set(Self.digest), prune: false)
+        let kept = try await database.apply(set(Self.digest), prune: false)
         #expect(kept.plan.text.hasSuffix("0 dropped\n1 of other files kept; --prune drops what is not in these"))
         #expect(!kept.plan.text.contains("- shop/hello") && kept.plan.isEmpty)
-        #expect(try await database.campaigns(app: nil).count == 4)
-        _ = try await database.applyCampaigns(set(Self.digest), prune: true)
+        #expect(try await database.stored(CampaignSet.self, app: nil).count == 4)
+        _ = try await database.apply(set(Self.digest), prune: true)
         #expect(
-            try await database.campaigns(app: nil).map { "\($0.app)/\($0.name)" } == [
+            try await database.stored(CampaignSet.self, app: nil).map { "\($0.app)/\($0.name)" } == [
                 "other/hello", "shop/by-sql", "shop/digest",
             ]
         )
@@ -156,44 +156,44 @@ import Testing
             """,
         ]
         let error = try await #require(throws: ToolError.self) {
-            try await toolDatabase().applyCampaigns(set(campaigns.joined(separator: "\n")), prune: false)
+            try await toolDatabase().apply(set(campaigns.joined(separator: "\n")), prune: false)
         }
         let lines = error.reason.split(separator: "\n")
         #expect(lines.count == 3)
         #expect(lines[0].hasPrefix("campaigns.yaml:3: schedule.time_zone: 'Mars/Base' is not a time zone"))
         #expect(lines[1].hasPrefix("campaigns.yaml:9: to.users: is not a jsonpath"))
         #expect(lines[2].hasPrefix("campaigns.yaml:13: schedule.at: 2020-12-01T09:00 has passed; write a time to come"))
-        #expect(try await toolDatabase().campaigns(app: nil).isEmpty)
+        #expect(try await toolDatabase().stored(CampaignSet.self, app: nil).isEmpty)
     }
 
     @Test func aTimeThatHasPassedMayStayInItsFile() async throws {
         let world = try World()
         let once = Self.hello + "\n  schedule: { at: \"2999-01-01T09:00\" }"
         let database = try toolDatabase()
-        _ = try await database.applyCampaigns(set(once), prune: false)
+        _ = try await database.apply(set(once), prune: false)
         try world.schedule()
         let past = once.replacing("2999", with: "2020")
         _ = try world.connection.query(
             "UPDATE fanfare.campaigns SET definition = replace(definition::text, '2999', '2020')::json"
         )
-        let plan = try await database.planCampaigns(set(past), prune: false)
+        let plan = try await database.plan(set(past), prune: false)
         #expect(plan.text.hasPrefix("= shop/hello\n    no further runs\n"))
         // The text may change, but the time may not change to another past time.
         let text = past.replacing("title: \"Hello\"", with: "title: \"Hallo\"")
-        #expect(try await database.planCampaigns(set(text), prune: false).changes.items.map(\.change) == [.changed])
+        #expect(try await database.plan(set(text), prune: false).items.map(\.change) == [.changed])
         let other = past.replacing("2020", with: "2021")
-        await #expect(throws: ToolError.self) { try await database.planCampaigns(set(other), prune: false) }
+        await #expect(throws: ToolError.self) { try await database.plan(set(other), prune: false) }
     }
 
     @Test func theTableSaysWhatIsDueAndWhatIsRefused() async throws {
         let world = try World()
         let database = try toolDatabase()
-        _ = try await database.applyCampaigns(set(Self.digest + "\n" + Self.hello), prune: false)
+        _ = try await database.apply(set(Self.digest + "\n" + Self.hello), prune: false)
         try world.schedule()
         _ = try world.connection.query("SELECT fanfare.start_campaign('shop', 'hello')")
         try world.put(campaign: "bad", schedule: #"{"cron": "61 * * * *"}"#)
         try world.schedule()
-        let rows = try await database.campaigns(app: "shop")
+        let rows = try await database.stored(CampaignSet.self, app: "shop")
         #expect(rows.map(\.name) == ["bad", "digest", "hello"])
         #expect(rows.map(\.state) == ["refused", "active", "active"])
         #expect(rows.map(\.scheduleText) == ["61 * * * * UTC", "30 8 1 1 * Europe/Madrid", "manual"])
@@ -202,14 +202,17 @@ import Testing
         #expect(rows[2].lastState == "running")
         #expect(CampaignRow.table(rows).contains(" running"))
         #expect(rows[1].json["next_at"]?.stringValue?.contains("-01-01T07:30:00") == true)
-        #expect(try await database.rules(app: nil).isEmpty, "what campaigns become is not among the rules")
+        #expect(
+            try await database.stored(RuleSet.self, app: nil).isEmpty,
+            "what campaigns become is not among the rules"
+        )
         #expect(try await database.ruleSet(app: nil).apps == ["shop"], "but can be explained")
     }
 
     @Test func anAuthorNeedsNoOtherRole() async throws {
         try await withRole(in: "fanfare_author") { role throws in
             let database = try toolDatabase(user: role)
-            #expect(try await database.applyCampaigns(set(Self.digest), prune: true).campaigns.count == 1)
+            #expect(try await database.apply(set(Self.digest), prune: true).stored.count == 1)
             try World().schedule()
             for change in CampaignChange.allCases {
                 let isChanged = try await database.change(change, app: "shop", campaign: "digest")

@@ -32,12 +32,12 @@ import Testing
     @Test func theyAreAddedChangedAndRemoved() async throws {
         let database = try toolDatabase()
         let both = try set(Self.shop + "\n---\n" + Self.other)
-        let plan = try await database.planPolicies(both)
+        let plan = try await database.plan(both)
         #expect(plan.text == "+ other\n+ shop\n2 added, 0 changed, 0 unchanged, 0 dropped")
-        #expect(try await database.policies(app: nil).isEmpty)
-        _ = try await database.applyPolicies(both)
-        #expect(try await database.applyPolicies(both).isEmpty)
-        let list = try await database.policies(app: nil)
+        #expect(try await database.stored(PolicySet.self, app: nil).isEmpty)
+        _ = try await database.apply(both)
+        #expect(try await database.apply(both).plan.isEmpty)
+        let list = try await database.stored(PolicySet.self, app: nil)
         #expect(
             PolicyRow.table(list) == """
                 APP    TIME ZONE      QUIET HOURS       CAPS        RATE    PROVIDERS
@@ -45,9 +45,13 @@ import Testing
                 shop   Europe/Madrid  22:00–08:00 hold  daily 3/1d  2000/s  fcm 500/s, apns 900/s
                 """
         )
-        #expect(try await database.policies(app: "other").map(\.json) == [["app": "other", "policy": ["rate": "5/s"]]])
+        #expect(
+            try await database.stored(PolicySet.self, app: "other").map(\.json) == [
+                ["app": "other", "policy": ["rate": "5/s"]]
+            ]
+        )
         let changed = try set(Self.shop.replacing("500/s", with: "600/s") + "\n---\napp: other\npolicy: {}")
-        let changes = try await database.applyPolicies(changed)
+        let changes = try await database.apply(changed)
         #expect(
             changes.text == """
                 - other
@@ -57,8 +61,8 @@ import Testing
                 0 added, 1 changed, 0 unchanged, 1 dropped
                 """
         )
-        #expect(try await database.policies(app: nil).map(\.app) == ["shop"])
-        #expect(try await database.planPolicies(set("app: other\npolicy: {}")).isEmpty)
+        #expect(try await database.stored(PolicySet.self, app: nil).map(\.app) == ["shop"])
+        #expect(try await database.plan(set("app: other\npolicy: {}")).isEmpty)
     }
 
     @Test func allProblemsAreFoundByTheirLines() async throws {
@@ -74,7 +78,7 @@ import Testing
         #expect(twice?.reason == "policies.yaml:4: app: is in policies.yaml:1 already")
         let faults = Self.shop.replacing("500/s", with: "500/d")
         let error = try await #require(throws: ToolError.self) {
-            try await toolDatabase().applyPolicies(set(faults + "\n---\napp: other\npolicy: [5]"))
+            try await toolDatabase().apply(set(faults + "\n---\napp: other\npolicy: [5]"))
         }
         #expect(
             error.reason == """
@@ -82,7 +86,7 @@ import Testing
                 policies.yaml:10: policy: is not an object; write {"rate": "1000/s"}, or {} for none
                 """
         )
-        #expect(try await toolDatabase().policies(app: nil).isEmpty)
+        #expect(try await toolDatabase().stored(PolicySet.self, app: nil).isEmpty)
     }
 
     @Test func theyAreTypedAsRulesAre() async throws {

@@ -140,7 +140,7 @@ struct ProviderToolTests {
         let rule: JSONValue = [
             "name": "r", "app": "shop", "event": "e", "to": ["everyone": true, "provider": "fcm"], "message": message,
         ]
-        let rules = RuleSet(entries: [RuleSet.Entry(source: nil, compiled: try CompiledRule(json: rule))])
+        let rules = RuleSet(try CompiledRule(json: rule))
         return try #require(rules.explain(ExampleEvent(payload: "{}")) { _ in nil }.first)
     }
 

@@ -30,24 +30,24 @@ import Testing
     @Test func rulesAreAddedOnceAndMarkedAsFromAFile() async throws {
         let database = try toolDatabase()
         let set = try set(Self.shipped)
-        #expect(try await database.planRules(set, prune: false).items.map(\.change) == [.added])
-        #expect(try await database.rules(app: nil).isEmpty)
-        let applied = try await database.applyRules(set, prune: false)
-        #expect(applied.rules.map(\.state) == ["unchecked"])
+        #expect(try await database.plan(set, prune: false).items.map(\.change) == [.added])
+        #expect(try await database.stored(RuleSet.self, app: nil).isEmpty)
+        let applied = try await database.apply(set, prune: false)
+        #expect(applied.stored.map(\.state) == ["unchecked"])
         #expect(applied.text.contains("no daemon runs"))
-        let stored = try await database.rules(app: "shop")
+        let stored = try await database.stored(RuleSet.self, app: "shop")
         #expect(stored.map(\.name) == ["shipped"])
         #expect(stored.map(\.isFromFile) == [true])
         #expect(stored.map(\.event) == ["order.shipped"])
-        #expect(try await database.applyRules(set, prune: false).plan.isEmpty)
-        #expect(try await database.rules(app: "shop").map(\.version) == [1])
+        #expect(try await database.apply(set, prune: false).plan.isEmpty)
+        #expect(try await database.stored(RuleSet.self, app: "shop").map(\.version) == [1])
     }
 
     @Test func aChangeIsShownByItsPath() async throws {
         let database = try toolDatabase()
-        _ = try await database.applyRules(set(Self.shipped), prune: false)
+        _ = try await database.apply(set(Self.shipped), prune: false)
         let changed = Self.shipped.replacing("ttl: 4h", with: "lane: bulk").replacing("On its", with: "Out its")
-        let plan = try await database.planRules(set(changed), prune: false)
+        let plan = try await database.plan(set(changed), prune: false)
         #expect(plan.items.map(\.change) == [.changed])
         #expect(
             plan.items.flatMap(\.differences).map(\.text).sorted() == [
@@ -56,28 +56,28 @@ import Testing
             ]
         )
         #expect(plan.json["rules"]?.arrayValue?.first?["change"] == "changed")
-        _ = try await database.applyRules(set(changed), prune: false)
-        #expect(try await database.rules(app: nil).map(\.version) == [2])
+        _ = try await database.apply(set(changed), prune: false)
+        #expect(try await database.stored(RuleSet.self, app: nil).map(\.version) == [2])
     }
 
     @Test func pruningDropsOnlyWhatCameFromFilesOfTheSameApps() async throws {
         let database = try toolDatabase()
         let other = Self.shipped.replacing("name: shipped", with: "name: second")
         let foreign = Self.shipped.replacing("app: shop", with: "app: other")
-        _ = try await database.applyRules(set([Self.shipped, other, foreign].joined(separator: "\n")), prune: false)
+        _ = try await database.apply(set([Self.shipped, other, foreign].joined(separator: "\n")), prune: false)
         try sql(
             """
             SELECT fanfare.put_rule('{"app": "shop", "name": "by-sql", "event": "e", "to": {"everyone": true},
                 "message": {"notification": {"title": "t"}}}')
             """
         )
-        let kept = try await database.applyRules(set(Self.shipped), prune: false)
+        let kept = try await database.apply(set(Self.shipped), prune: false)
         #expect(kept.plan.items.map(\.change) == [.kept, .unchanged])
         #expect(kept.plan.isEmpty)
-        #expect(try await database.rules(app: nil).count == 4)
-        _ = try await database.applyRules(set(Self.shipped), prune: true)
+        #expect(try await database.stored(RuleSet.self, app: nil).count == 4)
+        _ = try await database.apply(set(Self.shipped), prune: true)
         #expect(
-            try await database.rules(app: nil).map { "\($0.app)/\($0.name)" } == [
+            try await database.stored(RuleSet.self, app: nil).map { "\($0.app)/\($0.name)" } == [
                 "other/shipped", "shop/by-sql", "shop/shipped",
             ]
         )
@@ -88,12 +88,12 @@ import Testing
         let error = try await #require(
             throws: ToolError.self,
             performing: {
-                try await toolDatabase().applyRules(set(Self.shipped + "\n" + bad), prune: false)
+                try await toolDatabase().apply(set(Self.shipped + "\n" + bad), prune: false)
             }
         )
         #expect(error.kind == .failed)
         #expect(error.reason.hasPrefix("rules.yaml:11: when: is not a predicate"))
-        #expect(try await toolDatabase().rules(app: nil).isEmpty)
+        #expect(try await toolDatabase().stored(RuleSet.self, app: nil).isEmpty)
     }
 
     @Test func allProblemsOfAllRulesAreTold() throws {
@@ -114,7 +114,7 @@ import Testing
                 + "\n  badge_sql: DELETE FROM public.unread WHERE id = ANY ($1)",
         ]
         let error = try await #require(throws: ToolError.self) {
-            try await toolDatabase().planRules(set(rules.joined(separator: "\n")), prune: false)
+            try await toolDatabase().plan(set(rules.joined(separator: "\n")), prune: false)
         }
         let lines = error.reason.split(separator: "\n")
         #expect(lines.count == 2)
@@ -159,8 +159,8 @@ import Testing
         try world.put(campaign: "hello")
         try world.schedule()
         let database = try toolDatabase()
-        #expect(try await database.rules(app: nil).isEmpty)
-        #expect(try await database.planRules(set(Self.shipped), prune: true).items.map(\.name) == ["shipped"])
+        #expect(try await database.stored(RuleSet.self, app: nil).isEmpty)
+        #expect(try await database.plan(set(Self.shipped), prune: true).items.map(\.name) == ["shipped"])
         #expect(try await database.ruleSet(app: "shop").apps == ["shop"], "it can be explained")
         let error = #expect(throws: ToolError.self) {
             try set(Self.shipped.replacing("name: shipped", with: "name: campaign/hello"))
@@ -171,7 +171,7 @@ import Testing
     @Test func anAuthorNeedsNoOtherRole() async throws {
         try await withRole(in: "fanfare_author") { role throws in
             let database = try toolDatabase(user: role)
-            #expect(try await database.applyRules(set(Self.shipped), prune: true).rules.count == 1)
+            #expect(try await database.apply(set(Self.shipped), prune: true).stored.count == 1)
         }
     }
 

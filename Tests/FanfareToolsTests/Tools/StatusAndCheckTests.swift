@@ -52,7 +52,7 @@ import Testing
     @Test func aReaderMaySeeIt() async throws {
         try await withRole(in: "fanfare_reader") { role throws in
             #expect(try await !toolDatabase(user: role).status().hasDaemon)
-            #expect(try await toolDatabase(user: role).rules(app: nil).isEmpty)
+            #expect(try await toolDatabase(user: role).stored(RuleSet.self, app: nil).isEmpty)
         }
     }
 }

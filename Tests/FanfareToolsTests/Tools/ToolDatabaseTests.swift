@@ -61,14 +61,14 @@ import Threading
 
     @Test func aSessionThatWasEndedMeanwhileIsReplaced() async throws {
         let database = try toolDatabase()
-        _ = try await database.rules(app: nil)
+        _ = try await database.stored(RuleSet.self, app: nil)
         try sql(
             """
             SELECT pg_catalog.pg_terminate_backend(pid, 10000) FROM pg_catalog.pg_stat_activity
             WHERE datname = pg_catalog.current_database() AND application_name = 'fanfare'
             """
         )
-        #expect(try await database.rules(app: nil).isEmpty)
+        #expect(try await database.stored(RuleSet.self, app: nil).isEmpty)
         await database.close()
     }
 

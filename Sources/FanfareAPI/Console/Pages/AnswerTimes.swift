@@ -7,7 +7,7 @@ struct AnswerTimes: Sendable {
     private let times: [Int64]
     private var steps: [TimeClasses]
     /// The counts over all steps.
-    private(set) var all = TimeClasses(TrafficFigures.bounds)
+    private(set) var all = TimeClasses(ToolDatabase.latencyBounds)
 
     /// Sorts counts into steps.
     ///
@@ -16,7 +16,7 @@ struct AnswerTimes: Sendable {
     ///   - times: the start of each step, in microseconds since 1970.
     init(_ rows: [CountsOverTimeRow], _ times: [Int64]) {
         self.times = times
-        steps = [TimeClasses](repeating: TimeClasses(TrafficFigures.bounds), count: times.count)
+        steps = [TimeClasses](repeating: TimeClasses(ToolDatabase.latencyBounds), count: times.count)
         for row in rows {
             guard let index = times.lastIndex(where: { $0 <= row.at.microseconds }) else { continue }
             steps[index].add(row.count, Int(row.code))

@@ -148,26 +148,22 @@ extension Visit {
         let since = filters.since.map { Timestamp(microseconds: $0) }
         let found = try await database.findDevices(filter, reason: filters.reason, since: since)
         var next: String?
-        if let last = found.devices.last, found.isMore { next = try await further(last.id, list) }
-        var further: String?
-        if let place = found.stoppedAt { further = try await self.further(place, list) }
-        let count = FigureText.counted(Int64(found.devices.count), "device")
-        let isAll = found.stoppedAt == nil
+        if let place = found.next {
+            next = address(["after": try await call.context.cursors.seal([place], of: list)])
+        }
+        let count = FigureText.counted(Int64(found.rows.count), "device")
         return DeviceList(
-            lines: found.devices.map { DeviceLine($0) },
+            lines: found.rows.map { DeviceLine($0) },
             pager: Pager(
-                shown: isAll ? count : "\(count) of those searched so far",
+                shown: found.isStopped ? "\(count) of those searched so far" : count,
                 first: after == nil ? nil : list,
-                next: next,
+                next: found.isStopped ? nil : next,
                 searchedTo: nil,
-                further: further
+                further: found.isStopped ? next : nil
             ),
-            empty: found.devices.isEmpty && isAll ? .noDevice(isFiltered: !filters.isOpen, isRest: after != nil) : nil
+            empty: found.rows.isEmpty && !found.isStopped
+                ? .noDevice(isFiltered: !filters.isOpen, isRest: after != nil) : nil
         )
-    }
-
-    private func further(_ place: Int64, _ list: String) async throws -> String {
-        address(["after": try await call.context.cursors.seal([place], of: list)])
     }
 }
 

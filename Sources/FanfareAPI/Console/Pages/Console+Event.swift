@@ -1,6 +1,7 @@
 internal import FanfareCore
-internal import FanfareStore
+internal import FanfareRecords
 internal import FanfareTools
+internal import PostgresClient
 
 extension ConsolePage {
     /// The page of one event.
@@ -19,7 +20,7 @@ extension ConsolePage {
             overview.countOn = try await visit.address(["counted": cursors.seal([next], of: batches)])
         }
         if overview.seemsOver {
-            let unsent = UnsentEvents(try await visit.database.unsent(of: [id]), of: [detail.event])
+            let unsent = UnsentEvents(try await visit.database.rows(of: SQL.listUnsent([id])), of: [detail.event])
             overview.mayWait = !unsent.isNothing
         }
         var after: [Int64]?

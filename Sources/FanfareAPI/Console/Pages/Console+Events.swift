@@ -10,7 +10,7 @@ extension ConsolePage {
         let search = EventSearch(visit, apps: try await visit.apps())
         let list = PageAddress("/events", search.query).text
         let cursor = visit.filter("after")
-        var found = FoundEvents(events: [], next: nil, isStopped: false, searchedTo: nil)
+        var found = FoundEvents(rows: [], next: nil)
         var next: String?
         if let filter = search.filter {
             let cursors = visit.call.context.cursors
@@ -19,15 +19,18 @@ extension ConsolePage {
             found = try await visit.database.events(filter, before: place, limit: 50)
             if let place = found.next { next = visit.address(["after": try await place.sealed(of: list, cursors)]) }
         }
-        let planned = found.events.filter { $0.fate == "planned" }.map(\.id)
-        let ends = Dictionary(grouping: try await visit.database.ends(of: planned), by: \.event)
+        let planned = found.rows.filter { $0.fate == "planned" }.map(\.id)
+        let ends = Dictionary(
+            grouping: planned.isEmpty ? [] : try await visit.database.rows(of: SQL.eventEnds(planned)),
+            by: \.event
+        )
         return EventListPage(
             // Older parts of the list do not change.
-            frame: visit.frame("Events", isLive: cursor == nil && !found.events.isEmpty),
+            frame: visit.frame("Events", isLive: cursor == nil && !found.rows.isEmpty),
             filter: search.form,
-            rows: found.events.map { EventLine($0, EventSummary(ends[$0.id] ?? [])) },
+            rows: found.rows.map { EventLine($0, EventSummary(ends[$0.id] ?? [])) },
             pager: Pager(
-                shown: FigureText.counted(Int64(found.events.count), "event")
+                shown: FigureText.counted(Int64(found.rows.count), "event")
                     + (found.isMoreWaiting ? "; of those not planned yet the newest" : ""),
                 first: cursor == nil ? nil : visit.address([:]),
                 next: found.isStopped ? nil : next,
@@ -35,7 +38,7 @@ extension ConsolePage {
                 further: found.isStopped ? next : nil
             ),
             actions: [.cancelEvents(visit, search)],
-            empty: found.events.isEmpty ? .events(search, found) : nil
+            empty: found.rows.isEmpty ? .events(search, found) : nil
         )
     }
 }

@@ -32,7 +32,7 @@ extension Console {
         let database = visit.database
         var found: [FindCandidate] = []
         if let id = Int64(text), id > 0 {
-            if let event = try await database.eventHead(id) {
+            if let event = try await database.rows(of: SQL.eventHead(id)).first?.event {
                 found.append(FindCandidate("Event \(id)", "\(event.type), \(event.fate)", "/events/\(id)"))
             }
             if let device = try await database.registeredDevice(id) {
@@ -48,7 +48,7 @@ extension Console {
             }
             found.append(FindCandidate("Push \(text)", words, person ?? "/events/\(push.event)"))
         }
-        for event in try await database.events(ofKey: text) {
+        for event in try await database.rows(of: SQL.eventsOfKey(text, nil)) {
             let words = "\(event.type), \(Moment(event.createdAt.microseconds).words)"
             found.append(FindCandidate("Event with the key \(text)", words, "/events/\(event.id)"))
         }
@@ -59,7 +59,7 @@ extension Console {
             let places = Set(person.devices.map(\.app) + person.preferences.map(\.app)).sorted().joined(separator: ", ")
             found.append(FindCandidate("User \(text)", "\(devices), \(places)", PageAddress.person(text)))
         }
-        found += try await database.named(text).map { row in
+        found += try await database.rows(of: FindNamed(text)).map { row in
             let place = "\(PageAddress.encoded(row.app))/\(PageAddress.encoded(row.name))"
             return row.isCampaign
                 ? FindCandidate("Campaign \(row.name)", row.app, "/campaigns/\(place)")

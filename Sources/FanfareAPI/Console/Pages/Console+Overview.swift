@@ -9,10 +9,10 @@ extension ConsolePage {
         let app = visit.filter("app")
         let traffic = try await visit.traffic()
         let backlog = try await visit.call.context.queries.backlog.value(for: 0) { [database = visit.database] in
-            try await database.backlog()
+            try await database.rows(of: SQL.listBacklog())
         }
         let unplanned = try await visit.call.context.queries.unplanned.value(for: 0) { [database = visit.database] in
-            try await database.unplanned()
+            try await database.rows(of: SQL.unplannedEvents()).first
         }
         let runs = try await visit.call.context.queries.campaigns.value(for: 0) { [database = visit.database] in
             try await database.runningCampaigns()
@@ -48,12 +48,7 @@ extension Visit {
     func traffic() async throws -> TrafficDigest {
         let window = ConsoleQueries.Window(span: span, app: filter("app"))
         return try await call.context.queries.traffic.value(for: window) { [database, now] in
-            let rows = try await database.traffic(
-                since: window.span.times(at: now).first ?? now,
-                stepSeconds: Int32(window.span.step),
-                app: window.app
-            )
-            return TrafficDigest(rows, window.span, at: now)
+            try await TrafficDigest(window, in: database, at: now)
         }
     }
 }

@@ -12,14 +12,7 @@ extension ConsolePage {
         let window = ConsoleQueries.Window(span: visit.span, app: app)
         let queries = visit.call.context.queries
         let digest = try await queries.answers.value(for: window) { [database = visit.database, now = visit.now] in
-            let rows = try await database.answers(
-                since: window.span.times(at: now).first ?? now,
-                recent: ProviderDigest.recentSince(now),
-                newest: ProviderDigest.newestSince(now),
-                stepSeconds: Int32(window.span.step),
-                app: window.app
-            )
-            return ProviderDigest(rows, window.span, at: now)
+            try await ProviderDigest(window, in: database, at: now)
         }
         let daemon = visit.call.context.daemon
         let credentials = try await queries.credentials.value(for: 0) { [now = visit.now] in

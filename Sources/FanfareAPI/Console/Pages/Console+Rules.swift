@@ -13,20 +13,24 @@ extension ConsolePage {
             try await visit.call.context.cursors.open(text, count: 1, of: list)[0]
         }
         let first = Int(clamping: max(0, after ?? 0))
-        let listing = try await visit.database.ruleListing { rules in
-            Array(filter.passing(rules).dropFirst(first).prefix(limit + 1))
+        let (rules, found, weeks) = try await visit.database.run { connection throws(PostgresError) in
+            let rules = try connection.run(RuleSet.Kind.stored(nil)).filter(\.isListed)
+            let found = filter.passing(rules).dropFirst(first).prefix(limit + 1)
+            let days = ToolDatabase.daysOfRules
+            return (rules, found, try connection.run(SQL.ruleWeeks(found.map(\.app), found.map(\.name), days)))
         }
-        let shown = listing.shown.prefix(limit)
+        let shown = Array(found.prefix(limit))
+        let week = Dictionary(weeks.map { (Int($0.position) - 1, $0) }) { $1 }
         var next: String?
-        if listing.shown.count > limit {
+        if found.count > limit {
             next = visit.address([
                 "after": try await visit.call.context.cursors.seal([Int64(first + limit)], of: list), "did": nil,
             ])
         }
         return RuleListPage(
             frame: visit.frame("Rules"),
-            filter: filter.form(listing.rules, visit),
-            rows: shown.map { RuleLine($0, listing.weeks[$0.id], now: visit.now) },
+            filter: filter.form(rules, visit),
+            rows: shown.enumerated().map { RuleLine($1, week[$0], now: visit.now) },
             pager: Pager(
                 shown: FigureText.counted(Int64(shown.count), "rule"),
                 first: first > 0 ? visit.address([:]) : nil,
@@ -34,7 +38,7 @@ extension ConsolePage {
                 searchedTo: nil,
                 further: nil
             ),
-            empty: shown.isEmpty ? .rules(hasAny: !listing.rules.isEmpty) : nil
+            empty: shown.isEmpty ? .rules(hasAny: !rules.isEmpty) : nil
         )
     }
 }

@@ -9,7 +9,7 @@ extension ConsoleAction {
     static let cancelEvent = ConsoleAction(path: "/events/{id}/cancel", use: .cancel) { visit, form in
         let id = try visit.call.id("id")
         let event = try await visit.database.knownEvent(id)
-        let unsent = UnsentEvents(try await visit.database.unsent(of: [id]), of: [event])
+        let unsent = UnsentEvents(try await visit.database.rows(of: SQL.listUnsent([id])), of: [event])
         let link = PageLink(name: event.type, href: "/events/\(id)")
         return ConfirmPage(
             frame: visit.frame("Cancel this event?", parent: link),
@@ -86,9 +86,9 @@ private struct CancelledEvents {
         var place = place
         for _ in 0..<parts {
             let part = try await part(filter, behind: place, database)
-            let unsent = UnsentEvents(try await database.unsent(of: part.events.map(\.id)), of: part.events)
+            let unsent = UnsentEvents(try await database.rows(of: SQL.listUnsent(part.rows.map(\.id))), of: part.rows)
             guard unsent.isNothing, part.next != nil else {
-                return CancelledEvents(events: part.events, unsent: unsent, next: part.next)
+                return CancelledEvents(events: part.rows, unsent: unsent, next: part.next)
             }
             place = part.next
         }
@@ -109,20 +109,20 @@ private struct CancelledEvents {
         let waiting = try await database.events(queued, before: place, limit: limit)
         guard waiting.next == nil else { return waiting }
         let top = EventPlace(id: .max)
-        guard waiting.events.count < limit else {
-            return FoundEvents(events: waiting.events, next: top, isStopped: false, searchedTo: nil)
+        guard waiting.rows.count < limit else {
+            return FoundEvents(rows: waiting.rows, next: top)
         }
         let log = try await database.events(
             filter,
             before: place == nil ? nil : top,
-            limit: limit - waiting.events.count
+            limit: limit - waiting.rows.count
         )
-        let ids = Set(waiting.events.map(\.id))
+        let ids = Set(waiting.rows.map(\.id))
         return FoundEvents(
-            events: waiting.events + log.events.filter { !ids.contains($0.id) },
+            rows: waiting.rows + log.rows.filter { !ids.contains($0.id) },
             next: log.next,
-            isStopped: log.isStopped,
-            searchedTo: log.searchedTo
+            searchedTo: log.searchedTo,
+            isStopped: log.isStopped
         )
     }
 }
@@ -273,7 +273,7 @@ extension EventSearch {
 extension ToolDatabase {
     /// Returns an event, or throws if it does not exist.
     func knownEvent(_ id: Int64) async throws -> FoundEvent {
-        guard let event = try await eventHead(id) else {
+        guard let event = try await rows(of: SQL.eventHead(id)).first?.event else {
             throw Problem(.absent, "there is no event \(id)", hint: "It may have been deleted: see retention.log.")
         }
         return event

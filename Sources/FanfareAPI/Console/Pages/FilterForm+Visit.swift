@@ -1,4 +1,6 @@
+internal import FanfareRecords
 internal import FanfareTools
+internal import PostgresClient
 
 extension FilterForm {
     /// Creates a form of the page's filters; each filter in force is a link to the page without it.
@@ -168,9 +170,11 @@ extension Visit {
     /// - Returns: their names, cached for all viewers; an app created since may be missing.
     /// - Throws: ``ToolError``.
     func apps() async throws -> [String] {
-        let known = try await call.context.queries.apps.value(for: 0) { [database] in try await database.appNames() }
+        let known = try await call.context.queries.apps.value(for: 0) { [database] in
+            try await database.rows(of: SQL.appNames())
+        }
         guard let app = filter("app"), !known.contains(app) else { return known }
-        return try await database.appNames()
+        return try await database.rows(of: SQL.appNames())
     }
 }
 

@@ -33,12 +33,18 @@ struct FleetDigest: Sendable {
         return (0..<days).map { now / day * day - (days - 1 - $0) * day }
     }
 
-    /// Creates the chart and the sums.
-    ///
-    /// - Parameters:
-    ///   - rows: the counts of devices.
-    ///   - now: the database's time, in microseconds since 1970.
-    init(_ rows: FleetFigures, at now: Int64) {
+    /// Reads the counts of devices, of all apps if `app` is nil; `now` is the database's time, in microseconds since
+    /// 1970.
+    init(of app: String?, in database: ToolDatabase, at now: Int64) async throws(ToolError) {
+        let since = Timestamp(microseconds: Self.times(at: now).first ?? now)
+        let rows = try await database.run { connection throws(PostgresError) in
+            (
+                fuses: try PruneFuseFigures.read(of: app, on: connection),
+                counts: try connection.run(SQL.sampleDevices(app)),
+                outcomes: try connection.run(SQL.outcomesOverTime(since, 86_400, app)),
+                meanings: try connection.run(SQL.outcomeMeanings())
+            )
+        }
         isExact = rows.counts.allSatisfy(\.isExact)
         enabled = rows.counts.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }
         counts = DeviceCountLine.lines(rows.counts)
@@ -137,8 +143,7 @@ extension Visit {
     /// - Throws: ``ToolError``.
     func fleet(of app: String?) async throws -> FleetDigest {
         try await call.context.queries.fleet.value(for: app) { [database, now] in
-            let since = FleetDigest.times(at: now).first ?? now
-            return FleetDigest(try await database.fleet(since: since, stepSeconds: 86_400, app: app), at: now)
+            try await FleetDigest(of: app, in: database, at: now)
         }
     }
 }

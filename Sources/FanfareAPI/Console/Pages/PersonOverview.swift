@@ -10,7 +10,7 @@ struct PersonOverview {
     let user: String
     /// The app; nil for all.
     let app: String?
-    var detail = PersonDetail(devices: [], preferences: [])
+    var detail: PersonDetail = ([], [])
     var pushes = FoundPushes(rows: [], next: nil)
     /// The address of the next part of the pushes.
     var next: String?

@@ -1,3 +1,5 @@
+internal import FanfareCore
+internal import FanfareRecords
 internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
@@ -70,13 +72,34 @@ struct ProviderDigest: Sendable {
     let reasons: [OutcomeLine]
     let meanings: [OutcomeKey: String]
 
+    /// Reads the answers; `now` is the database's time, in microseconds since 1970.
+    init(_ window: ConsoleQueries.Window, in database: ToolDatabase, at now: Int64) async throws(ToolError) {
+        let (app, step) = (window.app, Int32(window.span.step))
+        let since = Timestamp(microseconds: window.span.times(at: now).first ?? now)
+        let recent = Timestamp(microseconds: Self.recentSince(now))
+        let newest = Timestamp(microseconds: Self.newestSince(now))
+        let rows = try await database.run { connection throws(PostgresError) in
+            (
+                answers: try connection.run(SQL.answersByReason(since, app)),
+                recent: try connection.run(SQL.answersByReason(recent, app)),
+                newest: try connection.run(SQL.answersByReason(newest, app)),
+                outcomes: try connection.run(SQL.outcomesOverTime(since, step, app)),
+                times: try connection.run(SQL.countsOverTime(TrafficKind.latency.rawValue, since, step, app)),
+                meanings: try connection.run(SQL.outcomeMeanings())
+            )
+        }
+        self.init(rows, window.span, at: now)
+    }
+
+    /// The rows that are counted: the answers of three periods, outcomes, times from emit to acceptance by the number
+    /// of their bucket, and the meanings of the outcomes.
+    typealias Rows = (
+        answers: [AnswersByReasonRow], recent: [AnswersByReasonRow], newest: [AnswersByReasonRow],
+        outcomes: [OutcomesOverTimeRow], times: [CountsOverTimeRow], meanings: [OutcomeMeaningsRow]
+    )
+
     /// Creates the charts and the sums.
-    ///
-    /// - Parameters:
-    ///   - rows: the answers of providers.
-    ///   - span: the time shown.
-    ///   - now: the database's time, in microseconds since 1970.
-    init(_ rows: AnswerFigures, _ span: PageSpan, at now: Int64) {
+    init(_ rows: Rows, _ span: PageSpan, at now: Int64) {
         let times = span.times(at: now)
         all = Self.grouped(rows.answers)
         recent = Self.grouped(rows.recent)

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareRecords
 internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
@@ -17,13 +18,31 @@ struct TrafficDigest: Sendable {
     /// The number of devices reported unregistered.
     let gone: Int64
 
+    /// Reads the counts of events and pushes; `now` is the database's time, in microseconds since 1970.
+    init(_ window: ConsoleQueries.Window, in database: ToolDatabase, at now: Int64) async throws(ToolError) {
+        let (app, step) = (window.app, Int32(window.span.step))
+        let since = Timestamp(microseconds: window.span.times(at: now).first ?? now)
+        let rows = try await database.run { connection throws(PostgresError) in
+            (
+                outcomes: try connection.run(SQL.outcomesOverTime(since, step, app)),
+                times: try connection.run(SQL.countsOverTime(TrafficKind.latency.rawValue, since, step, app)),
+                // Events are those of all apps.
+                fates: try connection.run(SQL.countsOverTime(TrafficKind.fate.rawValue, since, step, nil)),
+                meanings: try connection.run(SQL.outcomeMeanings())
+            )
+        }
+        self.init(rows, window.span, at: now)
+    }
+
+    /// The rows that are counted: outcomes, times from emit to acceptance by the number of their bucket, events that
+    /// left the outbox by the number of their fate, and the meanings of the outcomes.
+    typealias Rows = (
+        outcomes: [OutcomesOverTimeRow], times: [CountsOverTimeRow], fates: [CountsOverTimeRow],
+        meanings: [OutcomeMeaningsRow]
+    )
+
     /// Creates the charts and the sums.
-    ///
-    /// - Parameters:
-    ///   - rows: the counts of events and pushes.
-    ///   - span: the time shown.
-    ///   - now: the database's time, in microseconds since 1970.
-    init(_ rows: TrafficFigures, _ span: PageSpan, at now: Int64) {
+    init(_ rows: Rows, _ span: PageSpan, at now: Int64) {
         let times = span.times(at: now)
         var outcomes = StepCounts<OutcomeKey>(times)
         for row in rows.outcomes {

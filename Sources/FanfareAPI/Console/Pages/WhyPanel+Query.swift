@@ -17,11 +17,11 @@ extension WhyPanel {
         guard let text = visit.filter("event")?.trimmed else { return (nil, nil) }
         var event = Int64(text).flatMap { $0 > 0 ? $0 : nil }
         // An idempotency key may look like an id.
-        let head = try await visit.database.eventHead(event ?? 0)
+        let head = try await visit.database.rows(of: SQL.eventHead(event ?? 0)).first
         if head == nil {
             var filter = EventFilter()
             filter.key = text
-            event = try await visit.database.events(filter, before: nil, limit: 1).events.first?.id ?? event
+            event = try await visit.database.events(filter, before: nil, limit: 1).rows.first?.id ?? event
         }
         guard let event else {
             return (

@@ -3,6 +3,7 @@ internal import FanfareRecords
 internal import FanfareStore
 internal import FanfareTools
 internal import HTTPTypes
+internal import PostgresClient
 internal import Threading
 
 /// A session of the console: a token of the API, which the browser remembers without the token itself.
@@ -39,7 +40,7 @@ struct ConsoleSession: Sendable {
         guard place[1] > now, let id = Int32(exactly: place[0]),
             let token = try await call.context.authority.tokens.find(id: id)
         else { return nil }
-        guard try await !call.context.gate.isSessionEnded(place[2]) else { return nil }
+        guard try await call.context.gate.rows(of: SQL.isSessionEnded(place[2])).first != true else { return nil }
         if let channel = call.channel { call.context.connections.trust(channel) }
         return ConsoleSession(token: token, end: place[1], id: place[2])
     }

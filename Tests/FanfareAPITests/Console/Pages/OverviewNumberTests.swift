@@ -20,7 +20,7 @@ import Testing
                 deliveries: count.count
             )
         }
-        return TrafficDigest(TrafficFigures(outcomes: rows, times: [], fates: [], meanings: []), .hour, at: Self.now)
+        return TrafficDigest((outcomes: rows, times: [], fates: [], meanings: []), .hour, at: Self.now)
     }
 
     @Test func aRateNamesItsTime() throws {
@@ -85,7 +85,7 @@ import Testing
                 )
             }
         }
-        let figures = AnswerFigures(
+        let figures: ProviderDigest.Rows = (
             answers: rows(recent),
             recent: rows(recent),
             newest: rows(newest),

@@ -56,7 +56,7 @@ import Testing
             deliveries: 359,
             lastAt: Timestamp(microseconds: now)
         )
-        let rows = AnswerFigures(answers: [], recent: [row], newest: [], outcomes: [], times: [], meanings: [])
+        let rows: ProviderDigest.Rows = (answers: [], recent: [row], newest: [], outcomes: [], times: [], meanings: [])
         let key = ProviderKey(app: "shop", provider: "apns", environment: "production")
         let card = ProviderCard(key, ProviderDigest(rows, .hour, at: now), .hour, [], [], at: now)
         #expect(card.perSecond == "1/s over the last 5 min 59 s")

@@ -1,39 +1,14 @@
 internal import FanfareCampaigns
-public import FanfareCore
+internal import FanfareCore
 internal import FanfareProviders
 internal import FanfareRecords
 internal import PostgresClient
 
-/// What applying campaign files changes, and when each campaign would be due.
-public struct CampaignsPlan: Sendable {
+/// When a campaign is due next.
+package struct CampaignForecast: Sendable {
     /// The number of future times shown for each campaign.
     static let timesShown: Int32 = 3
 
-    /// The change of each campaign.
-    public let changes: FilesPlan
-    /// When the campaigns of the files would be due under the schedules in the files.
-    let forecasts: [RuleID: CampaignForecast]
-
-    /// Whether applying would change nothing.
-    public var isEmpty: Bool { changes.isEmpty }
-
-    /// The plan as JSON: each campaign of the files has its future times as `next`, and zones whose first time has
-    /// passed as `passed`.
-    public var json: JSONValue {
-        changes.json { item in
-            var object = JSONObject()
-            object["next"] = forecasts[item.id]?.json
-            object["passed"] = forecasts[item.id]?.late?.json
-            return object
-        }
-    }
-
-    /// The plan as text for people: a line per campaign, its differences and times below it, and a sum.
-    public var text: String { changes.text { forecasts[$0.id]?.lines ?? [] } }
-}
-
-/// When a campaign is due next.
-struct CampaignForecast: Sendable {
     /// The time zone of the schedule; nil if it has none.
     let timeZone: String?
     /// The future times: as many as were requested or exist.
