@@ -713,6 +713,120 @@ GRANT SELECT ON fanfare.preferences TO fanfare_reader;
 -- ---------------------------------------------------------------------------------------------------------------
 -- A version is immutable: an edit creates a new one. Queues and logs refer to the version that was used.
 
+-- The keys of rules, campaigns and policies, and of the objects within them: the list of the daemon (DefinitionKey), from which a test
+-- writes these rows. `members` names the object whose keys a value may have; `form` describes any other value.
+CREATE TABLE IF NOT EXISTS fanfare.definition_keys (
+    object text NOT NULL,
+    position smallint NOT NULL,
+    key text NOT NULL,
+    form text NOT NULL,
+    members text,
+    low bigint,
+    high bigint,
+    words text[],
+    required boolean NOT NULL,
+    -- What is said about another value, and how to fix it.
+    reason text NOT NULL,
+    hint text NOT NULL,
+    PRIMARY KEY (object, key)
+);
+COMMENT ON TABLE fanfare.definition_keys IS 'The keys of rules, campaigns and policies, and the form of each value.';
+GRANT SELECT ON fanfare.definition_keys TO fanfare_author, fanfare_reader;
+
+INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, low, high, words, required, reason, hint) VALUES
+    ('rule', 1, 'name', 'rule_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit'),
+    ('rule', 2, 'app', 'app_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
+    ('rule', 3, 'event', 'event_type', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
+    ('rule', 4, 'when', 'predicate', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('rule', 5, 'to', 'object', 'audience', NULL, NULL, NULL, true, 'is not an object', 'say which devices the rule reaches, as in {"users": "$.customer_id"}'),
+    ('rule', 6, 'message', 'object', NULL, NULL, NULL, NULL, true, 'is not an object', 'say what to send, as in {"notification": {"title": "Hello"}}'),
+    ('rule', 7, 'locales', 'object', NULL, NULL, NULL, NULL, false, 'is not an object', 'write the parts that differ, as in {"es": {"notification": {"title": "Hola"}}}'),
+    ('rule', 8, 'collapse', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('rule', 9, 'ttl', 'duration', NULL, 1, 315360000, NULL, false, 'is not a duration', 'write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d'),
+    ('rule', 10, 'lane', 'word', NULL, NULL, NULL, '{transactional,normal,bulk}', false, 'is not one of its values', 'known are transactional, normal, bulk'),
+    ('rule', 11, 'supersede', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
+    ('rule', 12, 'backlog', 'word', NULL, NULL, NULL, '{send,latest_per_collapse,drop}', false, 'is not one of its values', 'known are send, latest_per_collapse, drop'),
+    ('rule', 13, 'delivery', 'word', NULL, NULL, NULL, '{at_least_once,at_most_once}', false, 'is not one of its values', 'known are at_least_once, at_most_once'),
+    ('rule', 14, 'enabled', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
+    ('rule', 15, 'badge_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('rule', 16, 'category', 'label', NULL, NULL, NULL, NULL, false, 'cannot be a category', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'),
+    ('rule', 17, 'quiet_hours', 'word', 'quiet_hours', NULL, NULL, '{off}', false, 'is neither off nor an object', 'write {"from": "22:00", "until": "08:00", "mode": "hold"}, or off for none'),
+    ('rule', 18, 'caps', 'names', NULL, NULL, NULL, NULL, false, 'is not a list of names', 'name caps of the app''s policy, as in ["daily"]'),
+    ('rule', 19, 'variants', 'list', 'variant', 1, 16, NULL, false, 'is not a list', 'write [{"name": "short", "weight": 20, "message": {…}}, {"name": "plain", "weight": 80}]'),
+    ('rule', 20, 'holdout', 'share', NULL, 0, 500000, NULL, false, 'is not a share from 0% to 50%', 'write a share such as 5% or 0.5%'),
+    ('rule', 21, 'digest', 'object', 'digest', NULL, NULL, NULL, false, 'is not an object', 'write {"every": "10m", "by": "{{user_id}}"}'),
+    ('rule', 22, 'debounce', 'object', 'debounce', NULL, NULL, NULL, false, 'is not an object', 'write {"wait": "30s", "by": "{{user_id}}"}'),
+    ('audience', 1, 'users', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 2, 'users_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 3, 'tokens', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 4, 'topic', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 5, 'condition', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 6, 'everyone', 'yes', NULL, NULL, NULL, NULL, false, 'is not true', 'write "everyone": true'),
+    ('audience', 7, 'fcm_topic', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 8, 'fcm_condition', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 9, 'channel', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 10, 'devices', 'predicate', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 11, 'provider', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('audience', 12, 'kind', 'word', NULL, NULL, NULL, '{device,voip,live_activity,live_activity_start,complication,file_provider,location,push_to_talk,widget,control,mdm}', false, 'is not one of its values', 'known are device, voip, live_activity, live_activity_start, complication, file_provider, location, push_to_talk, widget, control, mdm'),
+    ('quiet_hours', 1, 'from', 'time_of_day', NULL, NULL, NULL, NULL, true, 'is not a time of day', 'write what clocks show, from 00:00 to 23:59, as in "22:00"'),
+    ('quiet_hours', 2, 'until', 'time_of_day', NULL, NULL, NULL, NULL, true, 'is not a time of day', 'write what clocks show, from 00:00 to 23:59, as in "22:00"'),
+    ('quiet_hours', 3, 'mode', 'word', NULL, NULL, NULL, '{hold,drop}', false, 'is neither hold nor drop', 'hold sends pushes when quiet hours end, drop never sends them'),
+    ('variant', 1, 'name', 'label', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit; holdout is reserved for the control group'),
+    ('variant', 2, 'weight', 'whole', NULL, 0, 1000000, NULL, false, 'is not a whole number from 0 to 1000000', 'write which share of all weights together it gets, such as 20'),
+    ('variant', 3, 'message', 'object', NULL, NULL, NULL, NULL, false, 'is not an object', 'write what is different in it'),
+    ('variant', 4, 'locales', 'object', NULL, NULL, NULL, NULL, false, 'is not an object', 'write what is different in it'),
+    ('digest', 1, 'every', 'duration', NULL, 1, 86400, NULL, true, 'is not a duration from 1s to 24h', 'write a whole number with s, m or h, such as 30s, 10m or 24h'),
+    ('digest', 2, 'by', 'text', NULL, NULL, NULL, NULL, true, 'is empty', 'say which events belong together, as in "{{user_id}}"'),
+    ('debounce', 1, 'wait', 'duration', NULL, 1, 86400, NULL, true, 'is not a duration from 1s to 24h', 'write a whole number with s, m or h, such as 30s, 10m or 24h'),
+    ('debounce', 2, 'by', 'text', NULL, NULL, NULL, NULL, true, 'is empty', 'say which events belong together, as in "{{user_id}}"'),
+    ('debounce', 3, 'longest', 'duration', NULL, 1, 86400, NULL, false, 'is not a duration from 1s to 24h', 'write a whole number with s, m or h, such as 30s, 10m or 24h'),
+    ('campaign', 1, 'name', 'rule_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit'),
+    ('campaign', 2, 'app', 'app_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
+    ('campaign', 3, 'schedule', 'object', 'schedule', NULL, NULL, NULL, false, 'is not an object', 'write {"cron": "0 9 * * mon", "time_zone": "Europe/Madrid"}'),
+    ('campaign', 4, 'payload', 'object', NULL, NULL, NULL, NULL, false, 'is not an object', 'write {"sale": "winter"}'),
+    ('campaign', 5, 'audience_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'write a query'),
+    ('campaign', 6, 'payload_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'write a query'),
+    ('campaign', 7, 'rate', 'speed', 'rate', NULL, NULL, NULL, false, 'is not a rate', 'an object is needed'),
+    ('campaign', 8, 'canary', 'object', 'canary', NULL, NULL, NULL, false, 'is not an object', 'write {"share": "1%", "wait": "10m", "max_failed": "2%"}'),
+    ('campaign', 9, 'lane', 'word', NULL, NULL, NULL, '{transactional,normal,bulk}', false, 'is not one of its values', 'known are transactional, normal, bulk'),
+    ('campaign', 10, 'to', 'object', 'audience', NULL, NULL, NULL, false, 'is not an object', 'say which devices the rule reaches, as in {"users": "$.customer_id"}'),
+    ('campaign', 11, 'message', 'object', NULL, NULL, NULL, NULL, true, 'is not an object', 'say what to send, as in {"notification": {"title": "Hello"}}'),
+    ('campaign', 12, 'locales', 'object', NULL, NULL, NULL, NULL, false, 'is not an object', 'write the parts that differ, as in {"es": {"notification": {"title": "Hola"}}}'),
+    ('campaign', 13, 'collapse', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('campaign', 14, 'ttl', 'duration', NULL, 1, 315360000, NULL, false, 'is not a duration', 'write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d'),
+    ('campaign', 15, 'delivery', 'word', NULL, NULL, NULL, '{at_least_once,at_most_once}', false, 'is not one of its values', 'known are at_least_once, at_most_once'),
+    ('campaign', 16, 'badge_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('campaign', 17, 'category', 'label', NULL, NULL, NULL, NULL, false, 'cannot be a category', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'),
+    ('campaign', 18, 'quiet_hours', 'word', 'quiet_hours', NULL, NULL, '{off}', false, 'is neither off nor an object', 'write {"from": "22:00", "until": "08:00", "mode": "hold"}, or off for none'),
+    ('campaign', 19, 'caps', 'names', NULL, NULL, NULL, NULL, false, 'is not a list of names', 'name caps of the app''s policy, as in ["daily"]'),
+    ('campaign', 20, 'variants', 'list', 'variant', 1, 16, NULL, false, 'is not a list', 'write [{"name": "short", "weight": 20, "message": {…}}, {"name": "plain", "weight": 80}]'),
+    ('campaign', 21, 'holdout', 'share', NULL, 0, 500000, NULL, false, 'is not a share from 0% to 50%', 'write a share such as 5% or 0.5%'),
+    ('schedule', 1, 'cron', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('schedule', 2, 'at', 'wall_time', NULL, NULL, NULL, NULL, false, 'is not a time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'),
+    ('schedule', 3, 'time_zone', 'time_zone', NULL, NULL, NULL, '{recipient}', false, 'is not a string', 'use a name such as Europe/Madrid, or recipient for each device''s own; without one, it is UTC'),
+    ('schedule', 4, 'default_time_zone', 'time_zone', NULL, NULL, NULL, NULL, false, 'is not a string', 'name the zone of devices that have none, such as Europe/Madrid; without one, it is UTC'),
+    ('schedule', 5, 'catch_up', 'word', NULL, NULL, NULL, '{all,latest,none}', false, 'is not one of its values', 'known are all, latest, none'),
+    ('rate', 1, 'per', 'speed', NULL, NULL, NULL, NULL, true, 'is not a rate', 'write how many pushes a second, as in 500/s'),
+    ('rate', 2, 'ramp', 'object', 'ramp', NULL, NULL, NULL, false, 'is not an object', 'write {"from": "50/s", "over": "30m"}'),
+    ('ramp', 1, 'from', 'speed', NULL, NULL, NULL, NULL, true, 'is not a rate', 'write how many pushes a second, as in 500/s'),
+    ('ramp', 2, 'over', 'duration', NULL, 1, 315360000, NULL, true, 'is not a duration', 'write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d'),
+    ('canary', 1, 'share', 'share', NULL, 1, 500000, NULL, false, 'is not a share from above 0% to 50%', 'write a share such as 1% or 0.5%'),
+    ('canary', 2, 'devices', 'whole', NULL, 1, 1000000, NULL, false, 'is not a whole number from 1 to 1000000', 'write about how many devices go first, such as 500'),
+    ('canary', 3, 'wait', 'duration', NULL, 1, 604800, NULL, false, 'is not a duration from 1s to 7d', 'write a whole number with s, m, h or d, such as 10m'),
+    ('canary', 4, 'max_failed', 'share', NULL, 0, 1000000, NULL, false, 'is not a share from 0% to 100%', 'write a share such as 2% or 0.5%'),
+    ('policy', 1, 'time_zone', 'time_zone', NULL, NULL, NULL, NULL, false, 'is not a string', 'use a name such as Europe/Madrid; without one, it is UTC'),
+    ('policy', 2, 'quiet_hours', 'object', 'quiet_hours', NULL, NULL, NULL, false, 'is not an object', 'write {"from": "22:00", "until": "08:00", "mode": "hold"}'),
+    ('policy', 3, 'caps', 'named', 'cap', 0, 16, NULL, false, 'is not an object', 'write {"daily": {"max": 3, "per": "1d"}}'),
+    ('policy', 4, 'rate', 'speed', NULL, NULL, NULL, NULL, false, 'is not a rate', 'write how many pushes a second, as in 500/s'),
+    ('policy', 5, 'providers', 'providers', 'provider_policy', NULL, NULL, NULL, false, 'is not an object', 'write {"fcm": {"rate": "500/s"}}'),
+    ('cap', 1, 'max', 'whole', NULL, 1, 100, NULL, true, 'is not a whole number from 1 to 100', 'write how many a user gets at most, such as 3; a user who wants none opts out'),
+    ('cap', 2, 'per', 'duration', NULL, 60, 2678400, NULL, true, 'is not a duration from 1m to 31d', 'write a whole number with s, m, h or d, such as 1d'),
+    ('provider_policy', 1, 'rate', 'speed', NULL, NULL, NULL, NULL, true, 'is not a rate', 'write how many pushes a second, as in 500/s')
+ON CONFLICT (object, key) DO UPDATE
+    SET (position, form, members, low, high, words, required, reason, hint) = (excluded.position, excluded.form, excluded.members, excluded.low,
+        excluded.high, excluded.words, excluded.required, excluded.reason, excluded.hint)
+    WHERE d.* IS DISTINCT FROM excluded.*;
+
 CREATE TABLE IF NOT EXISTS fanfare.rules (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     app_id smallint NOT NULL REFERENCES fanfare.apps,
@@ -3037,75 +3151,195 @@ $$;
 COMMENT ON FUNCTION fanfare.path_error IS 'Why a rule cannot have this jsonpath, and how to fix it; null if it can.';
 GRANT EXECUTE ON FUNCTION fanfare.path_error TO fanfare_author, fanfare_reader;
 
-CREATE OR REPLACE FUNCTION fanfare.audience_error(audience jsonb, OUT place text, OUT reason text, OUT hint text)
+-- Not inlined into its callers, because `'31 of February'::timestamp` raises an error that must be caught.
+CREATE OR REPLACE FUNCTION fanfare.wall_time(text text) RETURNS timestamp
+LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN CASE WHEN text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?$' THEN text::timestamp END;
+EXCEPTION WHEN data_exception THEN
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.wall_time IS 'The wall time of a text such as 2026-12-01T09:00; NULL for any other text.';
+GRANT EXECUTE ON FUNCTION fanfare.wall_time TO fanfare_author, fanfare_reader;
+
+CREATE OR REPLACE FUNCTION fanfare.unit_seconds(unit text) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE unit WHEN 's' THEN 1 WHEN 'm' THEN 60 WHEN 'h' THEN 3600 ELSE 86400 END;
+COMMENT ON FUNCTION fanfare.unit_seconds IS 'The seconds of s, m, h or d.';
+GRANT EXECUTE ON FUNCTION fanfare.unit_seconds TO fanfare_author;
+
+-- Parses durations as daemons do: 90s, 15m, 4h, 7d, from a second to ten years.
+CREATE OR REPLACE FUNCTION fanfare.span_seconds(span text) RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN span ~ '^0*[0-9]{1,9}[smhd]$' AND left(span, -1)::bigint * fanfare.unit_seconds(right(span, 1)) BETWEEN 1 AND 315360000
+    THEN (left(span, -1)::bigint * fanfare.unit_seconds(right(span, 1)))::int END;
+COMMENT ON FUNCTION fanfare.span_seconds IS 'The seconds of a duration such as 30m; NULL for any other text.';
+GRANT EXECUTE ON FUNCTION fanfare.span_seconds TO fanfare_author;
+
+CREATE OR REPLACE FUNCTION fanfare.share(text text) RETURNS real LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN text ~ '^(0|[1-9][0-9]?|100)(\.[0-9]{1,4})?%$' THEN rtrim(text, '%')::numeric / 100 END;
+COMMENT ON FUNCTION fanfare.share IS 'A share from text such as 2.5%; NULL for any other text.';
+GRANT EXECUTE ON FUNCTION fanfare.share TO fanfare_author;
+
+-- False for rates and jsonpaths, too: why one is wrong is found only by parsing it.
+CREATE OR REPLACE FUNCTION fanfare.has_form(value jsonb, form text, low bigint, high bigint, words text[]) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE jsonb_typeof(value)
+        WHEN 'string' THEN CASE form
+            WHEN 'string' THEN true
+            WHEN 'text' THEN value <> '""'
+            WHEN 'app_name' THEN fanfare.is_app_name(value #>> '{}')
+            WHEN 'rule_name' THEN fanfare.is_rule_name(value #>> '{}')
+            WHEN 'event_type' THEN fanfare.is_event_type(value #>> '{}')
+            WHEN 'label' THEN fanfare.is_label(value #>> '{}')
+            WHEN 'word' THEN value #>> '{}' = ANY (words)
+            WHEN 'duration' THEN coalesce(fanfare.span_seconds(value #>> '{}') BETWEEN low AND high, false)
+            WHEN 'share' THEN CASE WHEN fanfare.share(value #>> '{}') IS NULL THEN false ELSE rtrim(value #>> '{}', '%')::numeric * 10000 BETWEEN low AND high END
+            WHEN 'time_of_day' THEN value #>> '{}' ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'
+            WHEN 'wall_time' THEN fanfare.wall_time(value #>> '{}') IS NOT NULL
+            WHEN 'time_zone' THEN value #>> '{}' = ANY (coalesce(words, '{}')) OR fanfare.is_time_zone(value #>> '{}')
+            ELSE false END
+        WHEN 'boolean' THEN form = 'boolean' OR form = 'yes' AND value = 'true'
+        WHEN 'number' THEN form = 'whole' AND (value #>> '{}')::numeric BETWEEN low AND high AND mod((value #>> '{}')::numeric, 1) = 0
+        WHEN 'object' THEN form = 'object'
+        WHEN 'array' THEN form = 'names' AND NOT jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")')
+        ELSE false END;
+END;
+COMMENT ON FUNCTION fanfare.has_form IS 'Whether a definition''s value has a form of definition_keys that can be seen at once.';
+GRANT EXECUTE ON FUNCTION fanfare.has_form TO fanfare_author;
+
+-- Checks a value by a row of definition_keys, of which `reason` and `hint` are given.
+CREATE OR REPLACE FUNCTION fanfare.value_error(value jsonb, form text, low bigint, high bigint, words text[], INOUT reason text, INOUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    whom CONSTANT text[] := '{users,users_sql,tokens,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
-    keys CONSTANT text[] := whom || '{devices,provider,kind}'::text[];
-    given text[];
-    unknown text;
+    text CONSTANT text := CASE jsonb_typeof(value) WHEN 'string' THEN value #>> '{}' END;
 BEGIN
-    IF jsonb_typeof(audience) IS DISTINCT FROM 'object' THEN
-        place := 'to';
-        reason := CASE WHEN audience IS NULL THEN 'is missing' ELSE 'is not an object' END;
-        hint := 'say which devices the rule reaches, as in {"users": "$.customer_id"}';
-        RETURN;
-    END IF;
-    SELECT array_agg(k ORDER BY array_position(whom, k)) FILTER (WHERE k = ANY (whom)), min(k) FILTER (WHERE k <> ALL (keys))
-    INTO given, unknown FROM jsonb_object_keys(audience) AS k;
-    IF unknown IS NOT NULL THEN
-        place := 'to.' || unknown;
-        reason := 'unknown key';
-        hint := 'known are ' || array_to_string(keys, ', ');
-    ELSIF coalesce(cardinality(given), 0) <> 1 THEN
-        place := 'to';
-        reason := coalesce('has ' || array_to_string(given, ' and '), 'names no audience');
-        hint := 'give exactly one of ' || array_to_string(whom, ', ');
-    ELSIF given[1] = 'everyone' AND audience -> 'everyone' <> 'true' THEN
-        place := 'to.everyone';
-        reason := 'is not true';
-        hint := 'write "everyone": true';
-    ELSE
-        SELECT 'to.' || k, 'is not a string', 'a string is needed' INTO place, reason, hint
-        FROM jsonb_object_keys(audience) AS k WHERE k <> 'everyone' AND jsonb_typeof(audience -> k) <> 'string' LIMIT 1;
+    IF form = 'speed' THEN
+        SELECT s.reason, s.hint INTO reason, hint FROM fanfare.speed_error(value, '') AS s;
+    ELSIF text IS NOT NULL AND form IN ('jsonpath', 'predicate') THEN
+        SELECT p.reason, p.hint INTO reason, hint FROM fanfare.path_error(text, form = 'predicate') AS p;
+    ELSIF fanfare.has_form(value, form, low, high, words) THEN
+        reason := NULL;
+    ELSIF text IS NULL AND reason !~ '^is (neither|not an?|not true)( |$)' THEN
+        reason := 'is not a string';
+    ELSIF form = 'time_zone' AND text IS NOT NULL THEN
+        reason := fanfare.time_zone_error(text);
+    ELSIF form = 'word' AND reason NOT LIKE 'is neither %' THEN
+        reason := format('%L %s', left(text, 80), reason);
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.audience_error IS 'The error in the shape of a rule''s "to"; null if there is none.';
-GRANT EXECUTE ON FUNCTION fanfare.audience_error TO fanfare_author;
+COMMENT ON FUNCTION fanfare.value_error IS 'Why a key of a definition cannot have this value, and how to fix it; no reason if it can.';
+GRANT EXECUTE ON FUNCTION fanfare.value_error TO fanfare_author;
 
--- For the quiet hours of a rule or of an app. Only a rule's may be off.
-CREATE OR REPLACE FUNCTION fanfare.quiet_error(quiet jsonb, may_be_off boolean, OUT place text, OUT reason text, OUT hint text)
+-- The objects under a key, each with its place: the value itself, the elements of a list, or members whose names authors choose.
+CREATE OR REPLACE FUNCTION fanfare.definition_parts(value jsonb, form text, at text, OUT part jsonb, OUT place text, OUT reason text, OUT hint text)
+RETURNS SETOF record LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT p.part, p.place, CASE WHEN p.reason IS NULL AND jsonb_typeof(p.part) <> 'object' THEN 'is not an object' ELSE p.reason END, p.hint FROM (
+        SELECT value, at, NULL, NULL WHERE form NOT IN ('list', 'named', 'providers')
+        UNION ALL
+        SELECT v.part, at || '[' || v.position - 1 || ']', NULL, NULL
+        FROM jsonb_array_elements(CASE form WHEN 'list' THEN value ELSE '[]' END) WITH ORDINALITY AS v (part, position)
+        UNION ALL
+        SELECT v.part, at || '.' || v.key,
+            CASE WHEN form = 'named' AND NOT fanfare.is_label(v.key) THEN 'cannot be a name' WHEN form = 'providers' AND p.name IS NULL THEN 'unknown key' END,
+            CASE WHEN form = 'named' AND NOT fanfare.is_label(v.key) THEN 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'
+                WHEN form = 'providers' AND p.name IS NULL THEN 'known are ' || (SELECT string_agg(a.name, ', ' ORDER BY a.name) FROM fanfare.providers AS a) END
+        FROM jsonb_each(CASE WHEN form IN ('named', 'providers') THEN value ELSE '{}' END) AS v (key, part)
+        LEFT JOIN fanfare.providers AS p ON p.name = v.key
+    ) AS p (part, place, reason, hint);
+END;
+COMMENT ON FUNCTION fanfare.definition_parts IS 'The objects under a key of a definition, with their places, and why an object cannot be there.';
+GRANT EXECUTE ON FUNCTION fanfare.definition_parts TO fanfare_author;
+
+-- Checks an object's keys by definition_keys: unknown keys first, then each key with what is within it. Keys that exclude or need each other
+-- are checked by the functions below, in the same order as daemons.
+CREATE OR REPLACE FUNCTION fanfare.definition_error(object text, definition jsonb, at text, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    k record;
+    part record;
+    size int;
+BEGIN
+    SELECT definition_error.at || g.key, 'unknown key' INTO place, reason FROM jsonb_object_keys(definition) AS g (key)
+    WHERE NOT EXISTS (SELECT FROM fanfare.definition_keys AS d WHERE d.object = definition_error.object AND d.key = g.key) LIMIT 1;
+    IF reason IS NOT NULL THEN
+        hint := 'known are ' || (
+            SELECT string_agg(d.key, ', ' ORDER BY d.position) FROM fanfare.definition_keys AS d WHERE d.object = definition_error.object);
+        RETURN;
+    END IF;
+    FOR k IN
+        SELECT d.*, definition -> d.key AS value FROM fanfare.definition_keys AS d
+        WHERE d.object = definition_error.object AND CASE WHEN definition ? d.key
+            THEN d.members IS NOT NULL OR NOT fanfare.has_form(definition -> d.key, d.form, d.low, d.high, d.words) ELSE d.required END
+        ORDER BY d.position
+    LOOP
+        place := definition_error.at || k.key;
+        hint := k.hint;
+        IF k.value IS NULL THEN
+            reason := 'is missing';
+            RETURN;
+        ELSIF k.members IS NULL OR jsonb_typeof(k.value) <> (CASE k.form WHEN 'list' THEN 'array' ELSE 'object' END) THEN
+            SELECT v.reason, v.hint INTO reason, hint FROM fanfare.value_error(k.value, k.form, k.low, k.high, k.words, k.reason, k.hint) AS v;
+            IF reason IS NOT NULL THEN
+                RETURN;
+            END IF;
+            CONTINUE;
+        ELSIF k.form IN ('list', 'named') THEN
+            size := CASE k.form WHEN 'list' THEN jsonb_array_length(k.value) ELSE (SELECT count(*) FROM jsonb_object_keys(k.value)) END;
+            IF size NOT BETWEEN k.low AND k.high THEN
+                reason := CASE size WHEN 0 THEN 'is empty' ELSE 'has ' || size END;
+                hint := CASE size WHEN 0 THEN k.hint ELSE 'give at most ' || k.high END;
+                RETURN;
+            END IF;
+        END IF;
+        FOR part IN SELECT p.* FROM fanfare.definition_parts(k.value, k.form, place) AS p LOOP
+            place := part.place;
+            reason := part.reason;
+            hint := coalesce(part.hint, k.hint);
+            IF reason IS NULL THEN
+                SELECT f.* INTO place, reason, hint FROM fanfare.definition_error(k.members, part.part, part.place || '.') AS f;
+            END IF;
+            IF reason IS NOT NULL THEN
+                RETURN;
+            END IF;
+        END LOOP;
+    END LOOP;
+    place := NULL;
+    hint := NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.definition_error IS 'The error in the keys of a rule, campaign or policy, or of an object within it; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.definition_error TO fanfare_author;
+
+CREATE OR REPLACE FUNCTION fanfare.audience_error(audience jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{from,until,mode}';
+    whom CONSTANT text[] := '{users,users_sql,tokens,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
+    given CONSTANT text[] := ARRAY(SELECT k FROM unnest(whom) AS k WHERE audience ? k);
 BEGIN
-    IF quiet IS NULL OR (may_be_off AND quiet = '"off"') THEN
-        RETURN;
-    ELSIF jsonb_typeof(quiet) <> 'object' THEN
-        place := 'quiet_hours';
-        reason := CASE WHEN may_be_off AND jsonb_typeof(quiet) = 'string' THEN 'is neither off nor an object' ELSE 'is not an object' END;
-        hint := 'write {"from": "22:00", "until": "08:00", "mode": "hold"}' || CASE WHEN may_be_off THEN ', or off for none' ELSE '' END;
-        RETURN;
+    IF cardinality(given) <> 1 THEN
+        place := 'to';
+        reason := CASE given WHEN '{}' THEN 'names no audience' ELSE 'has ' || array_to_string(given, ' and ') END;
+        hint := 'give exactly one of ' || array_to_string(whom, ', ');
     END IF;
-    SELECT f.* INTO place, reason, hint FROM (
-        SELECT 'quiet_hours.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
-        FROM jsonb_object_keys(quiet) AS k WHERE k <> ALL (keys)
-        UNION ALL
-        SELECT 'quiet_hours.' || k, CASE WHEN quiet ? k THEN 'is not a time of day' ELSE 'is missing' END,
-            'write what clocks show, from 00:00 to 23:59, as in "22:00"'
-        FROM unnest('{from,until}'::text[]) AS k
-        WHERE jsonb_typeof(quiet -> k) IS DISTINCT FROM 'string' OR quiet ->> k !~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'
-        UNION ALL
-        SELECT 'quiet_hours.until', 'is the same as from', 'write another time, or leave quiet hours out'
-        WHERE quiet -> 'from' = quiet -> 'until'
-        UNION ALL
-        SELECT 'quiet_hours.mode', 'is neither hold nor drop', 'hold sends when they are over what comes in them, drop ends it'
-        WHERE quiet ? 'mode' AND quiet -> 'mode' NOT IN ('"hold"', '"drop"')
-    ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.quiet_error IS 'The error in quiet hours; null if there is none.';
+COMMENT ON FUNCTION fanfare.audience_error IS 'Why a rule''s "to" does not select one audience; null if it does.';
+GRANT EXECUTE ON FUNCTION fanfare.audience_error TO fanfare_author;
+
+CREATE OR REPLACE FUNCTION fanfare.quiet_error(quiet jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF quiet -> 'from' = quiet -> 'until' THEN
+        place := 'quiet_hours.until';
+        reason := 'is the same as from';
+        hint := 'write another time, or leave quiet hours out';
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.quiet_error IS 'Why the times of quiet hours, of a rule or of a policy, do not fit each other; null if they do.';
 GRANT EXECUTE ON FUNCTION fanfare.quiet_error TO fanfare_author;
 
 -- Which caps an app has is known only in the database.
@@ -3115,14 +3349,6 @@ DECLARE
     there text[];
     unknown text;
 BEGIN
-    IF caps IS NULL THEN
-        RETURN;
-    ELSIF jsonb_typeof(caps) <> 'array' OR jsonb_path_exists(caps, 'strict $[*] ? (@.type() != "string")') THEN
-        place := 'caps';
-        reason := 'is not a list of names';
-        hint := 'name caps of the app''s policy, as in ["daily"]';
-        RETURN;
-    END IF;
     there := ARRAY(
         SELECT c.name FROM fanfare.caps AS c JOIN fanfare.apps AS a ON a.id = c.app_id
         WHERE a.name = caps_error.app AND c.retired_at IS NULL ORDER BY c.name);
@@ -3138,182 +3364,88 @@ $$;
 COMMENT ON FUNCTION fanfare.caps_error IS 'The error in the caps that a rule names; null if there is none.';
 GRANT EXECUTE ON FUNCTION fanfare.caps_error TO fanfare_author;
 
--- Checks a rule's category, quiet hours and caps, in the same order as daemons.
-CREATE OR REPLACE FUNCTION fanfare.suppression_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    provider CONSTANT text := CASE WHEN rule -> 'to' ?| '{fcm_topic,fcm_condition}' THEN 'fcm' WHEN rule -> 'to' ? 'channel' THEN 'apns' END;
+-- The options that differ by user, for an audience that a provider manages with one request.
+CREATE OR REPLACE FUNCTION fanfare.by_user_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF NOT rule ?| '{category,quiet_hours,caps}' THEN
-        RETURN;
-    END IF;
-    SELECT f.* INTO place, reason, hint FROM (
-        SELECT 'category', CASE WHEN jsonb_typeof(rule -> 'category') <> 'string' THEN 'is not a string' ELSE 'cannot be a category' END,
-            'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'
-        WHERE rule ? 'category' AND (jsonb_typeof(rule -> 'category') <> 'string' OR NOT fanfare.is_label(rule ->> 'category'))
-        UNION ALL
-        SELECT q.place, q.reason, q.hint FROM fanfare.quiet_error(rule -> 'quiet_hours', true) AS q WHERE q.reason IS NOT NULL
-        UNION ALL
-        SELECT c.place, c.reason, c.hint FROM fanfare.caps_error(rule ->> 'app', rule -> 'caps') AS c WHERE c.reason IS NOT NULL
-        UNION ALL
-        SELECT k, 'differs by user, but ' || provider || ' gets one request for all', 'remove it'
-        FROM unnest('{category,quiet_hours,caps}'::text[]) AS k WHERE rule ? k AND provider IS NOT NULL
-    ) AS f (place, reason, hint) LIMIT 1;
+    SELECT k.key, 'differs by user, but ' || p.provider || ' gets one request for all', 'remove it' INTO place, reason, hint
+    FROM (SELECT CASE WHEN rule -> 'to' ?| '{fcm_topic,fcm_condition}' THEN 'fcm' WHEN rule -> 'to' ? 'channel' THEN 'apns' END AS provider) AS p
+    CROSS JOIN unnest('{category,quiet_hours,caps,variants,holdout}'::text[]) WITH ORDINALITY AS k (key, position)
+    WHERE p.provider IS NOT NULL AND rule ? k.key ORDER BY k.position LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.suppression_error IS 'The error in a rule''s category, quiet hours or caps; null if there is none.';
-GRANT EXECUTE ON FUNCTION fanfare.suppression_error TO fanfare_author;
+COMMENT ON FUNCTION fanfare.by_user_error IS 'Why a rule for an audience that a provider manages cannot have an option; null if it can.';
+GRANT EXECUTE ON FUNCTION fanfare.by_user_error TO fanfare_author;
 
 -- A daemon checks that each variant makes a valid message.
-CREATE OR REPLACE FUNCTION fanfare.variants_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+CREATE OR REPLACE FUNCTION fanfare.variants_error(variants jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    keys CONSTANT text[] := '{name,weight,message,locales}';
-    provider CONSTANT text := CASE WHEN rule -> 'to' ?| '{fcm_topic,fcm_condition}' THEN 'fcm' WHEN rule -> 'to' ? 'channel' THEN 'apns' END;
-    variants CONSTANT jsonb := CASE WHEN jsonb_typeof(rule -> 'variants') = 'array' THEN rule -> 'variants' ELSE '[]' END;
 BEGIN
-    IF NOT rule ?| '{variants,holdout}' THEN
-        RETURN;
-    END IF;
     SELECT f.* INTO place, reason, hint FROM (
-        SELECT 'variants', CASE WHEN jsonb_typeof(rule -> 'variants') = 'array' THEN 'has no variant' ELSE 'is not a list' END,
-            'write [{"name": "short", "weight": 20, "message": {…}}, {"name": "plain", "weight": 80}]'
-        WHERE rule ? 'variants' AND variants = '[]'
+        SELECT 'variants[' || v.position - 1 || '].name', 'cannot be a name', 'holdout is reserved for the control group'
+        FROM jsonb_array_elements(variants) WITH ORDINALITY AS v (variant, position) WHERE v.variant ->> 'name' = 'holdout'
         UNION ALL
-        SELECT 'variants', 'has ' || jsonb_array_length(variants), 'a rule has 16 at most' WHERE jsonb_array_length(variants) > 16
-        UNION ALL
-        SELECT f.place, f.reason, f.hint
+        SELECT 'variants[' || v.position - 1 || '].name', 'is the name of another variant, too', 'give each a name of its own'
         FROM jsonb_array_elements(variants) WITH ORDINALITY AS v (variant, position)
-        CROSS JOIN LATERAL (SELECT 'variants[' || v.position - 1 || ']' AS at) AS p
-        CROSS JOIN LATERAL (
-            SELECT p.at, 'is not an object', 'write {"name": "short", "weight": 20, "message": {…}}'
-            WHERE jsonb_typeof(v.variant) <> 'object'
-            UNION ALL
-            SELECT p.at || '.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
-            FROM jsonb_object_keys(CASE WHEN jsonb_typeof(v.variant) = 'object' THEN v.variant ELSE '{}' END) AS k WHERE k <> ALL (keys)
-            UNION ALL
-            SELECT p.at || '.name', CASE WHEN v.variant ? 'name' THEN 'cannot be a name' ELSE 'is missing' END,
-                'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit; holdout is reserved for the control group'
-            WHERE jsonb_typeof(v.variant) = 'object' AND (jsonb_typeof(v.variant -> 'name') IS DISTINCT FROM 'string'
-                OR NOT fanfare.is_label(v.variant ->> 'name') OR v.variant ->> 'name' = 'holdout')
-            UNION ALL
-            SELECT p.at || '.name', 'is the name of another variant, too', 'give each a name of its own'
-            WHERE EXISTS (
-                SELECT FROM jsonb_array_elements(variants) WITH ORDINALITY AS o (variant, position)
-                WHERE o.position < v.position AND o.variant -> 'name' = v.variant -> 'name')
-            UNION ALL
-            SELECT p.at || '.weight', 'is not a whole number from 0 to 1000000', 'write which share of all weights together it gets, such as 20'
-            WHERE v.variant ? 'weight' AND (jsonb_typeof(v.variant -> 'weight') <> 'number' OR v.variant ->> 'weight' !~ '^(0|[1-9][0-9]{0,5}|1000000)$')
-            UNION ALL
-            SELECT p.at || '.' || k, 'is not an object', 'write what is different in it'
-            FROM unnest('{message,locales}'::text[]) AS k WHERE v.variant ? k AND jsonb_typeof(v.variant -> k) <> 'object'
-        ) AS f (place, reason, hint)
+        WHERE EXISTS (
+            SELECT FROM jsonb_array_elements(variants) WITH ORDINALITY AS o (variant, position)
+            WHERE o.position < v.position AND o.variant -> 'name' = v.variant -> 'name')
         UNION ALL
         SELECT 'variants', 'have weights that sum to 0', 'give at least one a weight'
-        WHERE jsonb_array_length(variants) > 0 AND NOT jsonb_path_exists(variants, '$[*] ? (!exists (@.weight) || @.weight != 0)')
-        UNION ALL
-        SELECT 'holdout', 'is not a share from 0% to 50%', 'write a share such as 5% or 0.5%'
-        WHERE rule ? 'holdout' AND (jsonb_typeof(rule -> 'holdout') <> 'string' OR coalesce(fanfare.share(rule ->> 'holdout'), 1) > 0.5)
-        UNION ALL
-        SELECT k, 'differs by user, but ' || provider || ' gets one request for all', 'remove it'
-        FROM unnest('{variants,holdout}'::text[]) AS k WHERE rule ? k AND provider IS NOT NULL
+        WHERE NOT jsonb_path_exists(variants, '$[*] ? (!exists (@.weight) || @.weight != 0)')
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
-COMMENT ON FUNCTION fanfare.variants_error IS 'The error in a rule''s variants and holdout; null if there is none.';
+COMMENT ON FUNCTION fanfare.variants_error IS 'Why a rule''s variants do not fit each other; null if they do.';
 GRANT EXECUTE ON FUNCTION fanfare.variants_error TO fanfare_author;
 
--- Checks in the same order as daemons, which also check the template `by`.
+-- A daemon checks the template `by`.
 CREATE OR REPLACE FUNCTION fanfare.digest_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    what CONSTANT text := CASE WHEN rule ? 'digest' THEN 'digest' ELSE 'debounce' END;
-    given CONSTANT jsonb := rule -> what;
-    spans CONSTANT text[] := CASE what WHEN 'digest' THEN '{every}' ELSE '{wait,longest}' END::text[];
-    keys CONSTANT text[] := CASE what WHEN 'digest' THEN '{every,by}' ELSE '{wait,by,longest}' END::text[];
 BEGIN
-    IF given IS NULL THEN
-        RETURN;
-    ELSIF rule ?& '{digest,debounce}' THEN
-        place := 'debounce';
-        reason := 'is beside digest';
-        hint := 'give one of the two';
-        RETURN;
-    ELSIF jsonb_typeof(given) <> 'object' THEN
-        place := what;
-        reason := 'is not an object';
-        hint := 'write {' || CASE what WHEN 'digest' THEN '"every": "10m"' ELSE '"wait": "30s"' END || ', "by": "{{user_id}}"}';
-        RETURN;
-    END IF;
-    SELECT what || '.' || f.place, f.reason, f.hint INTO place, reason, hint FROM (
-        SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(given) AS k WHERE k <> ALL (keys)
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'debounce', 'is beside digest', 'give one of the two' WHERE rule ?& '{digest,debounce}'
         UNION ALL
-        SELECT k, CASE WHEN given ? k THEN 'is not a duration from 1s to 24h' ELSE 'is missing' END,
-            'write a whole number with s, m or h, such as 30s, 10m or 24h'
-        FROM unnest(spans) AS k
-        WHERE (given ? k OR k <> 'longest') AND (jsonb_typeof(given -> k) IS DISTINCT FROM 'string'
-            OR coalesce(fanfare.span_seconds(given ->> k), 999999) > 86400)
+        SELECT 'event', 'is of events that were gathered',
+            'types that begin with digest. are not gathered again: leave ' || CASE WHEN rule ? 'digest' THEN 'digest' ELSE 'debounce' END || ' out'
+        WHERE rule ?| '{digest,debounce}' AND rule ->> 'event' LIKE 'digest.%'
         UNION ALL
-        SELECT 'longest', 'is shorter than wait', 'it is counted from the first event, wait from the last'
-        WHERE fanfare.span_seconds(given ->> 'longest') < fanfare.span_seconds(given ->> 'wait')
-        UNION ALL
-        SELECT 'by', CASE WHEN NOT given ? 'by' THEN 'is missing' WHEN jsonb_typeof(given -> 'by') <> 'string' THEN 'is not a string' ELSE 'is empty' END,
-            'say which events belong together, as in "{{user_id}}"'
-        WHERE coalesce(given -> 'by', '""') = '""' OR jsonb_typeof(given -> 'by') <> 'string'
+        SELECT 'debounce.longest', 'is shorter than wait', 'it is counted from the first event, wait from the last'
+        WHERE fanfare.span_seconds(rule #>> '{debounce,longest}') < fanfare.span_seconds(rule #>> '{debounce,wait}')
     ) AS f (place, reason, hint) LIMIT 1;
-    IF reason IS NULL AND rule ->> 'event' LIKE 'digest.%' THEN
-        place := 'event';
-        reason := 'is of events that were gathered';
-        hint := 'types that begin with digest. are not gathered again: leave ' || what || ' out';
-    END IF;
 END
 $$;
-COMMENT ON FUNCTION fanfare.digest_error IS 'The error in a rule''s digest or debounce; null if there is none.';
+COMMENT ON FUNCTION fanfare.digest_error IS 'Why a rule cannot gather events as it says; null if it can.';
 GRANT EXECUTE ON FUNCTION fanfare.digest_error TO fanfare_author;
 
 -- Finds the errors that SQL can find. The rest (message, templates, conditions, limits) is checked by a daemon, or by
 -- `fanfare rules plan`.
 CREATE OR REPLACE FUNCTION fanfare.rule_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    keys CONSTANT text[] := '{name,app,event,when,to,message,locales,collapse,ttl,lane,supersede,backlog,delivery,enabled,badge_sql,category,quiet_hours,caps,variants,holdout,digest,debounce}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
-        SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rule) AS k WHERE k <> ALL (keys)
-        UNION ALL
-        SELECT n.key, CASE WHEN rule -> n.key IS NULL THEN 'is missing' WHEN n.is_name THEN 'is not a string' ELSE 'cannot be a name' END, n.hint
-        FROM (VALUES
-            ('app', fanfare.is_app_name(rule ->> 'app'), 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
-            ('name', fanfare.is_rule_name(rule ->> 'name'), 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit'),
-            ('event', fanfare.is_event_type(rule ->> 'event'), 'use 1 to 255 bytes on one line, such as order.shipped')) AS n (key, is_name, hint)
-        WHERE n.is_name IS NOT TRUE OR jsonb_typeof(rule -> n.key) <> 'string'
+        SELECT d.place, d.reason, d.hint FROM fanfare.definition_error('rule', rule, '') AS d WHERE d.reason IS NOT NULL
         UNION ALL
         SELECT 'event', format('rules of %s may not take it', rule ->> 'app'),
             format('apps.%s.events of the configuration allows %s', rule ->> 'app', (
                 SELECT coalesce(nullif(array_to_string(a.events, ', '), ''), 'none') FROM fanfare.apps AS a WHERE a.name = rule ->> 'app'))
         WHERE NOT fanfare.may_take(rule ->> 'app', rule ->> 'event')
         UNION ALL
-        SELECT n.key, 'is not a string', 'a string is needed' FROM (VALUES ('when'), ('badge_sql')) AS n (key)
-        WHERE jsonb_typeof(rule -> n.key) <> 'string'
-        UNION ALL
         SELECT a.place, a.reason, a.hint FROM fanfare.audience_error(rule -> 'to') AS a WHERE a.reason IS NOT NULL
-        UNION ALL
-        SELECT p.place, p.reason, p.hint FROM (
-            SELECT n.place, f.reason, f.hint
-            FROM (VALUES ('when', rule ->> 'when', true), ('to.devices', rule #>> '{to,devices}', true),
-                ('to.users', rule #>> '{to,users}', false), ('to.tokens', rule #>> '{to,tokens}', false)) AS n (place, path, is_predicate)
-            CROSS JOIN LATERAL fanfare.path_error(n.path, n.is_predicate) AS f WHERE n.path IS NOT NULL) AS p
-        WHERE p.reason IS NOT NULL
         UNION ALL
         SELECT 'badge_sql', b.reason, b.hint FROM fanfare.badge_sql_error(rule ->> 'badge_sql') AS b WHERE b.reason IS NOT NULL
         UNION ALL
         SELECT 'to.users_sql', u.reason, u.hint FROM fanfare.users_sql_error(rule #>> '{to,users_sql}') AS u WHERE u.reason IS NOT NULL
         UNION ALL
-        SELECT c.place, c.reason, c.hint FROM fanfare.suppression_error(rule) AS c WHERE c.reason IS NOT NULL
+        SELECT q.place, q.reason, q.hint FROM fanfare.quiet_error(rule -> 'quiet_hours') AS q WHERE q.reason IS NOT NULL
         UNION ALL
-        SELECT g.place, g.reason, g.hint FROM fanfare.variants_error(rule) AS g WHERE g.reason IS NOT NULL
+        SELECT c.place, c.reason, c.hint FROM fanfare.caps_error(rule ->> 'app', rule -> 'caps') AS c WHERE rule ? 'caps' AND c.reason IS NOT NULL
+        UNION ALL
+        SELECT v.place, v.reason, v.hint FROM fanfare.variants_error(rule -> 'variants') AS v WHERE rule ? 'variants' AND v.reason IS NOT NULL
         UNION ALL
         SELECT g.place, g.reason, g.hint FROM fanfare.digest_error(rule) AS g WHERE g.reason IS NOT NULL
+        UNION ALL
+        SELECT u.place, u.reason, u.hint FROM fanfare.by_user_error(rule) AS u WHERE u.reason IS NOT NULL
     ) AS f LIMIT 1;
     IF reason IS NULL THEN
         PERFORM fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'badge_sql'), rule ->> 'badge_sql', 'text[]'),
@@ -4969,193 +5101,46 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.audience_seed IS 'The seed that assigns buckets to the users of an event''s audience.';
 
--- Not inlined into its callers, because `'31 of February'::timestamp` raises an error that must be caught.
-CREATE OR REPLACE FUNCTION fanfare.wall_time(text text) RETURNS timestamp
-LANGUAGE plpgsql IMMUTABLE STRICT SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-    RETURN CASE WHEN text ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?$' THEN text::timestamp END;
-EXCEPTION WHEN data_exception THEN
-    RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION fanfare.wall_time IS 'The wall time of a text such as 2026-12-01T09:00; NULL for any other text.';
-GRANT EXECUTE ON FUNCTION fanfare.wall_time TO fanfare_author, fanfare_reader;
-
 CREATE OR REPLACE FUNCTION fanfare.schedule_error(schedule jsonb, OUT place text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    keys CONSTANT text[] := '{at,cron,time_zone,default_time_zone,catch_up}';
-    policies CONSTANT text[] := '{all,latest,none}';
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF schedule IS NULL THEN
-        RETURN;
-    ELSIF jsonb_typeof(schedule) <> 'object' THEN
-        place := 'schedule';
-        reason := 'is not an object';
-        hint := 'write {"cron": "0 9 * * mon", "time_zone": "Europe/Madrid"}';
-        RETURN;
-    END IF;
     SELECT f.* INTO place, reason, hint FROM (
-        SELECT 'schedule.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
-        FROM jsonb_object_keys(schedule) AS k WHERE k <> ALL (keys)
-        UNION ALL
-        SELECT 'schedule.' || k, 'is not a string', 'a string is needed' FROM unnest(keys) AS k
-        WHERE jsonb_typeof(schedule -> k) <> 'string'
-        UNION ALL
         SELECT 'schedule', CASE WHEN schedule ? 'at' THEN 'has at and cron' ELSE 'has neither at nor cron' END,
             'give one of at and cron, or leave the schedule out to start it manually'
         WHERE (schedule ? 'at') = (schedule ? 'cron')
         UNION ALL
-        SELECT 'schedule.at', 'is not a time of day', 'write what clocks in time_zone show, as in 2026-12-01T09:00'
-        WHERE schedule ? 'at' AND fanfare.wall_time(schedule ->> 'at') IS NULL
-        UNION ALL
-        SELECT 'schedule.time_zone', fanfare.time_zone_error(schedule ->> 'time_zone'),
-            'use a name such as Europe/Madrid, or recipient for each device''s own; without one, it is UTC'
-        WHERE schedule ? 'time_zone' AND schedule ->> 'time_zone' <> 'recipient' AND NOT fanfare.is_time_zone(schedule ->> 'time_zone')
-        UNION ALL
-        SELECT 'schedule.default_time_zone',
-            CASE WHEN schedule ->> 'time_zone' IS DISTINCT FROM 'recipient' THEN 'needs time_zone: recipient'
-                ELSE fanfare.time_zone_error(schedule ->> 'default_time_zone') END,
-            'name the zone of devices that have none, such as Europe/Madrid; without one, it is UTC'
-        WHERE schedule ? 'default_time_zone' AND (schedule ->> 'time_zone' IS DISTINCT FROM 'recipient'
-            OR NOT fanfare.is_time_zone(schedule ->> 'default_time_zone'))
-        UNION ALL
-        SELECT 'schedule.catch_up', format('%L is unknown', left(schedule ->> 'catch_up', 80)),
-            'use ' || array_to_string(policies, ', ')
-        WHERE schedule ->> 'catch_up' <> ALL (policies)
+        SELECT 'schedule.default_time_zone', 'needs time_zone: recipient', 'it is the zone of devices that have none'
+        WHERE schedule ? 'default_time_zone' AND schedule ->> 'time_zone' IS DISTINCT FROM 'recipient'
     ) AS f (place, reason, hint) LIMIT 1;
 END
 $$;
 COMMENT ON FUNCTION fanfare.schedule_error IS
-    'The error in a campaign''s schedule, as far as SQL can check it; a daemon parses the cron expression.';
+    'Why the keys of a campaign''s schedule do not fit each other; null if they do. A daemon parses the cron expression.';
 GRANT EXECUTE ON FUNCTION fanfare.schedule_error TO fanfare_author;
-
--- Parses durations as daemons do: 90s, 15m, 4h, 7d, from a second to ten years.
-CREATE OR REPLACE FUNCTION fanfare.span_seconds(span text) RETURNS int LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-    SELECT CASE WHEN s.seconds BETWEEN 1 AND 315360000 THEN s.seconds::int END
-    FROM (SELECT CASE WHEN span ~ '^[0-9]+[smhd]$' THEN left(span, -1)::numeric
-        * CASE right(span, 1) WHEN 's' THEN 1 WHEN 'm' THEN 60 WHEN 'h' THEN 3600 ELSE 86400 END END AS seconds) AS s;
-END;
-COMMENT ON FUNCTION fanfare.span_seconds IS 'The seconds of a duration such as 30m; NULL for any other text.';
-GRANT EXECUTE ON FUNCTION fanfare.span_seconds TO fanfare_author;
-
--- Checks in the same order as daemons: {"per": "500/s", "ramp": {"from": "50/s", "over": "30m"}}, or "500/s".
-CREATE OR REPLACE FUNCTION fanfare.rate_error(rate jsonb, OUT place text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    ramp CONSTANT jsonb := rate -> 'ramp';
-    keys CONSTANT text[] := '{per,ramp}';
-    ramp_keys CONSTANT text[] := '{from,over}';
-BEGIN
-    IF rate IS NULL THEN
-        RETURN;
-    ELSIF jsonb_typeof(rate) <> 'object' THEN
-        SELECT s.* INTO place, reason, hint FROM fanfare.speed_error(rate, 'rate') AS s;
-        RETURN;
-    END IF;
-    SELECT f.* INTO place, reason, hint FROM (
-        SELECT 'rate.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(rate) AS k WHERE k <> ALL (keys)
-        UNION ALL
-        SELECT s.place, s.reason, s.hint FROM fanfare.speed_error(rate -> 'per', 'rate.per') AS s WHERE s.reason IS NOT NULL
-        UNION ALL
-        SELECT 'rate.ramp', 'is not an object', 'write {"from": "50/s", "over": "30m"}' WHERE jsonb_typeof(ramp) <> 'object'
-        UNION ALL
-        SELECT 'rate.ramp.' || k, 'unknown key', 'known are ' || array_to_string(ramp_keys, ', ')
-        FROM jsonb_object_keys(CASE WHEN jsonb_typeof(ramp) = 'object' THEN ramp ELSE '{}' END) AS k WHERE k <> ALL (ramp_keys)
-        UNION ALL
-        SELECT s.place, s.reason, s.hint FROM fanfare.speed_error(ramp -> 'from', 'rate.ramp.from') AS s
-        WHERE ramp IS NOT NULL AND s.reason IS NOT NULL
-        UNION ALL
-        SELECT 'rate.ramp.over', CASE WHEN ramp ? 'over' THEN 'is not a duration' ELSE 'is missing' END,
-            'write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d'
-        WHERE ramp IS NOT NULL AND (jsonb_typeof(ramp -> 'over') IS DISTINCT FROM 'string' OR fanfare.span_seconds(ramp ->> 'over') IS NULL)
-    ) AS f (place, reason, hint) LIMIT 1;
-    IF reason IS NULL AND fanfare.per_second(ramp ->> 'from') >= fanfare.per_second(rate ->> 'per') THEN
-        place := 'rate.ramp.from';
-        reason := format('%s is not below %s', ramp ->> 'from', rate ->> 'per');
-        hint := 'a ramp grows from it to per: write less, or leave the ramp out';
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION fanfare.rate_error IS 'The error in a campaign''s rate.';
-GRANT EXECUTE ON FUNCTION fanfare.rate_error TO fanfare_author;
-
-CREATE OR REPLACE FUNCTION fanfare.share(text text) RETURNS real LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN CASE WHEN text ~ '^(0|[1-9][0-9]?|100)(\.[0-9]{1,4})?%$' THEN rtrim(text, '%')::numeric / 100 END;
-COMMENT ON FUNCTION fanfare.share IS 'A share from text such as 2.5%; NULL for any other text.';
-GRANT EXECUTE ON FUNCTION fanfare.share TO fanfare_author;
-
-CREATE OR REPLACE FUNCTION fanfare.canary_error(canary jsonb, OUT place text, OUT reason text, OUT hint text)
-LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    keys CONSTANT text[] := '{share,devices,wait,max_failed}';
-BEGIN
-    IF canary IS NULL THEN
-        RETURN;
-    ELSIF jsonb_typeof(canary) <> 'object' THEN
-        place := 'canary';
-        reason := 'is not an object';
-        hint := 'write {"share": "1%", "wait": "10m", "max_failed": "2%"}';
-        RETURN;
-    END IF;
-    SELECT f.* INTO place, reason, hint FROM (
-        SELECT 'canary.' || k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
-        FROM jsonb_object_keys(canary) AS k WHERE k <> ALL (keys)
-        UNION ALL
-        SELECT 'canary', CASE WHEN canary ? 'share' THEN 'has share and devices' ELSE 'has neither share nor devices' END, 'give one of share and devices'
-        WHERE (canary ? 'share') = (canary ? 'devices')
-        UNION ALL
-        SELECT 'canary.share', 'is not a share from above 0% to 50%', 'write a share such as 1% or 0.5%'
-        WHERE canary ? 'share' AND (jsonb_typeof(canary -> 'share') <> 'string'
-            OR coalesce(fanfare.share(canary ->> 'share'), 0) NOT BETWEEN 0.000001 AND 0.5)
-        UNION ALL
-        SELECT 'canary.devices', 'is not a whole number from 1 to 1000000', 'write about how many devices go first, such as 500'
-        WHERE canary ? 'devices' AND (jsonb_typeof(canary -> 'devices') <> 'number' OR canary ->> 'devices' !~ '^[1-9][0-9]{0,5}$|^1000000$')
-        UNION ALL
-        SELECT 'canary.wait', 'is not a duration up to 7d', 'write a whole number with s, m, h or d, such as 10m'
-        WHERE canary ? 'wait' AND (jsonb_typeof(canary -> 'wait') <> 'string' OR coalesce(fanfare.span_seconds(canary ->> 'wait'), 999999) > 604800)
-        UNION ALL
-        SELECT 'canary.max_failed', 'is not a share from 0% to 100%', 'write a share such as 2% or 0.5%'
-        WHERE canary ? 'max_failed' AND (jsonb_typeof(canary -> 'max_failed') <> 'string'
-            OR coalesce(fanfare.share(canary ->> 'max_failed'), 2) > 1)
-    ) AS f (place, reason, hint) LIMIT 1;
-END
-$$;
-COMMENT ON FUNCTION fanfare.canary_error IS 'The error in a campaign''s canary.';
-GRANT EXECUTE ON FUNCTION fanfare.canary_error TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.campaign_error(campaign jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    keys CONSTANT text[] := '{name,app,schedule,payload,rate,canary,audience_sql,payload_sql,to,message,locales,collapse,ttl,lane,delivery,badge_sql,category,quiet_hours,caps,variants,holdout}';
     whom CONSTANT text[] := '{users,topic,condition,everyone,fcm_topic,fcm_condition,channel}';
 BEGIN
     SELECT f.* INTO place, reason, hint FROM (
         SELECT k, 'is not for campaigns', 'a campaign makes its events itself: gather in a rule for events of others'
         FROM unnest('{digest,debounce}'::text[]) AS k WHERE campaign ? k
         UNION ALL
-        SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ')
-        FROM jsonb_object_keys(campaign) AS k WHERE k <> ALL (keys)
+        SELECT d.place, d.reason, d.hint FROM fanfare.definition_error('campaign', campaign, '') AS d WHERE d.reason IS NOT NULL
         UNION ALL
-        SELECT n.key, CASE WHEN campaign -> n.key IS NULL THEN 'is missing' WHEN n.is_name THEN 'is not a string' ELSE 'cannot be a name' END, n.hint
-        FROM (VALUES
-            ('app', fanfare.is_app_name(campaign ->> 'app'), 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
-            ('name', fanfare.is_rule_name(campaign ->> 'name'), 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit')) AS n (key, is_name, hint)
-        WHERE n.is_name IS NOT TRUE OR jsonb_typeof(campaign -> n.key) <> 'string'
+        SELECT s.place, s.reason, s.hint FROM fanfare.schedule_error(campaign -> 'schedule') AS s WHERE campaign ? 'schedule' AND s.reason IS NOT NULL
         UNION ALL
-        SELECT s.place, s.reason, s.hint FROM fanfare.schedule_error(campaign -> 'schedule') AS s WHERE s.reason IS NOT NULL
+        SELECT 'rate.ramp.from', format('%s is not below %s', campaign #>> '{rate,ramp,from}', campaign #>> '{rate,per}'),
+            'a ramp grows from it to per: write less, or leave the ramp out'
+        WHERE fanfare.per_second(campaign #>> '{rate,ramp,from}') >= fanfare.per_second(campaign #>> '{rate,per}')
         UNION ALL
-        SELECT 'payload', 'is not an object', 'write {"sale": "winter"}' WHERE jsonb_typeof(campaign -> 'payload') <> 'object'
-        UNION ALL
-        SELECT r.place, r.reason, r.hint FROM fanfare.rate_error(campaign -> 'rate') AS r WHERE r.reason IS NOT NULL
-        UNION ALL
-        SELECT y.place, y.reason, y.hint FROM fanfare.canary_error(campaign -> 'canary') AS y WHERE y.reason IS NOT NULL
+        SELECT 'canary', CASE WHEN campaign -> 'canary' ? 'share' THEN 'has share and devices' ELSE 'has neither share nor devices' END,
+            'give one of share and devices'
+        WHERE (campaign -> 'canary' ? 'share') = (campaign -> 'canary' ? 'devices')
         UNION ALL
         SELECT 'to.' || k, 'is not for campaigns', 'use users, topic, condition or everyone'
         FROM unnest('{users_sql,tokens}'::text[]) AS k WHERE campaign -> 'to' ? k
-        UNION ALL
-        SELECT k, 'is not a string', 'write a query' FROM unnest('{audience_sql,payload_sql}'::text[]) AS k WHERE jsonb_typeof(campaign -> k) <> 'string'
         UNION ALL
         SELECT 'payload_sql', 'is beside audience_sql', 'give one of the two' WHERE campaign ?& '{audience_sql,payload_sql}'
         UNION ALL
@@ -5911,15 +5896,9 @@ COMMENT ON FUNCTION fanfare.emit_digests IS 'Emits one event for each of some du
 -- What applies to all pushes of an app, whichever rule sends them. All of it is checked here; daemons read only the
 -- resulting rows.
 
--- A new key needs an entry in the list, and a branch for its errors.
+-- What fits each other, and what the server knows; the rest is in definition_keys.
 CREATE OR REPLACE FUNCTION fanfare.policy_error(policy jsonb, OUT place text, OUT reason text, OUT hint text)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-    keys CONSTANT text[] := '{time_zone,quiet_hours,caps,rate,providers}';
-    provider_keys CONSTANT text[] := '{rate}';
-    cap_keys CONSTANT text[] := '{max,per}';
-    caps CONSTANT jsonb := CASE WHEN jsonb_typeof(policy -> 'caps') = 'object' THEN policy -> 'caps' ELSE '{}' END;
-    providers CONSTANT jsonb := CASE WHEN jsonb_typeof(policy -> 'providers') = 'object' THEN policy -> 'providers' ELSE '{}' END;
 BEGIN
     IF jsonb_typeof(policy) IS DISTINCT FROM 'object' THEN
         place := 'policy';
@@ -5927,62 +5906,10 @@ BEGIN
         hint := 'write {"rate": "1000/s"}, or {} for none';
         RETURN;
     END IF;
-    SELECT f.* INTO place, reason, hint FROM (
-        SELECT k, 'unknown key', 'known are ' || array_to_string(keys, ', ') FROM jsonb_object_keys(policy) AS k WHERE k <> ALL (keys)
-        UNION ALL
-        SELECT 'time_zone', CASE WHEN jsonb_typeof(policy -> 'time_zone') <> 'string' THEN 'is not a string'
-                ELSE fanfare.time_zone_error(policy ->> 'time_zone') END,
-            'use a name such as Europe/Madrid; without one, it is UTC'
-        WHERE policy ? 'time_zone'
-            AND (jsonb_typeof(policy -> 'time_zone') <> 'string' OR fanfare.is_time_zone(policy ->> 'time_zone') IS NOT TRUE)
-        UNION ALL
-        SELECT q.place, q.reason, q.hint FROM fanfare.quiet_error(policy -> 'quiet_hours', false) AS q WHERE q.reason IS NOT NULL
-        UNION ALL
-        SELECT 'caps', 'is not an object', 'write {"daily": {"max": 3, "per": "1d"}}' WHERE jsonb_typeof(policy -> 'caps') <> 'object'
-        UNION ALL
-        SELECT 'caps', format('are %s', c.count), 'an app has 16 at most' FROM (SELECT count(*) FROM jsonb_object_keys(caps)) AS c WHERE c.count > 16
-        UNION ALL
-        SELECT 'caps.' || k, 'cannot be a name', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'
-        FROM jsonb_object_keys(caps) AS k WHERE NOT fanfare.is_label(k)
-        UNION ALL
-        SELECT 'caps.' || c.key, 'is not an object', 'write {"max": 3, "per": "1d"}' FROM jsonb_each(caps) AS c WHERE jsonb_typeof(c.value) <> 'object'
-        UNION ALL
-        SELECT 'caps.' || c.key || '.' || k, 'unknown key', 'known are ' || array_to_string(cap_keys, ', ')
-        FROM jsonb_each(caps) AS c
-        CROSS JOIN LATERAL jsonb_object_keys(CASE WHEN jsonb_typeof(c.value) = 'object' THEN c.value ELSE '{}' END) AS k
-        WHERE k <> ALL (cap_keys)
-        UNION ALL
-        SELECT 'caps.' || c.key || '.max', CASE WHEN c.value ? 'max' THEN 'is not a whole number from 1 to 100' ELSE 'is missing' END,
-            'write how many a user gets at most, such as 3; a user who wants none opts out'
-        FROM jsonb_each(caps) AS c
-        WHERE jsonb_typeof(c.value -> 'max') IS DISTINCT FROM 'number' OR c.value ->> 'max' !~ '^([1-9][0-9]?|100)$'
-        UNION ALL
-        SELECT 'caps.' || c.key || '.per', CASE WHEN c.value ? 'per' THEN 'is not a duration from 1m to 31d' ELSE 'is missing' END,
-            'write a whole number with s, m, h or d, such as 1d'
-        FROM jsonb_each(caps) AS c
-        WHERE jsonb_typeof(c.value -> 'per') IS DISTINCT FROM 'string'
-            OR coalesce(fanfare.span_seconds(c.value ->> 'per'), 0) NOT BETWEEN 60 AND 31 * 86400
-        UNION ALL
-        SELECT s.place, s.reason, s.hint FROM fanfare.speed_error(policy -> 'rate', 'rate') AS s
-        WHERE policy ? 'rate' AND s.reason IS NOT NULL
-        UNION ALL
-        SELECT 'providers', 'is not an object', 'write {"fcm": {"rate": "500/s"}}' WHERE jsonb_typeof(policy -> 'providers') <> 'object'
-        UNION ALL
-        SELECT 'providers.' || k, 'unknown key', 'known are ' || (SELECT string_agg(p.name, ', ' ORDER BY p.name) FROM fanfare.providers AS p)
-        FROM jsonb_object_keys(providers) AS k WHERE NOT EXISTS (SELECT FROM fanfare.providers AS p WHERE p.name = k)
-        UNION ALL
-        SELECT 'providers.' || p.key, 'is not an object', 'write {"rate": "500/s"}' FROM jsonb_each(providers) AS p
-        WHERE jsonb_typeof(p.value) <> 'object'
-        UNION ALL
-        SELECT 'providers.' || p.key || '.' || k, 'unknown key', 'known are ' || array_to_string(provider_keys, ', ')
-        FROM jsonb_each(providers) AS p
-        CROSS JOIN LATERAL jsonb_object_keys(CASE WHEN jsonb_typeof(p.value) = 'object' THEN p.value ELSE '{}' END) AS k
-        WHERE k <> ALL (provider_keys)
-        UNION ALL
-        SELECT s.place, s.reason, s.hint FROM jsonb_each(providers) AS p
-        CROSS JOIN LATERAL fanfare.speed_error(p.value -> 'rate', 'providers.' || p.key || '.rate') AS s
-        WHERE jsonb_typeof(p.value) = 'object' AND s.reason IS NOT NULL
-    ) AS f (place, reason, hint) LIMIT 1;
+    SELECT f.* INTO place, reason, hint FROM fanfare.definition_error('policy', policy, '') AS f;
+    IF reason IS NULL THEN
+        SELECT q.* INTO place, reason, hint FROM fanfare.quiet_error(policy -> 'quiet_hours') AS q;
+    END IF;
 END
 $$;
 COMMENT ON FUNCTION fanfare.policy_error IS

@@ -11,11 +11,8 @@ package struct CampaignCanary: Equatable, Sendable {
         case devices(Int)
     }
 
-    static let keys = ["share", "devices", "wait", "max_failed"]
     /// The default of ``wait``.
     package static let standardWait = "10m"
-    private static let counts = 1...1_000_000
-    private static let longestWait = TimeSpan(seconds: 7 * 86_400)
 
     /// The size of the canary.
     package let size: Size
@@ -24,52 +21,20 @@ package struct CampaignCanary: Equatable, Sendable {
     /// The highest share of failures among the answers; nil for 2 %.
     package let maxFailed: Percentage?
 
-    init(_ reader: RuleObject) throws(RuleProblem) {
-        try reader.checkKeys(Self.keys)
-        switch (reader.object["share"], reader.object["devices"]) {
-        case (let share?, nil):
-            guard let share = share.stringValue.flatMap(Percentage.init), share.part > 0, share.part <= 0.5 else {
-                throw RuleProblem(
-                    path: reader.path("share"),
-                    reason: "is not a share from above 0% to 50%",
-                    hint: "write a share such as 1% or 0.5%"
-                )
-            }
-            size = .share(share)
-        case (nil, let devices?):
-            guard let count = devices.numberValue?.integer, Self.counts.contains(Int(clamping: count)) else {
-                throw RuleProblem(
-                    path: reader.path("devices"),
-                    reason: "is not a whole number from 1 to 1000000",
-                    hint: "write about how many devices go first, such as 500"
-                )
-            }
-            size = .devices(Int(count))
-        case (let share, _):
+    /// Reads an object that ``DefinitionObject/canary`` allows.
+    init(_ object: JSONObject) throws(RuleProblem) {
+        let share = object.text("share").flatMap(Percentage.init)
+        let devices = object["devices"]?.numberValue?.integer
+        guard (share == nil) != (devices == nil) else {
             throw RuleProblem(
-                path: reader.path,
+                path: "canary",
                 reason: share == nil ? "has neither share nor devices" : "has share and devices",
                 hint: "give one of share and devices"
             )
         }
-        wait = try reader.string("wait")
-        if let wait, TimeSpan(wait).map({ $0.seconds > Self.longestWait.seconds }) ?? true {
-            throw RuleProblem(
-                path: reader.path("wait"),
-                reason: "is not a duration up to 7d",
-                hint: "write a whole number with s, m, h or d, such as 10m"
-            )
-        }
-        maxFailed = try reader.object["max_failed"].map { value throws(RuleProblem) in
-            guard let share = value.stringValue.flatMap(Percentage.init) else {
-                throw RuleProblem(
-                    path: reader.path("max_failed"),
-                    reason: "is not a share from 0% to 100%",
-                    hint: "write a share such as 2% or 0.5%"
-                )
-            }
-            return share
-        }
+        size = share.map(Size.share) ?? .devices(Int(clamping: devices ?? 0))
+        wait = object.text("wait")
+        maxFailed = object.text("max_failed").flatMap(Percentage.init)
     }
 
     /// The canary as JSON, without defaults.

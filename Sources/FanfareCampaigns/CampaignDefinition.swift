@@ -7,12 +7,6 @@ package import FanfareProviders
 package struct CampaignDefinition: Sendable {
     /// The keys that a rule does not have.
     private static let ownKeys = ["schedule", "payload", "rate", "canary", "audience_sql", "payload_sql"]
-    /// The maximum length of a query, in bytes.
-    static let queryLimit = 16 * 1024
-    private static let keys =
-        ["name", "app"] + ownKeys
-        + ["to", "message", "locales", "collapse", "ttl", "lane", "delivery", "badge_sql"]
-        + ["category", "quiet_hours", "caps", "variants", "holdout"]
 
     /// The name, unique within the app.
     package let name: String
@@ -38,69 +32,62 @@ package struct CampaignDefinition: Sendable {
     /// - Parameter json: the campaign as JSON, or YAML converted to JSON.
     /// - Throws: `RuleProblem` with the first problem.
     package init(json: JSONValue) throws(RuleProblem) {
-        let reader = try RuleObject(json, path: "")
-        try DigestDefinition.refuse(in: reader)
-        try reader.checkKeys(Self.keys)
-        name = try reader.string("name") ?? ""
-        app = try reader.string("app") ?? ""
-        guard RuleNames.isRule(name) else {
-            throw RuleProblem(
-                path: "name",
-                reason: name.isEmpty ? "is missing" : "cannot be a name",
-                hint: RuleNames.ruleHint
-            )
-        }
-        schedule = try reader.object("schedule").map { reader throws(RuleProblem) in try CampaignSchedule(reader) }
-        payload = try reader.object("payload")?.object ?? JSONObject()
-        rate = try reader.object["rate"].map { json throws(RuleProblem) in try CampaignRate(json, path: "rate") }
-        canary = try reader.object("canary").map { reader throws(RuleProblem) in try CampaignCanary(reader) }
-        audienceSQL = try Self.query("audience_sql", reader)
-        payloadSQL = try Self.query("payload_sql", reader)
-        let to = try reader.object("to")?.object
-        for key in [AudienceKey.usersSQL, .tokens] where to?[key.rawValue] != nil {
+        let object = try RuleObject(json, path: "").object
+        try DigestDefinition.refuse(in: object)
+        try DefinitionObject.campaign.check(object)
+        name = object.text("name") ?? ""
+        app = object.text("app") ?? ""
+        schedule = try object["schedule"]?.objectValue.map { json throws(RuleProblem) in try CampaignSchedule(json) }
+        payload = object["payload"]?.objectValue ?? JSONObject()
+        rate = try object["rate"].map { json throws(RuleProblem) in try CampaignRate(json) }
+        canary = try object["canary"]?.objectValue.map { json throws(RuleProblem) in try CampaignCanary(json) }
+        audienceSQL = try Self.query("audience_sql", object)
+        payloadSQL = try Self.query("payload_sql", object)
+        for key in [AudienceKey.usersSQL, .tokens] where object["to"]?[key.rawValue] != nil {
             throw RuleProblem(
                 path: "to.\(key.rawValue)",
                 reason: "is not for campaigns",
                 hint: "use users, topic, condition or everyone"
             )
         }
-        try Self.checkQueries(reader, isRecipientTime: schedule?.timeZone == CampaignSchedule.recipient)
+        try Self.checkQueries(object, isRecipientTime: schedule?.timeZone == CampaignSchedule.recipient)
         if schedule?.timeZone == CampaignSchedule.recipient {
-            try Self.checkWalked(reader, path: "schedule.time_zone", reason: "cannot be recipient for this audience")
+            try Self.checkWalked(object, path: "schedule.time_zone", reason: "cannot be recipient for this audience")
         }
-        if canary != nil { try Self.checkWalked(reader, path: "canary", reason: "cannot be for this audience") }
-        rule = try CompiledRule(json: Self.rule(reader.object, name: name, app: app))
+        if canary != nil { try Self.checkWalked(object, path: "canary", reason: "cannot be for this audience") }
+        rule = try CompiledRule(json: Self.rule(object, name: name, app: app))
     }
 
     /// Rejects an audience that is not expanded in slices, for options that are applied while slicing.
-    private static func checkWalked(_ reader: RuleObject, path: String, reason: String) throws(RuleProblem) {
-        let audience = try reader.object("to")?.object
-        guard reader.object["audience_sql"] == nil,
-            ["topic", "condition", "everyone"].allSatisfy({ audience?[$0] == nil })
+    private static func checkWalked(_ object: JSONObject, path: String, reason: String) throws(RuleProblem) {
+        guard object["audience_sql"] == nil,
+            ["topic", "condition", "everyone"].allSatisfy({ object["to"]?[$0] == nil })
         else { return }
         let hint = "use topic, condition or everyone in to, or audience_sql"
         throw RuleProblem(path: path, reason: reason, hint: hint)
     }
 
-    private static func query(_ key: String, _ reader: RuleObject) throws(RuleProblem) -> String? {
-        guard let sql = try reader.string(key) else { return nil }
-        guard sql.utf8.count <= queryLimit, !sql.utf8.contains(0), sql.contains(where: { !$0.isWhitespace }) else {
-            let hint = "write a SELECT of at most \(queryLimit) bytes"
+    private static func query(_ key: String, _ object: JSONObject) throws(RuleProblem) -> String? {
+        guard let sql = object.text(key) else { return nil }
+        guard sql.utf8.count <= RuleDefinition.sqlLimit, !sql.utf8.contains(0),
+            sql.contains(where: { !$0.isWhitespace })
+        else {
+            let hint = "write a SELECT of at most \(RuleDefinition.sqlLimit) bytes"
             throw RuleProblem(path: key, reason: "is empty, or too long", hint: hint)
         }
         return sql
     }
 
     /// Rejects keys that cannot be combined with a query; PostgreSQL checks the SQL itself.
-    private static func checkQueries(_ reader: RuleObject, isRecipientTime: Bool) throws(RuleProblem) {
-        let hasAudience = reader.object["audience_sql"] != nil
-        let hasPayloads = reader.object["payload_sql"] != nil
+    private static func checkQueries(_ object: JSONObject, isRecipientTime: Bool) throws(RuleProblem) {
+        let hasAudience = object["audience_sql"] != nil
+        let hasPayloads = object["payload_sql"] != nil
         let perRow = "each row is an event of its own: use audience_sql"
         if hasAudience && hasPayloads {
             throw RuleProblem(path: "payload_sql", reason: "is beside audience_sql", hint: "give one of the two")
         }
-        for key in try reader.object("to")?.object.keys.compactMap(AudienceKey.init(rawValue:)) ?? [] {
-            if hasAudience && key != .staged {
+        for key in object["to"]?.objectValue?.keys.compactMap(AudienceKey.init(rawValue:)) ?? [] {
+            if hasAudience {
                 throw RuleProblem(
                     path: "to.\(key.rawValue)",
                     reason: "is beside audience_sql, which says who",
@@ -110,11 +97,8 @@ package struct CampaignDefinition: Sendable {
             if hasPayloads && [.fcmTopic, .fcmCondition, .channel].contains(key) {
                 throw RuleProblem(path: "payload_sql", reason: "cannot be with to.\(key.rawValue)", hint: perRow)
             }
-            if key == .staged {
-                throw RuleProblem(path: "to.staged", reason: "unknown key", hint: "write audience_sql beside to")
-            }
         }
-        if hasPayloads && reader.object["canary"] != nil {
+        if hasPayloads && object["canary"] != nil {
             throw RuleProblem(path: "canary", reason: "cannot be with payload_sql", hint: perRow)
         }
         if hasPayloads && isRecipientTime {

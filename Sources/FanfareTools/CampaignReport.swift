@@ -36,7 +36,7 @@ public struct CampaignReport: Sendable {
         lines.append("schedule: \(campaign.scheduleText)")
         if campaign.newest["schedule"] != nil { lines += forecast.lines }
         for member in campaign.newest.objectValue?.members ?? [] where !Self.told.contains(member.key) {
-            let rate = member.key == "rate" ? (try? CampaignRate(member.value, path: member.key))?.text : nil
+            let rate = member.key == "rate" ? (try? CampaignRate(member.value))?.text : nil
             let text = rate ?? TextTable.printable(member.value.stringValue ?? member.value.text)
             lines.append("\(member.key): " + (text.count > 200 ? text.prefix(199) + "…" : text))
         }

@@ -95,7 +95,7 @@ struct SendingLimits: Equatable, Sendable {
     }
 
     private static func limit(_ json: JSONValue?) -> Int? {
-        json.flatMap { try? CampaignRate($0, path: "rate") }?.perSecond
+        json.flatMap { try? CampaignRate($0) }?.perSecond
     }
 }
 

@@ -51,6 +51,9 @@ public struct JSONObject: Sendable {
         }
     }
 
+    /// The text of a key; nil if its value is no string.
+    package func text(_ key: String) -> String? { self[key]?.stringValue }
+
     /// Whether there are no members.
     public var isEmpty: Bool { members.isEmpty }
 

@@ -1,7 +1,5 @@
 /// The audience of a rule, as written under `to`.
 public struct AudienceDefinition: Equatable, Sendable {
-    static let keys = AudienceKey.allCases.map(\.rawValue) + ["devices", "provider", "kind"]
-
     /// The one key that selects the audience.
     public enum Selection: Equatable, Sendable {
         /// A jsonpath on the payload that returns one user id or many.
@@ -36,26 +34,20 @@ public struct AudienceDefinition: Equatable, Sendable {
     /// The kind of tokens.
     public let kind: DeviceKind
 
-    /// Parses `to`.
+    /// Reads an object that ``DefinitionObject/audience`` allows.
     ///
-    /// - Parameters:
-    ///   - reader: the value of `to`.
-    ///   - isOfCampaign: whether the rule is made from a campaign, and may use `staged`.
-    /// - Throws: `RuleProblem` with the first error.
-    init(_ reader: RuleObject, isOfCampaign: Bool = false) throws(RuleProblem) {
-        try reader.checkKeys(isOfCampaign ? Self.keys + [AudienceKey.staged.rawValue] : Self.keys)
-        selection = try Self.selection(reader)
-        devices = try reader.string("devices")
-        provider = try reader.string("provider").map(PushProvider.init)
-        let kind = try reader.word("kind", DeviceKind.self)
-        self.kind = kind ?? selection.defaultKind
-        if let devices { try JSONPathCheck.check(devices, path: reader.path("devices")) }
-        if let own = selection.provider {
-            try Self.checkNoFilter(reader, own)
-        }
+    /// - Parameter object: the value of `to`.
+    /// - Throws: `RuleProblem` for keys that cannot be combined, and for paths and queries that are refused.
+    init(_ object: JSONObject) throws(RuleProblem) {
+        selection = try Self.selection(object)
+        devices = object.text("devices")
+        provider = object.text("provider").map(PushProvider.init)
+        kind = object.text("kind").flatMap(DeviceKind.init) ?? selection.defaultKind
+        if let devices { try JSONPathCheck.check(devices, path: "to.devices") }
+        if let own = selection.provider { try Self.checkNoFilter(object, own) }
         if case .tokens = selection, provider == nil {
             throw RuleProblem(
-                path: reader.path("provider"),
+                path: "to.provider",
                 reason: "is missing",
                 hint: "tokens need a provider, since unknown ones are registered"
             )
@@ -68,72 +60,62 @@ public struct AudienceDefinition: Equatable, Sendable {
     }
 
     /// Refuses filters of a provider's audience, because the provider knows only its subscribers.
-    private static func checkNoFilter(_ reader: RuleObject, _ provider: PushProvider) throws(RuleProblem) {
-        for key in ["devices", "kind"] where reader.object[key] != nil {
+    private static func checkNoFilter(_ object: JSONObject, _ provider: PushProvider) throws(RuleProblem) {
+        for key in ["devices", "kind"] where object[key] != nil {
             throw RuleProblem(
-                path: reader.path(key),
+                path: "to.\(key)",
                 reason: "cannot filter an audience that \(provider.rawValue) keeps",
                 hint: "use topic: or condition:, which Fanfare evaluates itself"
             )
         }
-        if let other = try reader.string("provider").map(PushProvider.init), other != provider {
+        if let other = object.text("provider").map(PushProvider.init), other != provider {
             throw RuleProblem(
-                path: reader.path("provider"),
+                path: "to.provider",
                 reason: "\(other.rawValue) does not keep this audience",
                 hint: "leave it out"
             )
         }
     }
 
-    private static func selection(_ reader: RuleObject) throws(RuleProblem) -> Selection {
-        let given = reader.object.keys.compactMap(AudienceKey.init(rawValue:))
+    private static func selection(_ object: JSONObject) throws(RuleProblem) -> Selection {
+        let given = object.keys.compactMap(AudienceKey.init(rawValue:))
         guard let key = given.first, given.count == 1 else {
             throw RuleProblem(
-                path: reader.path,
+                path: "to",
                 reason: given.isEmpty ? "names no audience" : "has \(given.map(\.rawValue).joined(separator: " and "))",
                 hint: "give exactly one of \(AudienceKey.allCases.map(\.rawValue).joined(separator: ", "))"
             )
         }
+        let text = object.text(key.rawValue) ?? ""
         switch key {
-        case .users: return .users(try jsonpath(key, reader))
-        case .usersSQL: return .usersSQL(try query(key, reader))
-        case .tokens: return .tokens(try jsonpath(key, reader))
-        case .topic: return .topic(try text(key, reader))
-        case .condition: return .condition(try text(key, reader))
-        case .everyone, .staged:
-            guard try reader.bool(key.rawValue) == true else {
-                let hint = "write \(key.rawValue): true"
-                throw RuleProblem(path: reader.path(key.rawValue), reason: "is not true", hint: hint)
-            }
-            return key == .everyone ? .everyone : .staged
-        case .fcmTopic: return .fcmTopic(try text(key, reader))
-        case .fcmCondition: return .fcmCondition(try text(key, reader))
-        case .channel: return .channel(try text(key, reader))
+        case .users, .tokens: try JSONPathCheck.check(text, path: "to.\(key.rawValue)")
+        case .usersSQL: try checkQuery(text)
+        default: break
+        }
+        return switch key {
+        case .users: .users(text)
+        case .usersSQL: .usersSQL(text)
+        case .tokens: .tokens(text)
+        case .topic: .topic(text)
+        case .condition: .condition(text)
+        case .everyone: .everyone
+        case .fcmTopic: .fcmTopic(text)
+        case .fcmCondition: .fcmCondition(text)
+        case .channel: .channel(text)
+        case .staged: .staged
         }
     }
 
-    private static func text(_ key: AudienceKey, _ reader: RuleObject) throws(RuleProblem) -> String {
-        try reader.string(key.rawValue) ?? ""
-    }
-
-    private static func jsonpath(_ key: AudienceKey, _ reader: RuleObject) throws(RuleProblem) -> String {
-        let path = try text(key, reader)
-        try JSONPathCheck.check(path, path: reader.path(key.rawValue))
-        return path
-    }
-
-    /// Parses a query; PostgreSQL checks it when the rule is put.
-    private static func query(_ key: AudienceKey, _ reader: RuleObject) throws(RuleProblem) -> String {
-        let query = try text(key, reader)
+    /// Refuses a query that is empty or too long; PostgreSQL checks the rest when the rule is put.
+    private static func checkQuery(_ query: String) throws(RuleProblem) {
         let isEmpty = query.utf8.allSatisfy { $0 <= 0x20 }
         guard !isEmpty, query.utf8.count <= RuleDefinition.sqlLimit else {
             throw RuleProblem(
-                path: reader.path(key.rawValue),
+                path: "to.users_sql",
                 reason: isEmpty ? "is empty" : "is longer than \(RuleDefinition.sqlLimit) bytes",
                 hint: "write SELECT user_id FROM public.members WHERE team = $1->>'team'"
             )
         }
-        return query
     }
 
     /// The form of `to` in a rule, without defaults.

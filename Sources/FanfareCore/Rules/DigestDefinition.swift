@@ -8,9 +8,7 @@ public struct DigestDefinition: Equatable, Sendable {
         case debounce(wait: TimeSpan, longest: TimeSpan)
     }
 
-    static let keys = ["digest", "debounce"]
-    static let digestKeys = ["every", "by"]
-    static let debounceKeys = ["wait", "by", "longest"]
+    private static let keys = ["digest", "debounce"]
     /// The longest time for which a digest is open.
     public static let limit = TimeSpan(seconds: 86_400)
     /// The maximum length of a key in bytes, limited by an index entry.
@@ -23,26 +21,40 @@ public struct DigestDefinition: Equatable, Sendable {
     /// A template: events with the same result join the same digest.
     public let by: String
 
-    /// Parses the options of a rule.
+    /// Reads the options of a rule that ``DefinitionObject/rule`` allows.
     ///
     /// - Parameter rule: the rule.
     /// - Returns: nil if the rule has no digest.
-    /// - Throws: `RuleProblem` with the first error.
-    static func read(_ rule: RuleObject) throws(RuleProblem) -> DigestDefinition? {
-        let given = keys.filter { rule.object[$0] != nil }
-        guard let key = given.first, let json = rule.object[key] else { return nil }
-        guard given.count == 1 else {
-            throw RuleProblem(path: rule.path("debounce"), reason: "is beside digest", hint: "give one of the two")
+    /// - Throws: `RuleProblem` for keys that cannot be combined.
+    static func read(_ rule: JSONObject) throws(RuleProblem) -> DigestDefinition? {
+        let digest = rule["digest"]?.objectValue
+        let debounce = rule["debounce"]?.objectValue
+        guard let object = digest ?? debounce else { return nil }
+        guard digest == nil || debounce == nil else {
+            throw RuleProblem(path: "debounce", reason: "is beside digest", hint: "give one of the two")
         }
-        let digest = try DigestDefinition(json, key: key, path: rule.path(key))
-        if let event = rule.object["event"]?.stringValue, event.hasPrefix(typePrefix) {
+        guard rule.text("event")?.hasPrefix(typePrefix) != true else {
             throw RuleProblem(
-                path: rule.path("event"),
+                path: "event",
                 reason: "is of events that were gathered",
-                hint: "types that begin with \(typePrefix) are not gathered again: leave \(key) out"
+                hint: "types that begin with \(typePrefix) are not gathered again: leave "
+                    + (digest == nil ? "debounce" : "digest") + " out"
             )
         }
-        return digest
+        let by = object.text("by") ?? ""
+        if let every = object.text("every").flatMap({ TimeSpan($0) }) {
+            return DigestDefinition(pace: .digest(every: every), by: by)
+        }
+        let wait = object.text("wait").flatMap { TimeSpan($0) } ?? limit
+        let longest = object.text("longest").flatMap { TimeSpan($0) } ?? limit
+        guard longest.seconds >= wait.seconds else {
+            throw RuleProblem(
+                path: "debounce.longest",
+                reason: "is shorter than wait",
+                hint: "it is counted from the first event, wait from the last"
+            )
+        }
+        return DigestDefinition(pace: .debounce(wait: wait, longest: longest), by: by)
     }
 
     /// When a digest closes, as text for people.
@@ -61,51 +73,6 @@ public struct DigestDefinition: Equatable, Sendable {
         }
     }
 
-    private init(_ json: JSONValue, key: String, path: String) throws(RuleProblem) {
-        let isDigest = key == "digest"
-        guard json.objectValue != nil else {
-            let time = isDigest ? #""every": "10m""# : #""wait": "30s""#
-            throw RuleProblem(path: path, reason: "is not an object", hint: "write {\(time), \"by\": \"{{user_id}}\"}")
-        }
-        let reader = try RuleObject(json, path: path)
-        try reader.checkKeys(isDigest ? Self.digestKeys : Self.debounceKeys)
-        if isDigest {
-            pace = .digest(every: try Self.span(reader, "every"))
-        } else {
-            let wait = try Self.span(reader, "wait")
-            let longest = reader.object["longest"] == nil ? Self.limit : try Self.span(reader, "longest")
-            guard longest.seconds >= wait.seconds else {
-                throw RuleProblem(
-                    path: reader.path("longest"),
-                    reason: "is shorter than wait",
-                    hint: "it is counted from the first event, wait from the last"
-                )
-            }
-            pace = .debounce(wait: wait, longest: longest)
-        }
-        let by = reader.object["by"]
-        guard let text = by?.stringValue, !text.isEmpty else {
-            throw RuleProblem(
-                path: reader.path("by"),
-                reason: by == nil ? "is missing" : by?.stringValue == nil ? "is not a string" : "is empty",
-                hint: "say which events belong together, as in \"{{user_id}}\""
-            )
-        }
-        self.by = text
-    }
-
-    private static func span(_ reader: RuleObject, _ key: String) throws(RuleProblem) -> TimeSpan {
-        let value = reader.object[key]
-        guard let span = value?.stringValue.flatMap(TimeSpan.init), span.seconds <= limit.seconds else {
-            throw RuleProblem(
-                path: reader.path(key),
-                reason: value == nil ? "is missing" : "is not a duration from 1s to 24h",
-                hint: "write a whole number with s, m or h, such as 30s, 10m or 24h"
-            )
-        }
-        return span
-    }
-
     /// Returns the type of a rule's digest events.
     ///
     /// - Parameter rule: the rule.
@@ -116,8 +83,8 @@ public struct DigestDefinition: Equatable, Sendable {
     ///
     /// - Parameter campaign: the campaign's JSON.
     /// - Throws: `RuleProblem` if it has one of the keys.
-    package static func refuse(in campaign: RuleObject) throws(RuleProblem) {
-        guard let key = keys.first(where: { campaign.object[$0] != nil }) else { return }
+    package static func refuse(in campaign: JSONObject) throws(RuleProblem) {
+        guard let key = keys.first(where: { campaign[$0] != nil }) else { return }
         throw RuleProblem(
             path: key,
             reason: "is not for campaigns",

@@ -2,13 +2,10 @@
 ///
 /// ``CompiledRule`` checks its templates, headers and payloads, and PostgreSQL checks its jsonpaths.
 public struct RuleDefinition: Equatable, Sendable {
-    private static let ownKeys = [
-        "name", "app", "event", "when", "to", "message", "locales", "collapse", "ttl", "lane", "supersede", "backlog",
-        "delivery", "enabled", "badge_sql",
-    ]
-    static let keys = ownKeys + RuleSuppressions.keys + RuleGroups.keys + DigestDefinition.keys
     /// The maximum length of an author's query in bytes.
     public static let sqlLimit = 16 * 1024
+    /// The maximum length of a collapse id in bytes, which APNs allows.
+    public static let collapseLimit = 64
 
     /// The name, unique within the app.
     public let name: String
@@ -57,38 +54,31 @@ public struct RuleDefinition: Equatable, Sendable {
             throw RuleProblem(path: "", reason: "has more than \(JSONLimits.document.levels) levels")
         }
         if let problem = StorableJSON.problem(in: json) { throw problem }
-        let reader = try RuleObject(json, path: "")
-        try reader.checkKeys(Self.keys)
-        name = try Self.name(
-            reader,
-            "name",
-            { RuleNames.isRule($0) || RuleNames.isOfCampaign($0) },
-            hint: RuleNames.ruleHint
-        )
-        app = try Self.name(reader, "app", RuleNames.isApp, hint: RuleNames.appHint)
-        event = try Self.name(reader, "event", RuleNames.isEventType, hint: RuleNames.eventTypeHint)
-        when = try reader.string("when")
+        let object = try RuleObject(json, path: "").object
+        name = object.text("name") ?? ""
+        let isOfCampaign = RuleNames.isOfCampaign(name)
+        try (isOfCampaign ? DefinitionObject.campaignRule : .rule).check(object)
+        app = object.text("app") ?? ""
+        event = object.text("event") ?? ""
+        when = object.text("when")
         if let when { try JSONPathCheck.check(when, path: "when") }
-        guard let to = try reader.object("to") else {
-            throw RuleProblem(path: "to", reason: "is missing", hint: "say which devices the rule reaches")
+        audience = try AudienceDefinition(object["to"]?.objectValue ?? JSONObject())
+        message = object["message"]?.objectValue ?? JSONObject()
+        locales = object["locales"]?.objectValue ?? JSONObject()
+        collapse = object.text("collapse")
+        ttl = object.text("ttl").flatMap { TimeSpan($0) }
+        lane = object.text("lane").flatMap(Lane.init(name:)) ?? .normal
+        supersede = object["supersede"]?.boolValue ?? Self.supersedesUnasked(audience, collapse)
+        backlog = object.text("backlog").flatMap(BacklogPolicy.init) ?? .send
+        delivery = object.text("delivery").flatMap(DeliveryGuarantee.init) ?? .atLeastOnce
+        enabled = object["enabled"]?.boolValue ?? true
+        badgeSQL = object.text("badge_sql")
+        suppressions = try RuleSuppressions(object)
+        groups = try RuleGroups(object)
+        digest = try DigestDefinition.read(object)
+        guard !message.isEmpty else {
+            throw RuleProblem(path: "message", reason: "is empty", hint: "say what to send")
         }
-        audience = try AudienceDefinition(to, isOfCampaign: RuleNames.isOfCampaign(name))
-        guard let message = try reader.object("message"), !message.object.isEmpty else {
-            throw RuleProblem(path: "message", reason: "is missing or empty", hint: "say what to send")
-        }
-        self.message = message.object
-        locales = try reader.object("locales")?.object ?? JSONObject()
-        collapse = try reader.string("collapse")
-        ttl = try reader.duration("ttl")
-        lane = try reader.word("lane", among: Lane.allCases.map { ($0.name, $0) }) ?? .normal
-        supersede = try reader.bool("supersede") ?? Self.supersedesUnasked(audience, collapse)
-        backlog = try reader.word("backlog", BacklogPolicy.self) ?? .send
-        delivery = try reader.word("delivery", DeliveryGuarantee.self) ?? .atLeastOnce
-        enabled = try reader.bool("enabled") ?? true
-        badgeSQL = try reader.string("badge_sql")
-        suppressions = try RuleSuppressions(reader)
-        groups = try RuleGroups(reader)
-        digest = try DigestDefinition.read(reader)
         try checkCollapse()
         try checkBadge()
         try suppressions.check(audience)
@@ -161,19 +151,6 @@ public struct RuleDefinition: Equatable, Sendable {
                 hint: "write SELECT user_id, count(*) FROM public.unread WHERE user_id = ANY ($1) GROUP BY user_id"
             )
         }
-    }
-
-    private static func name(
-        _ reader: RuleObject,
-        _ key: String,
-        _ isName: (String) -> Bool,
-        hint: String
-    ) throws(RuleProblem) -> String {
-        guard let name = try reader.string(key), !name.isEmpty else {
-            throw RuleProblem(path: reader.path(key), reason: "is missing or empty", hint: "give the \(key)")
-        }
-        guard isName(name) else { throw RuleProblem(path: reader.path(key), reason: "cannot be a name", hint: hint) }
-        return name
     }
 }
 

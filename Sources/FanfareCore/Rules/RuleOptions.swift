@@ -7,6 +7,12 @@ extension Lane {
         case .bulk: "bulk"
         }
     }
+
+    /// The lane of a name in rules; nil for any other text.
+    init?(name: String) {
+        guard let lane = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = lane
+    }
 }
 
 /// The handling of events that waited during an outage.

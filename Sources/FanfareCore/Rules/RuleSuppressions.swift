@@ -10,7 +10,6 @@ public struct RuleSuppressions: Equatable, Sendable {
         case own(QuietHours)
     }
 
-    static let keys = ["category", "quiet_hours", "caps"]
     private static let off = "off"
 
     /// The category of its pushes, such as `marketing`, which users can opt out of; nil if they cannot opt out.
@@ -20,43 +19,15 @@ public struct RuleSuppressions: Equatable, Sendable {
     /// The app's caps that its pushes count towards and are limited by.
     public let caps: [String]
 
-    init(_ reader: RuleObject) throws(RuleProblem) {
-        category = try reader.string("category")
-        if let category, !RuleNames.isLabel(category) {
-            throw RuleProblem(
-                path: reader.path("category"),
-                reason: "cannot be a category",
-                hint: RuleNames.labelHint
-            )
+    /// Reads the keys of a rule that ``DefinitionObject/rule`` allows.
+    init(_ rule: JSONObject) throws(RuleProblem) {
+        category = rule.text("category")
+        caps = rule["caps"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        if let own = rule["quiet_hours"]?.objectValue {
+            hours = .own(try QuietHours(own, path: "quiet_hours"))
+        } else {
+            hours = rule["quiet_hours"] == nil ? .ofApp : .off
         }
-        hours = try Self.hours(reader.object["quiet_hours"], path: reader.path("quiet_hours"))
-        caps = try Self.caps(reader.object["caps"], path: reader.path("caps"))
-    }
-
-    private static func caps(_ json: JSONValue?, path: String) throws(RuleProblem) -> [String] {
-        guard let json else { return [] }
-        let names = json.arrayValue?.map(\.stringValue)
-        guard let names, !names.contains(nil) else {
-            throw RuleProblem(
-                path: path,
-                reason: "is not a list of names",
-                hint: #"name caps of the app's policy, as in ["daily"]"#
-            )
-        }
-        return names.compactMap(\.self)
-    }
-
-    private static func hours(_ json: JSONValue?, path: String) throws(RuleProblem) -> Hours {
-        guard let json else { return .ofApp }
-        if json.stringValue == off { return .off }
-        guard json.objectValue != nil else {
-            throw RuleProblem(
-                path: path,
-                reason: json.stringValue == nil ? "is not an object" : "is neither off nor an object",
-                hint: #"write {"from": "22:00", "until": "08:00", "mode": "hold"}, or off for none"#
-            )
-        }
-        return .own(try QuietHours(RuleObject(json, path: path)))
     }
 
     /// Refuses suppressions for a rule with a single request for all users.

@@ -12,7 +12,7 @@ package struct MessageBlock: Sendable {
     /// The keys as a Markdown list, in the format of ``RuleDefinition/reference``.
     package var reference: String {
         field.fields(at: key).map { place, field in
-            RuleKey("message.\(place)", field.typeName, range: field.rangeText, meanings[place] ?? "").reference
+            KeyDescription("message.\(place)", field.typeName, range: field.rangeText, meanings[place] ?? "").reference
         }
         .joined(separator: "\n")
     }

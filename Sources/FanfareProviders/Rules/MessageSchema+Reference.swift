@@ -3,10 +3,10 @@ internal import FanfareCore
 extension MessageSchema {
     /// Every key of a message, in the order of the schema: the allowed values come from the schema, the meanings from
     /// the table below.
-    static var described: [RuleKey] {
-        message.fields(at: "message").dropFirst().flatMap { place, field -> [RuleKey] in
+    static var described: [KeyDescription] {
+        message.fields(at: "message").dropFirst().flatMap { place, field -> [KeyDescription] in
             let meaning = meanings[String(place.dropFirst("message.".count))] ?? ""
-            let key = RuleKey(place, field.typeName, range: field.rangeText, meaning)
+            let key = KeyDescription(place, field.typeName, range: field.rangeText, meaning)
             switch place {
             case "message.apns.headers": return [key] + APNsHeaders.described
             case "message.webpush.headers": return [key] + WebPushHeaders.described

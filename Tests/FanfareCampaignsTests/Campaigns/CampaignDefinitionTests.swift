@@ -91,7 +91,7 @@ struct CampaignDefinitionTests {
             "schedule.time_zone: cannot be recipient with payload_sql; each row"
         ), (#""to": {"staged": true}"#, "to.staged: unknown key"),
         (#""payload_sql": "SELECT 1", "canary": {"share": "1%"}"#, "canary: cannot be with payload_sql; each row"),
-        (#""event": "x""#, "event: unknown key"), (#""message": {}"#, "message: is missing or empty"),
+        (#""event": "x""#, "event: unknown key"), (#""message": {}"#, "message: is empty"),
     ])
     func whatCannotBeIsRefusedWithItsPlace(member: String, problem: String) throws {
         let json =

@@ -27,7 +27,10 @@ struct CampaignFunctionTests {
             #""schedule": {"cron": "* * * * *", "time_zone": "Mars/Base"}"#,
             "schedule.time_zone: 'Mars/Base' is not a time zone that this server knows"
         ),
-        (#""schedule": {"cron": "* * * * *", "catch_up": "some"}"#, "schedule.catch_up: 'some' is unknown"),
+        (
+            #""schedule": {"cron": "* * * * *", "catch_up": "some"}"#,
+            "schedule.catch_up: 'some' is not one of its values"
+        ),
         (#""schedule": {"cron": "* * * * *", "every": "1h"}"#, "schedule.every: unknown key"),
         (#""payload": [1]"#, "payload: is not an object"),
         (#""to": {"users_sql": "SELECT 1"}"#, "to.users_sql: is not for campaigns"),

@@ -13,7 +13,7 @@ import Testing
 struct VariantKeyTests {
     private static let faults: [(members: String, place: String, reason: String)] = [
         (#""variants": {}"#, "variants", "is not a list"),
-        (#""variants": []"#, "variants", "has no variant"),
+        (#""variants": []"#, "variants", "is empty"),
         (#""variants": [7]"#, "variants[0]", "is not an object"),
         (#""variants": [{}]"#, "variants[0].name", "is missing"),
         (#""variants": [{"name": "a b"}]"#, "variants[0].name", "cannot be a name"),

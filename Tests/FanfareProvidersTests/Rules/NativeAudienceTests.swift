@@ -65,7 +65,7 @@ struct NativeAudienceTests {
             (["fcm_topic": "x", "provider": "apns"], "to.provider", "apns does not keep this audience", nil),
             (["channel": "x", "provider": "fcm"], "to.provider", "fcm does not keep this audience", nil),
             (["fcm_topic": "x", "topic": "y"], "to", "has fcm_topic and topic", nil),
-            (["fcm_topic": 1], "to.fcm_topic", "is a number", nil),
+            (["fcm_topic": 1], "to.fcm_topic", "is not a string", nil),
             (["channel": "not base64!"], "to.channel", "is not a channel id", nil),
             (["channel": ""], "to.channel", "is not a channel id", nil),
             (["channel": "{{device.id}}"], "to.channel", "depends on a device", nil),

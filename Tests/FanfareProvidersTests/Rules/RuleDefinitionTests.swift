@@ -65,18 +65,24 @@ struct RuleDefinitionTests {
         arguments: [
             (["nam": "x"], "nam", "unknown key", "did you mean 'name'?"),
             (["colapse": "x"], "colapse", "unknown key", "did you mean 'collapse'?"),
-            (["name": nil], "name", "is missing or empty", "give the name"),
-            (["app": ""], "app", "is missing or empty", "give the app"),
-            (["event": 3], "event", "is a number", "a string is needed"),
-            (["to": nil], "to", "is missing", "say which devices the rule reaches"),
-            (["to": []], "to", "is an array", "an object is needed"),
-            (["message": nil], "message", "is missing or empty", "say what to send"),
-            (["message": ["notification": nil]], "message", "is missing or empty", "say what to send"),
+            (["name": nil], "name", "is missing", RuleNames.ruleHint),
+            (["app": ""], "app", "cannot be a name", RuleNames.appHint),
+            (["event": 3], "event", "is not a string", RuleNames.eventTypeHint),
+            (["to": nil], "to", "is missing", #"say which devices the rule reaches, as in {"users": "$.customer_id"}"#),
+            (
+                ["to": []], "to", "is not an object",
+                #"say which devices the rule reaches, as in {"users": "$.customer_id"}"#
+            ),
+            (
+                ["message": nil], "message", "is missing",
+                #"say what to send, as in {"notification": {"title": "Hello"}}"#
+            ),
+            (["message": ["notification": nil]], "message", "is empty", "say what to send"),
             (
                 ["ttl": "4 hours"], "ttl", "is not a duration",
                 "write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d"
             ),
-            (["ttl": 90], "ttl", "is a number", "a string is needed"),
+            (["ttl": 90], "ttl", "is not a duration", TimeSpan.hint),
             (["lane": "bluk"], "lane", "'bluk' is not one of its values", "did you mean 'bulk'?"),
             (
                 ["backlog": "all"], "backlog", "'all' is not one of its values",
@@ -86,10 +92,13 @@ struct RuleDefinitionTests {
                 ["delivery": "at_most_onec"], "delivery", "'at_most_onec' is not one of its values",
                 "did you mean 'at_most_once'?"
             ),
-            (["enabled": "yes"], "enabled", "is a string", "write true or false"),
+            (["enabled": "yes"], "enabled", "is neither true nor false", "write true or false"),
             (["supersede": true], "supersede", "needs collapse", "say which events replace each other"),
             (["backlog": "latest_per_collapse"], "backlog", "needs collapse", "say which events replace each other"),
-            (["locales": "es"], "locales", "is a string", "an object is needed"),
+            (
+                ["locales": "es"], "locales", "is not an object",
+                #"write the parts that differ, as in {"es": {"notification": {"title": "Hola"}}}"#
+            ),
             (["name": "a b"], "name", "cannot be a name", RuleNames.ruleHint),
             (["app": "sh.op"], "app", "cannot be a name", RuleNames.appHint),
             (["event": "a\nb"], "event", "cannot be a name", "use 1 to 255 bytes on one line, such as order.shipped"),
@@ -104,12 +113,12 @@ struct RuleDefinitionTests {
             ([:], "to", "names no audience"), (["users": "$.a", "topic": "b"], "to", "has users and topic"),
             (["users": "$.a", "users_sql": "SELECT 1"], "to", "has users and users_sql"),
             (["users_sql": "SELECT 1", "tokens": "$.t"], "to", "has users_sql and tokens"),
-            (["users_sql": " \n"], "to.users_sql", "is empty"), (["users_sql": 1], "to.users_sql", "is a number"),
+            (["users_sql": " \n"], "to.users_sql", "is empty"), (["users_sql": 1], "to.users_sql", "is not a string"),
             (
                 ["users_sql": .string(String(repeating: "x", count: 16_385))], "to.users_sql",
                 "is longer than 16384 bytes"
             ),
-            (["everyone": false], "to.everyone", "is not true"), (["everyone": 1], "to.everyone", "is a number"),
+            (["everyone": false], "to.everyone", "is not true"), (["everyone": 1], "to.everyone", "is not true"),
             (["tokens": "$.t"], "to.provider", "is missing"), (["users": "$.a", "user": 1], "to.user", "unknown key"),
             (
                 ["users": "$.a", "provider": "fcm", "kind": "voip"], "to.kind",

@@ -6,23 +6,22 @@ import Testing
 /// The reference contains exactly the keys that a rule may have.
 @Suite struct RuleReferenceTests {
     /// Expects that a list is described in the order in which it is parsed.
-    private func expect(_ described: [RuleKey], below parent: String, toBe keys: [String]) {
+    private func expect(_ described: [KeyDescription], below parent: String, toBe keys: [String]) {
         #expect(described.map(\.path) == keys.map { "\(parent)\($0)" })
         #expect(described.map(\.name) == keys)
     }
 
-    @Test func theKeysOfARuleAndOfItsAudienceAreDescribed() throws {
-        let nested = "quiet_hours."
-        let own = RuleDefinition.described.filter { !$0.path.hasPrefix(nested) }
-        expect(own, below: "", toBe: RuleDefinition.keys)
-        let ofQuietHours = RuleDefinition.described.filter { $0.path.hasPrefix(nested) }
-        expect(ofQuietHours, below: nested, toBe: QuietHours.keys)
-        expect(DigestDefinition.digest, below: "digest.", toBe: DigestDefinition.digestKeys)
-        expect(DigestDefinition.debounce, below: "debounce.", toBe: DigestDefinition.debounceKeys)
-        expect(AudienceDefinition.described, below: "to.", toBe: AudienceDefinition.keys)
-        #expect(own.filter(\.isRequired).map(\.path) == ["name", "app", "event", "to", "message"])
-        for key in own where key.isRequired {
-            #expect(problem(rule().setting(key.path, to: nil))?.path == key.path)
+    @Test func aRuleNeedsItsRequiredKeys() throws {
+        let required = DefinitionObject.rule.keys.filter(\.isRequired).map(\.name)
+        #expect(required == ["name", "app", "event", "to", "message"])
+        for key in required { #expect(problem(rule().setting(key, to: nil))?.path == key) }
+    }
+
+    @Test func keysOfObjectsWithinARuleAreDescribedAtTheirPlaces() {
+        let paths = DefinitionObject.rule.keys.flatMap { $0.described() }.map(\.path)
+        #expect(Set(paths).count == paths.count)
+        for path in ["to.users", "quiet_hours.from", "variants[].weight", "digest.every", "debounce.longest"] {
+            #expect(paths.contains(path))
         }
     }
 

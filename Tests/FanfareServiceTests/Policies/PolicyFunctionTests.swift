@@ -67,7 +67,7 @@ struct PolicyFunctionTests {
             #"{"caps": {"a b": {"max": 1, "per": "1d"}}}"#, "caps.a b: cannot be a name",
             #"use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit"#
         ),
-        (#"{"caps": {"a": 3}}"#, "caps.a: is not an object", #"write {"max": 3, "per": "1d"}"#),
+        (#"{"caps": {"a": 3}}"#, "caps.a: is not an object", #"write {"daily": {"max": 3, "per": "1d"}}"#),
         (#"{"caps": {"a": {"max": 3, "per": "1d", "x": 1}}}"#, "caps.a.x: unknown key", "known are max, per"),
         (
             #"{"caps": {"a": {"per": "1d"}}}"#, "caps.a.max: is missing",
@@ -91,14 +91,14 @@ struct PolicyFunctionTests {
         ),
         (
             "{\"caps\": {\((1...17).map { #""c\#($0)": {"max": 1, "per": "1d"}"# }.joined(separator: ", "))}}",
-            "caps: are 17", "an app has 16 at most"
+            "caps: has 17", "give at most 16"
         ),
         (#"{"rate": 5}"#, "rate: is not a rate", "write how many pushes a second, as in 500/s"),
         (#"{"rate": "30/m"}"#, "rate: 30/m is 0.5/s", "at least 1/s; for less use a cap or smaller audiences"),
         (#"{"rate": {"per": "5/s"}}"#, "rate: is not a rate", "write how many pushes a second, as in 500/s"),
         (#"{"providers": "fcm"}"#, "providers: is not an object", #"write {"fcm": {"rate": "500/s"}}"#),
         (#"{"providers": {"gcm": {}}}"#, "providers.gcm: unknown key", "known are apns, fcm, webhook, webpush"),
-        (#"{"providers": {"fcm": "5/s"}}"#, "providers.fcm: is not an object", #"write {"rate": "500/s"}"#),
+        (#"{"providers": {"fcm": "5/s"}}"#, "providers.fcm: is not an object", #"write {"fcm": {"rate": "500/s"}}"#),
         (#"{"providers": {"fcm": {"speed": 1}}}"#, "providers.fcm.speed: unknown key", "known are rate"),
         (
             #"{"providers": {"fcm": {}}}"#, "providers.fcm.rate: is missing",

@@ -15,7 +15,7 @@ struct SuppressionKeyTests {
         (#""category": "*""#, "category", "cannot be a category"),
         (#""category": """#, "category", "cannot be a category"),
         (#""quiet_hours": "on""#, "quiet_hours", "is neither off nor an object"),
-        (#""quiet_hours": false"#, "quiet_hours", "is not an object"),
+        (#""quiet_hours": false"#, "quiet_hours", "is neither off nor an object"),
         (#""quiet_hours": {"from": "22:00"}"#, "quiet_hours.until", "is missing"),
         (#""quiet_hours": {"from": "22:00", "until": "8:00"}"#, "quiet_hours.until", "is not a time of day"),
         (#""quiet_hours": {"from": "24:00", "until": "08:00"}"#, "quiet_hours.from", "is not a time of day"),

@@ -34,7 +34,7 @@ struct RoleTests {
         ("SELECT * FROM fanfare.why_steps(1, 'u', NULL, NULL, NULL)", ["fanfare_daemon"]),
         ("SELECT fanfare.replay(1) WHERE false", ["fanfare_operator", "fanfare_daemon"]),
         (
-            #"SELECT fanfare.put_rule('{"app": "a", "name": "r", "event": "e", "to": {"everyone": true}}')"#,
+            #"SELECT fanfare.put_rule('{"app": "a", "name": "r", "event": "e", "to": {"everyone": true}, "message": {}}')"#,
             ["fanfare_author", "fanfare_daemon"]
         ),
         ("SELECT fanfare.rule_error('{}')", ["fanfare_author", "fanfare_daemon"]),

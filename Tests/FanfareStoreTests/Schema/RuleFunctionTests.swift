@@ -192,7 +192,9 @@ struct RuleFunctionTests {
         )
         for (member, message, hint) in Self.refusals {
             let key = String(member.split(separator: ":")[0])
-            let members = [#""app": "shop""#, #""name": "r""#, #""event": "e""#, #""to": {"users": "$.u"}"#]
+            let members = [
+                #""app": "shop""#, #""name": "r""#, #""event": "e""#, #""to": {"users": "$.u"}"#, #""message": {}"#,
+            ]
             let rule = "{\((members.filter { !$0.hasPrefix(key) } + [member]).joined(separator: ", "))}"
             let error = #expect(throws: PostgresError.self, "\(member)") {
                 try connection.query("SELECT fanfare.put_rule($1::jsonb)", rule)
@@ -234,7 +236,7 @@ struct RuleFunctionTests {
             let hint = try connection.text("SELECT hint FROM fanfare.rule_error($1::jsonb)", rule) ?? ""
             return hint.replacing("known are ", with: "").split(separator: ", ").map(String.init)
         }
-        #expect(try known(#"{"?": 1}"#) == RuleDefinition.keys)
+        #expect(try known(#"{"?": 1}"#) == DefinitionObject.rule.keys.map(\.name))
         let audience = try known(Self.rule.replacing(#"{"users": "$.u"}"#, with: #"{"?": 1}"#))
         #expect(audience == AudienceKey.allCases.map(\.rawValue) + ["devices", "provider", "kind"])
     }
@@ -242,7 +244,7 @@ struct RuleFunctionTests {
     @Test func manyVersionsOfARuleLeaveTheLastGoodOneInForce() throws {
         let world = try World()
         let rules = ["A", "B", "C"].map { Self.rule.replacing("\"T\"", with: "\"\($0)\"") }
-        for rule in rules + [Self.rule.replacing("message", with: "locales")] {
+        for rule in rules + [Self.rule.replacing("notification", with: "notice")] {
             _ = try world.connection.query("SELECT fanfare.put_rule($1::jsonb)", rule)
         }
         try RuleChecker(logger: world.context.logger).check(on: world.connection)
@@ -276,7 +278,7 @@ struct RuleFunctionTests {
         let world = try World()
         _ = try world.connection.query(
             "SELECT fanfare.put_rule($1::jsonb)",
-            #"{"app": "shop", "name": "bad", "event": "e", "to": {"everyone": true}}"#
+            #"{"app": "shop", "name": "bad", "event": "e", "to": {"everyone": true}, "message": {}}"#
         )
         #expect(try world.rule("good", event: "e", to: #"{"users": "$.u"}"#) > 0)
         #expect(try world.connection.text("SELECT ok FROM fanfare.health WHERE name = 'rules'") == "f")

@@ -49,7 +49,7 @@ struct TimeZoneNameTests {
     @Test func anAbbreviationIsRefusedWithTheZone() throws {
         let connection = try TestDatabase.current.connect()
         let row = try connection.query(
-            #"SELECT reason FROM fanfare.schedule_error('{"cron": "0 9 * * *", "time_zone": "CET"}')"#
+            #"SELECT reason FROM fanfare.definition_error('schedule', '{"cron": "0 9 * * *", "time_zone": "CET"}', '')"#
         ).rows[0]
         #expect(row[0] == "'CET' is not a time zone that this server knows; write Europe/Brussels")
     }

@@ -133,7 +133,7 @@ struct StatementCatalog {
             SELECT fanfare.set_rate(2, 500);
             INSERT INTO fanfare.batches (event_id, rule_version, target_id, lane, device_ids, gate_id)
             SELECT 1, 1, target_id, 2, '{1}', gate FROM fanfare.devices, (VALUES (1), (2), (5)) AS g (gate) WHERE id = \(device);
-            SELECT fanfare.put_rule('{"app": "shop", "name": "new", "event": "e", "to": {"everyone": true}}'), fanfare.adopt('here');
+            SELECT fanfare.put_rule('{"app": "shop", "name": "new", "event": "e", "to": {"everyone": true}, "message": {}}'), fanfare.adopt('here');
             SELECT fanfare.register_device('shop', 'apns', 'dead'), fanfare.register_device('shop', 'fcm', 'android');
             UPDATE fanfare.devices SET disabled_at = now(), disabled_reason = 'Unregistered' WHERE token = 'dead';
             SELECT fanfare.put_campaign(
@@ -558,7 +558,7 @@ struct StatementCatalog {
 
     private static func toolsForRules(_ parts: Parts) -> [any BoundStatement] {
         let id = RuleID(app: "shop", name: "users")
-        let newer = #"{"app": "shop", "name": "newer", "event": "e", "to": {"everyone": true}}"#
+        let newer = #"{"app": "shop", "name": "newer", "event": "e", "to": {"everyone": true}, "message": {}}"#
         return [
             SQL.storedRules(["shop"]),
             SQL.ruleErrors([newer, "{}"]),

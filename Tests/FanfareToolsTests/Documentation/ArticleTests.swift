@@ -36,14 +36,16 @@ import Testing
         #expect(root.matches(of: /<doc:\w+>/).count == articles.count)
     }
 
-    /// The article names the files that handle an event, and they must exist where it says.
+    /// The article names the files that handle an event, and files that answer questions; they must exist where it says.
     @Test func theWayOfAnEventThroughTheSourceIsAsItIsTold() throws {
-        let section = try #require(
-            try Documentation.text("HowItWorks").components(separatedBy: "## In the source").last
-        )
-        let files = section.matches(of: /`(schema\.sql|Sources\/[^`]+)`/).map { String($0.1) }
-        #expect((15...20).contains(files.count) && Set(files).count == files.count)
-        for file in files {
+        let sections = try Documentation.text("HowItWorks").components(separatedBy: "\n## ")
+        func files(_ title: String) throws -> [String] {
+            let section = try #require(sections.first { $0.hasPrefix(title) })
+            return section.matches(of: /`(schema\.sql|Sources\/[^`]+)`/).map { String($0.1) }
+        }
+        let way = try files("In the source")
+        #expect((15...20).contains(way.count) && Set(way).count == way.count)
+        for file in try way + files("Where to look") {
             let path = Documentation.root.appending(path: file).path
             #expect(FileManager.default.fileExists(atPath: path), "\(file)")
         }

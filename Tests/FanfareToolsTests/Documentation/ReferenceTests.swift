@@ -1,10 +1,10 @@
-import FanfareCore
 import Foundation
 import Testing
 
 @testable import DaemonKit
 @testable import FanfareCampaigns
 @testable import FanfareConfiguration
+@testable import FanfareCore
 @testable import FanfareLogging
 @testable import FanfareMoving
 @testable import FanfareProviders
@@ -25,6 +25,11 @@ import Testing
 
     @Test func theKeysOfACampaignAreDescribedAsTheyAre() throws {
         try expect("Campaigns", section: "campaigns", is: CampaignDefinition.reference)
+    }
+
+    @Test func theKeysOfAPolicyAreDescribedAsTheyAre() throws {
+        let keys = DefinitionObject.policy.keys.flatMap { $0.described() }.map(\.reference)
+        try expect("Policies", section: "policies", is: keys.joined(separator: "\n"))
     }
 
     @Test func theColumnsOfAnImportAreDescribedAsTheyAre() throws {
@@ -50,6 +55,12 @@ import Testing
         let insert = "INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning) VALUES\n"
         let file = Documentation.root.appending(path: "schema.sql")
         try expect(file, from: insert, to: "ON CONFLICT (code)", is: Outcome.sqlValues)
+    }
+
+    @Test func theSchemaHasTheKeysOfDefinitions() throws {
+        let insert = "position, key, form, members, low, high, words, required, reason, hint) VALUES\n"
+        let file = Documentation.root.appending(path: "schema.sql")
+        try expect(file, from: insert, to: "ON CONFLICT (object, key)", is: DefinitionObject.sqlValues)
     }
 
     /// Compares the text between the section's two comments in an article.

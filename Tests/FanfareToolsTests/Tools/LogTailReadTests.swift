@@ -16,7 +16,7 @@ import Testing
         _ = try connection.query(
             """
             SELECT fanfare.register_device('shop', 'apns', 'aa01', 'ann'),
-                fanfare.put_rule('{"app": "shop", "name": "r", "event": "t", "to": {"everyone": true}}')
+                fanfare.put_rule('{"app": "shop", "name": "r", "event": "t", "to": {"everyone": true}, "message": {}}')
             """
         )
     }

@@ -113,7 +113,7 @@ import Testing
             return names.map { item($0, in: items)?.level }
         }
         #expect(try await levels() == [nil, nil])
-        let rule = #"{"app": "a", "name": "r", "event": "e", "to": {"users_sql": "SELECT $1->>''u''"}}"#
+        let rule = #"{"app": "a", "name": "r", "event": "e", "to": {"users_sql": "SELECT $1->>''u''"}, "message": {}}"#
         try sql("SELECT fanfare.put_rule('\(rule)')")
         #expect(try await levels() == [.warn, .warn])
         try sql("ALTER DATABASE \"\(TestDatabase.current.name)\" SET temp_file_limit = '1GB'")
@@ -171,7 +171,7 @@ import Testing
         try sql("SELECT fanfare.adopt()")
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01')")
         for name in ["a", "b"] {
-            let rule = #"{"app": "shop", "name": "\#(name)", "event": "e", "to": {"everyone": true}}"#
+            let rule = #"{"app": "shop", "name": "\#(name)", "event": "e", "to": {"everyone": true}, "message": {}}"#
             try sql("SELECT fanfare.put_rule($1::jsonb)", rule)
         }
         let yaml = """
@@ -203,7 +203,7 @@ import Testing
     @Test func refusedRulesFailUnlessAnOlderVersionIsInForce() async throws {
         try sql("SELECT fanfare.adopt()")
         try sql(
-            #"SELECT fanfare.put_rule('{"app": "shop", "name": "bad", "event": "e", "to": {"everyone": true}}')"#
+            #"SELECT fanfare.put_rule('{"app": "shop", "name": "bad", "event": "e", "to": {"everyone": true}, "message": {}}')"#
         )
         try sql("UPDATE fanfare.rule_versions SET state = 'refused', reason = 'message: is missing'")
         let refused = try await item("rule shop/bad", in: items())

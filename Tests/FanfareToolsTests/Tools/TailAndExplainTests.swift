@@ -16,7 +16,7 @@ import Testing
     private func deliver(_ type: String, outcomes: String = "\\x0141", devices: String = "{1,2}") throws -> Int64 {
         try sql("SELECT fanfare.register_device('shop', 'apns', 'aa01', 'ann')")
         try sql(
-            "SELECT fanfare.put_rule(jsonb_build_object('app', 'shop', 'name', 'r-' || $1::text, 'event', $1, 'to', '{\"everyone\": true}'::jsonb))",
+            "SELECT fanfare.put_rule(jsonb_build_object('app', 'shop', 'name', 'r-' || $1::text, 'event', $1, 'to', '{\"everyone\": true}'::jsonb, 'message', '{}'::jsonb))",
             type
         )
         try sql("UPDATE fanfare.rule_versions SET event_type = definition ->> 'event'")

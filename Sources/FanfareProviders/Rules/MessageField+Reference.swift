@@ -1,41 +1,5 @@
 internal import FanfareCore
 
-/// One key of a rule, as described in the reference.
-package struct RuleKey: Sendable {
-    /// Dotted path, with `<tag>` for a name that the author chooses.
-    let path: String
-    let type: String
-    /// The allowed values; nil if the type suffices.
-    let range: String?
-    let isRequired: Bool
-    /// The default; nil if there is none.
-    let standard: String?
-    let meaning: String
-
-    package init(
-        _ path: String,
-        _ type: String,
-        range: String? = nil,
-        isRequired: Bool = false,
-        standard: String? = nil,
-        _ meaning: String
-    ) {
-        (self.path, self.type, self.range) = (path, type, range)
-        (self.isRequired, self.standard, self.meaning) = (isRequired, standard, meaning)
-    }
-
-    /// The last part of the path.
-    var name: String { String(path.split(separator: ".").last ?? "") }
-
-    /// The key in the format of the configuration's reference, as one line of a Markdown list.
-    package var reference: String {
-        var facts = [type, isRequired ? "required" : "optional"]
-        if !isRequired { facts.append("default: \(standard ?? "none")") }
-        if let range { facts.append(range) }
-        return "* `\(path)` (\(facts.joined(separator: ", "))): \(meaning)"
-    }
-}
-
 extension MessageField {
     /// Returns the field and all fields within it, each with its path.
     func fields(at path: String) -> [(path: String, field: MessageField)] {

@@ -1,19 +1,16 @@
-internal import FanfareCore
-internal import FanfareProviders
-
 /// Parses rates in pushes a second.
-enum CampaignSpeed {
-    private static let range = 1...1_000_000
-    private static let hint = "write how many pushes a second, as in 500/s"
+package enum Speed {
+    private static let range = 1...Int(DefinitionForm.speeds.upperBound)
+    private static let hint = DefinitionForm.speed.hint
 
     /// Parses `500/s`.
     ///
     /// - Parameters:
     ///   - json: the value; nil if it is missing.
-    ///   - path: its path in the campaign.
+    ///   - path: its path in the definition.
     /// - Returns: a number from 1 to 1,000,000.
     /// - Throws: `RuleProblem` for anything else; for a rate per minute or hour it states the rate per second.
-    static func read(_ json: JSONValue?, path: String) throws(RuleProblem) -> Int {
+    package static func read(_ json: JSONValue?, path: String) throws(RuleProblem) -> Int {
         guard let text = json?.stringValue else {
             throw RuleProblem(path: path, reason: json == nil ? "is missing" : "is not a rate", hint: hint)
         }
