@@ -36,8 +36,8 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 
 // The dependencies of tests of stages and daemons.
 let stages: [Target.Dependency] = [
-    "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareFeedback", "FanfareLogging",
-    "FanfareMetrics", "FanfareMoving",
+    "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain", "FanfareFeedback",
+    "FanfareLogging", "FanfareMetrics", "FanfareMoving",
     "FanfareProviders", "FanfareSending", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
     "PayloadFixtures",
     "PostgresClient", "PrivateCluster", "Programs", "PushCrypto", "PushTransport", "TestKit", "Threading", logging,
@@ -204,6 +204,16 @@ let package = Package(
                 "HTTP2Client",
                 "PostgresClient", "PushCrypto",
                 "PushTransport", "Threading", logging,
+            ],
+            swiftSettings: sources
+        ),
+
+        // What rules and campaigns would send, and why a user got nothing.
+        .target(
+            name: "FanfareExplain",
+            dependencies: [
+                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareProviders", "FanfareRecords",
+                "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushTransport", "Threading",
             ],
             swiftSettings: sources
         ),
@@ -397,7 +407,8 @@ default:
         .target(
             name: "FanfareAPI",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareMetrics",
+                "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain", "FanfareLogging",
+                "FanfareMetrics",
                 "FanfareProviders",
                 "FanfareRecords",
                 "FanfareSending", "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto",
@@ -412,7 +423,8 @@ default:
         .testTarget(
             name: "FanfareAPITests",
             dependencies: [
-                "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
+                "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain",
+                "FanfareLogging",
                 "FanfareMetrics",
                 "FanfareProviders", "FanfareRecords", "FanfareSending", "FanfareService", "FanfareStages",
                 "FanfareStore", "FanfareTools",
@@ -449,7 +461,8 @@ default:
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
+                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain",
+                "FanfareLogging",
                 "FanfareMetrics", "FanfareMoving",
                 "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
                 argumentParser,

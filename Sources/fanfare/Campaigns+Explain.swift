@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareConfiguration
 import FanfareCore
+import FanfareExplain
 import FanfareService
 import FanfareTools
 

@@ -1,6 +1,7 @@
 public import ArgumentParser
 import FanfareConfiguration
 public import FanfareCore
+import FanfareExplain
 internal import FanfareProviders
 import FanfareService
 import FanfareTools

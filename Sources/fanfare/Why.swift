@@ -1,5 +1,6 @@
 import ArgumentParser
 import FanfareCore
+import FanfareExplain
 import FanfareRecords
 import FanfareTools
 

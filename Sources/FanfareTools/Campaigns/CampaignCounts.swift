@@ -1,11 +1,11 @@
 internal import FanfareCampaigns
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareProviders
-internal import FanfareRecords
-internal import PostgresClient
+package import FanfareRecords
+package import PostgresClient
 
 /// The audience that a campaign would reach.
-enum CampaignAudience: Sendable {
+package enum CampaignAudience: Sendable {
     /// Devices in Fanfare's own tables: counted.
     case counted(CampaignCounts)
     /// An audience that a provider manages: one request reaches all of it.
@@ -16,12 +16,12 @@ enum CampaignAudience: Sendable {
     /// The audience could not be counted; the reason.
     case problem(String)
 
-    var counts: CampaignCounts? {
+    package var counts: CampaignCounts? {
         if case .counted(let counts) = self { return counts }
         return nil
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         switch self {
         case .counted(let counts): counts.json
         case .kept(let provider): ["kept_by": .string(provider.rawValue)]
@@ -31,7 +31,7 @@ enum CampaignAudience: Sendable {
     }
 
     /// The audience as lines of text for people.
-    var lines: [String] {
+    package var lines: [String] {
         switch self {
         case .counted(let counts): counts.lines
         case .kept(let provider): ["\(provider.rawValue) manages the audience: one request for everyone"]
@@ -42,34 +42,45 @@ enum CampaignAudience: Sendable {
 }
 
 /// The devices that a campaign would reach, by time zone and due time.
-struct CampaignCounts: Sendable {
+package struct CampaignCounts: Sendable {
     /// The devices of the audience in one time zone.
-    struct Zone: Sendable, Equatable {
+    package struct Zone: Sendable, Equatable {
         /// The zone's name as registered; nil for devices without one.
-        let name: String?
-        let devices: Int64
-        let dueAt: Timestamp
+        package let name: String?
+        package let devices: Int64
+        package let dueAt: Timestamp
         /// The local time in the zone when the campaign fires.
-        let wall: String
+        package let wall: String
 
         /// The name, for people.
-        var text: String { TextTable.printable(name ?? "none") }
+        package var text: String { TextTable.printable(name ?? "none") }
+    }
+
+    /// The devices of one provider with the same due time.
+    package struct Group: Equatable, Sendable {
+        package let provider: String
+        package let dueAt: Timestamp
+        package let devices: Int64
+
+        package init(provider: String, dueAt: Timestamp, devices: Int64) {
+            (self.provider, self.dueAt, self.devices) = (provider, dueAt, devices)
+        }
     }
 
     /// The counts by provider and of users, as for a rule.
-    let sum: AudienceCounts
+    package let sum: AudienceCounts
     /// How many users the campaign's query returns; nil if it has none.
-    let named: Int64?
+    package let named: Int64?
     /// The variables that the query returns for one of those users.
-    let variables: JSONObject
+    package let variables: JSONObject
     /// Matching devices that are disabled, by reason, the most frequent first.
-    let disabled: [(reason: String, devices: Int64)]
+    package let disabled: [(reason: String, devices: Int64)]
     /// The zones in the order of their due times, then by the number of devices, largest first.
-    let zones: [Zone]
+    package let zones: [Zone]
     /// The devices by provider and due time.
-    let groups: [SendingForecast.Group]
+    package let groups: [Group]
     /// Whether the count of suppressed devices finished.
-    var isComplete = true
+    package var isComplete = true
 
     /// Sums up the database's counts.
     ///
@@ -78,7 +89,7 @@ struct CampaignCounts: Sendable {
     ///   - suppressed: the devices of it that would get nothing, or get it later.
     ///   - begin: when devices are due that have no due time of their own.
     ///   - able: the providers that the configuration has credentials for.
-    init(_ cells: AudienceCells, _ suppressed: SuppressedCounts, from begin: Timestamp, able: Set<String>) {
+    package init(_ cells: AudienceCells, _ suppressed: SuppressedCounts, from begin: Timestamp, able: Set<String>) {
         (named, variables) = (cells.named, cells.variables)
         let reached = cells.cells.filter { $0.disabledReason == nil }
         let providers = Dictionary(grouping: reached, by: \.provider).mapValues { $0.reduce(0) { $0 + $1.devices } }
@@ -103,7 +114,7 @@ struct CampaignCounts: Sendable {
         self.sum = sum
     }
 
-    var json: JSONValue {
+    package var json: JSONValue {
         var object = sum.json.objectValue ?? JSONObject()
         var byReason = JSONObject()
         for reason in disabled { byReason[reason.reason] = JSONValue(reason.devices) }
@@ -121,7 +132,7 @@ struct CampaignCounts: Sendable {
     }
 
     /// The devices that get the push and those that do not, as lines of text for people.
-    var lines: [String] {
+    package var lines: [String] {
         let reasons = disabled.map { "\($0.reason) \($0.devices)" }.joined(separator: ", ")
         return (named.map { ["audience_sql names \($0) user\($0 == 1 ? "" : "s")"] } ?? []) + [sum.text]
             + sum.suppressed.lines + (reasons.isEmpty ? [] : ["disabled for: \(reasons)"])
@@ -129,14 +140,14 @@ struct CampaignCounts: Sendable {
 }
 
 /// The zones in which the campaign's local time has already passed when it fires.
-struct PassedZones: Sendable, Equatable {
+package struct PassedZones: Sendable, Equatable {
     /// The number of zones that the text names at most.
     private static let shown = 5
 
     /// Zones in which the push is sent at once, late.
-    let atOnce: [CampaignCounts.Zone]
+    package let atOnce: [CampaignCounts.Zone]
     /// Zones in which the push is later than its `ttl` allows, and expires.
-    let tooLate: [CampaignCounts.Zone]
+    package let tooLate: [CampaignCounts.Zone]
     private let ttl: TimeSpan
 
     /// Finds the zones in which the time has passed.
@@ -145,7 +156,7 @@ struct PassedZones: Sendable, Equatable {
     ///   - zones: all zones of the audience.
     ///   - begin: when the campaign fires.
     ///   - ttl: how long after its due time a push may wait.
-    init(_ zones: [CampaignCounts.Zone], from begin: Timestamp, ttl: TimeSpan) {
+    package init(_ zones: [CampaignCounts.Zone], from begin: Timestamp, ttl: TimeSpan) {
         let passed = zones.filter { $0.dueAt < begin }
         let limit = begin.microseconds - ttl.seconds * 1_000_000
         atOnce = passed.filter { $0.dueAt.microseconds > limit }
@@ -153,12 +164,12 @@ struct PassedZones: Sendable, Equatable {
         self.ttl = ttl
     }
 
-    var isEmpty: Bool { atOnce.isEmpty && tooLate.isEmpty }
+    package var isEmpty: Bool { atOnce.isEmpty && tooLate.isEmpty }
 
-    var json: JSONValue { ["at_once": Self.json(atOnce), "too_late": Self.json(tooLate)] }
+    package var json: JSONValue { ["at_once": Self.json(atOnce), "too_late": Self.json(tooLate)] }
 
     /// A line for each of the two kinds that is not empty.
-    var lines: [String] {
+    package var lines: [String] {
         var lines: [String] = []
         if !atOnce.isEmpty { lines.append("has passed in \(Self.text(atOnce)): sent at once") }
         if !tooLate.isEmpty {

@@ -1,8 +1,8 @@
 internal import FanfareCampaigns
-internal import FanfareCore
+package import FanfareCore
 internal import FanfareProviders
 internal import FanfareRecords
-internal import PostgresClient
+package import PostgresClient
 
 /// When a campaign is due next.
 package struct CampaignForecast: Sendable {
@@ -44,7 +44,7 @@ package struct CampaignForecast: Sendable {
     ///   - time: the due time.
     ///   - isPast: whether that time has passed, so that the campaign fires at once.
     /// - Returns: the text.
-    static func text(wall: String, _ timeZone: String, at time: Timestamp, isPast: Bool = false) -> String {
+    package static func text(wall: String, _ timeZone: String, at time: Timestamp, isPast: Bool = false) -> String {
         switch timeZone {
         case CampaignSchedule.utc: "\(wall) UTC" + (isPast ? ", at once" : "")
         case CampaignSchedule.recipient:
@@ -78,5 +78,5 @@ enum LateStart: Sendable {
 
 extension Timestamp {
     /// The time to the minute, as in `2026-11-30 08:00 UTC`.
-    var minuteText: String { rfc3339.prefix(16).replacing("T", with: " ") + " UTC" }
+    package var minuteText: String { rfc3339.prefix(16).replacing("T", with: " ") + " UTC" }
 }

@@ -1,26 +1,30 @@
-internal import FanfareCore
-internal import FanfareProviders
-internal import FanfareRecords
+package import FanfareCore
+package import FanfareProviders
+package import FanfareRecords
 
 /// How many devices of an audience would get nothing or get the push later; the others are counted elsewhere.
-struct SuppressedCounts: Sendable, Equatable {
+package struct SuppressedCounts: Sendable, Equatable {
     /// The reasons for which the push comes later.
     private static let kept: [Suppression] = [.heldQuiet, .heldSnoozed]
 
     /// The number of devices by reason, each device counted once.
-    var counts: [Suppression: Int64] = [:]
+    package var counts: [Suppression: Int64]
+
+    package init(counts: [Suppression: Int64] = [:]) {
+        self.counts = counts
+    }
 
     private var left: [Suppression] { Suppression.allCases.filter { !Self.kept.contains($0) } }
 
     /// Devices that get nothing, by reason, and devices that get the push later.
-    var json: (suppressed: JSONValue, later: JSONValue) { (json(left), json(Self.kept)) }
+    package var json: (suppressed: JSONValue, later: JSONValue) { (json(left), json(Self.kept)) }
 
     /// The number of devices that get nothing.
-    var nothing: Int64 { left.reduce(0) { $0 + (counts[$1] ?? 0) } }
+    package var nothing: Int64 { left.reduce(0) { $0 + (counts[$1] ?? 0) } }
     /// Devices that get nothing, as in `296: held out 290, opted out 6`; nil if there are none.
-    var nothingText: String? { text(left) }
+    package var nothingText: String? { text(left) }
     /// Devices that get the push later, in the same form.
-    var laterText: String? { text(Self.kept) }
+    package var laterText: String? { text(Self.kept) }
 
     private func text(_ reasons: [Suppression]) -> String? {
         let sum = reasons.reduce(0) { $0 + (counts[$1] ?? 0) }
@@ -29,7 +33,7 @@ struct SuppressedCounts: Sendable, Equatable {
     }
 
     /// The counts as text for people; empty if all devices get the push at once.
-    var lines: [String] {
+    package var lines: [String] {
         [("would get nothing", left), ("would get it later", Self.kept)].compactMap { what, reasons in
             let parts = reasons.compactMap { reason in counts[reason].map { "\(reason.text) \($0)" } }
             let sum = reasons.reduce(0) { $0 + (counts[$1] ?? 0) }
@@ -69,7 +73,7 @@ extension Suppression {
 
 extension CompiledRule {
     /// Whether the audience is found by a scan of all devices, and planned in slices.
-    var isScanned: Bool {
+    package var isScanned: Bool {
         switch audience {
         case .topic, .condition, .everyone: true
         case .users, .usersSQL, .tokens, .staged, .native: false

@@ -58,7 +58,7 @@ extension ToolDatabase {
         }
     }
 
-    static func noCampaign(_ app: String, _ name: String) -> ToolError {
+    package static func noCampaign(_ app: String, _ name: String) -> ToolError {
         ToolError(
             .failed,
             "app \(TextTable.printable(app)) has no campaign \(TextTable.printable(name))",

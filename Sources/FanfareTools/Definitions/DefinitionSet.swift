@@ -1,5 +1,5 @@
 package import FanfareCampaigns
-internal import FanfareConfiguration
+package import FanfareConfiguration
 package import FanfareCore
 package import FanfareProviders
 
@@ -15,12 +15,16 @@ package struct DefinitionSet<Definition: FileDefinition>: Sendable {
     /// The kind of definition.
     package typealias Kind = Definition
 
-    struct Entry: Sendable {
+    package struct Entry: Sendable {
         /// The file and line of the definition; nil if it is stored.
-        let source: RuleSource?
-        let definition: Definition
+        package let source: RuleSource?
+        package let definition: Definition
 
-        var id: RuleID { definition.id }
+        package init(source: RuleSource?, definition: Definition) {
+            (self.source, self.definition) = (source, definition)
+        }
+
+        package var id: RuleID { definition.id }
 
         /// Formats a problem with its place, if that is known.
         func message(for problem: RuleProblem) -> String {
@@ -28,7 +32,7 @@ package struct DefinitionSet<Definition: FileDefinition>: Sendable {
         }
     }
 
-    let entries: [Entry]
+    package let entries: [Entry]
 
     /// The apps that the definitions name.
     package var apps: [String] { Set(entries.map(\.id.app)).sorted() }
@@ -58,12 +62,12 @@ package struct DefinitionSet<Definition: FileDefinition>: Sendable {
         try self.init(listed.enumerated().map { RuleSource($1, in: Definition.kind.plural, at: $0 + 1) })
     }
 
-    init(entries: [Entry]) {
+    package init(entries: [Entry]) {
         self.entries = entries
     }
 
     /// Makes a set of one definition that is in no file.
-    init(_ definition: Definition) {
+    package init(_ definition: Definition) {
         entries = [Entry(source: nil, definition: definition)]
     }
 

@@ -124,7 +124,7 @@ public struct ToolDatabase: Sendable {
     }
 
     /// The same database, with the rights of the program.
-    var asProgram: ToolDatabase {
+    package var asProgram: ToolDatabase {
         var copy = self
         copy.caller = nil
         return copy

@@ -7,6 +7,7 @@ import Threading
 
 @testable import DaemonKit
 @testable import FanfareCampaigns
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareRecords
 @testable import FanfareSending

@@ -7,6 +7,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareCampaigns
 @testable import FanfareConfiguration
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareRecords
 @testable import FanfareSending

@@ -6,6 +6,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareCore
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareRecords
 @testable import FanfareSending

@@ -7,6 +7,7 @@ import Threading
 
 @testable import DaemonKit
 @testable import FanfareConfiguration
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareSending
 @testable import FanfareService

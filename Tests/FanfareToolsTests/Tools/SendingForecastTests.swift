@@ -4,6 +4,7 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareCampaigns
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareTools
 
@@ -25,7 +26,7 @@ import Testing
         let limits = SendingLimits(try JSONValue(parsing: policy), lane: campaign.rule.definition.lane)
         let all = groups.enumerated().map { index, group in
             let provider = index % 2 == 0 ? "apns" : "fcm"
-            return SendingForecast.Group(provider: provider, dueAt: Self.after(group.0), devices: group.1)
+            return CampaignCounts.Group(provider: provider, dueAt: Self.after(group.0), devices: group.1)
         }
         return SendingForecast(all, from: Self.begin, campaign, limits)
     }

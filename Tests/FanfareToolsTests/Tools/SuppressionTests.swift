@@ -5,6 +5,7 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareConfiguration
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareSending
 @testable import FanfareService

@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareExplain
 @testable import FanfareRecords
 @testable import FanfareSending
 @testable import FanfareService

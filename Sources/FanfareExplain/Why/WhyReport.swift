@@ -1,5 +1,6 @@
 public import FanfareCore
 public import FanfareRecords
+internal import FanfareTools
 internal import PostgresClient
 
 /// What happened to an event for one user.

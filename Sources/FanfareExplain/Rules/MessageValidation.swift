@@ -1,7 +1,7 @@
 public import FanfareConfiguration
 public import FanfareCore
 internal import FanfareProviders
-internal import FanfareService
+public import FanfareTools
 internal import PushTransport
 
 /// FCM's result of validating a message without delivering it.

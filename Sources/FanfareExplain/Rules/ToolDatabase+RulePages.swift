@@ -2,6 +2,7 @@ package import FanfareConfiguration
 package import FanfareCore
 internal import FanfareProviders
 package import FanfareRecords
+package import FanfareTools
 internal import PostgresClient
 
 /// One version of a rule.

@@ -2,6 +2,7 @@ internal import FanfareCampaigns
 public import FanfareCore
 internal import FanfareProviders
 internal import FanfareRecords
+internal import FanfareTools
 internal import PostgresClient
 
 /// What a campaign would send at its next due time, to which devices and when; nothing is sent.
@@ -200,48 +201,4 @@ public struct CampaignExplanation: Sendable {
         }
         return parts.prefix(2).joined(separator: " ")
     }
-}
-
-/// The campaign to explain: one from a file, or a stored one.
-struct ChosenCampaign: Sendable {
-    let definition: CampaignDefinition
-    /// The file and line of the definition; nil for a stored campaign.
-    let source: String?
-    /// The stored campaign of this name; nil if there is none.
-    let stored: CampaignRow?
-}
-
-extension CampaignDefinition {
-    /// How long after its due time a push of the campaign may wait.
-    var timeToLive: TimeSpan { rule.definition.ttl ?? SendingForecast.standardTimeToLive }
-
-    /// Whether each device has a due time of its own.
-    var isByRecipientTime: Bool { schedule?.timeZone == CampaignSchedule.recipient }
-
-    /// The local time of a recipient at a time of the schedule; nil if all devices are due at once.
-    func wall(of run: NextRun.Row) -> String? { isByRecipientTime ? run.wall : nil }
-
-    /// Returns the payload of the event of one run.
-    ///
-    /// - Parameters:
-    ///   - own: the members that the caller lays over the campaign's payload.
-    ///   - time: the scheduled time of the run.
-    /// - Returns: the payload.
-    func payload(with own: JSONObject, at time: Timestamp) -> JSONObject {
-        var payload = payload
-        for member in own.members { payload[member.key] = member.value }
-        payload["campaign"] = .string(name)
-        payload["scheduled_at"] = JSONValue(time)
-        return payload
-    }
-}
-
-extension CampaignRow {
-    /// The schedule in force; nil if there is none.
-    var schedule: CampaignSchedule? { inForce.flatMap { try? CampaignDefinition(json: $0) }?.schedule }
-}
-
-extension NextRun.Row {
-    /// When the campaign fires: at its due time, or now if that has passed or nothing is due.
-    var firesAt: Timestamp { max(at ?? askedAt, askedAt) }
 }

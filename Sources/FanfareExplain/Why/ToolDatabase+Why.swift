@@ -1,5 +1,6 @@
 internal import FanfareCore
 public import FanfareRecords
+public import FanfareTools
 internal import PostgresClient
 
 extension ToolDatabase {

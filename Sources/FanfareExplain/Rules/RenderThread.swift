@@ -1,3 +1,4 @@
+internal import FanfareTools
 internal import Threading
 
 /// The thread that renders messages on request, one request after another.

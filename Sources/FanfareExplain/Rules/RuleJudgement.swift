@@ -1,4 +1,5 @@
 public import FanfareCore
+public import FanfareTools
 
 /// Whether a rule would match an event, and the audience it would reach, in the database's present state.
 public struct RuleJudgement: Sendable {
@@ -64,63 +65,6 @@ public struct RuleJudgement: Sendable {
         case nil: break
         }
         return (lines + (user?.lines(isMatched: isMatched) ?? []).map { "  " + $0 }).joined(separator: "\n")
-    }
-}
-
-/// The number of devices that a rule would reach.
-public struct AudienceCounts: Sendable, Equatable {
-    /// The devices of one provider.
-    package struct Provider: Sendable, Equatable {
-        package let name: String
-        package let devices: Int64
-    }
-
-    /// The providers with at least one device.
-    package let providers: [Provider]
-    /// The number of users.
-    package let users: Int64
-    /// Matching devices that are disabled.
-    package let disabled: Int64
-    /// How many users the rule's query returned; nil if it has none.
-    var named: Int64?
-    /// Devices for which the push would be suppressed now.
-    var suppressed = SuppressedCounts()
-    /// The suppressions as text for people; empty if all devices get the push at once.
-    package var suppressedLines: [String] { suppressed.lines }
-    /// Providers whose credentials the configuration lacks.
-    package var withoutCredentials: [String] = []
-
-    /// The total number of devices.
-    package var devices: Int64 { providers.reduce(0) { $0 + $1.devices } }
-
-    var json: JSONValue {
-        var byProvider = JSONObject()
-        for provider in providers { byProvider[provider.name] = JSONValue(provider.devices) }
-        var object = JSONObject()
-        object["devices"] = JSONValue(devices)
-        object["users"] = JSONValue(users)
-        object["named_users"] = named.map { JSONValue($0) }
-        object["disabled"] = JSONValue(disabled)
-        object["providers"] = .object(byProvider)
-        (object["suppressed"], object["later"]) = suppressed.json
-        object["without_credentials"] = .array(withoutCredentials.map(JSONValue.string))
-        return .object(object)
-    }
-
-    var text: String {
-        let query = named.map { "; users_sql names \(Self.count($0, "user"))" } ?? ""
-        let others = (disabled == 0 ? "" : "; disabled: \(disabled)") + query
-        guard devices > 0 else { return "no device would get it\(others)" }
-        let parts = providers.map { "\($0.name) \($0.devices)" }.joined(separator: ", ")
-        let lacking =
-            withoutCredentials.isEmpty
-            ? "" : "; this configuration has no credentials for \(withoutCredentials.joined(separator: ", "))"
-        return
-            "\(Self.count(devices, "device")) of \(Self.count(users, "user")) would get it: \(parts)\(others)\(lacking)"
-    }
-
-    private static func count(_ number: Int64, _ noun: String) -> String {
-        "\(number) \(noun)\(number == 1 ? "" : "s")"
     }
 }
 

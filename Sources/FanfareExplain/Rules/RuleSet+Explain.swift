@@ -1,6 +1,7 @@
 package import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareProviders
+package import FanfareTools
 internal import Foundation
 internal import Threading
 
@@ -92,7 +93,7 @@ extension RuleSet {
         topic: String?
     ) -> [RuleExplanation] {
         let rule = entry.definition
-        let context = rule.exampleContext(example, payload, now: now)
+        let context = rule.exampleContext(payload, key: example.key, now: now)
         let device = DeviceContext(
             deviceID: 1,
             userID: example.userID,
@@ -134,32 +135,7 @@ private struct ExplainedPush: Equatable {
     let body: [UInt8]
 }
 
-extension DigestDefinition {
-    /// Returns the payload of a digest of one event, as `fanfare.emit_digests` makes it.
-    fileprivate static func payload(ofOne payload: JSONObject, at seconds: Int64) -> JSONObject {
-        var made = payload
-        made["events"] = [.object(payload)]
-        made["count"] = 1
-        made["since"] = .string(Date(timeIntervalSince1970: TimeInterval(seconds)).ISO8601Format())
-        return made
-    }
-}
-
 extension CompiledRule {
-    /// Returns the values that templates can name for an example event; for a rule with a digest, those of a digest of
-    /// this event alone.
-    func exampleContext(_ example: ExampleEvent, _ payload: JSONObject, now: Int64) -> RenderContext {
-        RenderContext(
-            eventID: EventID(rawValue: 1),
-            eventType: definition.digest == nil ? definition.event : DigestDefinition.eventType(of: definition),
-            eventKey: definition.digest == nil ? example.key : nil,
-            payload: definition.digest == nil ? payload : DigestDefinition.payload(ofOne: payload, at: now),
-            expiration: definition.ttl.map { now + $0.seconds },
-            now: now,
-            time: now
-        )
-    }
-
     /// Returns the key of the digest that an example event would join.
     ///
     /// - Returns: nil if the rule has no digest.

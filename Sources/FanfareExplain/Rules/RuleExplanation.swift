@@ -1,10 +1,8 @@
 public import FanfareCore
 internal import FanfareProviders
 internal import FanfareRecords
-internal import FanfareService
-internal import Foundation
+package import FanfareTools
 internal import PostgresClient
-internal import Threading
 
 /// An example event and device; neither needs to exist.
 public struct ExampleEvent: Sendable {

@@ -1,5 +1,6 @@
 internal import FanfareCampaigns
 internal import FanfareCore
+internal import FanfareTools
 internal import PostgresClient
 
 /// A forecast of a campaign's pushes: when the first and the last leave, and how many expire.
@@ -7,15 +8,6 @@ internal import PostgresClient
 /// It uses the limits of the campaign and of its app's policy (time zones, rates, ramp, canary, ttl). It assumes that
 /// providers answer at once, that nothing else uses up the rates, and that the canary passes.
 struct SendingForecast: Equatable, Sendable {
-    /// The devices of one provider with the same due time.
-    struct Group: Equatable, Sendable {
-        let provider: String
-        let dueAt: Timestamp
-        let devices: Int64
-    }
-
-    /// The ttl of a push without `ttl`.
-    static let standardTimeToLive = TimeSpan(seconds: 86_400)
     /// When the first push leaves; nil if none does.
     let firstAt: Timestamp?
     /// When the last push leaves; without a rate, when it may leave.
@@ -38,7 +30,12 @@ struct SendingForecast: Equatable, Sendable {
     ///   - begin: when the campaign fires.
     ///   - campaign: its rate, canary and ttl.
     ///   - limits: the limits of the app and its providers.
-    init(_ groups: [Group], from begin: Timestamp, _ campaign: CampaignDefinition, _ limits: SendingLimits) {
+    init(
+        _ groups: [CampaignCounts.Group],
+        from begin: Timestamp,
+        _ campaign: CampaignDefinition,
+        _ limits: SendingLimits
+    ) {
         let total = Double(groups.reduce(0) { $0 + $1.devices })
         let share =
             switch campaign.canary?.size {
@@ -111,7 +108,7 @@ private struct SendingCourse {
     let share: Double
 
     /// When the canary is judged; nil if there is none.
-    func verdict(_ groups: [SendingForecast.Group], _ speed: SendingSpeed?) -> Double? {
+    func verdict(_ groups: [CampaignCounts.Group], _ speed: SendingSpeed?) -> Double? {
         guard let canary else { return nil }
         var line = SendingLine(speed)
         _ = line.serve(parts(groups, share, from: 0))
@@ -120,7 +117,7 @@ private struct SendingCourse {
     }
 
     /// Sends all groups along one line.
-    func line(_ groups: [SendingForecast.Group], _ speed: SendingSpeed?, judged: Double?) -> SendingLine {
+    func line(_ groups: [CampaignCounts.Group], _ speed: SendingSpeed?, judged: Double?) -> SendingLine {
         var line = SendingLine(speed)
         let left = line.serve(parts(groups, share, from: 0), until: judged ?? .infinity)
         if let judged {
@@ -135,7 +132,7 @@ private struct SendingCourse {
     }
 
     private func parts(
-        _ groups: [SendingForecast.Group],
+        _ groups: [CampaignCounts.Group],
         _ share: Double,
         from earliest: Double
     ) -> [SendingLine.Part] {

@@ -4,6 +4,7 @@ package import FanfareCore
 internal import FanfareProviders
 package import FanfareRecords
 internal import FanfareStore
+package import FanfareTools
 internal import PostgresClient
 internal import Threading
 

@@ -4,6 +4,7 @@ internal import FanfareProviders
 internal import FanfareRecords
 internal import FanfareService
 internal import FanfareStore
+package import FanfareTools
 internal import PostgresClient
 internal import Threading
 
@@ -85,7 +86,7 @@ private struct RuleJudge {
                 rule.audience,
                 path: columns.audiencePath,
                 users: users?.array,
-                rule.exampleContext(example, payload, now: Clocks.wallSeconds)
+                rule.exampleContext(payload, key: example.key, now: Clocks.wallSeconds)
             )
         } catch {
             return judgement(isMatched, isMatched ? .problem(error.description) : nil, nil)
