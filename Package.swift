@@ -45,8 +45,8 @@ let stages: [Target.Dependency] = [
 ]
 
 /// Returns a test target for stages and daemons.
-func stageTests(_ name: String, exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: stages + ["DaemonKit"], exclude: exclude, swiftSettings: shared)
+func stageTests(_ name: String, _ also: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: stages + ["DaemonKit"] + also, exclude: exclude, swiftSettings: shared)
 }
 
 let package = Package(
@@ -300,11 +300,11 @@ let package = Package(
         // target, because only test targets see internal declarations of others.
         .testTarget(name: "DaemonKit", dependencies: stages, path: "Tests/DaemonKit", swiftSettings: shared),
         stageTests("FanfareConfigurationTests"),
-        stageTests("FanfareStoreTests"),
+        stageTests("FanfareStoreTests", ["fanfare"]),
         stageTests("FanfareServiceTests"),
         // The tables of expected times are read from the source folder.
-        stageTests("FanfareCampaignsTests", exclude: ["Schedule/Tables"]),
-        stageTests("FanfareToolsTests"),
+        stageTests("FanfareCampaignsTests", ["fanfare"], exclude: ["Schedule/Tables"]),
+        stageTests("FanfareToolsTests", ["fanfare"]),
         // Daemons, the sandbox and the database together.
         stageTests("FlowTests"),
         // Whole daemons on a virtual clock, without threads, sockets or a database.
@@ -429,7 +429,7 @@ default:
                 "FanfareProviders", "FanfareRecords", "FanfareSending", "FanfareService", "FanfareStages",
                 "FanfareStore", "FanfareTools",
                 "PostgresClient", "Programs", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", logging, metrics,
-                serviceLifecycle,
+                serviceLifecycle, "fanfare",
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ] + hummingbird,
             swiftSettings: shared
@@ -461,10 +461,12 @@ default:
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain",
+                "FanfareAPI", "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon",
+                "FanfareExplain",
                 "FanfareLogging",
                 "FanfareMetrics", "FanfareMoving",
-                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
+                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools",
+                "PostgresClient", "Threading",
                 argumentParser,
                 logging, metrics,
                 serviceLifecycle, unixSignals,

@@ -1,27 +1,27 @@
 internal import FanfareCampaigns
 internal import FanfareCore
 internal import FanfareTools
-internal import PostgresClient
+package import PostgresClient
 
 /// A forecast of a campaign's pushes: when the first and the last leave, and how many expire.
 ///
 /// It uses the limits of the campaign and of its app's policy (time zones, rates, ramp, canary, ttl). It assumes that
 /// providers answer at once, that nothing else uses up the rates, and that the canary passes.
-struct SendingForecast: Equatable, Sendable {
+package struct SendingForecast: Equatable, Sendable {
     /// When the first push leaves; nil if none does.
-    let firstAt: Timestamp?
+    package let firstAt: Timestamp?
     /// When the last push leaves; without a rate, when it may leave.
-    let lastAt: Timestamp?
+    package let lastAt: Timestamp?
     /// The size of the canary; nil if there is none.
-    let canary: Int64?
+    package let canary: Int64?
     /// When the canary is judged; nil if there is none.
-    let judgedAt: Timestamp?
+    package let judgedAt: Timestamp?
     /// The number of pushes that expire while they wait.
-    let expired: Int64
+    package let expired: Int64
     /// Whether a rate determines when the last push leaves.
-    let isLimited: Bool
+    package let isLimited: Bool
     /// Whether the ramp ends before the first push leaves.
-    let isRampWasted: Bool
+    package let isRampWasted: Bool
 
     /// Computes the forecast.
     ///
@@ -67,18 +67,18 @@ struct SendingForecast: Equatable, Sendable {
     }
 
     /// The seconds between the first push and the last.
-    var seconds: Int64 {
+    package var seconds: Int64 {
         guard let firstAt, let lastAt else { return 0 }
         return (lastAt.microseconds - firstAt.microseconds) / 1_000_000
     }
 }
 
 /// The rates of an app's policy, in pushes a second.
-struct SendingLimits: Equatable, Sendable {
+package struct SendingLimits: Equatable, Sendable {
     /// The limit of the whole app; nil for none.
-    var app: Int?
+    package var app: Int?
     /// The limits by provider.
-    var providers: [String: Int] = [:]
+    package var providers: [String: Int] = [:]
 
     /// - Parameters:
     ///   - policy: the stored policy; nil if the app has none.

@@ -62,24 +62,6 @@ public struct RuleExplanation: Sendable {
         ]
     }
 
-    /// The request as text for people.
-    public var text: String {
-        let edition = variant.map { "  variant \($0)" } ?? ""
-        let locale = matchedLocale.map { "locale \($0)" } ?? "default language"
-        var lines = ["\(app)/\(rule)  \(provider.rawValue)\(edition)  \(locale)"]
-        if let problem { return (lines + ["  nothing is sent: \(problem)"]).joined(separator: "\n") }
-        lines += headers.map { "  \($0.name): \(TextTable.printable($0.value))" }
-        lines.append(
-            "  (\(headerBytes) bytes of headers; \(Providers.named(provider.rawValue)?.addedHeaders ?? "nothing is") added to each request)"
-        )
-        if isSilent { lines.append("  (silent: it wakes the app when iOS sees fit, and shows nothing)") }
-        lines.append("")
-        lines += Self.indented(body).split(separator: "\n").map { "  " + TextTable.printable(String($0)) }
-        let note = Providers.named(provider.rawValue)?.bodyNote ?? ""
-        lines.append("  (\(body.utf8.count) bytes of body\(note))")
-        return lines.joined(separator: "\n")
-    }
-
     /// Whether the push shows nothing and only wakes the app.
     package var isSilent: Bool {
         Providers.named(provider.rawValue)?.isSilent(headers) ?? false
@@ -87,10 +69,6 @@ public struct RuleExplanation: Sendable {
 
     /// The size limit of the body in bytes; nil if the provider limits only a part of it.
     package var bodyLimit: Int? { Providers.named(provider.rawValue)?.bodyLimit(headers) }
-
-    private static func indented(_ body: String) -> String {
-        (try? JSONValue(parsing: body))?.indented() ?? body
-    }
 }
 
 extension ToolDatabase {

@@ -46,26 +46,6 @@ public struct RuleJudgement: Sendable {
         object["user"] = user?.json(isMatched: isMatched)
         return .object(object)
     }
-
-    /// The judgement as text for people: the rule's name and `when`, then its audience.
-    public var text: String {
-        let verdict =
-            isMatched
-            ? (when == nil ? "matches every event of its type" : "matches the event") : "does not match the event"
-        var lines = ["\(app)/\(rule)  \(verdict)" + (when.map { "  (when: \(TextTable.printable($0)))" } ?? "")]
-        if let gathered {
-            let key = TextTable.printable(gathered.key)
-            lines.append("  combined by '\(key)' and sent as one push \(gathered.leaves)")
-        }
-        switch audience {
-        case .counted(let counts): lines += ([counts.text] + counts.suppressed.lines).map { "  " + $0 }
-        case .asked: lines.append("  audience_sql selects the audience when the campaign runs")
-        case .kept(let provider): lines.append("  \(provider.rawValue) manages the audience: one request for everyone")
-        case .problem(let problem): lines.append("  no device: \(TextTable.printable(problem))")
-        case nil: break
-        }
-        return (lines + (user?.lines(isMatched: isMatched) ?? []).map { "  " + $0 }).joined(separator: "\n")
-    }
 }
 
 /// One user, and the result for every device of the app.
@@ -79,7 +59,7 @@ public struct JudgedUser: Sendable, Equatable {
     }
 
     package let id: String
-    let app: String
+    package let app: String
     package let devices: [Device]
 
     func json(isMatched: Bool) -> JSONValue {
@@ -90,15 +70,5 @@ public struct JudgedUser: Sendable, Equatable {
             ]
         }
         return ["id": .string(id), "devices": .array(list)]
-    }
-
-    func lines(isMatched: Bool) -> [String] {
-        let name = TextTable.printable(id)
-        guard isMatched else { return ["\(name) gets nothing: the rule does not match the event"] }
-        guard !devices.isEmpty else { return ["\(name) gets nothing: no device of this user is registered for \(app)"] }
-        return devices.map { device in
-            let verdict = device.obstacle.map { "would not get it: \(TextTable.printable($0))" } ?? "would get it"
-            return "\(name): device \(device.id) (\(device.provider)) \(verdict)"
-        }
     }
 }

@@ -29,16 +29,6 @@ package enum CampaignAudience: Sendable {
         case .problem(let problem): ["problem": .string(problem)]
         }
     }
-
-    /// The audience as lines of text for people.
-    package var lines: [String] {
-        switch self {
-        case .counted(let counts): counts.lines
-        case .kept(let provider): ["\(provider.rawValue) manages the audience: one request for everyone"]
-        case .asked(let reason): [TextTable.printable(reason)]
-        case .problem(let problem): ["not counted: \(TextTable.printable(problem))"]
-        }
-    }
 }
 
 /// The devices that a campaign would reach, by time zone and due time.
@@ -53,7 +43,7 @@ package struct CampaignCounts: Sendable {
         package let wall: String
 
         /// The name, for people.
-        package var text: String { TextTable.printable(name ?? "none") }
+        package var text: String { (name ?? "none").printable }
     }
 
     /// The devices of one provider with the same due time.
@@ -130,25 +120,15 @@ package struct CampaignCounts: Sendable {
         )
         return .object(object)
     }
-
-    /// The devices that get the push and those that do not, as lines of text for people.
-    package var lines: [String] {
-        let reasons = disabled.map { "\($0.reason) \($0.devices)" }.joined(separator: ", ")
-        return (named.map { ["audience_sql names \($0) user\($0 == 1 ? "" : "s")"] } ?? []) + [sum.text]
-            + sum.suppressed.lines + (reasons.isEmpty ? [] : ["disabled for: \(reasons)"])
-    }
 }
 
 /// The zones in which the campaign's local time has already passed when it fires.
 package struct PassedZones: Sendable, Equatable {
-    /// The number of zones that the text names at most.
-    private static let shown = 5
-
     /// Zones in which the push is sent at once, late.
     package let atOnce: [CampaignCounts.Zone]
     /// Zones in which the push is later than its `ttl` allows, and expires.
     package let tooLate: [CampaignCounts.Zone]
-    private let ttl: TimeSpan
+    package let ttl: TimeSpan
 
     /// Finds the zones in which the time has passed.
     ///
@@ -168,30 +148,10 @@ package struct PassedZones: Sendable, Equatable {
 
     package var json: JSONValue { ["at_once": Self.json(atOnce), "too_late": Self.json(tooLate)] }
 
-    /// A line for each of the two kinds that is not empty.
-    package var lines: [String] {
-        var lines: [String] = []
-        if !atOnce.isEmpty { lines.append("has passed in \(Self.text(atOnce)): sent at once") }
-        if !tooLate.isEmpty {
-            lines.append("has passed in \(Self.text(tooLate)): too late for the ttl of \(ttl), would expire")
-        }
-        return lines
-    }
-
     private static func json(_ zones: [CampaignCounts.Zone]) -> JSONValue {
         [
             "devices": JSONValue(zones.reduce(0) { $0 + $1.devices }),
             "zones": .array(zones.map { ["time_zone": JSONValue(orNull: $0.name), "devices": JSONValue($0.devices)] }),
         ]
-    }
-
-    private static func text(_ zones: [CampaignCounts.Zone]) -> String {
-        let most = zones.sorted { ($1.devices, $0.text) < ($0.devices, $1.text) }
-        let names = most.prefix(shown).map { "\($0.text) \($0.devices)" }
-        let more = zones.count > shown ? " and \(zones.count - shown) more" : ""
-        let count = zones.count == 1 ? "1 time zone" : "\(zones.count) time zones"
-        let devices = zones.reduce(0) { $0 + $1.devices }
-        return
-            "\(count) with \(devices) device\(devices == 1 ? "" : "s") (\(names.joined(separator: ", "))\(more))"
     }
 }

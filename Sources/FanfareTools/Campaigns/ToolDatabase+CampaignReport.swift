@@ -61,7 +61,7 @@ extension ToolDatabase {
     package static func noCampaign(_ app: String, _ name: String) -> ToolError {
         ToolError(
             .failed,
-            "app \(TextTable.printable(app)) has no campaign \(TextTable.printable(name))",
+            "app \(app.printable) has no campaign \(name.printable)",
             hint: "See `fanfare campaigns list`.",
             isAbsence: true
         )

@@ -25,15 +25,6 @@ public struct CampaignStarted: Sendable {
             "problem": JSONValue(orNull: problem), "devices": JSONValue(orNull: devices),
         ]
     }
-
-    /// The result on one line, for people.
-    public var text: String {
-        guard let eventID else {
-            guard problem != nil else { return "run \(runID), whose query is read now" }
-            return "run \(runID) failed: \(TextTable.printable(problem ?? "no event was emitted"))"
-        }
-        return "run \(runID), event \(eventID)" + (devices.map { ", devices: \($0)" } ?? "")
-    }
 }
 
 /// The number of devices that a campaign would reach if it were started now.
@@ -183,7 +174,7 @@ extension ToolDatabase {
                 )
             )
         case .kept(let provider): .unknown("\(provider.rawValue) manages the audience")
-        case .asked(let reason), .problem(let reason): .unknown(TextTable.printable(reason))
+        case .asked(let reason), .problem(let reason): .unknown(reason.printable)
         }
     }
 

@@ -29,7 +29,7 @@ extension ToolDatabase {
         }
         let trial = try await rows(of: SQL.findTrial(eventID)).first
         if let trial, trial.state == "failed" {
-            throw ToolError(.failed, "its query failed: \(TextTable.printable(trial.detail ?? "no reason"))")
+            throw ToolError(.failed, "its query failed: \((trial.detail ?? "no reason").printable)")
         }
         return eventID
     }

@@ -62,8 +62,6 @@ package protocol StoredDefinition: Sendable {
     var isUnchecked: Bool { get }
     /// The definition and its state as JSON.
     var json: JSONValue { get }
-    /// Formats definitions as a table.
-    static func table(_ rows: [Self]) -> String
 }
 
 extension StoredDefinition {

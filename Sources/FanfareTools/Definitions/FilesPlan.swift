@@ -19,11 +19,11 @@ package struct FilesPlan: Sendable {
 
     /// One definition of the plan.
     package struct Item: Sendable {
-        let id: RuleID
+        package let id: RuleID
         /// The change.
         package let change: Change
         /// The differences: paths from the root, with the values before and after.
-        let differences: [JSONDifference]
+        package let differences: [JSONDifference]
 
         /// Its name; empty for a policy.
         package var name: String { id.name }
@@ -32,9 +32,9 @@ package struct FilesPlan: Sendable {
     /// The items, ordered by app and name.
     package let items: [Item]
     /// Likely mistakes that are not errors, a line each.
-    let warnings: [String]
+    package let warnings: [String]
     /// When the campaigns of the files would be due under the schedules in the files.
-    var forecasts: [RuleID: CampaignForecast] = [:]
+    package var forecasts: [RuleID: CampaignForecast] = [:]
     /// The definitions of the files that differ from the stored ones.
     let changed: Set<RuleID>
     private let kind: RulesFile.Kind
@@ -115,25 +115,5 @@ package struct FilesPlan: Sendable {
             }
         )
         return .object(object)
-    }
-
-    /// The plan as text for people: a line per change, its differences and times below it, and a sum.
-    package var text: String {
-        let signs = [Change.added: "+", .changed: "~", .unchanged: "=", .dropped: "-"]
-        var lines: [String] = []
-        for item in items {
-            let times = forecasts[item.id]?.lines ?? []
-            guard ![.unchanged, .kept].contains(item.change) || !times.isEmpty else { continue }
-            lines.append("\(signs[item.change] ?? " ") \(item.id.app)" + (item.name.isEmpty ? "" : "/\(item.name)"))
-            lines += (item.differences.map(\.text) + times).map { "    " + $0 }
-        }
-        let counts = [Change.added, .changed, .unchanged, .dropped].map { change in
-            "\(items.count { $0.change == change }) \(change.rawValue)"
-        }
-        lines += warnings.map { "warning: \($0)" }
-        lines.append(counts.joined(separator: ", "))
-        let kept = items.count { $0.change == .kept }
-        if kept > 0 { lines.append("\(kept) of other files kept; --prune drops what is not in these") }
-        return lines.joined(separator: "\n")
     }
 }

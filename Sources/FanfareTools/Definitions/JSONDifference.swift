@@ -50,14 +50,4 @@ public struct JSONDifference: Sendable, Equatable {
         object["new"] = new
         return .object(object)
     }
-
-    /// `ttl: "4h" → "2h"`.
-    var text: String {
-        "\(path): \(old.map(Self.short) ?? "(none)") → \(new.map(Self.short) ?? "(none)")"
-    }
-
-    private static func short(_ value: JSONValue) -> String {
-        let text = TextTable.printable(value.text)
-        return text.count > 200 ? text.prefix(199) + "…" : text
-    }
 }

@@ -9,7 +9,7 @@ package struct FilesApplied<Definition: FileDefinition>: Sendable {
     /// The definitions of the files as stored now; empty if no daemon needs to check them.
     package let stored: [Definition.Row]
     /// Whether a live daemon checks new versions; nil if none needs to.
-    let hasDaemon: Bool?
+    package let hasDaemon: Bool?
 
     /// Whether a daemon refused any of them.
     package var hasRefused: Bool { stored.contains(where: \.isRefused) }
@@ -20,21 +20,6 @@ package struct FilesApplied<Definition: FileDefinition>: Sendable {
         return [
             "plan": plan.json, "\(Definition.kind.plural)": .array(stored.map(\.json)), "daemon": .bool(hasDaemon),
         ]
-    }
-
-    /// The changes and the state of each definition, as text for people.
-    package var text: String {
-        guard let hasDaemon else { return plan.text }
-        var lines = [plan.text, Definition.Row.table(stored)]
-        if stored.contains(where: \.isUnchecked) {
-            let runs = Definition.kind == .campaign ? ", and start due runs" : ""
-            lines.append(
-                hasDaemon
-                    ? "unchecked: a daemon will check it; until then the version in force stays"
-                    : "unchecked: no daemon runs; the next one that starts will check it\(runs)"
-            )
-        }
-        return lines.joined(separator: "\n")
     }
 }
 

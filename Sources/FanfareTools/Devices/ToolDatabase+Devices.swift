@@ -207,7 +207,7 @@ extension ToolDatabase {
         let near = NearestName.suggestion(for: provider, among: known).map { "Did you mean \($0)? " } ?? ""
         throw ToolError(
             .usage,
-            "“\(TextTable.printable(provider))” is not a provider",
+            "“\(provider.printable)” is not a provider",
             hint: "\(near)Use one of \(known.joined(separator: ", "))."
         )
     }

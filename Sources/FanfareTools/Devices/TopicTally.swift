@@ -46,13 +46,4 @@ public struct TopicTally: Sendable, Equatable {
             "unserved": JSONValue(Int64(unserved)),
         ]
     }
-
-    /// The counts as text for people.
-    public var text: String {
-        var parts = ["\(done) done"]
-        if gone > 0 { parts.append("\(gone) unknown to FCM: their next push disables them") }
-        for (word, count) in refused.sorted(by: { $0.key < $1.key }) { parts.append("\(count) refused: \(word)") }
-        if unserved > 0 { parts.append("\(unserved) not served: run it again later") }
-        return parts.joined(separator: "\n")
-    }
 }

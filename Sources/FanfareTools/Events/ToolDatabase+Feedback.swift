@@ -1,10 +1,10 @@
 public import FanfareCore
-internal import FanfareRecords
+package import FanfareRecords
 internal import PostgresClient
 
 /// The progress of a feedback hook.
 public struct FeedbackState: Sendable {
-    let row: FeedbackStateRow
+    package let row: FeedbackStateRow
 
     /// The state as JSON.
     public var json: JSONValue {
@@ -17,24 +17,6 @@ public struct FeedbackState: Sendable {
             "error": row.error.map(JSONValue.string) ?? .null, "lost_batches": JSONValue(row.lost),
             "daemon": row.daemon.map(JSONValue.string) ?? .null,
         ]
-    }
-
-    /// Formats hooks as a table for people.
-    ///
-    /// - Parameter hooks: any number.
-    /// - Returns: the table.
-    public static func table(_ hooks: [FeedbackState]) -> String {
-        guard !hooks.isEmpty else { return "no hook: `feedback` of the configuration names them" }
-        var table = TextTable(["hook", "state", "app", "outcomes", "waiting", "lag", "told", "lost", "error"])
-        for row in hooks.map(\.row) {
-            table.append([
-                row.name, row.state, row.app ?? "all", row.outcomes.joined(separator: ","),
-                "\(row.waiting)\(row.isMore ? "+" : "")", "\(TimeSpan(seconds: Int64(row.lagSeconds)))",
-                row.toldAt?.rfc3339 ?? "never", "\(row.lost)",
-                row.error ?? "-",
-            ])
-        }
-        return table.text
     }
 }
 

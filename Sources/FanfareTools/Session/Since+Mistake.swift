@@ -10,7 +10,7 @@ extension Since {
         }
         return ToolError(
             .usage,
-            "--since: “\(TextTable.printable(text))” is neither a span of time nor a time",
+            "--since: “\(text.printable)” is neither a span of time nor a time",
             hint: "Write how long ago, as 90s, 15m, 2h or 7d, or a time such as 2026-11-21T13:00:00Z."
         )
     }

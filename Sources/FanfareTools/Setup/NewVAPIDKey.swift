@@ -42,13 +42,4 @@ public struct NewVAPIDKey: Sendable {
         case .here(let pem): ["public_key": .string(publicKey), "private_key": .string(pem)]
         }
     }
-
-    /// The pair as text for people; secret if the private key is not in a file.
-    public var text: String {
-        let lines = "public key, the applicationServerKey of browsers: \(publicKey)"
-        return switch place {
-        case .file(let path): "private key, for vapid_key_file: \(path)\n\(lines)"
-        case .here(let pem): pem + lines
-        }
-    }
 }

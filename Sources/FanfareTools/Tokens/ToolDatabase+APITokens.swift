@@ -121,20 +121,4 @@ extension APITokenRow {
             "valid": .bool(isValid),
         ]
     }
-
-    /// Formats tokens as a table.
-    ///
-    /// - Parameter tokens: the rows.
-    /// - Returns: the table.
-    public static func table(_ tokens: [APITokenRow]) -> String {
-        var table = TextTable(["id", "name", "scopes", "app", "created", "last used", "state"])
-        for token in tokens {
-            let state = token.revokedAt != nil ? "revoked" : token.isValid ? "valid" : "expired"
-            table.append([
-                "\(token.id)", TextTable.printable(token.name), token.scopes.joined(separator: " "), token.app ?? "all",
-                token.createdAt.rfc3339, token.usedAt?.rfc3339 ?? "never", state,
-            ])
-        }
-        return table.text
-    }
 }

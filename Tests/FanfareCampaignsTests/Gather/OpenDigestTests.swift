@@ -15,6 +15,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// Digests: one push for many events.
 @Suite(.database)

@@ -15,6 +15,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// The explanation of a campaign: recipients, messages and times.
 @Suite(.database) struct CampaignExplainTests {

@@ -13,6 +13,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// Campaigns that are started and watched manually.
 @Suite(.database) struct CampaignRunTests {

@@ -13,6 +13,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 /// Campaigns from files.
 @Suite(.database) struct CampaignToolTests {

@@ -10,6 +10,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 @Suite(.database) struct DeviceToolTests {
     private func register(_ token: String, user: String? = nil, app: String = "shop") async throws -> Int64 {

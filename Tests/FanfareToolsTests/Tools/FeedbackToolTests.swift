@@ -12,6 +12,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// The operators' commands for hooks, and their configuration.
 @Suite(.database)

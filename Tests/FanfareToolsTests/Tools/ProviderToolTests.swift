@@ -13,6 +13,7 @@ import Threading
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 /// The commands that manage objects at providers, against the simulated services.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

@@ -10,6 +10,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 /// The rules that match an event, and its recipients.
 @Suite(.database) struct RuleJudgementTests {

@@ -12,6 +12,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 @Suite(.database) struct RuleToolTests {
     private static let shipped = """

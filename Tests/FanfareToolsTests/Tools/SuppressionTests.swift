@@ -12,6 +12,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// The suppressions that explain predicts are those that happen: for the same users, at the same time.
 @Suite(.database) struct SuppressionTests {

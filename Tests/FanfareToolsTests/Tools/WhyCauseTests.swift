@@ -10,6 +10,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 /// Each cause of a missing push is reported with its outcome, its reason and a helpful text, for one event and in the
 /// list.

@@ -11,6 +11,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// The output of `why` for events that no daemon has sent, and its formats.
 @Suite(.database)

@@ -166,8 +166,8 @@ struct ImportVoice {
         case .refused(let line, let column, let reason):
             refused += 1
             guard refused <= Self.refusalLimit else { return }
-            let place = column.map { ", \(TextTable.printable($0))" } ?? ""
-            write("line \(line)\(place): \(TextTable.printable(reason))")
+            let place = column.map { ", \($0.printable)" } ?? ""
+            write("line \(line)\(place): \(reason.printable)")
             if refused == Self.refusalLimit { write("more refused rows are only counted") }
         case .progress(let tally, let share):
             guard let line = progress.line(tally, share: share) else { return }

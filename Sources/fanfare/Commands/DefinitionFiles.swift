@@ -5,7 +5,7 @@ import FanfareTools
 /// A group of commands for definitions in files: `rules`, `campaigns` or `policies`.
 protocol DefinitionCommands {
     /// The kind of definition.
-    associatedtype Definition: FileDefinition
+    associatedtype Definition: FileDefinition where Definition.Row: Tabular
     /// The option to drop what is missing from the files.
     associatedtype Prune: PruneChoice = PruneOption<Self>
 

@@ -1,13 +1,10 @@
 internal import FanfareCore
-internal import FanfareRecords
+package import FanfareRecords
 internal import PostgresClient
 
 extension DaemonRow {
-    private var breakers: [String] {
-        report["breakers"]?.objectValue?.members.map { "\($0.key) \($0.value.stringValue ?? $0.value.text)" } ?? []
-    }
-
-    private var fuses: [String] {
+    /// The fuses that blew.
+    package var fuses: [String] {
         (report["fuses_blown"]?.arrayValue ?? []).compactMap(\.stringValue)
     }
 
@@ -19,17 +16,6 @@ extension DaemonRow {
             "fuses_blown": .array(fuses.map(JSONValue.string)), "report": report,
         ]
     }
-
-    func cells(at now: Timestamp) -> [String] {
-        let listening = report["listening"]?.boolValue
-        return [
-            "\(id) \(name)", host, "\(pid)", version, isAlive ? "alive for \(startedAt.age(at: now))" : "lease expired",
-            heartbeatAt.age(at: now), listening == true ? "ok" : "down",
-            leads.isEmpty ? "-" : leads.joined(separator: ", "),
-            breakers.isEmpty ? "-" : breakers.joined(separator: ", "),
-            fuses.isEmpty ? "ok" : "blown: \(fuses.joined(separator: ", "))",
-        ]
-    }
 }
 
 extension QueueRow {
@@ -38,12 +24,6 @@ extension QueueRow {
             "app": .string(app), "provider": .string(provider), "environment": .string(environment),
             "lane": .string(lane), "ready": JSONValue(ready), "in_flight": JSONValue(inFlight),
             "waiting": JSONValue(waiting), "oldest_seconds": oldest?.secondsAgo(at: now) ?? .null,
-        ]
-    }
-
-    func cells(at now: Timestamp) -> [String] {
-        [
-            app, provider, environment, lane, "\(ready)", "\(inFlight)", "\(waiting)", oldest?.age(at: now) ?? "-",
         ]
     }
 }

@@ -1,21 +1,13 @@
-public import FanfareCore
-public import FanfareRecords
+import FanfareCore
+import FanfareRecords
+import FanfareTools
 
-extension PolicyRow: StoredDefinition {
-    package var id: RuleID { RuleID(app: app, name: "") }
-    package var canonical: JSONValue { definition }
-    package var isFromFile: Bool { false }
-    package var isRefused: Bool { false }
-    package var isUnchecked: Bool { false }
-
-    /// The policy as JSON.
-    public var json: JSONValue { ["app": .string(app), "policy": definition] }
-
+extension PolicyRow: Tabular {
     /// Formats policies as a table.
     ///
     /// - Parameter policies: the rows.
     /// - Returns: the table.
-    public static func table(_ policies: [PolicyRow]) -> String {
+    static func table(_ policies: [PolicyRow]) -> String {
         var table = TextTable(["app", "time zone", "quiet hours", "caps", "rate", "providers"])
         for policy in policies {
             let providers = (policy.definition["providers"]?.objectValue?.members ?? []).map { provider in

@@ -17,20 +17,4 @@ extension RuleRow: StoredDefinition {
             "definition": definition,
         ]
     }
-
-    /// Formats rules as a table.
-    ///
-    /// - Parameter rules: the rows.
-    /// - Returns: the table.
-    public static func table(_ rules: [RuleRow]) -> String {
-        var table = TextTable(["app", "name", "event", "version", "in force", "state", "reason"])
-        for rule in rules {
-            table.append([
-                rule.app, rule.name, rule.event, "\(rule.version)", rule.versionInForce.map { "\($0)" } ?? "-",
-                rule.state,
-                rule.reason ?? "-",
-            ])
-        }
-        return table.text
-    }
 }

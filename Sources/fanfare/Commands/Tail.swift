@@ -61,7 +61,7 @@ struct Tail: ParsableCommand {
         while true {
             let text = try tail.next().map { line in
                 style.isTerminal && !options.json
-                    ? line.text(colour: style.isColoured) : TextTable.printableJSON(line.json.text)
+                    ? line.text(colour: style.isColoured) : line.json.text.printableJSON
             }
             if !text.isEmpty {
                 try options.write(text.joined(separator: "\n"))

@@ -18,21 +18,6 @@ extension CampaignRow: StoredDefinition {
         ]
     }
 
-    /// Formats campaigns as a table.
-    ///
-    /// - Parameter campaigns: the rows.
-    /// - Returns: the table.
-    public static func table(_ campaigns: [CampaignRow]) -> String {
-        var table = TextTable(["app", "name", "state", "schedule", "next", "last", "note"])
-        for campaign in campaigns {
-            table.append([
-                campaign.app, campaign.name, campaign.state, campaign.scheduleText, campaign.nextText ?? "-",
-                campaign.lastAt.map { "\($0.minuteText) \(campaign.lastState ?? "")" } ?? "-", campaign.note ?? "-",
-            ])
-        }
-        return table.text
-    }
-
     /// The definition in its canonical form for comparison: without defaults.
     package var canonical: JSONValue {
         (try? CampaignDefinition(json: newest).json) ?? newest
@@ -45,19 +30,14 @@ extension CampaignRow: StoredDefinition {
         return "\(times) \(Self.timeZone(of: newest))"
     }
 
-    /// The next due time of the version in force; nil if it has none.
-    var nextText: String? {
-        guard let nextWall, let nextAt, let inForce else { return nil }
-        return CampaignForecast.text(wall: nextWall, Self.timeZone(of: inForce), at: nextAt)
-    }
-
     /// Why the newest version is not in force; nil if it is.
     package var note: String? {
         if let reason { return "version \(version) is refused: \(reason)" }
         return isUnchecked ? "version \(version) is not checked yet" : nil
     }
 
-    private static func timeZone(of definition: JSONValue) -> String {
+    /// The time zone of a definition's schedule.
+    package static func timeZone(of definition: JSONValue) -> String {
         definition["schedule"]?["time_zone"]?.stringValue ?? CampaignSchedule.utc
     }
 }

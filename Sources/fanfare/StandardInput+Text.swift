@@ -1,5 +1,6 @@
-public import FanfareConfiguration
-internal import Foundation
+import FanfareConfiguration
+import FanfareTools
+import Foundation
 
 extension StandardInput {
     /// Returns the text of an argument: the argument itself, or all of standard input for `-`.
@@ -9,7 +10,7 @@ extension StandardInput {
     /// - Parameter text: the argument.
     /// - Returns: the text.
     /// - Throws: ``ToolError`` of kind `usage` if the input cannot be read or is not UTF-8.
-    public static func text(for text: String) throws(ToolError) -> String {
+    static func text(for text: String) throws(ToolError) -> String {
         guard text == argument else { return text }
         guard let data = try? FileHandle.standardInput.readToEnd() ?? Data() else {
             throw ToolError(.usage, "\(name) cannot be read", hint: "Is it closed?")
