@@ -27,7 +27,7 @@ extension ToolDatabase {
         _ configuration: Configuration,
         at now: Timestamp? = nil
     ) async throws(ToolError) -> CampaignExplanation {
-        let own = try ToolJSON.object(payload, named: "--payload")
+        let own = try ToolJSON.object(payload, as: .payload)
         let chosen = try await choose(RuleID(app: app, name: name), in: set)
         let able = Providers.serving(configuration.apps[app])
         let (run, audience, limits) = try await run { connection throws(PostgresError) in

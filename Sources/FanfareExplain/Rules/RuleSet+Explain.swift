@@ -46,7 +46,7 @@ extension RuleSet {
         _ example: ExampleEvent,
         topic: (String) -> String?
     ) throws(ToolError) -> [RuleExplanation] {
-        let payload = try ToolJSON.object(example.payload, named: "--event")
+        let payload = try ToolJSON.object(example.payload, as: .event)
         let (now, began) = (Clocks.wallSeconds, Clocks.steady)
         var explanations: [RuleExplanation] = []
         var bytes = 0

@@ -22,7 +22,7 @@ extension ToolDatabase {
         _ example: ExampleEvent,
         _ configuration: Configuration
     ) async throws(ToolError) -> [RuleJudgement] {
-        let payload = try ToolJSON.object(example.payload, named: "--event")
+        let payload = try ToolJSON.object(example.payload, as: .event)
         return try await run { connection throws(PostgresError) in
             // The session's settings must not reach the next caller.
             defer { connection.close() }

@@ -62,8 +62,8 @@ extension ToolDatabase {
         ToolError(
             .failed,
             "app \(app.printable) has no campaign \(name.printable)",
-            hint: "See `fanfare campaigns list`.",
-            isAbsence: true
+            isAbsence: true,
+            subject: .missingCampaign
         )
     }
 

@@ -81,7 +81,7 @@ extension ToolDatabase {
         once: RequestKey? = nil,
         _ configuration: Configuration
     ) async throws(ToolError) -> RequestFate<CampaignStarted> {
-        let own = try ToolJSON.object(payload, named: "--payload")
+        let own = try ToolJSON.object(payload, as: .payload)
         // A repeated request returns the first result, however many devices the campaign would reach now.
         let isSettled = isConfirmed ? true : try await knows(once)
         let devices = isSettled ? nil : try await audience(app, name, own, configuration)
@@ -128,13 +128,13 @@ extension ToolDatabase {
             throw ToolError(
                 .usage,
                 "it would reach \(counted.devices) devices now; nothing was started",
-                hint: "Add --yes if that is meant."
+                subject: .unconfirmedStart(isCounted: true)
             )
         case .unknown(let reason):
             throw ToolError(
                 .usage,
                 "the number of recipients is unknown: \(reason); nothing was started",
-                hint: "Add --yes to start it all the same."
+                subject: .unconfirmedStart(isCounted: false)
             )
         case .nobody: return nil
         }

@@ -51,7 +51,7 @@ extension ToolDatabase {
         try Self.check(provider: registration.provider)
         try Self.check(registration)
         if let attributes = registration.attributes {
-            _ = try ToolJSON.object(attributes, named: "--attributes")
+            _ = try ToolJSON.object(attributes, as: .attributes)
         }
         let statement = RegisterDevice(registration: registration)
         return try await transaction { transaction throws(PostgresError) -> Int64? in
@@ -158,8 +158,8 @@ extension ToolDatabase {
             throw ToolError(
                 .failed,
                 "there is no device \(id)",
-                hint: "`fanfare devices list` shows their ids.",
-                isAbsence: true
+                isAbsence: true,
+                subject: .missingDevice
             )
         }
         return found

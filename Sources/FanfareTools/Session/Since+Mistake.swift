@@ -10,8 +10,9 @@ extension Since {
         }
         return ToolError(
             .usage,
-            "--since: “\(text.printable)” is neither a span of time nor a time",
-            hint: "Write how long ago, as 90s, 15m, 2h or 7d, or a time such as 2026-11-21T13:00:00Z."
+            "\(ToolError.Input.since.name): “\(text.printable)” is neither a span of time nor a time",
+            hint: "Write how long ago, as 90s, 15m, 2h or 7d, or a time such as 2026-11-21T13:00:00Z.",
+            subject: .input(.since)
         )
     }
 }

@@ -18,6 +18,38 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
         case configuration = 78
     }
 
+    /// What an error is about, if the command line has a flag or a command for it; only that program names them.
+    public enum Subject: Sendable, Equatable {
+        /// The input that the reason begins with.
+        case input(Input)
+        /// A device that does not exist.
+        case missingDevice
+        /// A campaign that does not exist.
+        case missingCampaign
+        /// A start that must be confirmed; whether its devices were counted.
+        case unconfirmedStart(isCounted: Bool)
+    }
+
+    /// An input that is checked only here.
+    public enum Input: String, Sendable, CaseIterable {
+        /// The payload of an example event.
+        case event
+        /// The payload of a campaign's run.
+        case payload
+        /// A device's attributes.
+        case attributes
+        /// A time, or how long ago it was.
+        case since
+
+        /// The name in messages.
+        package var name: String {
+            switch self {
+            case .event, .payload: "the payload"
+            case .attributes, .since: rawValue
+            }
+        }
+    }
+
     /// The kind of error.
     public let kind: Kind
     /// The problem; may have several lines, one per problem.
@@ -28,6 +60,8 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     public let hint: String
     /// Whether the requested object does not exist.
     public let isAbsence: Bool
+    /// What the error is about, if the command line has words of its own for it.
+    public let subject: Subject?
     /// The database's error; nil for other errors.
     package private(set) var cause: PostgresError?
 
@@ -39,12 +73,21 @@ public struct ToolError: Error, Sendable, CustomStringConvertible {
     ///   - place: the place, if the reason does not name it.
     ///   - hint: how to fix the problem.
     ///   - isAbsence: whether the requested object does not exist.
-    public init(_ kind: Kind, _ reason: String, at place: String? = nil, hint: String = "", isAbsence: Bool = false) {
+    ///   - subject: what the error is about, if the command line has words of its own for it.
+    public init(
+        _ kind: Kind,
+        _ reason: String,
+        at place: String? = nil,
+        hint: String = "",
+        isAbsence: Bool = false,
+        subject: Subject? = nil
+    ) {
         self.kind = kind
         self.reason = reason
         self.place = place
         self.hint = hint
         self.isAbsence = isAbsence
+        self.subject = subject
     }
 
     /// Converts any error that a command may meet.

@@ -6,25 +6,44 @@ package import PostgresClient
 
 /// Parses JSON from the command line or a request.
 package enum ToolJSON {
+    /// Parses an object that is an input of an operation.
+    ///
+    /// - Parameters:
+    ///   - text: the JSON.
+    ///   - input: the input.
+    /// - Returns: the object.
+    /// - Throws: ``ToolError`` of kind `usage`; its message does not quote the text.
+    package static func object(_ text: String, as input: ToolError.Input) throws(ToolError) -> JSONObject {
+        try object(text, named: input.name, subject: .input(input))
+    }
+
     /// Parses an object.
     ///
     /// - Parameters:
     ///   - text: the JSON.
     ///   - name: the name in messages.
+    ///   - subject: the subject of errors.
     /// - Returns: the object.
     /// - Throws: ``ToolError`` of kind `usage`; its message does not quote the text.
-    package static func object(_ text: String, named name: String) throws(ToolError) -> JSONObject {
+    package static func object(
+        _ text: String,
+        named name: String,
+        subject: ToolError.Subject? = nil
+    ) throws(ToolError) -> JSONObject {
         let value: JSONValue
         do {
             value = try JSONValue(parsing: text)
         } catch {
-            throw ToolError(.usage, "\(name) is not JSON: \(error)", hint: "Quote it for the shell: '{\"id\": 7}'.")
+            let hint = "Quote it for the shell: '{\"id\": 7}'."
+            throw ToolError(.usage, "\(name) is not JSON: \(error)", hint: hint, subject: subject)
         }
         guard let object = value.objectValue else {
-            throw ToolError(.usage, "\(name) is \(value.kindName), not an object", hint: "Write {\"id\": 7}.")
+            let reason = "\(name) is \(value.kindName), not an object"
+            throw ToolError(.usage, reason, hint: "Write {\"id\": 7}.", subject: subject)
         }
         if let problem = StorableJSON.problem(in: value) {
-            throw ToolError(.usage, "\(name): \(problem.path) \(problem.reason)", hint: "\(problem.hint).")
+            let reason = "\(name): \(problem.path) \(problem.reason)"
+            throw ToolError(.usage, reason, hint: "\(problem.hint).", subject: subject)
         }
         return object
     }
