@@ -296,11 +296,12 @@ let package = Package(
             dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "Programs", "TestKit", "Threading"],
             swiftSettings: shared
         ),
-        // A database with an app, stages that run on demand, and whole daemons beside the sandbox, for the six targets below. A test
+        // A database with an app, stages that run on demand, and whole daemons beside the sandbox, for the seven targets below. A test
         // target, because only test targets see internal declarations of others.
         .testTarget(name: "DaemonKit", dependencies: stages, path: "Tests/DaemonKit", swiftSettings: shared),
         stageTests("FanfareConfigurationTests"),
         stageTests("FanfareStoreTests", ["fanfare"]),
+        stageTests("FanfareSendingTests"),
         stageTests("FanfareServiceTests"),
         // The tables of expected times are read from the source folder.
         stageTests("FanfareCampaignsTests", ["fanfare"], exclude: ["Schedule/Tables"]),

@@ -2,9 +2,6 @@ import FanfareCore
 import Testing
 
 @testable import FanfareProviders
-@testable import FanfareSending
-@testable import FanfareService
-@testable import FanfareStages
 
 struct AccessTokenTimesTests {
     /// The token is requested at 100 s; the answer arrives at 103 s.
