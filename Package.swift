@@ -37,11 +37,9 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 // The dependencies of tests of stages and daemons.
 let stages: [Target.Dependency] = [
     "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain", "FanfareFeedback",
-    "FanfareLogging", "FanfareMetrics", "FanfareMoving",
-    "FanfareProviders", "FanfareSending", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
-    "PayloadFixtures",
-    "PostgresClient", "PrivateCluster", "Programs", "PushCrypto", "PushTransport", "TestKit", "Threading", logging,
-    metrics, serviceLifecycle, unixSignals,
+    "FanfareLogging", "FanfareMetrics", "FanfareMoving", "FanfareProviders", "FanfareSending", "FanfareService",
+    "FanfareStages", "FanfareStore", "FanfareTools", "PayloadFixtures", "PostgresClient", "PrivateCluster", "Programs",
+    "PushCrypto", "PushTransport", "TestKit", "Threading", logging, metrics, serviceLifecycle, unixSignals,
 ]
 
 /// Returns a test target for stages and daemons.
@@ -161,8 +159,7 @@ let package = Package(
             name: "FanfareFeedback",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStages",
-                "FanfareStore",
-                "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
+                "FanfareStore", "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
             ],
             swiftSettings: sources
         ),
@@ -171,9 +168,8 @@ let package = Package(
         .target(
             name: "FanfareSending",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
-                "FanfareStages", "FanfareStore", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
-                metrics,
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStages",
+                "FanfareStore", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging, metrics,
             ],
             swiftSettings: sources
         ),
@@ -183,12 +179,8 @@ let package = Package(
             name: "FanfareService",
             dependencies: [
                 "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
-                "FanfareMetrics",
-                "FanfareProviders", "FanfareSending",
-                "FanfareStages", "FanfareStore",
-                "HTTP2Client",
-                "PostgresClient", "PushCrypto",
-                "PushTransport", "Threading", logging, metrics, serviceLifecycle,
+                "FanfareMetrics", "FanfareProviders", "FanfareSending", "FanfareStages", "FanfareStore", "HTTP2Client",
+                "PostgresClient", "PushTransport", "Threading", logging, metrics, serviceLifecycle,
             ],
             swiftSettings: sources
         ),
@@ -198,12 +190,8 @@ let package = Package(
             name: "FanfareTools",
             dependencies: [
                 "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
-                "FanfareProviders", "FanfareRecords",
-                "FanfareService",
-                "FanfareStages", "FanfareStore",
-                "HTTP2Client",
-                "PostgresClient", "PushCrypto",
-                "PushTransport", "Threading", logging,
+                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStages", "FanfareStore", "HTTP2Client",
+                "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
             ],
             swiftSettings: sources
         ),
@@ -223,8 +211,7 @@ let package = Package(
             name: "FanfareMoving",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareRecords",
-                "FanfareStore",
-                "FanfareTools", "PostgresClient", "PushCrypto",
+                "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto",
             ],
             swiftSettings: sources
         ),
@@ -312,11 +299,8 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
-                "FanfareSending", "FanfareService", "FanfareStages",
-                "FanfareStore",
-                "PostgresClient",
-                "PushTransport", "TestKit",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareSending",
+                "FanfareService", "FanfareStages", "FanfareStore", "PostgresClient", "PushTransport", "TestKit",
                 "Threading", logging,
             ],
             swiftSettings: shared
@@ -409,12 +393,9 @@ default:
             name: "FanfareAPI",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain", "FanfareLogging",
-                "FanfareMetrics",
-                "FanfareProviders",
-                "FanfareRecords",
-                "FanfareSending", "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto",
-                "PushTransport",
-                "Threading", logging, metrics, serviceLifecycle,
+                "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareSending", "FanfareService",
+                "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
+                metrics, serviceLifecycle,
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + hummingbird,
@@ -425,12 +406,9 @@ default:
             name: "FanfareAPITests",
             dependencies: [
                 "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain",
-                "FanfareLogging",
-                "FanfareMetrics",
-                "FanfareProviders", "FanfareRecords", "FanfareSending", "FanfareService", "FanfareStages",
-                "FanfareStore", "FanfareTools",
-                "PostgresClient", "Programs", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", logging, metrics,
-                serviceLifecycle, "fanfare",
+                "FanfareLogging", "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareSending",
+                "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools", "PostgresClient", "Programs",
+                "PushCrypto", "SandboxCrypto", "TestKit", "Threading", "fanfare", logging, metrics, serviceLifecycle,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ] + hummingbird,
             swiftSettings: shared
@@ -463,14 +441,9 @@ default:
             name: "fanfare",
             dependencies: [
                 "FanfareAPI", "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon",
-                "FanfareExplain",
-                "FanfareLogging",
-                "FanfareMetrics", "FanfareMoving",
-                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools",
-                "PostgresClient", "Threading",
-                argumentParser,
-                logging, metrics,
-                serviceLifecycle, unixSignals,
+                "FanfareExplain", "FanfareLogging", "FanfareMetrics", "FanfareMoving", "FanfareProviders",
+                "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", argumentParser,
+                metrics, serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
         ),
@@ -479,11 +452,9 @@ default:
             name: "fanfare-lab",
             dependencies: [
                 "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
-                "FanfareMetrics",
-                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Engine",
-                "PostgresClient",
-                "PrivateCluster", "Programs", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser,
-                logging, serviceLifecycle, unixSignals,
+                "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore",
+                "FanfareTools", "HTTP2Engine", "PostgresClient", "PrivateCluster", "Programs", "PushCrypto",
+                "PushSandbox", "PushTransport", "Threading", argumentParser, logging, serviceLifecycle, unixSignals,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + hummingbird,
             // The page of the demo, from deploy/examples.
