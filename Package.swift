@@ -283,7 +283,7 @@ let package = Package(
             dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "Programs", "TestKit", "Threading"],
             swiftSettings: shared
         ),
-        // A database with an app, stages that run on demand, and whole daemons beside the sandbox, for the seven targets below. A test
+        // A database with an app, stages that run on demand, and whole daemons beside the sandbox, for the eight targets below. A test
         // target, because only test targets see internal declarations of others.
         .testTarget(name: "DaemonKit", dependencies: stages, path: "Tests/DaemonKit", swiftSettings: shared),
         stageTests("FanfareConfigurationTests"),
@@ -293,6 +293,7 @@ let package = Package(
         // The tables of expected times are read from the source folder.
         stageTests("FanfareCampaignsTests", ["fanfare"], exclude: ["Schedule/Tables"]),
         stageTests("FanfareToolsTests", ["fanfare"]),
+        stageTests("FanfareExplainTests", ["fanfare"]),
         // Daemons, the sandbox and the database together.
         stageTests("FlowTests"),
         // Whole daemons on a virtual clock, without threads, sockets or a database.
