@@ -36,17 +36,15 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 
 // The dependencies of tests of stages and daemons.
 let stages: [Target.Dependency] = [
-    "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareFeedback", "FanfareLogging",
-    "FanfareMetrics", "FanfareMoving",
-    "FanfareProviders", "FanfareSending", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools",
-    "PayloadFixtures",
-    "PostgresClient", "PrivateCluster", "Programs", "PushCrypto", "PushTransport", "TestKit", "Threading", logging,
-    metrics, serviceLifecycle, unixSignals,
+    "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain", "FanfareFeedback",
+    "FanfareLogging", "FanfareMetrics", "FanfareMoving", "FanfareProviders", "FanfareSending", "FanfareService",
+    "FanfareStages", "FanfareStore", "FanfareTools", "PayloadFixtures", "PostgresClient", "PrivateCluster", "Programs",
+    "PushCrypto", "PushTransport", "TestKit", "Threading", logging, metrics, serviceLifecycle, unixSignals,
 ]
 
 /// Returns a test target for stages and daemons.
-func stageTests(_ name: String, exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: stages + ["DaemonKit"], exclude: exclude, swiftSettings: shared)
+func stageTests(_ name: String, _ also: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: stages + ["DaemonKit"] + also, exclude: exclude, swiftSettings: shared)
 }
 
 let package = Package(
@@ -161,8 +159,7 @@ let package = Package(
             name: "FanfareFeedback",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStages",
-                "FanfareStore",
-                "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
+                "FanfareStore", "HTTP2Client", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
             ],
             swiftSettings: sources
         ),
@@ -171,9 +168,8 @@ let package = Package(
         .target(
             name: "FanfareSending",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareMetrics", "FanfareProviders",
-                "FanfareStages", "FanfareStore", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
-                metrics,
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareStages",
+                "FanfareStore", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging, metrics,
             ],
             swiftSettings: sources
         ),
@@ -183,12 +179,8 @@ let package = Package(
             name: "FanfareService",
             dependencies: [
                 "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
-                "FanfareMetrics",
-                "FanfareProviders", "FanfareSending",
-                "FanfareStages", "FanfareStore",
-                "HTTP2Client",
-                "PostgresClient", "PushCrypto",
-                "PushTransport", "Threading", logging, metrics, serviceLifecycle,
+                "FanfareMetrics", "FanfareProviders", "FanfareSending", "FanfareStages", "FanfareStore", "HTTP2Client",
+                "PostgresClient", "PushTransport", "Threading", logging, metrics, serviceLifecycle,
             ],
             swiftSettings: sources
         ),
@@ -198,12 +190,18 @@ let package = Package(
             name: "FanfareTools",
             dependencies: [
                 "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareFeedback", "FanfareLogging",
-                "FanfareProviders", "FanfareRecords",
-                "FanfareService",
-                "FanfareStages", "FanfareStore",
-                "HTTP2Client",
-                "PostgresClient", "PushCrypto",
-                "PushTransport", "Threading", logging,
+                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStages", "FanfareStore", "HTTP2Client",
+                "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
+            ],
+            swiftSettings: sources
+        ),
+
+        // What rules and campaigns would send, and why a user got nothing.
+        .target(
+            name: "FanfareExplain",
+            dependencies: [
+                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareProviders", "FanfareRecords",
+                "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushTransport", "Threading",
             ],
             swiftSettings: sources
         ),
@@ -213,8 +211,7 @@ let package = Package(
             name: "FanfareMoving",
             dependencies: [
                 "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareRecords",
-                "FanfareStore",
-                "FanfareTools", "PostgresClient", "PushCrypto",
+                "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto",
             ],
             swiftSettings: sources
         ),
@@ -286,26 +283,25 @@ let package = Package(
             dependencies: ["FanfareStore", "PostgresClient", "PrivateCluster", "Programs", "TestKit", "Threading"],
             swiftSettings: shared
         ),
-        // A database with an app, stages that run on demand, and whole daemons beside the sandbox, for the six targets below. A test
+        // A database with an app, stages that run on demand, and whole daemons beside the sandbox, for the eight targets below. A test
         // target, because only test targets see internal declarations of others.
         .testTarget(name: "DaemonKit", dependencies: stages, path: "Tests/DaemonKit", swiftSettings: shared),
         stageTests("FanfareConfigurationTests"),
-        stageTests("FanfareStoreTests"),
+        stageTests("FanfareStoreTests", ["fanfare"]),
+        stageTests("FanfareSendingTests"),
         stageTests("FanfareServiceTests"),
         // The tables of expected times are read from the source folder.
-        stageTests("FanfareCampaignsTests", exclude: ["Schedule/Tables"]),
-        stageTests("FanfareToolsTests"),
+        stageTests("FanfareCampaignsTests", ["fanfare"], exclude: ["Schedule/Tables"]),
+        stageTests("FanfareToolsTests", ["fanfare"]),
+        stageTests("FanfareExplainTests", ["fanfare"]),
         // Daemons, the sandbox and the database together.
         stageTests("FlowTests"),
         // Whole daemons on a virtual clock, without threads, sockets or a database.
         .testTarget(
             name: "SimulatorTests",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders",
-                "FanfareSending", "FanfareService", "FanfareStages",
-                "FanfareStore",
-                "PostgresClient",
-                "PushTransport", "TestKit",
+                "FanfareConfiguration", "FanfareCore", "FanfareLogging", "FanfareProviders", "FanfareSending",
+                "FanfareService", "FanfareStages", "FanfareStore", "PostgresClient", "PushTransport", "TestKit",
                 "Threading", logging,
             ],
             swiftSettings: shared
@@ -397,12 +393,10 @@ default:
         .target(
             name: "FanfareAPI",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareMetrics",
-                "FanfareProviders",
-                "FanfareRecords",
-                "FanfareSending", "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto",
-                "PushTransport",
-                "Threading", logging, metrics, serviceLifecycle,
+                "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain", "FanfareLogging",
+                "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareSending", "FanfareService",
+                "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
+                metrics, serviceLifecycle,
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + hummingbird,
@@ -412,12 +406,10 @@ default:
         .testTarget(
             name: "FanfareAPITests",
             dependencies: [
-                "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
-                "FanfareMetrics",
-                "FanfareProviders", "FanfareRecords", "FanfareSending", "FanfareService", "FanfareStages",
-                "FanfareStore", "FanfareTools",
-                "PostgresClient", "Programs", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", logging, metrics,
-                serviceLifecycle,
+                "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain",
+                "FanfareLogging", "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareSending",
+                "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools", "PostgresClient", "Programs",
+                "PushCrypto", "SandboxCrypto", "TestKit", "Threading", "fanfare", logging, metrics, serviceLifecycle,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ] + hummingbird,
             swiftSettings: shared
@@ -449,12 +441,10 @@ default:
         .executableTarget(
             name: "fanfare",
             dependencies: [
-                "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
-                "FanfareMetrics", "FanfareMoving",
-                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "Threading",
-                argumentParser,
-                logging, metrics,
-                serviceLifecycle, unixSignals,
+                "FanfareAPI", "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareDaemon",
+                "FanfareExplain", "FanfareLogging", "FanfareMetrics", "FanfareMoving", "FanfareProviders",
+                "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", argumentParser,
+                metrics, serviceLifecycle, unixSignals,
             ],
             swiftSettings: sources
         ),
@@ -463,11 +453,9 @@ default:
             name: "fanfare-lab",
             dependencies: [
                 "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging",
-                "FanfareMetrics",
-                "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools", "HTTP2Engine",
-                "PostgresClient",
-                "PrivateCluster", "Programs", "PushCrypto", "PushSandbox", "PushTransport", "Threading", argumentParser,
-                logging, serviceLifecycle, unixSignals,
+                "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore",
+                "FanfareTools", "HTTP2Engine", "PostgresClient", "PrivateCluster", "Programs", "PushCrypto",
+                "PushSandbox", "PushTransport", "Threading", argumentParser, logging, serviceLifecycle, unixSignals,
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ] + hummingbird,
             // The page of the demo, from deploy/examples.

@@ -44,7 +44,7 @@ public struct ColumnMapping: Sendable {
     /// - Throws: ``ToolError`` of kind `usage`.
     public init(_ text: String) throws(ToolError) {
         guard let equals = text.lastIndex(of: "="), equals > text.startIndex else {
-            throw ToolError(.usage, "--map \(TextTable.printable(text)): has no “column=field”", hint: Self.hint)
+            throw ToolError(.usage, "--map \(text.printable): has no “column=field”", hint: Self.hint)
         }
         column = String(text[..<equals])
         let name = String(text[text.index(after: equals)...])
@@ -57,7 +57,7 @@ public struct ColumnMapping: Sendable {
         } else {
             throw ToolError(
                 .usage,
-                "--map: there is no field “\(TextTable.printable(name))”",
+                "--map: there is no field “\(name.printable)”",
                 hint: Self.hint
             )
         }

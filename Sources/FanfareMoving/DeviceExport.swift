@@ -51,7 +51,7 @@ public struct DeviceExport: Sendable {
         let names = try await database.rows(of: SQL.appNames())
         guard names.contains(app) else {
             let near = NearestName.suggestion(for: app, among: names).map { "Did you mean \($0)?" } ?? ""
-            throw ToolError(.usage, "there is no app “\(TextTable.printable(app))”", hint: near)
+            throw ToolError(.usage, "there is no app “\(app.printable)”", hint: near)
         }
         if format == .csv { try await write(Array((columns + ["topics"]).joined(separator: ",").utf8) + Self.newline) }
         var (after, count): (Int64, Int64) = (0, 0)

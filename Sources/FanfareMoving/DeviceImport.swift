@@ -98,7 +98,7 @@ public struct DeviceImport {
             guard let time = ImportTime.normalized(asOf) else {
                 throw ToolError(
                     .usage,
-                    "--as-of: “\(TextTable.printable(asOf))” is not a time",
+                    "--as-of: “\(asOf.printable)” is not a time",
                     hint: "Write a time such as 2026-11-21T13:00:00Z."
                 )
             }
@@ -107,7 +107,7 @@ public struct DeviceImport {
         if let environment = request.environment, !["production", "sandbox"].contains(environment) {
             throw ToolError(
                 .usage,
-                "“\(TextTable.printable(environment))” is not an environment",
+                "“\(environment.printable)” is not an environment",
                 hint: "Use production or sandbox."
             )
         }

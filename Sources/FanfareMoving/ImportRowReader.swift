@@ -232,6 +232,6 @@ struct ImportRowReader: Sendable {
     ///
     /// Long values are hidden, because a mistaken column may hold tokens.
     private func shown(_ text: String) -> String {
-        text.count <= 20 ? "“\(TextTable.printable(text))”" : "a text of \(text.count) characters"
+        text.count <= 20 ? "“\(text.printable)”" : "a text of \(text.count) characters"
     }
 }

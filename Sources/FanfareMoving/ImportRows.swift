@@ -85,9 +85,9 @@ struct ImportRows {
         var (used, unused): ([String], [String]) = ([], [])
         for (name, use) in zip(header, columns) {
             switch use {
-            case .field(let field, _): used.append("\(TextTable.printable(name)) → \(field.name)")
-            case .attribute(let key): used.append("\(TextTable.printable(name)) → attributes.\(key)")
-            case .none: unused.append(TextTable.printable(name))
+            case .field(let field, _): used.append("\(name.printable) → \(field.name)")
+            case .attribute(let key): used.append("\(name.printable) → attributes.\(key)")
+            case .none: unused.append(name.printable)
             }
         }
         return (used, unused)

@@ -30,7 +30,7 @@ public struct ImportTally: Sendable, Equatable {
 
     /// Counts a refused row.
     mutating func refuse(_ refusal: ImportRowError) {
-        let reason = [refusal.column.map(TextTable.printable), refusal.reason].compactMap(\.self).joined(
+        let reason = [refusal.column.map(\.printable), refusal.reason].compactMap(\.self).joined(
             separator: ": "
         )
         let isKept = refused[reason] != nil || refused.count < Self.reasonLimit
@@ -49,24 +49,6 @@ public struct ImportTally: Sendable, Equatable {
             object[name] = .object(inner)
         }
         return .object(object)
-    }
-
-    /// The tally as a table, with the reasons, the most frequent first.
-    public var text: String {
-        var table = TextTable(["rows", "number"])
-        func append(_ name: String, _ count: Int64, _ reasons: [String: Int64] = [:]) {
-            table.append([name, "\(count)"])
-            let sorted = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-            for (reason, count) in sorted { table.append(["  \(reason)", "\(count)"]) }
-        }
-        append("read", read)
-        append("new", new)
-        append("updated", updated)
-        append("unchanged", unchanged)
-        append("skipped", skippedCount, skipped)
-        append("refused", refusedCount, refused)
-        if !without.isEmpty { append("registered without", without.values.reduce(0, +), without) }
-        return table.text
     }
 
     private static var numbers: [(String, WritableKeyPath<ImportTally, Int64>)] {

@@ -34,7 +34,7 @@ enum Main {
             if !message.isEmpty { output.write(Data((message + "\n").utf8)) }
             exit(code.rawValue)
         }
-        let failure = ToolError(error)
+        let failure = ToolError(error).typed
         FileHandle.standardError.write(Data("fanfare: \(failure.description)\n".utf8))
         exit(failure.exitCode)
     }

@@ -42,7 +42,7 @@ struct UnknownCommand: Equatable {
         let group = words.dropLast().reduce("fanfare help") { $0 + " " + $1 }
         return ToolError(
             .usage,
-            "there is no command `fanfare \(TextTable.printable(words.joined(separator: " ")))`\(meant)",
+            "there is no command `fanfare \(words.joined(separator: " ").printable)`\(meant)",
             hint: "`\(group)` lists all of them."
         )
     }

@@ -60,6 +60,27 @@ import Testing
         }
     }
 
+    @Test func problemsNameNoFlagAndNoCommand() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.author, .reader, .operator)
+            let body = #"{"campaigns": [{"name": "sale", "to": {"fcm_topic": "n"}, "message": {"data": {"a": "b"}}}]}"#
+            let applied = try await api.ask("POST", "/v1/apps/shop/campaigns/apply", body, token: token)
+            #expect(applied.status == 200, "\(applied.body)")
+            _ = try await api.rows("SELECT fanfare.take_campaign(id, version, NULL, now()) FROM fanfare.campaigns")
+            let unconfirmed = try await api.ask("POST", "/v1/apps/shop/campaigns/sale/start", token: token)
+            #expect(unconfirmed.status == 422)
+            #expect(
+                try unconfirmed.json["detail"]
+                    == "the number of recipients is unknown: fcm manages the audience; nothing was started"
+            )
+            let campaign = try await api.ask("GET", "/v1/apps/shop/campaigns/none", token: token)
+            #expect(try campaign.status == 404 && campaign.json["detail"] == "app shop has no campaign none")
+            let device = try await api.ask("GET", "/v1/apps/shop/devices/99", token: token)
+            #expect(try device.status == 404 && device.json["detail"] == "there is no device 99")
+            for problem in [unconfirmed, campaign, device] { #expect(try problem.json["hint"] == nil) }
+        }
+    }
+
     @Test func campaignsArePutByAuthorsAndRunByOperators() async throws {
         try await APIWorld.with { api in
             let author = try await api.token(.author, .reader)

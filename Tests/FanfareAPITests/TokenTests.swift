@@ -7,6 +7,7 @@ import Testing
 
 @testable import FanfareAPI
 @testable import FanfareTools
+@testable import fanfare
 
 @Suite(.database) struct TokenTests {
     private func database() throws -> ToolDatabase {

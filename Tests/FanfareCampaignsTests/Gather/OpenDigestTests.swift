@@ -7,6 +7,7 @@ import Threading
 
 @testable import DaemonKit
 @testable import FanfareCampaigns
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareRecords
 @testable import FanfareSending
@@ -14,6 +15,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// Digests: one push for many events.
 @Suite(.database)

@@ -11,6 +11,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// Loading the schema into databases of all kinds.
 @Suite(.database)

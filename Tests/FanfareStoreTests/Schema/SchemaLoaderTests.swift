@@ -7,6 +7,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// Loading the schema as roles with fewer rights than a superuser.
 @Suite(.database)

@@ -6,12 +6,14 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareConfiguration
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// The settings of a database do not affect Fanfare: each row gets a database of its own, and all have the same result.
 @Suite(.database, .timeLimit(.minutes(5)))

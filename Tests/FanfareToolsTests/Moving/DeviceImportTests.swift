@@ -6,6 +6,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareMoving
 @testable import FanfareTools
+@testable import fanfare
 
 /// The import of other systems' files into the database.
 @Suite(.database)

@@ -10,6 +10,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 /// The examples of the article on campaigns work as printed.
 @Suite(.database) struct CampaignArticleTests {

@@ -13,6 +13,7 @@ import Threading
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// Campaigns that are started and watched manually.
 @Suite(.database) struct CampaignRunTests {
@@ -59,7 +60,7 @@ import Threading
         let error = try await #require(throws: ToolError.self) { try await start("hello") }
         #expect(error.kind == .usage)
         #expect(error.reason == "it would reach 1001 devices now; nothing was started")
-        #expect(error.hint == "Add --yes if that is meant.")
+        #expect(error.hint.isEmpty && error.typed.hint == "Add --yes if that is meant.")
         #expect(try world.runs("hello").isEmpty)
         let started = try await start("hello", yes: true)
         #expect(started.eventID != nil && started.devices == nil)
@@ -72,6 +73,7 @@ import Threading
         try world.schedule()
         let kept = try await #require(throws: ToolError.self) { try await start("fcm") }
         #expect(kept.kind == .usage && kept.reason.contains("fcm manages the audience"))
+        #expect(kept.hint.isEmpty && kept.typed.hint == "Add --yes to start it all the same.")
         let nameless = try await #require(throws: ToolError.self) { try await start("named") }
         #expect(nameless.kind == .usage && nameless.reason.contains("group"))
         #expect(try await start("named", payload: #"{"group": "a"}"#).devices == 0)
@@ -81,6 +83,8 @@ import Threading
         let world = try World()
         let unknown = try await #require(throws: ToolError.self) { try await start("hello") }
         #expect(unknown.kind == .failed && unknown.reason == "app shop has no campaign hello")
+        #expect(unknown.hint.isEmpty && unknown.typed.hint == "See `fanfare campaigns list`.")
+        #expect(unknown.typed.isAbsence)
         try world.put(campaign: "hello")
         let early = try await #require(throws: ToolError.self) { try await start("hello") }
         #expect(early.reason == "campaign hello is not checked yet")
@@ -90,7 +94,8 @@ import Threading
         #expect(paused.reason == "campaign hello is paused")
         #expect(paused.hint == "Run `fanfare campaigns resume` first.")
         let list = try await #require(throws: ToolError.self) { try await start("hello", payload: "[]") }
-        #expect(list.kind == .usage)
+        #expect(list.kind == .usage && list.reason == "the payload is an array, not an object")
+        #expect(list.typed.reason == "--payload is an array, not an object" && list.typed.hint == list.hint)
     }
 
     @Test func whereItsRuleIsRefusedItFails() async throws {

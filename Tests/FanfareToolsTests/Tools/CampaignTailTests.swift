@@ -10,6 +10,7 @@ import Threading
 @testable import FanfareService
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// The lines of `fanfare tail` about campaigns.
 @Suite(.database) struct CampaignTailTests {

@@ -6,12 +6,14 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareCore
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareRecords
 @testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 /// Campaigns from files.
 @Suite(.database) struct CampaignToolTests {

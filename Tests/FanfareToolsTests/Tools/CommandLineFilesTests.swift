@@ -114,6 +114,17 @@ import Testing
         let payload = try await fanfare("emit", "t", "-", input: "[1]")
         #expect(payload.status == 64)
         #expect(payload.errors.first == "fanfare: the payload is an array, not an object")
+        let event = try await fanfare(
+            "explain",
+            "-",
+            "--event",
+            "{",
+            environment: ["DATABASE_URL": ""],
+            input: rules
+        )
+        #expect(event.status == 64)
+        #expect(event.errors.first?.hasPrefix("fanfare: --event is not JSON: ") == true)
+        #expect(event.errors.last == "  fix: Quote it for the shell: '{\"id\": 7}'.")
     }
 }
 

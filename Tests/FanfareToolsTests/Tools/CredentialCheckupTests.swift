@@ -10,6 +10,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 /// The findings of `fanfare check` in credential files.
 @Suite struct CredentialCheckupTests {

@@ -10,6 +10,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 @Suite(.database) struct DeviceToolTests {
     private func register(_ token: String, user: String? = nil, app: String = "shop") async throws -> Int64 {
@@ -61,6 +62,13 @@ import Testing
         #expect(malformed?.kind == .failed && malformed?.hint.contains("hexadecimal") == true)
         let missing = await #expect(throws: ToolError.self) { try await toolDatabase().device(99) }
         #expect(missing?.reason == "there is no device 99")
+        #expect(missing?.hint.isEmpty == true && missing?.typed.hint == "`fanfare devices list` shows their ids.")
+        var registration = DeviceRegistration(app: "shop", provider: "apns", token: "aa01")
+        registration.attributes = "[1]"
+        let wrong = registration
+        let list = await #expect(throws: ToolError.self) { try await toolDatabase().register(wrong) }
+        #expect(list?.reason == "attributes is an array, not an object")
+        #expect(list?.typed.reason == "--attributes is an array, not an object")
     }
 
     @Test func restoreUndoesPruningAndNothingElse() async throws {

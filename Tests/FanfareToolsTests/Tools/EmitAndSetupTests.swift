@@ -11,6 +11,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 @Suite(.database) struct EmitToolTests {
     @Test func anEventIsStoredWithKeyAndTTL() async throws {

@@ -11,6 +11,7 @@ import Testing
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 /// Policies from files.
 @Suite(.database) struct PolicyToolTests {

@@ -7,6 +7,7 @@ import Testing
 @testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareTools
+@testable import fanfare
 
 @Suite(.database) struct PreferenceToolTests {
     @Test func whatAUserSaidIsSetAndShown() async throws {

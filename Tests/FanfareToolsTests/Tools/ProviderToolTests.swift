@@ -7,11 +7,13 @@ import Threading
 
 @testable import DaemonKit
 @testable import FanfareConfiguration
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 /// The commands that manage objects at providers, against the simulated services.
 @Suite(.flowSandbox, .database, .serialized, .timeLimit(.minutes(5)))

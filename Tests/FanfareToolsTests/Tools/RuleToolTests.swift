@@ -4,6 +4,7 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareCore
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareRecords
 @testable import FanfareSending
@@ -11,6 +12,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 @Suite(.database) struct RuleToolTests {
     private static let shipped = """

@@ -13,6 +13,7 @@ import Testing
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 @Suite(.database) struct StatusToolTests {
     @Test func daemonsQueuesAndHealthAreShown() async throws {

@@ -5,12 +5,14 @@ import Testing
 
 @testable import DaemonKit
 @testable import FanfareConfiguration
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// The suppressions that explain predicts are those that happen: for the same users, at the same time.
 @Suite(.database) struct SuppressionTests {

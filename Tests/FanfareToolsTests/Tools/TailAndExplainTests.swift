@@ -5,11 +5,13 @@ import Testing
 @testable import DaemonKit
 @testable import FanfareConfiguration
 @testable import FanfareCore
+@testable import FanfareExplain
 @testable import FanfareProviders
 @testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages
 @testable import FanfareTools
+@testable import fanfare
 
 @Suite(.database) struct LogTailTests {
     /// Creates one planned event with one closed batch.
@@ -231,8 +233,8 @@ import Testing
 
     @Test(arguments: ["\u{9B}", "\u{202E}", "\u{2066}", "\u{200F}", "\u{2028}", "\u{7}"])
     func noControlOfOthersReachesATerminal(control: String) throws {
-        #expect(TextTable.printable("a\(control)b") == "a b")
-        let text = TextTable.printableJSON(JSONValue.string("a\(control)b").text)
+        #expect("a\(control)b".printable == "a b")
+        let text = (JSONValue.string("a\(control)b").text).printableJSON
         #expect(!text.contains(control) && text.hasPrefix("\"a\\u"))
         #expect(try JSONValue(parsing: text) == .string("a\(control)b"))
     }

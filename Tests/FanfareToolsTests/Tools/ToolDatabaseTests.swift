@@ -6,6 +6,7 @@ import Threading
 
 @testable import DaemonKit
 @testable import FanfareConfiguration
+@testable import FanfareExplain
 @testable import FanfareSending
 @testable import FanfareService
 @testable import FanfareStages

@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareCore
+internal import FanfareExplain
 internal import FanfareRecords
 internal import FanfareStore
 internal import FanfareTools

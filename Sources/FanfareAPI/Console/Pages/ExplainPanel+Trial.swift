@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareDaemon
+internal import FanfareExplain
 internal import FanfareTools
 
 extension ExplainPanel {

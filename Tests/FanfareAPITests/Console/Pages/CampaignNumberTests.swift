@@ -3,6 +3,7 @@ import TestKit
 import Testing
 
 @testable import FanfareAPI
+@testable import FanfareExplain
 @testable import FanfareTools
 
 /// Compares the console's figures of a campaign with those of `campaigns explain` and of the logs.

@@ -6,6 +6,7 @@ import Testing
 @testable import FanfareAPI
 @testable import FanfareStore
 @testable import FanfareTools
+@testable import fanfare
 
 /// Checks that rates name the time they cover, and sums the deliveries they count.
 @Suite(.database) struct OverviewNumberTests {
