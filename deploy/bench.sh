@@ -8,6 +8,8 @@ cd "$(dirname "$0")/.."
 deploy/install-dependencies.sh
 command -v h2load > /dev/null || { echo "bench: h2load is missing; on Debian: apt install nghttp2-client" >&2 && exit 69; }
 fanfare=$(deploy/release.sh)
+# `bench` is a part of fanfare-lab, which `fanfare` finds beside itself.
+deploy/release.sh fanfare-lab > /dev/null
 
 # The engine and h2load, against one nghttpd.
 "$fanfare" bench transport --runs 5
