@@ -74,7 +74,8 @@ struct DriverRequest: Sendable {
 
     private func read(from handle: Int32) throws -> Data {
         var piece = [UInt8](repeating: 0, count: 65_536)
-        let count = recv(handle, &piece, piece.count, 0)
+        var count = 0
+        repeat { count = recv(handle, &piece, piece.count, 0) } while count < 0 && errno == EINTR
         guard count > 0 else { throw failure("no answer came: " + (count == 0 ? "it hung up" : "errno \(errno)")) }
         return Data(piece[..<count])
     }
