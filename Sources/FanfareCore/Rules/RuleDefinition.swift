@@ -5,7 +5,7 @@ public struct RuleDefinition: Equatable, Sendable {
     /// The maximum length of an author's query in bytes.
     public static let sqlLimit = 16 * 1024
     /// The maximum length of a collapse id in bytes, which APNs allows.
-    public static let collapseLimit = 64
+    @inlinable public static var collapseLimit: Int { 64 }
 
     /// The name, unique within the app.
     public let name: String

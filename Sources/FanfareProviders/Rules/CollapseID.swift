@@ -3,7 +3,7 @@ internal import FanfareCore
 /// The limits of a rule's `collapse`: those of APNs apply to all providers, so that every rule works on every provider.
 package enum CollapseID {
     /// The maximum length in bytes.
-    package static let limit = RuleDefinition.collapseLimit
+    package static var limit: Int { RuleDefinition.collapseLimit }
 
     /// Returns the id in the form that is sent.
     ///
