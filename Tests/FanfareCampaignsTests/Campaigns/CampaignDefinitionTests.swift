@@ -68,6 +68,13 @@ struct CampaignDefinitionTests {
         #expect(defaults.schedule == nil)
     }
 
+    /// A word that the list of keys allows, but the schedule does not know, would count as the default.
+    @Test func theListOfKeysAllowsTheWordsThatAScheduleHas() throws {
+        let key = try #require(DefinitionObject.schedule.keys.first { $0.name == "catch_up" })
+        guard case .word(let words) = key.form else { throw RuleProblem(path: key.name, reason: "is no word") }
+        #expect(words == CampaignSchedule.CatchUp.allCases.map(\.rawValue))
+    }
+
     @Test(arguments: [
         (#""name": "a/b""#, "name: cannot be a name"), (#""schedule": {}"#, "schedule: has neither at nor cron"),
         (#""schedule": {"cron": "* * * * *", "at": "2099-01-01T00:00"}"#, "schedule: has at and cron"),
