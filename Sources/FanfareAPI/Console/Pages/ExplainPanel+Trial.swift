@@ -32,7 +32,7 @@ extension ExplainPanel {
                 )
             } catch {
                 guard error.cause == nil, error.kind == .usage || error.kind == .failed else { throw error }
-                problem = error.reason.replacing("--event", with: "the payload")
+                problem = error.reason
             }
         }
         let query = visit.call.query.filter { $0.key == "version" }
