@@ -112,6 +112,7 @@ struct Flow {
         try await onThread { [database] in
             let world = try World(database)
             // The suite's time limit bounds a test's own statements, however busy the machine is.
+            world.connection.allowAnswers(within: .seconds(600))
             try world.connection.execute("SET statement_timeout = 0")
             return try body(world)
         }

@@ -80,7 +80,8 @@ struct CrashTests {
 
     @Test func anAudienceIsPlannedOnceThoughPlannersAreKilled() async throws {
         try await withSandbox { flow in
-            let devices = Soak.choose(120_000, soak: 1_000_000)
+            // Four slices.
+            let devices = Soak.choose(80_000, soak: 1_000_000)
             let kills = Soak.choose(2, soak: 15)
             // No daemon has credentials for this app, so its batches stay in the queue and can be counted.
             try await broadcast(flow, devices: devices, app: "elsewhere")
