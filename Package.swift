@@ -216,6 +216,23 @@ let package = Package(
             swiftSettings: sources
         ),
 
+        // What the pages of the console read beyond the operators' commands: lists, searches, summaries.
+        .target(
+            name: "FanfareConsoleReads",
+            dependencies: [
+                "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareExplain", "FanfareProviders",
+                "FanfareRecords", "FanfareStages", "FanfareStore", "FanfareTools", "PostgresClient", "Threading",
+            ],
+            swiftSettings: sources
+        ),
+
+        // What pages are written with: templates, escaped text, numbers, times and charts. Nothing of Fanfare's tables.
+        .target(
+            name: "FanfareConsoleView",
+            dependencies: ["FanfareCore", .product(name: "Mustache", package: "swift-mustache")],
+            swiftSettings: sources
+        ),
+
         // The life of the daemon's process: start, signals, reload, drain.
         .target(
             name: "FanfareDaemon",
@@ -356,7 +373,7 @@ default:
     addPrograms()
 }
 
-/// Adds the targets that need SwiftNIO: the HTTP API, the simulated providers, both programs.
+/// Adds the targets that need SwiftNIO: the HTTP API, the console, the simulated providers, both programs.
 @MainActor func addPrograms() {
     package.dependencies += [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -389,29 +406,79 @@ default:
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
     ]
     package.targets += [
-        // The HTTP API for services, devices and monitoring.
+        // The HTTP server of the API and the console: the listener, its limits, tokens, routes, answers.
+        .target(
+            name: "FanfareHTTP",
+            dependencies: [
+                "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareRecords",
+                "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
+                serviceLifecycle,
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ] + hummingbird,
+            swiftSettings: sources
+        ),
+        // The web console: its pages, by subject, and its actions.
+        .target(
+            name: "FanfareConsole",
+            dependencies: [
+                "FanfareConfiguration", "FanfareConsoleReads", "FanfareConsoleView", "FanfareCore", "FanfareDaemon",
+                "FanfareExplain", "FanfareHTTP", "FanfareLogging", "FanfareRecords", "FanfareStore", "FanfareTools",
+                "PostgresClient", "PushCrypto", "Threading", logging,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            resources: [.embedInCode("Assets")],
+            swiftSettings: sources
+        ),
+        // The HTTP API for services, devices and monitoring, and the listener that serves it beside the console.
         .target(
             name: "FanfareAPI",
             dependencies: [
-                "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain", "FanfareLogging",
-                "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareSending", "FanfareService",
-                "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport", "Threading", logging,
-                metrics, serviceLifecycle,
-                .product(name: "Mustache", package: "swift-mustache"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ] + hummingbird,
-            resources: [.embedInCode("openapi.json"), .embedInCode("Console/Assets")],
+                "FanfareConfiguration", "FanfareConsole", "FanfareCore", "FanfareDaemon", "FanfareExplain",
+                "FanfareHTTP", "FanfareLogging", "FanfareMetrics", "FanfareProviders", "FanfareRecords",
+                "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "PushCrypto", "PushTransport",
+                "Threading", logging, serviceLifecycle,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            resources: [.embedInCode("openapi.json")],
             swiftSettings: sources
+        ),
+        // A listener beside a simulated daemon, and clients of it, for the two targets below. A test target, because only test targets
+        // see internal declarations of others.
+        .testTarget(
+            name: "APIKit",
+            dependencies: [
+                "FanfareAPI", "FanfareConfiguration", "FanfareConsoleView", "FanfareCore", "FanfareDaemon",
+                "FanfareHTTP", "FanfareMetrics", "FanfareProviders", "FanfareService", "FanfareTools",
+                "PostgresClient", "TestKit", "Threading", logging, metrics, serviceLifecycle,
+            ],
+            path: "Tests/APIKit",
+            swiftSettings: shared
         ),
         .testTarget(
             name: "FanfareAPITests",
             dependencies: [
-                "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain",
-                "FanfareLogging", "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareSending",
-                "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools", "PostgresClient", "Programs",
-                "PushCrypto", "SandboxCrypto", "TestKit", "Threading", "fanfare", logging, metrics, serviceLifecycle,
+                "APIKit", "COpenSSL", "FanfareAPI", "FanfareConfiguration", "FanfareCore", "FanfareDaemon",
+                "FanfareHTTP", "FanfareLogging", "FanfareMetrics", "FanfareProviders", "FanfareRecords",
+                "FanfareSending", "FanfareService", "FanfareStages", "FanfareStore", "FanfareTools", "PostgresClient",
+                "Programs", "PushCrypto", "SandboxCrypto", "TestKit", "Threading", "fanfare", logging, metrics,
+                serviceLifecycle,
                 .product(name: "NIOEmbedded", package: "swift-nio"),
             ] + hummingbird,
+            swiftSettings: shared
+        ),
+        .testTarget(
+            name: "FanfareConsoleTests",
+            dependencies: [
+                "APIKit", "FanfareConfiguration", "FanfareConsole", "FanfareConsoleView", "FanfareCore",
+                "FanfareDaemon", "FanfareExplain", "FanfareHTTP", "FanfareMetrics", "FanfareRecords", "FanfareSending",
+                "FanfareService", "FanfareStore", "FanfareTools", "PostgresClient", "TestKit", "Threading", "fanfare",
+                logging,
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: shared
         ),
         // The simulated providers, which share no code with the senders that they check.

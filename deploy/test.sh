@@ -25,7 +25,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests HTTP2EngineTests"
 readonly thread_sanitized="ThreadingTests FanfareMetricsTests PostgresClientTests TransportTests HTTP2EngineTests"
 # Tests that need a database.
-readonly database_tests="PostgresClientTests FanfareStoreTests FanfareSendingTests FanfareServiceTests FanfareCampaignsTests FanfareToolsTests FanfareExplainTests FlowTests FanfareAPITests"
+readonly database_tests="PostgresClientTests FanfareStoreTests FanfareSendingTests FanfareServiceTests FanfareCampaignsTests FanfareToolsTests FanfareExplainTests FlowTests FanfareAPITests FanfareConsoleTests"
 readonly all_parts="crash planning conditions simulator fuzz coverage versions webhook clients contract metrics schedules bareroot"
 # Many daemons and clusters at once starve each other on two cores, and then exceed their time limits.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-8}

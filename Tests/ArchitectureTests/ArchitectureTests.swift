@@ -63,13 +63,29 @@ struct ArchitectureTests {
             "FanfareService", "FanfareStages", "FanfareTools", "Logging", "PostgresClient", "ServiceLifecycle",
             "Threading", "UnixSignals",
         ],
-        // What speaks HTTP to whoever asks: nothing that sends needs it, nor knows it.
+        // What only the console reads, and what its pages are written with: both know neither HTTP nor each other.
+        "FanfareConsoleReads": [
+            "FanfareCampaigns", "FanfareConfiguration", "FanfareCore", "FanfareExplain", "FanfareProviders",
+            "FanfareRecords", "FanfareStages", "FanfareStore", "FanfareTools", "PostgresClient", "Threading",
+        ],
+        "FanfareConsoleView": ["FanfareCore", "Mustache"],
+        // What speaks HTTP: nothing that sends needs it, nor knows it. The server knows no route of API or console.
+        "FanfareHTTP": [
+            "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareLogging", "FanfareRecords", "FanfareTools",
+            "HTTPTypes", "Hummingbird", "HummingbirdCore", "HummingbirdTLS", "Logging", "NIOCore", "NIOHTTP1",
+            "NIOHTTPTypes", "NIOPosix", "NIOSSL", "PostgresClient", "PushCrypto", "PushTransport", "ServiceLifecycle",
+            "Threading",
+        ],
+        "FanfareConsole": [
+            "FanfareConfiguration", "FanfareConsoleReads", "FanfareConsoleView", "FanfareCore", "FanfareDaemon",
+            "FanfareExplain", "FanfareHTTP", "FanfareLogging", "FanfareRecords", "FanfareStore", "FanfareTools",
+            "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore", "PostgresClient", "PushCrypto", "Threading",
+        ],
         "FanfareAPI": [
-            "CoreMetrics", "FanfareConfiguration", "FanfareCore", "FanfareDaemon", "FanfareExplain", "FanfareLogging",
-            "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore", "FanfareTools",
-            "HTTPTypes", "Hummingbird", "HummingbirdCore", "HummingbirdTLS", "Logging", "Mustache", "NIOCore",
-            "NIOHTTP1", "NIOHTTPTypes", "NIOPosix", "NIOSSL", "PostgresClient", "PushCrypto", "PushTransport",
-            "ServiceLifecycle", "Threading",
+            "FanfareConfiguration", "FanfareConsole", "FanfareCore", "FanfareDaemon", "FanfareExplain", "FanfareHTTP",
+            "FanfareLogging", "FanfareMetrics", "FanfareProviders", "FanfareRecords", "FanfareService", "FanfareStore",
+            "FanfareTools", "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore", "PostgresClient", "PushCrypto",
+            "PushTransport", "ServiceLifecycle", "Threading",
         ],
         // Child processes; not part of the daemon.
         "Programs": ["Subprocess", "SystemPackage", "Threading"],

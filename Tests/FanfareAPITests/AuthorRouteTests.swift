@@ -2,7 +2,7 @@ import FanfareCore
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
 
 @Suite(.database) struct AuthorRouteTests {
     private static let rule = #"""

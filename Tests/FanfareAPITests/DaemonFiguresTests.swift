@@ -3,7 +3,9 @@ import PostgresClient
 import TestKit
 import Testing
 
+@testable import APIKit
 @testable import FanfareAPI
+@testable import FanfareHTTP
 
 /// Checks that the number of clients does not change the number of queries.
 @Suite(.database) struct DaemonFiguresTests {

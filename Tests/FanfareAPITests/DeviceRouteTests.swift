@@ -10,7 +10,7 @@ import PostgresClient
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
 
 @Suite(.database) struct DeviceRouteTests {
     private func device(_ token: String, _ more: String = "") -> String {

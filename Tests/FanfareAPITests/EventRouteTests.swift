@@ -4,7 +4,7 @@ import TestKit
 import Testing
 import Threading
 
-@testable import FanfareAPI
+@testable import APIKit
 
 @Suite(.database) struct EventRouteTests {
     /// Counts as the planner does, with blanks after colons and commas.

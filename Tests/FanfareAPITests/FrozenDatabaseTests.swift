@@ -4,7 +4,7 @@ import Glibc
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
 @testable import FanfareTools
 
 @Suite(.database) struct FrozenDatabaseTests {

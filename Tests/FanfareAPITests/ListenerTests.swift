@@ -7,8 +7,9 @@ import NIOHTTPTypes
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
 @testable import FanfareConfiguration
+@testable import FanfareHTTP
 @testable import FanfareTools
 
 @Suite(.database) struct ListenerTests {

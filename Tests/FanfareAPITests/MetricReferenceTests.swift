@@ -7,6 +7,7 @@ import Programs
 import TestKit
 import Testing
 
+@testable import APIKit
 @testable import FanfareAPI
 
 /// Compares `/metrics` with the article, and checks it with Prometheus' own tools.

@@ -2,7 +2,7 @@ import FanfareCore
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
 @testable import FanfareTools
 @testable import PostgresClient
 

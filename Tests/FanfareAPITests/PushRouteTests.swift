@@ -2,7 +2,7 @@ import FanfareCore
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
 
 /// Tests of the lists of pushes of an event and of a user, page by page.
 @Suite(.database) struct PushRouteTests {

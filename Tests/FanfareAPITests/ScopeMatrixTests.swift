@@ -3,7 +3,7 @@ import TestKit
 import Testing
 import Threading
 
-@testable import FanfareAPI
+@testable import APIKit
 @testable import FanfareTools
 
 /// Tests of authorization against the served OpenAPI document.

@@ -3,7 +3,8 @@ import Foundation
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
+@testable import FanfareHTTP
 
 /// Tests of what clients without a token may cost clients with one, and probes.
 @Suite(.database) struct StrangerTests {

@@ -6,8 +6,9 @@ import SandboxCrypto
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
 @testable import FanfareConfiguration
+@testable import FanfareHTTP
 @testable import FanfareTools
 
 /// Tests of the API over TLS, with certificates that are made and trusted for the test only.

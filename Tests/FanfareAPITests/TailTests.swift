@@ -5,7 +5,7 @@ import TestKit
 import Testing
 import Threading
 
-@testable import FanfareAPI
+@testable import APIKit
 
 @Suite(.database) struct TailTests {
     /// Logs an event without an audience, as the planner does.

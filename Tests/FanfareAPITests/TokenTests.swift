@@ -5,7 +5,7 @@ import PostgresClient
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
 @testable import FanfareTools
 @testable import fanfare
 

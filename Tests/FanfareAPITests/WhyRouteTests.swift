@@ -2,7 +2,7 @@ import FanfareCore
 import TestKit
 import Testing
 
-@testable import FanfareAPI
+@testable import APIKit
 
 /// Tests of the routes that explain why a user got a push or did not, and that replay events.
 @Suite(.database) struct WhyRouteTests {

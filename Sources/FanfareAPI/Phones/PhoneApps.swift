@@ -1,5 +1,6 @@
 internal import FanfareConfiguration
 internal import FanfareDaemon
+internal import FanfareHTTP
 internal import FanfareLogging
 internal import FanfareTools
 internal import HTTPTypes
@@ -56,9 +57,7 @@ final class PhoneApps: Sendable {
         }
         // The user's limit comes first, so that one user alone cannot use up the app's.
         guard phones.users.take(subject), phones.all.take() else {
-            var problem = Problem(.tooMany, "rate limit exceeded", hint: "Wait as Retry-After says.")
-            problem.retryAfter = 1
-            throw problem
+            throw Problem(.tooMany, "rate limit exceeded", hint: "Wait as Retry-After says.", retryAfter: 1)
         }
         return PhoneUser(id: subject, topics: configuration.api.phoneTopics)
     }

@@ -22,12 +22,6 @@ struct PhoneToken: Sendable {
     /// The value of `iss`; nil accepts any.
     let issuer: String?
 
-    /// Returns whether a bearer token has the form of a phone token; Fanfare's own tokens have no dots.
-    ///
-    /// - Parameter text: any text.
-    /// - Returns: whether it has three parts.
-    static func isMeant(by text: String) -> Bool { text.utf8.count { $0 == UInt8(ascii: ".") } == 2 }
-
     /// Verifies a token and returns its user.
     ///
     /// The claims are parsed only after the signature is verified.

@@ -1,6 +1,7 @@
 internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareDaemon
+internal import FanfareHTTP
 internal import FanfareMetrics
 internal import FanfareRecords
 internal import FanfareService

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareHTTP
 internal import FanfareTools
 internal import HTTPTypes
 internal import PushCrypto
@@ -36,9 +37,7 @@ extension Answer {
             headers[.idempotencyReplayed] = "true"
         case .running:
             let detail = "the first request with this Idempotency-Key is not done yet"
-            var problem = Problem(.inUse, detail, hint: "Try again.")
-            problem.retryAfter = 1
-            throw problem
+            throw Problem(.inUse, detail, hint: "Try again.", retryAfter: 1)
         case .keyReused:
             throw Problem(.keyReused, "this Idempotency-Key was used for another request", hint: "Use a new key.")
         }
@@ -47,11 +46,7 @@ extension Answer {
 
 extension HTTPField.Name {
     /// The header with the idempotency key of a request.
-    static var idempotencyKey: Self { idempotency.key }
+    static let idempotencyKey = known("Idempotency-Key")
     /// The header that marks a response as that of the first request.
-    static var idempotencyReplayed: Self { idempotency.replayed }
-
-    private static let idempotency = (
-        key: HTTPField.Name("Idempotency-Key") ?? .server, replayed: HTTPField.Name("Idempotency-Replayed") ?? .server
-    )
+    static let idempotencyReplayed = known("Idempotency-Replayed")
 }

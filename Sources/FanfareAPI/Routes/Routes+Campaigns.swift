@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareDaemon
+internal import FanfareHTTP
 internal import FanfareRecords
 internal import FanfareTools
 internal import HTTPTypes

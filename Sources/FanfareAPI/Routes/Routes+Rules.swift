@@ -2,6 +2,7 @@ internal import FanfareConfiguration
 internal import FanfareCore
 internal import FanfareDaemon
 internal import FanfareExplain
+internal import FanfareHTTP
 internal import FanfareProviders
 internal import FanfareTools
 internal import HTTPTypes

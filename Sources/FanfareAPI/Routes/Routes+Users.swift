@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareHTTP
 internal import FanfareStore
 internal import FanfareTools
 internal import HTTPTypes

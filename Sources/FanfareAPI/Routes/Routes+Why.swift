@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareExplain
+internal import FanfareHTTP
 internal import FanfareRecords
 internal import FanfareStore
 internal import FanfareTools

@@ -1,8 +1,17 @@
+internal import FanfareHTTP
+
 /// All routes of the API.
 enum Routes {
-    /// The routes in the order of the documentation.
-    static let all: [Route] =
-        health + documents + apps + events + devices + users + why + rules + campaigns + status + tail
-    /// The routes of `api.health_listen`.
-    static let forProbes = (health + documents).filter { ["/livez", "/readyz", "/metrics"].contains($0.path) }
+    /// Returns the routes in the order of the documentation.
+    static func all(_ state: APIState) -> [Route] {
+        health(state.readiness) + documents(state.figures) + apps + events + devices + users + why + rules + campaigns
+            + status + tail(state.tail)
+    }
+
+    /// Returns the routes of `api.health_listen`.
+    static func forProbes(_ state: APIState) -> [Route] {
+        (health(state.readiness) + documents(state.figures)).filter {
+            ["/livez", "/readyz", "/metrics"].contains($0.path)
+        }
+    }
 }

@@ -5,7 +5,7 @@ internal import PostgresClient
 /// When a campaign is due next.
 package struct CampaignForecast: Sendable {
     /// The number of future times shown for each campaign.
-    static let timesShown: Int32 = 3
+    package static let timesShown: Int32 = 3
 
     /// The time zone of the schedule; nil if it has none.
     package let timeZone: String?

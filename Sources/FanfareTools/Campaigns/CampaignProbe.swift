@@ -2,7 +2,7 @@ package import FanfareCampaigns
 internal import FanfareConfiguration
 package import FanfareCore
 internal import FanfareProviders
-internal import FanfareRecords
+package import FanfareRecords
 package import PostgresClient
 
 extension CampaignDefinition {
@@ -77,7 +77,7 @@ extension CampaignDefinition {
 
 extension CampaignSchedule {
     /// The schedule as a parameter of the query for due times.
-    var stored: CampaignTimes.Schedule {
+    package var stored: CampaignTimes.Schedule {
         let fields = expression.map { String(decoding: $0.json.encoded, as: UTF8.self) }
         var wall: String?
         if case .once(let text) = times { wall = text }

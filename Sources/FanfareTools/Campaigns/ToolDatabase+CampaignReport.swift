@@ -1,8 +1,8 @@
 internal import FanfareCampaigns
 internal import FanfareCore
 internal import FanfareProviders
-internal import FanfareRecords
-internal import PostgresClient
+package import FanfareRecords
+package import PostgresClient
 
 extension ToolDatabase {
     /// The number of runs in a report.
@@ -68,7 +68,7 @@ extension ToolDatabase {
     }
 
     /// Returns the progress of the newest run that fired.
-    func newest(
+    package func newest(
         _ runs: [RunRow],
         on connection: PostgresConnection
     ) throws(PostgresError) -> CampaignProgress? {
@@ -81,7 +81,7 @@ extension ToolDatabase {
 
     /// Returns the due times of the version in force; if there is none, of the newest version, which a daemon may still
     /// refuse.
-    func forecast(
+    package func forecast(
         _ row: CampaignRow,
         count: Int32 = CampaignForecast.timesShown,
         on connection: PostgresConnection
@@ -93,5 +93,17 @@ extension ToolDatabase {
         }
         let times = try connection.run(CampaignTimes([schedule.stored], count: count))
         return CampaignForecast(timeZone: schedule.timeZone, times: times)
+    }
+}
+
+extension CampaignProgress {
+    /// Reads the running runs, in the order in which they fired.
+    package static func running(on connection: PostgresConnection) throws(PostgresError) -> [CampaignProgress] {
+        var progress: [CampaignProgress] = []
+        for run in try connection.run(SQL.runningCampaigns()) {
+            let attempts = try connection.run(SQL.countAttempts(run.runID))
+            progress.append(CampaignProgress(run: run, attempts: attempts))
+        }
+        return progress
     }
 }

@@ -86,6 +86,19 @@ extension ToolDatabase {
         }
     }
 
+    /// Cancels the unsent deliveries of events.
+    ///
+    /// - Parameter ids: the events' ids.
+    /// - Returns: the number of events cancelled.
+    /// - Throws: ``ToolError``; nothing is cancelled then.
+    package func cancel(_ ids: [Int64]) async throws(ToolError) -> Int64 {
+        try await change { connection throws(PostgresError) in
+            try connection.run(SQL.cancelEvents(ids)).first ?? 0
+        } action: {
+            ToolAction("event.cancel", ids.first.map { "\($0)" }, count: $0)
+        }
+    }
+
     /// Looks up one event.
     ///
     /// - Parameter id: its id.
@@ -98,7 +111,7 @@ extension ToolDatabase {
     }
 
     /// Returns the error for an event id that does not exist.
-    static func noEvent(_ id: Int64) -> ToolError {
+    package static func noEvent(_ id: Int64) -> ToolError {
         ToolError(
             .failed,
             "there is no event \(id)",

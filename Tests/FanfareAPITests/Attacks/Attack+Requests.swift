@@ -1,7 +1,5 @@
 import FanfareCore
 
-@testable import FanfareAPI
-
 extension Attack {
     private static let inner = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

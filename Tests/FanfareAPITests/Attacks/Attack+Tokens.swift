@@ -1,7 +1,7 @@
 import FanfareCore
 import Foundation
 
-@testable import FanfareAPI
+@testable import APIKit
 @testable import FanfareTools
 
 extension Attack {

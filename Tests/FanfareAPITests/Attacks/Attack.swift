@@ -1,8 +1,6 @@
 import FanfareCore
 import Testing
 
-@testable import FanfareAPI
-
 /// An attack as the documentation lists it, and the responses to it.
 struct Attack: Sendable, CustomTestStringConvertible {
     /// A request on one connection, and the statuses of the responses on it.

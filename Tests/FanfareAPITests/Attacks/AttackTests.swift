@@ -7,7 +7,8 @@ import TestKit
 import Testing
 import Threading
 
-@testable import FanfareAPI
+@testable import APIKit
+@testable import FanfareHTTP
 @testable import FanfareTools
 
 /// Sends each attack of the documentation over a socket, and checks the responses.

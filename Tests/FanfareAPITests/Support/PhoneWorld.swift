@@ -1,7 +1,7 @@
 import FanfareCore
 import Foundation
 
-@testable import FanfareAPI
+@testable import APIKit
 @testable import FanfareConfiguration
 
 /// Two apps that accept phone tokens of their backends, `shop` and `bank`, and one that does not, `news`.

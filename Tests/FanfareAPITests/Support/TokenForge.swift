@@ -1,8 +1,6 @@
 import Foundation
 import PushCrypto
 
-@testable import FanfareAPI
-
 /// An app's backend that signs phone tokens, and an attacker that forges them.
 struct TokenForge: Sendable {
     /// The key that a token is signed with.

@@ -1,0 +1,148 @@
+internal import FanfareConsoleReads
+internal import FanfareConsoleView
+internal import FanfareCore
+internal import FanfareHTTP
+internal import FanfareRecords
+internal import FanfareStore
+internal import FanfareTools
+internal import PostgresClient
+
+/// The counts of devices, made once for all viewers.
+struct FleetDigest: Sendable {
+    /// The number of days that the chart shows.
+    private static let days: Int64 = 14
+
+    let counts: [DeviceCountLine]
+    /// Devices that providers reported unregistered, by day.
+    let disabled: ChartFigure
+    /// The reasons why devices are disabled.
+    let reasons: [OutcomeLine]
+    /// The names of these reasons.
+    let reasonNames: [String]
+    /// The providers that have devices.
+    let providers: [String]
+    /// The prune fuses, without the times at which they blew.
+    let fuses: [PruneFuseFigures]
+    private let enabled: Int64
+    private let disabledCount: Int64
+    private let isExact: Bool
+
+    /// Returns the days of the chart.
+    ///
+    /// - Parameter now: the database's time, in microseconds since 1970.
+    /// - Returns: the start of each day; the last day is the current one.
+    static func times(at now: Int64) -> [Int64] {
+        let day: Int64 = 86_400_000_000
+        return (0..<days).map { now / day * day - (days - 1 - $0) * day }
+    }
+
+    /// Reads the counts of devices, of all apps if `app` is nil; `now` is the database's time, in microseconds since
+    /// 1970.
+    init(of app: String?, in database: ToolDatabase, at now: Int64) async throws(ToolError) {
+        let since = Timestamp(microseconds: Self.times(at: now).first ?? now)
+        let rows = try await database.run { connection throws(PostgresError) in
+            (
+                fuses: try PruneFuseFigures.read(of: app, on: connection),
+                counts: try connection.run(SQL.sampleDevices(app)),
+                outcomes: try connection.run(SQL.outcomesOverTime(since, 86_400, app)),
+                meanings: try connection.run(SQL.outcomeMeanings())
+            )
+        }
+        isExact = rows.counts.allSatisfy(\.isExact)
+        enabled = rows.counts.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }
+        counts = DeviceCountLine.lines(rows.counts)
+        let outcomes = StepCounts(rows.outcomes, Self.times(at: now))
+        disabled =
+            ReasonChart(
+                id: "disabled",
+                title: "Unregistered tokens per day",
+                counts: outcomes,
+                form: .day,
+                isShown: \.isGone
+            ).figure
+        var sums: [String: Int64] = [:]
+        for row in rows.counts {
+            if let reason = row.disabledReason { sums[reason, default: 0] += row.devices }
+        }
+        let meanings = [OutcomeKey: String](rows.meanings)
+        let whole = sums.values.reduce(0, +)
+        disabledCount = whole
+        reasons = sums.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { reason, devices in
+            let meaning = meanings[OutcomeKey(outcome: "gone", reason: reason)]
+            return OutcomeLine(
+                badge: Badge(.quiet, meaning == nil ? "by the application" : "gone"),
+                reason: reason,
+                count: FigureText.count(devices),
+                share: FigureText.share(devices, of: whole),
+                bar: ShareBar.markup([(meaning == nil ? .own : .gone, devices)], of: whole),
+                advice: meaning,
+                href: PageAddress("/devices", ["state": "disabled", "reason": reason]).text
+            )
+        }
+        reasonNames = sums.keys.sorted()
+        providers = Set(rows.counts.map(\.provider)).sorted()
+        fuses = rows.fuses
+    }
+
+    /// The sum of the listed targets; nil for a single target.
+    var total: DeviceTotal? {
+        guard counts.count > 1 else { return nil }
+        let about = isExact ? "" : "≈ "
+        return DeviceTotal(
+            enabled: about + FigureText.count(enabled),
+            disabled: about + FigureText.count(disabledCount)
+        )
+    }
+
+    /// Returns the number of enabled devices.
+    ///
+    /// - Parameters:
+    ///   - gone: the devices that providers reported unregistered.
+    ///   - span: the time in which they did.
+    /// - Returns: the figure.
+    func keyFigure(gone: Int64, in span: PageSpan) -> KeyFigure {
+        KeyFigure(
+            "Devices",
+            (isExact ? "" : "≈ ") + FigureText.short(Double(enabled)),
+            note: "enabled · \(FigureText.short(Double(gone))) unregistered in \(span.label)"
+        )
+    }
+}
+
+extension DeviceCountLine {
+    /// Sums devices by target.
+    ///
+    /// - Parameter rows: the sampled counts.
+    /// - Returns: the lines in the order of the targets' names.
+    fileprivate static func lines(_ rows: [SampleDevicesRow]) -> [DeviceCountLine] {
+        let targets = Dictionary(grouping: rows) { [$0.app, $0.provider, $0.environment] }
+        return targets.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { target, rows in
+            let enabled = rows.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }
+            let disabled = rows.filter { $0.disabledReason != nil }.reduce(0) { $0 + $1.devices }
+            let about = rows.allSatisfy(\.isExact) ? "" : "≈ "
+            return DeviceCountLine(
+                app: target[0],
+                provider: target[1],
+                environment: target[2],
+                href: PageAddress("/devices", ["app": target[0], "provider": target[1]]).text,
+                enabled: about + FigureText.count(enabled),
+                disabled: about + FigureText.count(disabled),
+                share: FigureText.share(enabled, of: enabled + disabled),
+                bar: ShareBar.markup([(.accepted, enabled), (.gone, disabled)], of: enabled + disabled)
+            )
+        }
+    }
+}
+
+extension Visit {
+    /// Returns the counts of devices.
+    ///
+    /// - Parameter app: the app; nil for all.
+    /// - Returns: the digest, shared by all viewers for 30 s.
+    /// - Throws: ``ToolError``.
+    func fleet(of app: String?) async throws -> FleetDigest {
+        try await queries.fleet.value(for: app) { [database, now] in
+            try await FleetDigest(of: app, in: database, at: now)
+        }
+    }
+}
