@@ -47,7 +47,8 @@ package enum PipelineMetric: String, CaseIterable {
             "Outcomes in batches that this daemon closed. A retried push counts once for each attempt."
         case .pushFailures: "Pushes that a provider did not accept: retried, gone or rejected, by reason."
         case .emitToAccepted:
-            "Seconds from the emit of an event until a provider accepted a push of it. Pushes that wait intentionally are left out."
+            "Seconds from the emit of an event until a provider accepted a push of it. Excludes pushes of campaigns, and "
+                + "pushes that were held by quiet hours or a snooze."
         case .requests: "Requests to providers that were answered or lost."
         case .requestsInFlight: "Requests to providers that are not answered yet; at most a second old."
         case .connections: "Connections to providers; at most a second old."

@@ -67,11 +67,11 @@ struct Attack: Sendable, CustomTestStringConvertible {
             "401; the database is asked at most once in 100 ms, however many tokens come"
         ),
         Attack(
-            "100 connections, a byte now and then (slowloris)",
+            "100 connections that send a byte now and then (slowloris)",
             "the connections are closed at their deadline; requests on other connections are answered meanwhile"
         ),
         Attack(
-            "200 requests on each permitted connection, whose answers nobody reads",
+            "200 requests on each permitted connection, by clients that read no response",
             "closed at their deadline, or 2 s after the daemon is told to stop; other connections are answered"
         ),
         Attack(
