@@ -68,7 +68,8 @@ enum FigureMetric: String, CaseIterable {
         case .pending: "Deliveries that are still to be sent."
         case .oldestReady:
             "Seconds since the oldest ready delivery was due. Deliveries that wait for their time, a gate or a rate are left out."
-        case .oldestPending: "Seconds since the oldest batch was created, including batches that are held or not due yet."
+        case .oldestPending:
+            "Seconds since the oldest batch was created, including batches that are held or not due yet."
         case .campaignRuns: "Unfinished runs of campaigns, without tests."
         case .campaignPushes: "Pushes without a final outcome, in runs that are sending."
         case .daemonsAlive: "Daemons with a lease."
