@@ -151,14 +151,30 @@ struct BatchPreparer {
         on connection: PostgresConnection
     ) throws(PostgresError) -> (events: [Int64: EventRow], devices: [DeviceRow]) {
         let wanted = Set(claimed.flatMap { $0.eventID.map { [$0] } ?? $0.eventIDs })
-        var days = Dictionary(grouping: wanted) { EventID(rawValue: $0).ringDay }
+        let days = Dictionary(grouping: wanted) { EventID(rawValue: $0).ringDay }
             .map { FetchEvents(day: Int16($0), eventIDs: $1.sorted()) }
-        let devices = FetchDevices(deviceIDs: claimed.flatMap(\.deviceIDs))
-        guard let last = days.popLast() else { return ([:], try connection.run(devices)) }
-        // Nearly always, all events are of one day.
-        var (rows, fetched) = try connection.run(last, devices)
-        for day in days { rows += try connection.run(day) }
-        return (Dictionary(rows.map { ($0.id, $0) }) { first, _ in first }, fetched)
+        let ids = claimed.flatMap(\.deviceIDs)
+        let (events, devices): ([EventRow], [DeviceRow])
+        if let range = FetchDeviceRange(around: ids) {
+            let rows: [FetchDeviceRange.Row]
+            (events, rows) = try fetch(days, and: range, on: connection)
+            devices = range.devices(in: rows)
+        } else {
+            (events, devices) = try fetch(days, and: FetchDevices(deviceIDs: ids), on: connection)
+        }
+        return (Dictionary(events.map { ($0.id, $0) }) { first, _ in first }, devices)
+    }
+
+    /// Reads events and devices; nearly always all events are of one day, and it is one round trip.
+    private func fetch<Devices: PostgresStatement>(
+        _ days: [FetchEvents],
+        and devices: Devices,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> (events: [EventRow], devices: [Devices.Row]) {
+        guard let last = days.last else { return ([], try connection.run(devices)) }
+        var (events, rows) = try connection.run(last, devices)
+        for day in days.dropLast() { events += try connection.run(day) }
+        return (events, rows)
     }
 
     /// Returns the newest event of the collapse key of each event; empty unless the rule drops older ones.

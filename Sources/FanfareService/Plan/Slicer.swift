@@ -119,12 +119,17 @@ final class Slicer: Stage {
             return Advance(plan: plan, isAhead: false)
         }
         let statements = SliceStatements(plan: plan)
-        let bound = try connection.query(statements.boundSQL, binds: statements.boundBinds)
-        let upper = bound.rows.first?.first.flatMap { $0 }.flatMap { Int64($0) } ?? plan.lastDevice
-        let slice = statements.slice(upTo: upper, batchSize: context.settings.batchSize)
-        let row = try connection.query(slice.sql, binds: slice.binds).rows.first ?? []
-        let deliveries = row.first.flatMap { $0 }.flatMap { Int64($0) } ?? 0
+        let bound = try connection.query(statements.boundSQL, binds: statements.boundBinds).rows.first ?? []
+        let numbers = bound.map { $0.flatMap { Int64($0) } }
+        let upper = numbers.first.flatMap(\.self) ?? plan.lastDevice
+        let scanned = numbers.last.flatMap(\.self) ?? 0
+        let (deliveries, isDue) = try statements.expand(
+            upTo: upper,
+            of: scanned,
+            batchSize: context.settings.batchSize,
+            on: connection
+        )
         _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: upper, deliveries: deliveries))
-        return Advance(plan: plan, isAhead: deliveries > 0 && row.last == "f")
+        return Advance(plan: plan, isAhead: deliveries > 0 && !isDue)
     }
 }

@@ -21,7 +21,9 @@ package struct SliceStatements {
         self.plan = plan
     }
 
-    /// A query for the end of the slice: the least end of its clauses' scans, or the plan's end.
+    /// A query for the end of the slice, and for the number of rows that a single clause's scan finds up to it.
+    ///
+    /// The end is the least end of the clauses' scans, or the plan's end. The number is 0 if there are several clauses.
     ///
     /// Binds: cursor, last device, the first topic of each clause that has one; for a stored audience, the event.
     package var boundSQL: String {
@@ -29,19 +31,25 @@ package struct SliceStatements {
             return """
                 SELECT least($2::bigint, (
                     SELECT bucket + 1 FROM fanfare.audiences WHERE event_id = $3 AND bucket >= $1
-                    ORDER BY event_id, bucket, user_id OFFSET \(rows - 1) LIMIT 1))
+                    ORDER BY event_id, bucket, user_id OFFSET \(rows - 1) LIMIT 1)), 0
                 """
         }
         var parameter = 2
-        let ends = plan.clauses.map { clause in
+        let scans = plan.clauses.map { clause in
             if !clause.all.isEmpty { parameter += 1 }
-            let table =
-                clause.all.isEmpty
+            return clause.all.isEmpty
                 ? "SELECT id AS device_id FROM fanfare.devices WHERE id > $1"
                 : "SELECT device_id FROM fanfare.subscriptions WHERE topic_id = $\(parameter) AND device_id > $1"
-            return "(SELECT device_id FROM (\(table)) AS t ORDER BY device_id OFFSET \(rows - 1) LIMIT 1)"
         }
-        return "SELECT least($2::bigint, \(ends.joined(separator: ", ")))"
+        guard scans.count > 1 else {
+            return """
+                SELECT CASE WHEN count(*) < \(rows) THEN $2::bigint ELSE least($2::bigint, max(device_id)) END, count(*)
+                FROM (SELECT device_id FROM (\(scans[0]) AND \(plan.clauses[0].all.isEmpty ? "id" : "device_id") <= $2) AS t
+                    ORDER BY device_id LIMIT \(rows)) AS scanned
+                """
+        }
+        let ends = scans.map { "(SELECT device_id FROM (\($0)) AS t ORDER BY device_id OFFSET \(rows - 1) LIMIT 1)" }
+        return "SELECT least($2::bigint, \(ends.joined(separator: ", "))), 0"
     }
 
     /// The values of ``boundSQL``.
@@ -51,71 +59,145 @@ package struct SliceStatements {
                 ? [String(plan.eventID)] : plan.clauses.compactMap { $0.all.first.map(String.init) })
     }
 
-    /// Returns a query that turns the slice into batches, or only counts it while the plan's canary is not known.
-    ///
-    /// One index probe per row and topic, fenced by OFFSET 0: joins would be as fast with accurate statistics, but take
-    /// minutes on tables that were just loaded.
+    /// Turns the slice into batches, or only counts it while the plan's canary is not known.
     ///
     /// - Parameters:
     ///   - end: the end of the slice, from ``boundSQL``.
+    ///   - scanned: the number of rows, from ``boundSQL``.
     ///   - batchSize: the most deliveries of one batch.
-    /// - Returns: a query with one row, the number of deliveries and whether one of them is due now; and its values.
-    package func slice(upTo end: Int64, batchSize: Int) -> (sql: String, binds: [String]) {
+    ///   - connection: a connection in a transaction, which plans no nested loops from then on.
+    /// - Returns: the number of deliveries, and whether one of them is due now.
+    /// - Throws: errors of the server.
+    package func expand(
+        upTo end: Int64,
+        of scanned: Int64,
+        batchSize: Int,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> (deliveries: Int64, isDue: Bool) {
+        // On tables that were just loaded, PostgreSQL would join the ranges of a dense slice by a nested loop, which
+        // takes minutes. A LATERAL look-up is one in any case.
+        try connection.execute("SET LOCAL enable_nestloop = off")
+        let slice = slice(upTo: end, of: scanned, batchSize: batchSize)
+        let row = try connection.query(slice.sql, binds: slice.binds).rows.first ?? []
+        return (row.first.flatMap { $0 }.flatMap { Int64($0) } ?? 0, row.last == "t")
+    }
+
+    /// Returns a query that turns the slice into batches, with one row, as ``expand(upTo:of:batchSize:on:)`` returns it.
+    ///
+    /// The deliveries of each target, gate and time are one sorted array, which is cut into batches. Batches of several
+    /// targets alternate as in ``queueDeliveriesSQL(batchSize:isPaced:owner:leaseToken:returning:)``.
+    private func slice(upTo end: Int64, of scanned: Int64, batchSize: Int) -> (sql: String, binds: [String]) {
         var values = SliceValues()
-        let event = values.bind(plan.eventID, as: "bigint")
         let version = values.bind(Int64(plan.ruleVersion), as: "int")
         let after = values.bind(plan.cursor, as: "bigint")
         let upTo = values.bind(end, as: "bigint")
-        let found =
-            plan.clauses.isEmpty
-            ? [storedSQL(event: event, version: version, after: after, upTo: upTo)]
-            : plan.clauses.map { clauseSQL($0, after: after, upTo: upTo, &values) }
+        let devices = devicesSQL(
+            after: after,
+            upTo: upTo,
+            isDense: isDense(upTo: end, of: scanned),
+            &values
+        )
         let isCounted = plan.canary.map { $0.bound == nil } ?? false
         let gate = values.bind(Int64(plan.gate), as: "int")
         let head = """
             WITH
-            found AS MATERIALIZED (
-                \(found.joined(separator: "\n    UNION\n    "))
-            ),
+            v AS MATERIALIZED (SELECT * FROM fanfare.rule_versions AS x WHERE x.id = \(version)),
             reached AS \(isTimed ? "MATERIALIZED " : "")(
-                SELECT v.id AS rule_version, v.lane, \(event) AS event_id, d.target_id, d.id AS device_id,
-                    \(gateSQL(gate, event: event, &values)) AS gate_id, \(isTimed ? "coalesce(d.time_zone, '')" : "NULL") AS zone
-                FROM fanfare.rule_versions AS v
-                CROSS JOIN found AS f
-                CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = f.device_id OFFSET 0) AS d
-                WHERE v.id = \(version) AND d.disabled_at IS NULL AND d.app_id = v.app_id AND d.kind = v.kind
-                    AND (v.provider IS NULL OR d.provider = v.provider)
-                    AND (v.devices_path IS NULL
-                        OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
+                SELECT d.target_id, d.id AS device_id, \(gateSQL(gate, &values)) AS gate_id\(
+                    isTimed ? ", coalesce(d.time_zone, '') AS zone" : "")
+                FROM \(devices) AND d.disabled_at IS NULL AND d.app_id = (SELECT v.app_id FROM v) AND d.kind = (SELECT v.kind FROM v)
+                    AND ((SELECT v.provider FROM v) IS NULL OR d.provider = (SELECT v.provider FROM v))
+                    AND ((SELECT v.devices_path FROM v) IS NULL OR jsonb_path_match_tz(
+                        coalesce(d.attributes, '{}'), (SELECT v.devices_path FROM v), '{}', true))
             )
             """
         guard !isCounted else { return ("\(head)\nSELECT count(*), true FROM reached", values.all) }
         let size = QueueSQL.batchSize(values.bind(Int64(batchSize), as: "int"), gate: gate)
+        let event = values.bind(plan.eventID, as: "bigint")
+        let (times, held) = isTimed ? (", due_at, not_before", Int32(RetryHistory.none.held.encoded)) : ("", 0)
         let sql = """
             \(head),
             \(timesSQL(&values))
-            \(queueDeliveriesSQL(
-                batchSize: "(SELECT \(size))",
-                isTimed: isTimed,
-                returning: "cardinality(device_ids) AS deliveries, not_before <= statement_timestamp() AS is_due"
-            ))
+            whole AS MATERIALIZED (
+                SELECT target_id, gate_id\(times), array_agg(device_id ORDER BY device_id) AS ids
+                FROM \(isTimed ? "deliveries" : "reached")
+                GROUP BY target_id, gate_id\(times)
+            ),
+            \(pacedSQL)queued AS (
+                INSERT INTO fanfare.batches (rule_version, lane, target_id, event_id, device_ids, gate_id\(times), history)
+                SELECT v.id,
+                    CASE WHEN w.gate_id = 0 THEN v.lane
+                        ELSE coalesce((SELECT g.lane FROM fanfare.gates AS g WHERE g.id = w.gate_id), v.lane) END,
+                    w.target_id, \(event), w.ids[i:i + s.size - 1], w.gate_id\(times),
+                    \(isTimed ? "CASE WHEN not_before > coalesce(due_at, statement_timestamp()) THEN \(held) ELSE 0 END" : "0")
+                FROM v CROSS JOIN whole AS w
+                CROSS JOIN LATERAL (
+                    SELECT CASE WHEN v.lane > \(Lane.transactional.rawValue)
+                        THEN least((SELECT \(size)), (SELECT p.batch_size FROM paced AS p WHERE p.target_id = w.target_id))
+                        ELSE (SELECT \(size)) END AS size OFFSET 0
+                ) AS s
+                CROSS JOIN LATERAL generate_series(1, cardinality(w.ids), s.size) AS i
+                ORDER BY ((i - 1) / s.size + 0.5) / ((cardinality(w.ids) - 1) / s.size + 1)
+                RETURNING cardinality(device_ids) AS deliveries, not_before <= statement_timestamp() AS is_due
+            )
             SELECT coalesce(sum(deliveries), 0), coalesce(bool_or(is_due), false) FROM queued
             """
         return (sql, values.all)
     }
 
+    /// Whether the ids of the slice's devices are so close together that reading the range of `devices` is faster than
+    /// one look-up for each device: up to four ids for each.
+    private func isDense(upTo end: Int64, of scanned: Int64) -> Bool {
+        scanned > 0 && (end - plan.cursor) / 4 <= scanned
+    }
+
+    /// Returns the slice's devices `d`, as a FROM list and the beginning of its WHERE clause.
+    ///
+    /// A dense slice reads its range of `devices`, beside the range of the first topic. Any other slice looks up each
+    /// device, fenced by OFFSET 0: a join would be as fast with accurate statistics, but takes minutes on tables that
+    /// were just loaded.
+    private func devicesSQL(
+        after: String,
+        upTo: String,
+        isDense: Bool,
+        _ values: inout SliceValues
+    ) -> String {
+        guard isDense else {
+            let found =
+                plan.clauses.isEmpty
+                ? [storedSQL(after: after, upTo: upTo, &values)]
+                : plan.clauses.map { clauseSQL($0, after: after, upTo: upTo, &values) }
+            return """
+                (
+                    \(found.joined(separator: "\n    UNION\n    "))
+                ) AS f
+                CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = f.device_id OFFSET 0) AS d
+                WHERE true
+                """
+        }
+        let topics = Topics(of: plan.clauses[0], device: "d.id", &values)
+        let range = "d.id > \(after) AND d.id <= \(upTo)"
+        guard let first = topics.first else {
+            return "fanfare.devices AS d\nWHERE \(range)\(topics.conditions)"
+        }
+        return """
+            fanfare.subscriptions AS a JOIN fanfare.devices AS d ON d.id = a.device_id
+            WHERE a.topic_id = \(first) AND a.device_id > \(after) AND a.device_id <= \(upTo) AND \(range)\(topics.conditions)
+            """
+    }
+
     /// Returns SQL for the gate that a device `d` waits behind.
-    private func gateSQL(_ gate: String, event: String, _ values: inout SliceValues) -> String {
+    private func gateSQL(_ gate: String, _ values: inout SliceValues) -> String {
         guard let canary = plan.canary, let bound = canary.bound else { return gate }
         return """
-            CASE WHEN fanfare.bucket(\(event) || ':canary', coalesce(d.user_id, 'device:' || d.id)) < \(values.bind(bound, as: "bigint"))
+            CASE WHEN fanfare.bucket(\(values.bind(plan.eventID, as: "bigint")) || ':canary', coalesce(d.user_id, 'device:' || d.id)) < \(values.bind(bound, as: "bigint"))
                 THEN \(gate) ELSE \(values.bind(Int64(canary.heldGate), as: "int")) END
             """
     }
 
     /// Returns the CTE `deliveries`, with the times when each is due and may be sent, computed once for each zone.
     private func timesSQL(_ values: inout SliceValues) -> String {
-        guard isTimed else { return "deliveries AS (SELECT * FROM reached)," }
+        guard isTimed else { return "" }
         let due =
             plan.wall.map { wall in
                 let zone = "fanfare.zone(z.zone, \(values.bind(plan.timeZone ?? "UTC", as: "text")))"
@@ -127,7 +209,7 @@ package struct SliceStatements {
                 FROM (SELECT z.zone, \(due) AS due_at FROM (SELECT DISTINCT zone FROM reached) AS z OFFSET 0) AS i
             ),
             deliveries AS (
-                SELECT r.rule_version, r.lane, r.event_id, r.target_id, r.device_id, r.gate_id, z.due_at, z.not_before
+                SELECT r.target_id, r.device_id, r.gate_id, z.due_at, z.not_before
                 FROM reached AS r JOIN zones AS z USING (zone)
             ),
             """
@@ -152,41 +234,57 @@ package struct SliceStatements {
     /// Returns a query for the devices of users whose buckets are below the slice's end.
     ///
     /// Buckets are taken as a whole, so that no user is missed.
-    private func storedSQL(event: String, version: String, after: String, upTo: String) -> String {
+    private func storedSQL(after: String, upTo: String, _ values: inout SliceValues) -> String {
         """
         SELECT d.id AS device_id FROM fanfare.audiences AS a
         CROSS JOIN LATERAL (
             SELECT x.id FROM fanfare.devices AS x
-            WHERE x.app_id = (SELECT w.app_id FROM fanfare.rule_versions AS w WHERE w.id = \(version))
-                AND x.user_id = a.user_id
+            WHERE x.app_id = (SELECT v.app_id FROM v) AND x.user_id = a.user_id
             OFFSET 0
         ) AS d
-        WHERE a.event_id = \(event) AND a.bucket >= \(after) AND a.bucket < \(upTo)
+        WHERE a.event_id = \(values.bind(plan.eventID, as: "bigint")) AND a.bucket >= \(after) AND a.bucket < \(upTo)
         """
     }
 
-    private func clauseSQL(_ clause: PlannedClause, after: String, upTo: String, _ values: inout SliceValues) -> String
-    {
-        let topics = (clause.all + clause.none).map { values.bind(Int64($0), as: "int") }
-        let all = topics.prefix(clause.all.count)
-        let device = all.isEmpty ? "a.id" : "a.device_id"
-        let others = all.dropFirst().map { " AND " + probe($0, device: device) }
-        let excluded = topics.dropFirst(all.count).map { " AND NOT " + probe($0, device: device) }
+    private func clauseSQL(
+        _ clause: PlannedClause,
+        after: String,
+        upTo: String,
+        _ values: inout SliceValues
+    ) -> String {
+        let topics = Topics(of: clause, device: clause.all.isEmpty ? "a.id" : "a.device_id", &values)
         let driver =
-            all.first.map { topic in
+            topics.first.map { topic in
                 """
                 SELECT a.device_id FROM fanfare.subscriptions AS a
                 WHERE a.topic_id = \(topic) AND a.device_id > \(after) AND a.device_id <= \(upTo)
                 """
             } ?? "SELECT a.id AS device_id FROM fanfare.devices AS a WHERE a.id > \(after) AND a.id <= \(upTo)"
-        return driver + (others + excluded).joined()
+        return driver + topics.conditions
     }
 
-    private func probe(_ topic: String, device: String) -> String {
-        """
-        EXISTS (SELECT FROM fanfare.subscriptions AS s
-            WHERE s.topic_id = \(topic) AND s.device_id = \(device) OFFSET 0)
-        """
+    /// A clause's topics as SQL.
+    private struct Topics {
+        /// The topic whose subscriptions are scanned; nil if the clause requires none.
+        let first: String?
+        /// Conditions for all its other topics, each beginning with AND.
+        let conditions: String
+
+        init(of clause: PlannedClause, device: String, _ values: inout SliceValues) {
+            let topics = (clause.all + clause.none).map { values.bind(Int64($0), as: "int") }
+            let all = topics.prefix(clause.all.count)
+            first = all.first
+            let others = all.dropFirst().map { " AND " + Self.probe($0, device: device) }
+            let excluded = topics.dropFirst(all.count).map { " AND NOT " + Self.probe($0, device: device) }
+            conditions = (others + excluded).joined()
+        }
+
+        private static func probe(_ topic: String, device: String) -> String {
+            """
+            EXISTS (SELECT FROM fanfare.subscriptions AS s
+                WHERE s.topic_id = \(topic) AND s.device_id = \(device) OFFSET 0)
+            """
+        }
     }
 }
 
@@ -199,26 +297,4 @@ private struct SliceValues {
         all.append(String(value))
         return "$\(all.count)::\(type)"
     }
-}
-
-extension SQL {
-    /// Whether many of an app's batches are due in a lane behind some gates.
-    ///
-    /// Batches behind other gates, or not yet due, do not keep senders busy, so planning does not yield to them.
-    ///
-    /// It reads from the newest backwards: claimed entries that cannot be vacuumed under an old snapshot are older.
-    ///
-    /// Binds: app, lane, limit, gates.
-    package static let areManyWaiting = Statement<Bool, Int16, Int16, Int64, [Int32]>(
-        "are_many_waiting",
-        """
-        SELECT count(*) >= $3 FROM fanfare.targets AS t CROSS JOIN unnest($4::int[]) AS g (id) CROSS JOIN LATERAL (
-            SELECT FROM fanfare.batches AS b
-            WHERE \(QueueSQL.waits("b", gate: "g.id", target: "t.id", lane: "$2", isRetry: "false"))
-                AND b.not_before <= statement_timestamp()
-            ORDER BY b.not_before DESC, b.id DESC LIMIT $3
-        ) AS w
-        WHERE t.app_id = $1
-        """
-    )
 }

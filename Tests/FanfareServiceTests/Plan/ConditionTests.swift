@@ -86,6 +86,9 @@ struct ConditionTests {
     }
 
     @Test(arguments: [
+        ("'even' in topics", "id % 2 = 0"),
+        ("'seventh' in topics", "id % 7 = 0"),
+        ("'sparse' in topics", "id % 1000 = 0"),
         ("'even' in topics && !('seventh' in topics)", "id % 2 = 0 AND id % 7 <> 0"),
         ("'even' in topics || 'seventh' in topics", "id % 2 = 0 OR id % 7 = 0"),
         ("!('seventh' in topics)", "id % 7 <> 0"),
@@ -127,17 +130,26 @@ struct ConditionTests {
         )
     }
 
-    @Test func aSliceNeedsNoStatistics() throws {
+    /// Clauses of topics by id: 1 is every second device, 2 every seventh.
+    @Test(
+        arguments: [
+            (PlannedClause(all: [], none: [2]), 20_000 - 20_000 / 7),
+            (PlannedClause(all: [1], none: []), 10_000),
+            (PlannedClause(all: [1], none: [2]), 10_000 - 20_000 / 14),
+        ],
+        [true, false]
+    )
+    func aSliceNeedsNoStatistics(_ audience: (clause: PlannedClause, devices: Int), isDense: Bool) throws {
         // The state after a bulk load or a restore, before autovacuum has run.
         let world = try World()
         try populate(world)
-        let version = try world.rule("r", event: "e", to: #"{"condition": "!('seventh' in topics)"}"#)
+        let version = try world.rule("r", event: "e", to: #"{"everyone": true}"#)
         let plan = OpenedPlan(
             eventID: 1,
             ruleVersion: Int32(version),
             cursor: 0,
             lastDevice: 45_001,
-            clauses: [PlannedClause(all: [], none: [2])],
+            clauses: [audience.clause],
             isCancelled: false,
             app: 1,
             lane: 2,
@@ -145,9 +157,37 @@ struct ConditionTests {
         )
         let session = try PostgresConnection.open(world.context.database.slices("test"))
         try session.execute("SET statement_timeout = '3s'")
-        let slice = SliceStatements(plan: plan).slice(upTo: 20_000, batchSize: 1000)
-        _ = try session.query(slice.sql, binds: slice.binds)
-        #expect(try session.number("SELECT sum(cardinality(device_ids)) FROM fanfare.batches") == 17_143)
+        try session.transaction { session throws(PostgresError) in
+            _ = try SliceStatements(plan: plan)
+                .expand(upTo: 20_000, of: isDense ? 10_000 : 0, batchSize: 1000, on: session)
+        }
+        let planned = try session.number("SELECT sum(cardinality(device_ids)) FROM fanfare.batches")
+        #expect(planned == audience.devices)
+    }
+
+    @Test func batchesOfTwoProvidersAlternateAndAreSorted() throws {
+        let world = try World()
+        try populate(world)
+        try world.device("bb", user: nil, provider: "fcm")
+        // Every third device belongs to the other provider.
+        try world.connection.execute(
+            """
+            UPDATE fanfare.devices SET provider = 'fcm', token_hash = sha256(('f' || id)::bytea),
+                target_id = (SELECT target_id FROM fanfare.devices WHERE token = 'bb')
+            WHERE id % 3 = 0
+            """
+        )
+        try world.rule("r", event: "e", to: #"{"topic": "even"}"#)
+        try world.emit("e")
+        try world.plan()
+        let isSorted = "device_ids = ARRAY(SELECT unnest(device_ids) ORDER BY 1)"
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.batches WHERE NOT \(isSorted)") == 0)
+        #expect(try world.connection.number("SELECT max(cardinality(device_ids)) FROM fanfare.batches") == 1000)
+        // Of each slice of 20,000, one provider has 14 batches and the other 7: no three of the other's follow each other.
+        let targets = try world.connection.column("SELECT target_id FROM fanfare.batches ORDER BY id")
+        let fewer = Dictionary(grouping: targets, by: \.self).min { $0.value.count < $1.value.count }?.key
+        let runs = targets.split { $0 != fewer }.map(\.count)
+        #expect(Set(targets).count == 2 && runs.count > 5 && runs.allSatisfy { $0 <= 2 }, "\(targets)")
     }
 
     @Test func topicsNobodyEverSubscribedTo() throws {

@@ -284,6 +284,7 @@ struct StatementCatalog {
             SQL.liveQuiet(),
             SQL.newPreferences(nil),
             FetchDevices(deviceIDs: [parts.device]),
+            FetchDeviceRange(around: (0..<50).map { parts.device + $0 })!,
             FetchDeviceFields(deviceIDs: [parts.device]),
             FetchSuppressions(
                 deviceIDs: [parts.device],

@@ -100,9 +100,8 @@ final class RealRows {
         try connection.transaction { connection throws(PostgresError) in
             guard let plan = try connection.run(LockPlan()).first else { return false }
             if !plan.isCancelled {
-                let statements = SliceStatements(plan: plan)
-                let slice = statements.slice(upTo: plan.lastDevice, batchSize: batchSize)
-                _ = try connection.query(slice.sql, binds: slice.binds)
+                _ = try SliceStatements(plan: plan)
+                    .expand(upTo: plan.lastDevice, of: plan.lastDevice, batchSize: batchSize, on: connection)
             }
             _ = try connection.runReturningCount(AdvancePlan(plan: plan, cursor: plan.lastDevice, deliveries: 0))
             return true
