@@ -83,6 +83,6 @@ package final class InFlightBudget: Sendable {
         waiting.withLock { $0[waiter] = wake }
     }
 
-    /// Half of the budget; when a quarter of this number is answered, a checkpoint is due.
+    /// Half of the budget; when half of this number is answered, a checkpoint is due.
     package var checkpointShare: Int { budget.withLock { $0.capacity / 2 } }
 }

@@ -1,5 +1,5 @@
-/// Decides when outcomes are written to the database: 100 ms after the oldest unrecorded answer, or when a quarter of
-/// the share of the in-flight budget is answered, whichever is first.
+/// Decides when outcomes are written to the database: 100 ms after the oldest unrecorded answer, or when half of the
+/// share of the in-flight budget is answered, whichever is first.
 ///
 /// Limits the number of requests repeated after a crash, and how long slots stay taken. Times are microseconds of any
 /// monotonic clock.
@@ -33,7 +33,7 @@ public struct CheckpointPolicy: Equatable, Sendable {
     /// - Returns: false if there are no answers.
     public func isDue(share: Int, at now: Microseconds) -> Bool {
         guard answered > 0 else { return false }
-        return answered >= max(share / 4, 1) || now >= dueAt ?? now
+        return answered >= max(share / 2, 1) || now >= dueAt ?? now
     }
 
     /// The latest time of the next checkpoint; nil if there are no answers.

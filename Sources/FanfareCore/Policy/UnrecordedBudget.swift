@@ -43,7 +43,7 @@ public struct UnrecordedBudget<Key: Hashable & Sendable>: Sendable {
     /// Returns the limit of a key at present: the budget, or half of it while another key has work.
     ///
     /// - Parameter key: the key.
-    /// - Returns: the share; a checkpoint is due when a quarter of it is answered.
+    /// - Returns: the share; a checkpoint is due when half of it is answered.
     public func share(of key: Key) -> Int {
         let isAlone = !holders.contains { $0.key != key && !$0.value.work.isEmpty }
         return isAlone ? capacity : max(capacity / 2, 1)

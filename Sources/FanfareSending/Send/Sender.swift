@@ -98,6 +98,7 @@ final class Sender: Sendable {
         )
         state.name = name
         state.whenBlocked = { [weak self] in self?.wake() }
+        state.isFull = { [weak pool] in pool?.room($0) == 0 }
         var lastBusy = Clocks.steady
         while let batches = inbox.take(timeout: .zero) {
             context.pulses.beat(name)
@@ -176,8 +177,10 @@ struct SenderState {
     var established: UInt64 = 0
     var lost: UInt64 = 0
     var isBlocked = false
-    /// Whether a batch left its queue since the claimer was last woken.
+    /// Whether a full queue got room since the claimer was last woken.
     var hasRoom = false
+    /// Returns whether the pool has no room for another batch of a queue.
+    var isFull: (SendQueue) -> Bool = { _ in true }
     var footing = Footing()
     /// The earliest future deadline of the requests in flight, in database time.
     var nextDeadline = Microseconds.max

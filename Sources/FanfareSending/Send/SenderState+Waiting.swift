@@ -167,9 +167,11 @@ extension SenderState {
         active.putBack(slot.delivery, last: isLast)
     }
 
+    /// Counts a batch as no longer waiting; the claimer is told only if there was no room for another one.
     mutating func leaveQueue(_ active: ActiveBatch) {
-        shared.waiting.withLock { $0[active.batch.claimed.queue, default: 0] -= 1 }
-        hasRoom = true
+        let queue = active.batch.claimed.queue
+        if !hasRoom { hasRoom = isFull(queue) }
+        shared.waiting.withLock { $0[queue, default: 0] -= 1 }
     }
 
     /// Gives back the deliveries that were not submitted; those in flight are still recorded.

@@ -2,11 +2,11 @@ import FanfareCore
 import Testing
 
 struct CheckpointPolicyTests {
-    @Test func dueAfter100MsOrAQuarterOfTheShare() {
+    @Test func dueAfter100MsOrHalfOfTheShare() {
         var policy = CheckpointPolicy()
         #expect(!policy.isDue(share: 4096, at: Micros.hour) && policy.dueAt == nil)
         policy.answered(1, at: 1000)
-        policy.answered(1022, at: 50_000)
+        policy.answered(2046, at: 50_000)
         #expect(!policy.isDue(share: 4096, at: 100_999))
         #expect(policy.isDue(share: 4096, at: 101_000) && policy.dueAt == 101_000)
         policy.answered(1, at: 50_001)
