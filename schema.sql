@@ -202,6 +202,16 @@ BEGIN
 END
 $$;
 
+-- CREATE OR REPLACE TRIGGER takes a lock that blocks writers.
+CREATE OR REPLACE FUNCTION fanfare.create_trigger(relation text, name text, statement text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = relation::regclass AND t.tgname = create_trigger.name) THEN
+        EXECUTE statement;
+    END IF;
+END
+$$;
+
 -- PostgreSQL rejects UPDATE and DELETE on a published table without a replica identity, and FOR ALL TABLES publishes
 -- Fanfare's tables too. FULL costs nothing below wal_level = logical.
 CREATE OR REPLACE FUNCTION fanfare.identify_by_row(relation text) RETURNS void
@@ -842,6 +852,43 @@ SELECT fanfare.create_index('rules_name', $$
     CREATE UNIQUE INDEX rules_name ON fanfare.rules (app_id, name) WHERE dropped_at IS NULL$$);
 GRANT SELECT ON fanfare.rules TO fanfare_author, fanfare_reader;
 
+-- The key of an equation between a path and a JSON value. Two values have the same key if jsonpath's == finds them equal.
+CREATE OR REPLACE FUNCTION fanfare.equality_key(path text, value jsonb) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN path || ' == ' || CASE jsonb_typeof(value) WHEN 'number' THEN trim_scale(value::numeric)::text ELSE value::text END;
+
+-- An equation that must hold for a rule's `when` to be true: the path of a value of the payload, such as $."new"."status",
+-- and the key of the equation with its literal. Both are NULL if there is none, or none that is found.
+--
+-- It searches the text as PostgreSQL prints a jsonpath: names and strings are quoted, as in JSON. In a text without OR,
+-- negation, IS UNKNOWN, filter and strict mode, each equation between two && must hold.
+CREATE OR REPLACE FUNCTION fanfare.equality_of(predicate jsonpath, OUT path text, OUT key text)
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    string CONSTANT text := replace('"(?:[^"/]|/.)*"', '/', repeat(chr(92), 2));
+    printed CONSTANT text := predicate::text;
+    equation text[];
+BEGIN
+    IF regexp_replace(printed, string, '', 'g') ~ '[|]|!(?!=)|is unknown|[?]|exists|strict' THEN
+        RETURN;
+    END IF;
+    equation := regexp_match(printed, '(?:^|&& )[(]*([$](?:[.]' || string || ')+) == (' || string
+        || '|-?[0-9]+(?:[.][0-9]+)?|true|false|null)(?= &&|[)])');
+    -- What an index can hold.
+    IF octet_length(equation[1]) <= 500 AND octet_length(equation[2]) <= 500 THEN
+        path := equation[1];
+        key := fanfare.equality_key(path, equation[2]::jsonb);
+    END IF;
+END
+$$;
+GRANT EXECUTE ON FUNCTION fanfare.equality_key, fanfare.equality_of TO fanfare_author;
+
+-- The paths of equations in rules for an event type. A path stays when its last rule is gone.
+CREATE TABLE IF NOT EXISTS fanfare.equality_paths (
+    event_type text NOT NULL,
+    path text NOT NULL,
+    PRIMARY KEY (event_type, path)
+);
+
 CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     rule_id int NOT NULL REFERENCES fanfare.rules,
@@ -861,6 +908,8 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     rule_created_at timestamptz,
     rule_event_number bigint,
     when_path jsonpath,
+    -- The key of an equation that must hold for when_path to be true; empty if there is none.
+    when_key text NOT NULL GENERATED ALWAYS AS (coalesce((fanfare.equality_of(when_path)).key, '')) STORED,
     audience text,
     audience_path jsonpath,
     devices_path jsonpath,
@@ -880,11 +929,25 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
         AND rule_created_at IS NOT NULL AND audience IS NOT NULL AND kind IS NOT NULL AND lane IS NOT NULL))
 );
 SELECT fanfare.create_index('rule_versions_in_force', $$
-    CREATE INDEX rule_versions_in_force ON fanfare.rule_versions (event_type)
+    CREATE INDEX rule_versions_in_force ON fanfare.rule_versions (event_type, when_key)
     WHERE state = 'active' AND retired_at IS NULL AND enabled$$);
 SELECT fanfare.create_index('rule_versions_unchecked', $$
     CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
 GRANT SELECT ON fanfare.rule_versions TO fanfare_author, fanfare_reader;
+
+-- Planning computes the keys of a payload for these paths only.
+CREATE OR REPLACE FUNCTION fanfare.note_equality_path() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    INSERT INTO fanfare.equality_paths (event_type, path)
+    SELECT NEW.event_type, e.path FROM fanfare.equality_of(NEW.when_path) AS e
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END
+$$;
+SELECT fanfare.create_trigger('fanfare.rule_versions', 'equality_path', $$
+    CREATE TRIGGER equality_path AFTER INSERT OR UPDATE OF when_path, event_type ON fanfare.rule_versions
+        FOR EACH ROW WHEN (NEW.when_key <> '' AND NEW.event_type IS NOT NULL) EXECUTE FUNCTION fanfare.note_equality_path()$$);
 
 -- A campaign is a schedule with its own rule, `campaign/<name>`, for events of type `campaign.<app>.<name>`.
 CREATE TABLE IF NOT EXISTS fanfare.campaigns (
@@ -1055,16 +1118,9 @@ BEGIN
         USING ERRCODE = '42501', HINT = 'Cancel the event with fanfare.cancel and emit another.';
 END
 $$;
-DO $$
-BEGIN
-    IF NOT EXISTS (
-        SELECT FROM pg_trigger WHERE tgrelid = 'fanfare.outbox'::regclass AND tgname = 'outbox_is_never_updated')
-    THEN
-        CREATE TRIGGER outbox_is_never_updated BEFORE UPDATE ON fanfare.outbox
-            FOR EACH STATEMENT EXECUTE FUNCTION fanfare.refuse_update();
-    END IF;
-END
-$$;
+SELECT fanfare.create_trigger('fanfare.outbox', 'outbox_is_never_updated', $$
+    CREATE TRIGGER outbox_is_never_updated BEFORE UPDATE ON fanfare.outbox
+        FOR EACH STATEMENT EXECUTE FUNCTION fanfare.refuse_update()$$);
 
 -- Events that make a set fail, or may: events whose planning took too long, and payloads that stand out beside them.
 -- One session plans them one at a time, so that a bad event delays no other. Daemons of any version plan the rows in
@@ -1587,16 +1643,9 @@ BEGIN
 END
 $$;
 
-DO $$
-BEGIN
-    IF NOT EXISTS (
-        SELECT FROM pg_trigger WHERE tgrelid = 'fanfare.instances'::regclass AND tgname = 'refuse_old_daemon')
-    THEN
-        CREATE TRIGGER refuse_old_daemon BEFORE INSERT ON fanfare.instances
-            FOR EACH ROW EXECUTE FUNCTION fanfare.refuse_old_daemon();
-    END IF;
-END
-$$;
+SELECT fanfare.create_trigger('fanfare.instances', 'refuse_old_daemon', $$
+    CREATE TRIGGER refuse_old_daemon BEFORE INSERT ON fanfare.instances
+        FOR EACH ROW EXECUTE FUNCTION fanfare.refuse_old_daemon()$$);
 
 -- Conditions that an operator should look at. A row exists while its condition holds.
 CREATE TABLE IF NOT EXISTS fanfare.alarms (

@@ -31,6 +31,7 @@ package struct EventTypeRules: Equatable {
 /// The rules in force for one event type.
 package struct EventTypeRuleCount: Equatable {
     package let type: String
+    /// The rules that an event is compared with: those without an equation, and the most that share one.
     package let rules: Int64
     /// Whether one of the rules is in the transactional lane.
     package let isUrgent: Bool
@@ -41,9 +42,17 @@ extension SQL {
     package static let eventTypeRuleCounts = Statement<EventTypeRuleCount>(
         "event_type_rule_counts",
         """
-        SELECT event_type, count(*), min(lane) = 0 FROM fanfare.rule_versions
-        WHERE state = 'active' AND retired_at IS NULL AND enabled
-        GROUP BY event_type HAVING count(*) > \(EventTypeRules.many) OR min(lane) = 0
+        SELECT event_type, rules, is_urgent FROM (
+            SELECT event_type, coalesce(sum(rules) FILTER (WHERE when_key = ''), 0)::bigint
+                    + coalesce(max(rules) FILTER (WHERE when_key <> ''), 0) AS rules, bool_or(is_urgent) AS is_urgent
+            FROM (
+                SELECT event_type, when_key, count(*) AS rules, min(lane) = 0 AS is_urgent FROM fanfare.rule_versions
+                WHERE state = 'active' AND retired_at IS NULL AND enabled
+                GROUP BY event_type, when_key
+            ) AS k
+            GROUP BY event_type
+        ) AS t
+        WHERE rules > \(EventTypeRules.many) OR is_urgent
         """,
         row: EventTypeRuleCount.init
     )

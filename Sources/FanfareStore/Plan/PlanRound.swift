@@ -164,7 +164,15 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         FROM (
             -- NOT IN, because it is hashed where NOT EXISTS becomes a nested loop.
             SELECT e.*, e.is_stopped OR e.is_withdrawn AS is_cancelled,
-                e.key IS NOT NULL AND e.replay_of IS NULL AND NOT e.is_withdrawn AND e.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate
+                e.key IS NOT NULL AND e.replay_of IS NULL AND NOT e.is_withdrawn AND e.id NOT IN (SELECT event_id FROM firsts) AS is_duplicate,
+                -- Rules whose `when` requires an equation are looked up by it, all others by the empty key. [*] gives the
+                -- elements of an array, to which == compares too, and any other value itself.
+                ARRAY(
+                    SELECT fanfare.equality_key(p.path, x.value) FROM fanfare.equality_paths AS p
+                    CROSS JOIN LATERAL jsonb_path_query(e.payload, (p.path || '[*]')::jsonpath, '{}', true) AS x (value)
+                    WHERE p.event_type = e.type AND e.refusal IS NULL
+                    UNION ALL SELECT ''
+                ) AS equalities
             FROM judged AS e
             OFFSET 0
         ) AS j
@@ -173,7 +181,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                 SELECT v.id AS rule_version, v.rule_id, v.app_id, v.audience, v.audience_path, v.devices_path, v.kind, v.provider,
                     v.lane, v.ttl AS rule_ttl, v.when_path, v.supersede, v.gate_id
                 FROM fanfare.rule_versions AS v
-                WHERE v.event_type = j.type AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
+                WHERE v.event_type = j.type AND v.when_key = ANY (j.equalities) AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
                     -- A clock that was set back since the rule was put would pass it by.
                     AND (v.rule_created_at <= j.created_at OR fanfare.is_emitted_after(j.id, v.rule_event_number))
                     AND (j.only_app IS NULL OR v.app_id = j.only_app)
