@@ -1081,6 +1081,42 @@ COMMENT ON FUNCTION fanfare.trace_context IS
     'A W3C traceparent as stored: 16 bytes of trace id, 8 of parent id, one of flags; NULL if the text is not a valid traceparent.';
 GRANT EXECUTE ON FUNCTION fanfare.trace_context TO fanfare_emitter;
 
+-- NOTIFY takes a database-wide lock at commit, so it is sent only if no daemon drains the outbox and one sleeps. Each
+-- advisory lock is released in the expression that tried it: between two statements, a cancelled query would leave a
+-- session lock behind in the client's pool. Every doubt ends in a notification; a lost one costs latency, never an
+-- event.
+--
+-- These are SQL functions, so that they are inlined into the caller's expression, and BEGIN ATOMIC, so that no
+-- search_path matters. There are two, because a transaction initializes every part of an expression, and while a daemon
+-- drains, the first one is enough.
+CREATE OR REPLACE FUNCTION fanfare.nobody_drains() RETURNS boolean LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    SELECT CASE
+        WHEN pg_try_advisory_lock_shared(1178685254, 1) THEN pg_advisory_unlock_shared(1178685254, 1)
+        ELSE false
+    END;
+END;
+COMMENT ON FUNCTION fanfare.nobody_drains IS 'Whether no daemon is draining the outbox.';
+GRANT EXECUTE ON FUNCTION fanfare.nobody_drains TO fanfare_emitter;
+
+CREATE OR REPLACE FUNCTION fanfare.sleeper_to_wake() RETURNS boolean LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    SELECT CASE
+        WHEN pg_try_advisory_lock(1178685254, 2) THEN NOT pg_advisory_unlock(1178685254, 2)
+        -- NOTIFY makes PREPARE TRANSACTION fail. SET fanfare.wake = off avoids it.
+        ELSE coalesce(current_setting('fanfare.wake', true), '') <> 'off'
+    END;
+END;
+COMMENT ON FUNCTION fanfare.sleeper_to_wake IS 'Whether a daemon sleeps and this session should wake it.';
+GRANT EXECUTE ON FUNCTION fanfare.sleeper_to_wake TO fanfare_emitter;
+
+CREATE OR REPLACE FUNCTION fanfare.wake() RETURNS boolean LANGUAGE sql VOLATILE
+BEGIN ATOMIC
+    SELECT CASE WHEN fanfare.nobody_drains() THEN CASE WHEN fanfare.sleeper_to_wake() THEN pg_notify('fanfare_wake', '') IS NULL END END;
+END;
+COMMENT ON FUNCTION fanfare.wake IS 'Notifies a sleeping daemon that the outbox has rows; a row of the outbox calls it.';
+GRANT EXECUTE ON FUNCTION fanfare.wake TO fanfare_emitter;
+
 -- emit inserts rows and the planner deletes them; rows are never updated. An update between a planning round's snapshot
 -- and its lock would hide the row from the round's floor.
 CREATE TABLE IF NOT EXISTS fanfare.outbox (
@@ -1102,6 +1138,9 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox (
     -- Whether Fanfare emitted the event itself, which lets it use the reserved types (fanfare.is_reserved). Emitters
     -- cannot set it.
     own boolean NOT NULL DEFAULT pg_has_role('fanfare_daemon', 'MEMBER'),
+    -- Its default wakes a daemon; the value means nothing. Columns are evaluated in order: when this one is, the transaction
+    -- has its id, so a daemon that falls asleep meanwhile sees the transaction among those in progress and looks again.
+    wakes boolean DEFAULT fanfare.wake(),
     PRIMARY KEY (xid, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
@@ -1995,47 +2034,6 @@ GRANT EXECUTE ON FUNCTION fanfare.forget_feedback TO fanfare_operator;
 -- 16. Functions: emit and cancel
 -- ---------------------------------------------------------------------------------------------------------------
 
--- NOTIFY takes a database-wide lock at commit, so it is sent only if no daemon drains the outbox and one sleeps. Each
--- advisory lock is released in the expression that tried it: between two statements, a cancelled query would leave a
--- session lock behind in the client's pool. Every doubt ends in a notification; a lost one costs latency, never an
--- event.
---
--- These are SQL functions, so that they are inlined into the caller's expression, and BEGIN ATOMIC, so that no
--- search_path matters. There are two, because a transaction initializes every part of an expression, and while a daemon
--- drains, the first one is enough.
-CREATE OR REPLACE FUNCTION fanfare.nobody_drains() RETURNS boolean LANGUAGE sql VOLATILE
-BEGIN ATOMIC
-    SELECT CASE
-        WHEN pg_try_advisory_lock_shared(1178685254, 1) THEN pg_advisory_unlock_shared(1178685254, 1)
-        ELSE false
-    END;
-END;
-COMMENT ON FUNCTION fanfare.nobody_drains IS 'Whether no daemon is draining the outbox.';
-GRANT EXECUTE ON FUNCTION fanfare.nobody_drains TO fanfare_emitter;
-
-CREATE OR REPLACE FUNCTION fanfare.sleeper_to_wake() RETURNS boolean LANGUAGE sql VOLATILE
-BEGIN ATOMIC
-    SELECT CASE
-        WHEN pg_try_advisory_lock(1178685254, 2) THEN NOT pg_advisory_unlock(1178685254, 2)
-        -- NOTIFY makes PREPARE TRANSACTION fail. SET fanfare.wake = off avoids it.
-        ELSE coalesce(current_setting('fanfare.wake', true), '') <> 'off'
-    END;
-END;
-COMMENT ON FUNCTION fanfare.sleeper_to_wake IS 'Whether a daemon sleeps and this session should wake it.';
-GRANT EXECUTE ON FUNCTION fanfare.sleeper_to_wake TO fanfare_emitter;
-
-CREATE OR REPLACE FUNCTION fanfare.wake() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    IF fanfare.nobody_drains() THEN
-        IF fanfare.sleeper_to_wake() THEN
-            PERFORM pg_catalog.pg_notify('fanfare_wake', '');
-        END IF;
-    END IF;
-END
-$$;
-COMMENT ON FUNCTION fanfare.wake IS 'Notifies a sleeping daemon that the outbox has rows; called once per emitting statement.';
-GRANT EXECUTE ON FUNCTION fanfare.wake TO fanfare_emitter;
-
 -- The types that only Fanfare emits: they start campaigns and send digests.
 CREATE OR REPLACE FUNCTION fanfare.is_reserved(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -2077,7 +2075,6 @@ GRANT EXECUTE ON FUNCTION fanfare.given TO fanfare_emitter;
 --   its search_path between two events has emit's statements planned again, about 75 µs, as its own prepared statements
 --   are.
 -- * The id comes from RETURNING: to insert a precomputed id, callers would need the right to choose it.
--- * It repeats the body of fanfare.wake(): calling another function in PL/pgSQL costs as much as an expression.
 CREATE OR REPLACE FUNCTION fanfare.emit(type text, payload jsonb DEFAULT '{}', key text DEFAULT NULL, ttl interval DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -2091,11 +2088,6 @@ BEGIN
         key := fanfare.given(emit.key, 'an event''s key', 'Leave the key out of an event that may be sent again.');
     END IF;
     INSERT INTO fanfare.outbox (type, payload, key, ttl) VALUES (emit.type, emit.payload, emit.key, emit.ttl) RETURNING id INTO new_id;
-    IF fanfare.nobody_drains() THEN
-        IF fanfare.sleeper_to_wake() THEN
-            PERFORM pg_catalog.pg_notify('fanfare_wake', '');
-        END IF;
-    END IF;
     RETURN new_id;
 END
 $$;
@@ -2223,7 +2215,6 @@ BEGIN
     END LOOP;
     INSERT INTO fanfare.outbox (type, key, ttl, payload, replay_of, only_app, only_user, own)
     VALUES (e.type, e.key, e.ttl, e.payload, e.id, the_app, replay.user_id, true) RETURNING id INTO new_id;
-    PERFORM fanfare.wake();
     RETURN new_id;
 END
 $$;
@@ -4155,7 +4146,6 @@ BEGIN
         -- The first call is evaluated when the expression is planned, not when it runs; a restored table has another oid.
         IF NOT (TG_RELID = %4$s::oid AND fanfare.watch_fits(%4$s, %5$L, %10$L) OR fanfare.watch_fits(TG_RELID, %5$L, %10$L)) THEN
             EXECUTE fanfare.watch_query_now(TG_RELID, %6$L, lower(TG_OP COLLATE "C"), %7$L, %8$L) USING fanfare_table;
-            PERFORM fanfare.wake();
             RETURN NULL;
         %2$s
         END IF;
@@ -4172,12 +4162,8 @@ BEGIN
                 WHEN OTHERS OR assert_failure THEN
                     EXECUTE fanfare.watch_query_bare(%6$L, lower(TG_OP COLLATE "C")) USING fanfare_table, SQLSTATE, SQLERRM;
             END;
-            PERFORM fanfare.wake();
             RETURN NULL;
     END;
-    IF FOUND THEN
-        PERFORM fanfare.wake();
-    END IF;
     RETURN NULL;
 END
 $body$, event_type, branches, to_jsonb(needed), rel::oid, needed, event_type, shown, told,
@@ -5422,7 +5408,6 @@ BEGIN
         WHERE o.id = run;
     END IF;
     PERFORM fanfare.begin_ramp(c.rule_id);
-    PERFORM fanfare.wake();
     RETURN run;
 END
 $$;
@@ -5459,7 +5444,6 @@ BEGIN
     IF o.test_users IS NULL THEN
         PERFORM fanfare.begin_ramp(c.rule_id) FROM fanfare.campaigns AS c WHERE c.id = o.campaign_id;
     END IF;
-    PERFORM fanfare.wake();
     RETURN true;
 END
 $$;
@@ -5824,7 +5808,6 @@ BEGIN
     INSERT INTO fanfare.outbox (own, type, payload) VALUES (true, rule ->> 'event', coalesce(c.definition::jsonb -> 'payload', '{}')
         || jsonb_build_object('campaign', c.name, 'scheduled_at', clock_timestamp(), 'users', to_jsonb(user_ids)))
     RETURNING id INTO event;
-    PERFORM fanfare.wake();
     RETURN event;
 END
 $$;
@@ -5934,7 +5917,6 @@ BEGIN
         SELECT least(m.due_at, clock_timestamp()), true, concat('digest.', m.app, '.', m.rule), m.payload FROM made AS m WHERE m.payload IS NOT NULL
     )
     SELECT m.app, m.rule, count(m.payload)::int, (count(*) - count(m.payload))::int, sum(m.count)::bigint FROM made AS m GROUP BY m.app, m.rule;
-    PERFORM fanfare.wake();
 END
 $$;
 COMMENT ON FUNCTION fanfare.emit_digests IS 'Emits one event for each of some due digests; no row if none is due.';

@@ -47,7 +47,7 @@ struct BenchEmit: AsyncParsableCommand {
     }
 }
 
-/// The commits per second of plain inserts and of emits.
+/// The commits per second of inserts into a plain table, of emits, and of inserts into the outbox.
 struct EmitRates: Sendable {
     struct Load: Hashable {
         let writers: Int
@@ -57,6 +57,7 @@ struct EmitRates: Sendable {
     /// A rate for each run.
     private(set) var inserts: [Load: [Double]] = [:]
     private(set) var emits: [Load: [Double]] = [:]
+    private(set) var outboxInserts: [Load: [Double]] = [:]
 
     private let database: BenchDatabase
     private let seconds: Double
@@ -96,13 +97,15 @@ struct EmitRates: Sendable {
             let load = Load(writers: writers, hasDaemon: hasDaemon)
             // Alternates every second, because the speed of a machine may halve within minutes.
             let turns = max(1, Int(seconds.rounded()))
-            var (inserted, emitted) = (0.0, 0.0)
+            var (inserted, emitted, wrote) = (0.0, 0.0, 0.0)
             for _ in 0..<turns {
                 inserted += try rate(of: InsertPlain(), writers: writers, seconds: seconds / Double(turns))
                 emitted += try rate(of: EmitUnmatched(), writers: writers, seconds: seconds / Double(turns))
+                wrote += try rate(of: InsertUnmatched(), writers: writers, seconds: seconds / Double(turns))
             }
             inserts[load, default: []].append(inserted / Double(turns))
             emits[load, default: []].append(emitted / Double(turns))
+            outboxInserts[load, default: []].append(wrote / Double(turns))
         }
     }
 
@@ -132,6 +135,17 @@ struct EmitUnmatched: PostgresStatement {
     func bind(to binds: inout PostgresBinds) {}
 }
 
+/// Inserts the event of ``EmitUnmatched`` into the outbox.
+struct InsertUnmatched: PostgresStatement {
+    typealias Row = Void
+    static let name = "bench_insert_unmatched"
+    static let sql = """
+        INSERT INTO fanfare.outbox (type, payload) VALUES ('bench.none', '{"user": "u1", "n": 1}') RETURNING id
+        """
+
+    func bind(to binds: inout PostgresBinds) {}
+}
+
 extension BenchReport {
     /// Adds the rates and their ratios.
     mutating func add(_ rates: EmitRates) {
@@ -144,6 +158,8 @@ extension BenchReport {
                 add("emit.\(id).\(writers)", "emits, \(what)", "/s", emits)
                 let ratios = zip(emits, inserts).map { $0 / $1 }
                 add("emit.ratio.\(id).\(writers)", "    emits over inserts", "×", ratios, bar: .atLeast(bar))
+                let outbox = zip(rates.outboxInserts[load] ?? [], inserts).map { $0 / $1 }
+                add("outbox.ratio.\(id).\(writers)", "    inserts into the outbox over inserts", "×", outbox)
             }
         }
     }

@@ -182,4 +182,35 @@ struct RoleTests {
         #expect(try connection.number("SELECT count(*) FROM pg_temp.outbox") == 0)
         #expect(try listener.notifications(timeout: .seconds(30)).map(\.channel) == ["fanfare_wake"])
     }
+
+    @Test(arguments: [
+        "INSERT INTO fanfare.outbox (type, payload) VALUES ('e', '{}') RETURNING id",
+        "INSERT INTO fanfare.outbox (type, payload, key, ttl) SELECT 'e', '{}', 'k' || n, '1 hour' FROM generate_series(1, 3) AS n",
+    ])
+    func anInsertIntoTheOutboxWakesASleeper(_ insert: String) throws {
+        let emitter = try TestDatabase.current.connect()
+        let listener = try TestDatabase.current.connect()
+        try listener.listen(to: "fanfare_wake")
+        try emitter.execute("SET ROLE fanfare_emitter")
+        try emitter.execute(insert)
+        // Only a sleeper is woken, once for each transaction.
+        try listener.run(SQL.beginSleep())
+        try emitter.execute("BEGIN; \(insert); \(insert); COMMIT")
+        #expect(try listener.notifications(timeout: .seconds(30)).map(\.channel) == ["fanfare_wake"])
+        let error = try #require(
+            emitter.refusal("INSERT INTO fanfare.outbox (type, payload, wakes) VALUES ('e', '{}', false)")
+        )
+        #expect(error.sqlState == "42501")
+    }
+
+    /// A daemon that falls asleep must see every transaction that found no sleeper among those in progress.
+    @Test func aTransactionHasItsIDBeforeItLooksForASleeper() throws {
+        let columns = try TestDatabase.current.connect().column(
+            """
+            SELECT attname FROM pg_attribute
+            WHERE attrelid = 'fanfare.outbox'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+            """
+        )
+        #expect(columns.first == "xid" && columns.last == "wakes")
+    }
 }

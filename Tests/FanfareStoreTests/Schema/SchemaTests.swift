@@ -227,7 +227,7 @@ struct SchemaTests {
                 AND proconfig IS NULL AND prosqlbody IS NULL ORDER BY proname
             """
         )
-        #expect(loose == ["emit", "refuse", "settle", "take", "wake"])
+        #expect(loose == ["emit", "refuse", "settle", "take"])
     }
 
     @Test func functionsInDefaultsCannotBeShadowed() throws {
