@@ -41,10 +41,8 @@ package final class QueryReader: Stage {
     }
 
     package func run() {
-        let store = Session(context.database.storing(name), of: context, stop: stopping)
-        while !stopping.isStopped {
-            context.pulses.beat(name)
-            guard context.bells.read.wait(timeout: Self.sleep), !stopping.isStopped else { continue }
+        context.takeTurns(on: context.database.storing(name), until: stopping) { store in
+            guard context.bells.read.wait(timeout: Self.sleep), !stopping.isStopped else { return }
             // A query may take longer than the limit after which a loop counts as hanging.
             context.pulses.rest(name)
             while !stopping.isStopped, readNext(into: store) {}

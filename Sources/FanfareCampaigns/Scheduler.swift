@@ -42,14 +42,9 @@ package final class Scheduler: Stage {
     }
 
     package func run() {
-        let session = Session(context.database.queue(name), of: context, stop: stopping)
-        while !stopping.isStopped {
-            context.pulses.beat(name)
+        context.takeTurns(on: context.database.queue(name), until: stopping) { session in
             // Without a lease the database's time is not kept up to date.
-            guard let owner = context.lease.owner else {
-                bell.wait(timeout: .milliseconds(200))
-                continue
-            }
+            guard let owner = context.owner(orSleepingBy: bell) else { return }
             let wait = session.attempt { connection throws(PostgresError) in
                 let now = Timestamp(microseconds: context.lease.databaseNow)
                 try reschedule(on: connection, at: now)
@@ -59,7 +54,6 @@ package final class Scheduler: Stage {
             }
             bell.wait(timeout: .microseconds(wait ?? 0))
         }
-        session.close()
     }
 
     /// Fires the campaigns that are due.

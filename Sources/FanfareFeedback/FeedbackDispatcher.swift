@@ -39,33 +39,27 @@ package final class FeedbackDispatcher: Stage {
     }
 
     package func run() {
-        let session = Session(context.database.promptQueue(name), of: context, stop: stopping)
         let queue = FeedbackQueue(logger: context.logger, bell: bell)
-        while !stopping.isStopped {
-            context.pulses.beat(name)
+        context.takeTurns(on: context.database.promptQueue(name), until: stopping) { session in
             let hooks = hooks.withLock { $0 }
             queue.keep(hooks)
-            guard let owner = context.lease.owner else {
-                bell.wait(timeout: .milliseconds(200))
-                continue
-            }
+            guard let owner = context.owner(orSleepingBy: bell) else { return }
             guard !hooks.isEmpty || queue.hasHooks else {
                 session.close()
                 bell.wait(timeout: .seconds(30))
-                continue
+                return
             }
             let wait = session.attempt { connection throws(PostgresError) in
                 try queue.takeTurn(hooks, as: owner, on: connection)
             }
             bell.wait(timeout: .microseconds(wait ?? 0))
-        }
-        queue.stop()
-        // Releases the hooks, so that another daemon need not wait until the lease expires.
-        if let owner = context.lease.owner, queue.hasHooks {
+        } end: { session in
+            queue.stop()
+            // Releases the hooks, so that another daemon need not wait until the lease expires.
+            guard let owner = context.lease.owner, queue.hasHooks else { return }
             _ = session.attempt { connection throws(PostgresError) in
                 try connection.run(SQL.releaseFeedbackHooks(owner, []))
             }
         }
-        session.close()
     }
 }

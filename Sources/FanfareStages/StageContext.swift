@@ -1,5 +1,5 @@
 package import Logging
-internal import PostgresClient
+package import PostgresClient
 package import Threading
 
 /// The state that all stages share: values, and objects with their own locks.
@@ -53,6 +53,37 @@ package struct StageContext: Sendable {
     package func ringForQueries() {
         bells.queries.ring()
         bells.slowQueries.ring()
+    }
+
+    /// Takes a stage's turns on its session until the stage is stopped, and closes the session.
+    ///
+    /// Each turn beats the stage's pulse first. A turn sleeps itself if it finds nothing to do.
+    ///
+    /// - Parameters:
+    ///   - options: the options of the session, which name the stage.
+    ///   - stopping: the signal that ends the turns and the session's waits.
+    ///   - turn: one turn.
+    ///   - end: the last use of the session, after the last turn.
+    package func takeTurns(
+        on options: PostgresOptions,
+        until stopping: StopSignal,
+        turn: (Session) -> Void,
+        end: (Session) -> Void = { _ in }
+    ) {
+        let session = Session(options, of: self, stop: stopping)
+        while !stopping.isStopped {
+            pulses.beat(session.stage)
+            turn(session)
+        }
+        end(session)
+        session.close()
+    }
+
+    /// Returns the current owner number; without a lease, sleeps a moment and returns nil.
+    package func owner(orSleepingBy bell: Bell) -> Int32? {
+        let owner = lease.owner
+        if owner == nil { bell.wait(timeout: .milliseconds(200)) }
+        return owner
     }
 
     /// Sleeps on the stage's own thread to let others work.

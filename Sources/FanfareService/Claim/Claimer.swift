@@ -38,16 +38,11 @@ final class Claimer: Stage {
     }
 
     func run() {
-        let session = Session(context.database.unflushedPromptQueue(name), of: context, stop: stopping)
         let badges = BadgeReader(options: context.database.badges(), logger: context.logger)
         defer { badges.close() }
         var work = Work(badges: badges)
-        while !stopping.isStopped {
-            context.pulses.beat(name)
-            guard let owner = context.lease.owner else {
-                context.bells.claim.wait(timeout: .milliseconds(200))
-                continue
-            }
+        context.takeTurns(on: context.database.unflushedPromptQueue(name), until: stopping) { session in
+            guard let owner = context.owner(orSleepingBy: context.bells.claim) else { return }
             let wait = session.attempt(opened: { _ throws(PostgresError) in work.began() }) {
                 connection throws(PostgresError) in
                 try giveBack(&work.left, owner: owner, on: connection)
@@ -57,7 +52,6 @@ final class Claimer: Stage {
             if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
         }
         giveBack(work.held.all)
-        session.close()
     }
 
     /// Claims and hands over once.

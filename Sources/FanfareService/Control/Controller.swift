@@ -32,11 +32,9 @@ final class Controller: Stage {
     }
 
     func run() {
-        let session = Session(context.database.control(name), of: context, stop: stopping)
         var tenure: Tenure?
         var wasRefused = false
-        while !stopping.isStopped {
-            context.pulses.beat(name)
+        context.takeTurns(on: context.database.control(name), until: stopping) { session in
             let done: Void? = session.attempt { connection throws(PostgresError) in
                 if var current = tenure {
                     try current.tick(on: connection)
@@ -55,15 +53,14 @@ final class Controller: Stage {
                 if session.isUnanswered { giveUpSilentSessions() }
                 if session.isRefused && !wasRefused { endWork() }
                 wasRefused = session.isRefused
-                continue
+                return
             }
             wasRefused = false
             context.bells.control.wait(timeout: Self.interval)
-        }
-        if let tenure {
+        } end: { session in
+            guard let tenure else { return }
             _ = session.attempt { connection throws(PostgresError) in try tenure.leave(on: connection) }
         }
-        session.close()
     }
 
     /// Abandons all sessions but the recorder's, because the daemon must not work on a database that it must not send

@@ -31,10 +31,8 @@ final class Listener: Stage {
     }
 
     func run() {
-        let session = Session(context.database.control(name), of: context, stop: stopping)
         var channels: ForeignChannels?
-        while !stopping.isStopped {
-            context.pulses.beat(name)
+        context.takeTurns(on: context.database.control(name), until: stopping) { session in
             let done: Void? = session.attempt(
                 opened: { _ in channels = ForeignChannels(context: context) },
                 { connection throws(PostgresError) in try channels?.listen(on: connection, wake: wake) }
@@ -44,7 +42,6 @@ final class Listener: Stage {
                 session.close()
             }
         }
-        session.close()
     }
 
     /// The work of one session for foreign channels.

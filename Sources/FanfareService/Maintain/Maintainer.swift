@@ -24,14 +24,11 @@ final class Maintainer: Stage {
     }
 
     func run() {
-        let session = Session(context.database.queue(name), of: context, stop: stopping)
         var maintenance = Maintenance(context: context)
-        while !stopping.isStopped {
-            context.pulses.beat(name)
+        context.takeTurns(on: context.database.queue(name), until: stopping) { session in
             maintenance.takeTurn(in: session)
             context.bells.maintain.wait(timeout: maintenance.wait)
         }
-        session.close()
     }
 }
 

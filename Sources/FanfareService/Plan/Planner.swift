@@ -41,11 +41,9 @@ final class Planner: Stage {
     }
 
     func run() {
-        let session = Session(context.database.planning(name), of: context, stop: stopping)
         let lone = makeLoneClaimer?()
         var lost: Int?
-        while !stopping.isStopped {
-            context.pulses.beat(name)
+        context.takeTurns(on: context.database.planning(name), until: stopping) { session in
             // The session is closed after any error. A lock that one connection acquired twice would survive its
             // release, and while the draining lock is held, emitters notify no planner.
             session.close()
@@ -57,7 +55,7 @@ final class Planner: Stage {
                 let wait = try loop.begin(on: connection)
                 return (listener, wait)
             }
-            guard var (listener, wait) = begun else { continue }
+            guard var (listener, wait) = begun else { return }
             // The loop's floor and locks last as long as the connection.
             while !stopping.isStopped {
                 let next = session.attempt { connection throws(PostgresError) in
@@ -69,7 +67,6 @@ final class Planner: Stage {
                 wait = next
             }
         }
-        session.close()
         context.status.listening(false)
     }
 }

@@ -30,11 +30,9 @@ final class QuarantinePlanner: Stage {
     }
 
     func run() {
-        let session = Session(context.database.queue(name), of: context, stop: stopping)
         var queue = Quarantine(context: context, stop: stopping)
-        while !stopping.isStopped {
-            context.pulses.beat(name)
-            guard context.bells.quarantine.wait(timeout: Self.beat), !stopping.isStopped else { continue }
+        context.takeTurns(on: context.database.queue(name), until: stopping) { session in
+            guard context.bells.quarantine.wait(timeout: Self.beat), !stopping.isStopped else { return }
             _ = session.attempt { connection throws(PostgresError) in
                 guard try connection.run(SQL.tryLock(AdvisoryLock.family, AdvisoryLock.quarantine)).first == true else {
                     return
@@ -44,6 +42,5 @@ final class QuarantinePlanner: Stage {
             // Closing the session releases the lock.
             session.close()
         }
-        session.close()
     }
 }

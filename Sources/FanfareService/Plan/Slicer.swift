@@ -44,16 +44,14 @@ final class Slicer: Stage {
     }
 
     func run() {
-        let session = Session(context.database.slices(name), of: context, stop: stopping)
         var maintenance = maintains ? Maintenance(context: context) : nil
         var turns = PlanTurns()
-        while !stopping.isStopped {
-            context.pulses.beat(name)
+        context.takeTurns(on: context.database.slices(name), until: stopping) { session in
             if maintenance?.wait == .zero { maintenance?.takeTurn(in: session) }
             let turn = session.attempt { connection throws(PostgresError) in
                 try takeTurn(&turns, on: connection)
             }
-            guard let turn else { continue }
+            guard let turn else { return }
             let idle = maintenance?.wait ?? .seconds(1)
             switch turn {
             case .goOn: break
@@ -61,7 +59,6 @@ final class Slicer: Stage {
             case .nothingToDo: wake.wait(timeout: idle)
             }
         }
-        session.close()
     }
 
     /// The action after a turn.

@@ -49,21 +49,19 @@ final class QueryPlanner: Stage {
     }
 
     func run() {
-        let session = Session(context.database.asking(name), of: context, stop: stopping)
         let runner = QueryRunner(context: context, costs: costs, isForSlow: isForSlow)
         var workedAt = Clocks.steady
         /// The time until the next turn; nil while no event is known to wait.
         var wait: Duration?
-        while !stopping.isStopped {
-            context.pulses.beat(name)
+        context.takeTurns(on: context.database.asking(name), until: stopping) { session in
             let isWoken = wait == .zero || bell.wait(timeout: wait ?? Self.beat)
-            guard !stopping.isStopped else { break }
+            guard !stopping.isStopped else { return }
             guard isWoken || wait != nil else {
                 if Clocks.steady - workedAt >= Self.rest {
                     session.close()
                     runner.close()
                 }
-                continue
+                return
             }
             workedAt = Clocks.steady
             let next = session.attempt { connection throws(PostgresError) in
@@ -72,7 +70,6 @@ final class QueryPlanner: Stage {
             // After an error, which had its own pause, the next turn follows at once.
             wait = next.map { $0.map { .microseconds(min($0, Micros.second)) } } ?? .zero
         }
-        session.close()
         runner.close()
     }
 }
