@@ -11,11 +11,7 @@ package struct StageContext: Sendable {
     package let rules = RuleCache()
     package let bells = StageBells()
     package let lease = LeaseState()
-    package let cancels = CancelIndex()
-    package let gates = GateSnapshot()
-    package let rates = RateSnapshot()
-    package let quiet = QuietApps()
-    package let preferences = PreferenceVersions()
+    package let orders = Orders()
     package let counters: PipelineCounters
     package let traffic: TrafficTally
     package let audit: AuditFigures

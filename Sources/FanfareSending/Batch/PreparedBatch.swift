@@ -114,6 +114,11 @@ package final class PreparedBatch: Sendable {
     package var isAtMostOnce: Bool { rule.compiled.definition.delivery == .atMostOnce }
 }
 
+extension OrderSnapshot {
+    /// Returns whether a batch must be given back: its gate is closed, or its preferences are outdated.
+    func stop(_ batch: PreparedBatch) -> Bool { gates.isClosed(batch.claimed.gate) || batch.isOutdated(preferences) }
+}
+
 /// The outcome of one delivery, with its follow-up.
 package struct DeliveryResult: Sendable {
     package let position: Int32

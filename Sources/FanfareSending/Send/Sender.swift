@@ -214,9 +214,11 @@ struct SenderState {
 
     /// Queues batches, or gives them back if their gate is closed or their preferences are outdated.
     mutating func accept(_ batches: [PreparedBatch]) {
+        guard !batches.isEmpty else { return }
+        let current = context.orders.current
         for batch in batches {
             let active = ActiveBatch(batch)
-            if context.gates.isClosed(batch.claimed.gate) || batch.isOutdated(context.preferences) {
+            if current.stop(batch) {
                 leaveOver(active)
             } else {
                 queues[batch.claimed.queue, default: []].append(active)

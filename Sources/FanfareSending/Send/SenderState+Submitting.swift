@@ -177,7 +177,7 @@ extension SenderState {
 
     /// - Returns: the number of granted requests that were submitted.
     private mutating func submit(_ chunk: Chunk, from active: ActiveBatch) -> Int {
-        active.refresh(context.cancels)
+        active.refresh(context.orders.cancels)
         let databaseNow = context.lease.databaseNow
         let room = active.lines[chunk.line].origin.map { transport.freeSlots(for: $0) }
         var requests: [PushRequest] = []

@@ -21,21 +21,19 @@ extension SenderState {
     /// A request that is taken back abandons the connection that libcurl opens for it. If requests were taken back at
     /// every check for cancellations, a connection that takes longer than the interval would never open.
     mutating func reconsider() {
-        let last = footing
+        let (last, current) = (footing, context.orders.current)
         footing = Footing(
             owner: context.lease.owner ?? last.owner,
-            cancels: context.cancels.version,
-            gates: context.gates.version,
-            preferences: context.preferences.version
+            cancels: context.orders.cancels.version,
+            gates: current.gates.version,
+            preferences: current.preferences.version
         )
         defer {
-            if footing.gates != last.gates || footing.preferences != last.preferences {
-                leave { [context] in context.gates.isClosed($0.claimed.gate) || $0.isOutdated(context.preferences) }
-            }
+            if footing.gates != last.gates || footing.preferences != last.preferences { leave(where: current.stop) }
         }
         guard transport.inFlight > 0, let owner = footing.owner else { return }
         let isAnyLate = passDeadlines()
-        if !isAnyLate && (footing == last || owner == last.owner && !isAnyStopped()) {
+        if !isAnyLate && (footing == last || owner == last.owner && !isAnyStopped(by: current)) {
             transport.sendUntil = Clocks.instant(ofSteady: context.lease.startsUntil(owner: owner))
         } else {
             transport.sendUntil = Clocks.instant(ofSteady: Clocks.steady)
@@ -56,14 +54,11 @@ extension SenderState {
     }
 
     /// Returns whether any request in flight is cancelled, behind a closed gate, or prepared with outdated preferences.
-    private func isAnyStopped() -> Bool {
+    private func isAnyStopped(by current: OrderSnapshot) -> Bool {
         slots.contains { slot in
             guard let active = slot?.active else { return false }
-            guard !context.gates.isClosed(active.batch.claimed.gate), !active.batch.isOutdated(context.preferences)
-            else {
-                return true
-            }
-            active.refresh(context.cancels)
+            guard !current.stop(active.batch) else { return true }
+            active.refresh(context.orders.cancels)
             return active.isAnyCancelled
         }
     }
@@ -115,7 +110,7 @@ extension SenderState {
                 kept.append(active)
                 continue
             }
-            active.refresh(context.cancels)
+            active.refresh(context.orders.cancels)
             for (index, outcome) in active.takeDecided(now: context.lease.databaseNow) {
                 let delivery = active.batch.deliveries[index]
                 decide(delivery, of: active, DeliveryResult(position: delivery.position, outcome: outcome))

@@ -74,7 +74,7 @@ struct BatchDraft {
         (self.badges, self.variables, self.suppressions) = (badges, variables, suppressions)
         begunAt = context.lease.databaseNow
         verdicts = EventVerdicts(
-            cancels: context.cancels,
+            cancels: context.orders.cancels,
             rule: rule.compiled.definition,
             batch: batch,
             events: events,

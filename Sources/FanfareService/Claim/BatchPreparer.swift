@@ -118,10 +118,9 @@ struct BatchPreparer {
         on connection: PostgresConnection
     ) throws(PostgresError) -> Suppressions {
         let suppressions = rule.compiled.definition.suppressions
-        guard suppressions.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains(app)) else {
-            return .none
-        }
-        let said = context.preferences.version(of: app)
+        let orders = context.orders.current
+        guard suppressions.asks(in: batch.queue.lane, isAppQuiet: orders.quiet.contains(app)) else { return .none }
+        let said = orders.preferences.version(of: app)
         return try Suppressions(of: batch, by: suppressions, now: context.lease.databaseNow, said: said, on: connection)
     }
 

@@ -7,9 +7,6 @@ internal import PostgresClient
 internal import Threading
 
 extension Claimer {
-    /// Whether any batches are under a rate.
-    private var arePaced: Bool { context.gates.arePaced || !context.rates.current.isEmpty }
-
     /// Claims due batches under a rate, pace by pace in turn.
     func claimPaced(
         of roster: SenderRoster,
@@ -17,7 +14,7 @@ extension Claimer {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> [ClaimedBatch] {
-        guard arePaced else { return [] }
+        guard context.orders.current.arePaced else { return [] }
         let list = batchRequests(of: roster)
         try ask(list.paces, &work.turns, on: connection)
         var taken: [ClaimedBatch] = []
@@ -80,14 +77,15 @@ extension Claimer {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        guard arePaced else { return }
-        let (targets, rates) = (context.directory.all, context.rates.current)
-        let paced = Set(context.gates.open.filter(\.isPaced).map(\.id))
+        let orders = context.orders.current
+        guard orders.arePaced else { return }
+        let targets = context.directory.all
+        let paced = Set(orders.gates.open.filter(\.isPaced).map(\.id))
         var counts: [Pace: Int] = [:]
         for batch in prepared.map(\.batch) {
             let (claimed, count) = (batch.claimed, batch.claimed.deviceIDs.count - batch.deliveries.count)
             guard count > 0, let target = targets[claimed.target] else { continue }
-            let own = rates.of(target, in: claimed.queue.lane)
+            let own = orders.rates.of(target, in: claimed.queue.lane)
             guard paced.contains(claimed.gate) || !own.isEmpty else { continue }
             counts[Pace(gate: claimed.gate, lane: claimed.queue.lane, rates: own), default: 0] += count
         }

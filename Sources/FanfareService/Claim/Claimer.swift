@@ -74,8 +74,9 @@ final class Claimer: Stage {
                 )
             }
         }
-        obeyGates(&work)
-        leaveHeld(&work) { $0.isOutdated(context.preferences) }
+        let orders = context.orders.current
+        obey(orders, &work)
+        leaveHeld(&work) { $0.isOutdated(orders.preferences) }
         try passOnHeld(&work, on: connection)
         // The same roster is used from claim to sender. Pools that are replaced meanwhile give the batches back.
         let roster = pools.roster
@@ -155,7 +156,8 @@ final class Claimer: Stage {
         var preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
         preparer.badges = work.badges
         // The gate may have closed after the claim.
-        let closed = group.filter { context.gates.isClosed($0.gate) }
+        let now = context.orders.current
+        let closed = group.filter { now.gates.isClosed($0.gate) }
         if !closed.isEmpty {
             _ = try connection.run(ReleaseBatches(owner: owner, batches: closed.map(\.unbegun)))
             work.left.removeAll(where: closed.contains)
@@ -215,13 +217,12 @@ final class Claimer: Stage {
 
     /// Applies changed gates and rates: gives back held batches of closed gates, and rescans, because batches behind an
     /// opened gate, or whose rate was removed, may lie below the floors.
-    private func obeyGates(_ work: inout Work) {
-        let (gates, rates) = (context.gates.version, context.rates.version)
-        guard gates != work.gates || rates != work.rates else { return }
-        (work.gates, work.rates) = (gates, rates)
+    private func obey(_ orders: OrderSnapshot, _ work: inout Work) {
+        guard orders.gates.version != work.gates || orders.ratesVersion != work.rates else { return }
+        (work.gates, work.rates) = (orders.gates.version, orders.ratesVersion)
         work.floors.forget()
         work.turns.forget()
-        leaveHeld(&work) { context.gates.isClosed($0.claimed.gate) }
+        leaveHeld(&work) { orders.gates.isClosed($0.claimed.gate) }
     }
 
     /// Gives back the held batches that match a condition.
@@ -243,11 +244,12 @@ final class Claimer: Stage {
 
     /// Returns the claim requests for the targets that this daemon has credentials for.
     func batchRequests(of roster: SenderRoster) -> BatchRequests {
-        BatchRequests(
+        let orders = context.orders.current
+        return BatchRequests(
             room: roster.room,
             targets: context.directory.all.values.filter(roster.serves),
-            gates: context.gates.open,
-            rates: context.rates.current
+            gates: orders.gates.open,
+            rates: orders.rates
         )
     }
 

@@ -54,14 +54,15 @@ final class LoneClaimer {
     func begin() -> LoneClaim? {
         guard let owner = context.lease.owner else { return nil }
         roster = pools.roster
-        let (rates, quiet) = (context.rates.current, context.quiet.current)
+        let orders = context.orders.current
         let places = context.directory.all.values.filter { $0.nativeKey == nil }.flatMap { target in
             // Bulk batches are not urgent, and their room is filled by the claimer. Batches under a rate or quiet hours
             // are the claimer's too.
             [Lane.transactional, .normal]
                 .filter {
-                    roster.room(target, SendQueue(lane: $0, isRetry: false)) > 0 && rates.of(target, in: $0).isEmpty
-                        && ($0 == .transactional || !quiet.contains(target.app))
+                    roster.room(target, SendQueue(lane: $0, isRetry: false)) > 0
+                        && orders.rates.of(target, in: $0).isEmpty
+                        && ($0 == .transactional || !orders.quiet.contains(target.app))
                 }
                 .map { LoneClaim.Place(target: target.id, lane: $0) }
         }

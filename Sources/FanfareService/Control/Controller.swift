@@ -219,12 +219,12 @@ private struct Tenure {
     private mutating func readOrders(on connection: PostgresConnection) throws(PostgresError) {
         let start = Clocks.steady
         let (rows, gates) = try connection.run(NewCancels(since: cancelsSince), LiveGates())
-        context.cancels.add(rows.compactMap(\.fact))
-        if context.gates.replace(gates) { ringForGates() }
+        context.orders.cancels.add(rows.compactMap(\.fact))
+        if context.orders.replace(gates: gates) { ringForGates() }
         context.lease.cancelsRead(startedAt: start)
         if let seen = rows.first?.seen { cancelsSince = seen }
         let preferences = try connection.run(SQL.newPreferences(preferencesSince))
-        context.preferences.said(in: preferences.compactMap(\.app))
+        context.orders.said(in: preferences.compactMap(\.app))
         if let seen = preferences.first?.seen { preferencesSince = seen }
         if try Self.readPolicies(into: context, on: connection) { context.bells.claim.ring() }
     }
@@ -237,8 +237,7 @@ private struct Tenure {
         on connection: PostgresConnection
     ) throws(PostgresError) -> Bool {
         let (rates, quiet) = try connection.run(SQL.liveRates(), SQL.liveQuiet())
-        context.quiet.replace(quiet)
-        return context.rates.replace(rates)
+        return context.orders.replace(rates: rates, quiet: quiet)
     }
 
     /// Wakes the claimer and maintenance, which act on changed gates.

@@ -32,7 +32,7 @@ struct CancelSweeper {
     /// - Returns: whether no batches are left to end at once.
     /// - Throws: errors of the server.
     mutating func takeTurn(on connection: PostgresConnection) throws(PostgresError) -> Bool {
-        let (version, start) = (context.cancels.version, Clocks.steady)
+        let (version, start) = (context.orders.cancels.version, Clocks.steady)
         let isOver = last.map { start - $0.at >= Self.overlap } ?? false
         guard version != self.version || isOver else { return true }
         var ended: Int64 = 0

@@ -29,8 +29,9 @@ struct GateSweeper {
     /// - Returns: whether no batches are left to end at once.
     /// - Throws: errors of the server.
     mutating func takeTurn(on connection: PostgresConnection) throws(PostgresError) -> Bool {
-        guard !context.gates.isEmpty else { return true }
-        let aborting = context.gates.aborting
+        let gates = context.orders.current.gates
+        guard !gates.isEmpty else { return true }
+        let aborting = gates.aborting
         let end = Clocks.steady + Self.share
         for gate in aborting {
             guard try sweep(gate, until: end, on: connection) else { return false }

@@ -87,7 +87,7 @@ extension PlannerLoop {
         do throws(PostgresError) {
             if let choice {
                 planned = try commit(PlanChosen(round: statement, choice: choice), claim, connection)
-            } else if !context.rates.current.isEmpty {
+            } else if !context.orders.current.rates.isEmpty {
                 planned = try commit(PlanPacedRound(round: statement), claim, connection)
             } else {
                 planned = try commit(statement, claim, connection)

@@ -77,14 +77,14 @@ struct GateQueueTests {
     @Test func nobodyLooksBehindARulesGateThatNothingWaitsBehind() throws {
         let gate = try world.gate("gated")
         let run = try world.gate("gated", run: 1)
-        let gates = GateSnapshot()
-        #expect(try gates.replace(world.connection.run(LiveGates())))
-        #expect(gates.open.map(\.id) == [run])
-        #expect(!gates.isClosed(gate), "what is being sent is not given back")
+        let orders = Orders()
+        #expect(try orders.replace(gates: world.connection.run(LiveGates())))
+        #expect(orders.current.gates.open.map(\.id) == [run])
+        #expect(!orders.current.gates.isClosed(gate), "what is being sent is not given back")
         try world.connection.execute("UPDATE fanfare.rule_versions SET gate_id = \(gate) WHERE gate_id > 0")
         _ = try emitBoth()
-        #expect(try gates.replace(world.connection.run(LiveGates())))
-        #expect(gates.open.map(\.id) == [gate, run])
+        #expect(try orders.replace(gates: world.connection.run(LiveGates())))
+        #expect(orders.current.gates.open.map(\.id) == [gate, run])
     }
 
     /// All gates of a queue share its room: the batch that is due first takes it.

@@ -102,7 +102,7 @@ struct SenderStateTests {
         turn()
         let seen = try #require(try world.connection.run(NewCancels(since: nil)).first?.seen)
         _ = try world.connection.query("SELECT fanfare.cancel(id) FROM fanfare.events")
-        world.context.cancels.add(try world.connection.run(NewCancels(since: seen)).compactMap(\.fact))
+        world.context.orders.cancels.add(try world.connection.run(NewCancels(since: seen)).compactMap(\.fact))
         turn()
         #expect(told() == (3, []))
         #expect(transport.submitted == [3])

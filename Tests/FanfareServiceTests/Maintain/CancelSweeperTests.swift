@@ -83,7 +83,7 @@ struct CancelSweeperTests {
         try world.plan()
         let batch = try #require(try world.claim().first)
         _ = try world.connection.query("SELECT fanfare.cancel($1::bigint)", "\(event)")
-        world.context.cancels.add([
+        world.context.orders.cancels.add([
             .init(id: 1, eventID: event, type: nil, key: nil, createdAt: .init(microseconds: 0), number: 0)
         ])
         #expect(try sweeper.takeTurn(on: world.connection))

@@ -80,7 +80,7 @@ struct LoneClaimerTests {
     }
 
     @Test func whatIsNotSentAtNightIsTheClaimers() throws {
-        world.context.quiet.replace(["shop"])
+        _ = world.context.orders.replace(rates: [], quiet: ["shop"])
         #expect(try plan().isEmpty)
         #expect(try owners() == [nil])
         #expect(try plan(#""lane": "transactional""#).count == 1)

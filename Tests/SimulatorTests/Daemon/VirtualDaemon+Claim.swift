@@ -61,11 +61,11 @@ extension VirtualDaemon {
     }
 
     private func obeyGates() {
-        guard context.gates.version != gatesSeen else { return }
-        gatesSeen = context.gates.version
+        guard context.orders.current.gates.version != gatesSeen else { return }
+        gatesSeen = context.orders.current.gates.version
         floors.forget()
         turns.forget()
-        for waiting in held.all where context.gates.isClosed(waiting.prepared.batch.claimed.gate) {
+        for waiting in held.all where context.orders.current.gates.isClosed(waiting.prepared.batch.claimed.gate) {
             let prepared = waiting.prepared
             mailbox.put(.opened(prepared.batch, decided: prepared.decided, window: 0))
             mailbox.put(.abandoned(prepared.batch.claimed.claim, unsent: prepared.batch.deliveries.map(\.position)))
@@ -79,8 +79,8 @@ extension VirtualDaemon {
         BatchRequests(
             room: { target, queue in Self.depth - (self.senders[target.id]?.waiting(queue) ?? 0) },
             targets: context.directory.all.values.sorted { $0.id < $1.id },
-            gates: context.gates.open,
-            rates: context.rates.current
+            gates: context.orders.current.gates.open,
+            rates: context.orders.current.rates
         )
     }
 
@@ -123,7 +123,7 @@ extension VirtualDaemon {
 
     /// Returns claimed batches of a gate that was paused since the claim.
     private func leaveClosed(_ claimed: [ClaimedBatch], _ owner: Int32) {
-        let closed = claimed.filter { context.gates.isClosed($0.gate) }
+        let closed = claimed.filter { context.orders.current.gates.isClosed($0.gate) }
         guard !closed.isEmpty else { return prepare(claimed, owner) }
         release(closed, of: owner) {
             self.left.removeAll(where: closed.contains)

@@ -59,7 +59,7 @@ extension VirtualDaemon {
     ) {
         let suppressions = rule.compiled.definition.suppressions
         let now = context.lease.databaseNow
-        let asks = suppressions.asks(in: batch.queue.lane, isAppQuiet: context.quiet.current.contains("shop"))
+        let asks = suppressions.asks(in: batch.queue.lane, isAppQuiet: context.orders.current.quiet.contains("shop"))
         guard asks || !suppressions.caps.isEmpty else { return next([:], .none, now) }
         self.suppressions?.checkClock(now)
         let query = Suppressions.query(at: batch, by: suppressions, now: now)
