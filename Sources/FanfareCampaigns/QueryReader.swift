@@ -20,6 +20,7 @@ package final class QueryReader: Stage {
     private static let sleep = Duration.seconds(30)
 
     private let context: StageContext
+    private let bell: Bell
     private let running: RunningQuery
     private let patience: Microseconds
     private let stopping = StopSignal()
@@ -27,22 +28,28 @@ package final class QueryReader: Stage {
     /// Creates the stage.
     ///
     /// - Parameters:
-    ///   - context: the state that all stages share.
+    ///   - context: what every stage needs.
+    ///   - bell: rung when runs wait for their campaigns' queries.
     ///   - running: the record of the current query, through which the scheduler can stop it.
     ///   - patience: the time limit of a query, in microseconds.
-    package init(context: StageContext, running: RunningQuery, patience: Microseconds = QueryReader.patience) {
-        (self.context, self.running, self.patience) = (context, running, patience)
+    package init(
+        context: StageContext,
+        bell: Bell,
+        running: RunningQuery,
+        patience: Microseconds = QueryReader.patience
+    ) {
+        (self.context, self.bell, self.running, self.patience) = (context, bell, running, patience)
     }
 
     package func stop() {
         stopping.stop()
         running.giveUp()
-        context.bells.read.ring()
+        bell.ring()
     }
 
     package func run() {
         context.takeTurns(on: context.database.storing(name), until: stopping) { store in
-            guard context.bells.read.wait(timeout: Self.sleep), !stopping.isStopped else { return }
+            guard bell.wait(timeout: Self.sleep), !stopping.isStopped else { return }
             // A query may take longer than the limit after which a loop counts as hanging.
             context.pulses.rest(name)
             while !stopping.isStopped, readNext(into: store) {}

@@ -21,6 +21,7 @@ package final class Scheduler: Stage {
     static let shortestWait = 100 * Micros.millisecond
 
     let context: StageContext
+    private let reader: Bell
     private let running: RunningQuery
     private let stopping = StopSignal()
     private let bell = Bell()
@@ -30,10 +31,11 @@ package final class Scheduler: Stage {
     /// Creates the stage.
     ///
     /// - Parameters:
-    ///   - context: the state that all stages share.
+    ///   - context: what every stage needs.
+    ///   - reader: rung when runs wait for their campaigns' queries.
     ///   - running: the current query of this daemon's ``QueryReader``.
-    package init(context: StageContext, running: RunningQuery) {
-        (self.context, self.running) = (context, running)
+    package init(context: StageContext, reader: Bell, running: RunningQuery) {
+        (self.context, self.reader, self.running) = (context, reader, running)
     }
 
     package func stop() {
@@ -90,7 +92,7 @@ package final class Scheduler: Stage {
         if let current, !queryRuns.contains(where: { $0.id == current && $0.owner == owner }) {
             running.giveUp(current)
         }
-        if queryRuns.contains(where: { $0.isFree && $0.id != current }) { context.bells.read.ring() }
+        if queryRuns.contains(where: { $0.isFree && $0.id != current }) { reader.ring() }
     }
 
     private func tell(_ fired: FiredRun) {

@@ -18,7 +18,7 @@ package final class FeedbackDispatcher: Stage {
     /// Creates the stage.
     ///
     /// - Parameters:
-    ///   - context: the state that all stages share.
+    ///   - context: what every stage needs.
     ///   - hooks: the hooks; ``apply(_:)`` replaces them.
     package init(context: StageContext, hooks: [FeedbackHook]) {
         self.context = context

@@ -64,8 +64,8 @@ package final class DaemonState: Sendable {
     ///
     /// It has counts since the start, LISTEN, breakers, apps without credentials and fuses, and the audit's findings if
     /// this daemon audits.
-    package func report(_ context: StageContext) -> String {
-        let counts = context.counters.snapshot
+    package func report(_ context: StageContext, _ figures: Figures, _ fuses: PruneFuses) -> String {
+        let counts = figures.counters.snapshot
         let state = state.withLock { $0 }
         var report = JSONObject()
         report["listening"] = .bool(state.isListening)
@@ -94,11 +94,11 @@ package final class DaemonState: Sendable {
         report["refusals"] = .object(refusals)
         report["failures"] = .object(failures)
         report["unserved"] = .array(state.unserved.map { .string($0) })
-        report["fuses_blown"] = .array(context.fuses.blown.map { .string("\($0)") })
+        report["fuses_blown"] = .array(fuses.blown.map { .string("\($0)") })
         if let step = context.lease.clockStep, Clocks.steady - step.noticedAt < Micros.hour {
             report["clock_step_ms"] = .number(JSONNumber(step.distance / Micros.millisecond))
         }
-        let audit = context.audit.figures
+        let audit = figures.audit.figures
         if !audit.isEmpty { report["audit"] = Self.audit(audit, at: context.lease.databaseNow) }
         return String(decoding: JSONValue.object(report).encoded, as: UTF8.self)
     }

@@ -2,41 +2,44 @@ internal import FanfareConfiguration
 package import FanfareCore
 internal import FanfareLogging
 package import FanfareStore
-internal import Logging
+package import Logging
 package import PostgresClient
 
 /// Synchronizes this daemon's prune fuses with the database, which all daemons share.
 package struct FuseSync {
-    private let context: StageContext
+    private let fuses: PruneFuses
+    private let logger: Logger
 
     /// Creates the synchronization.
     ///
-    /// - Parameter context: the context that holds the fuses.
-    package init(context: StageContext) {
-        self.context = context
+    /// - Parameters:
+    ///   - fuses: this daemon's fuses.
+    ///   - logger: receives a line for each fuse that blew or was closed.
+    package init(_ fuses: PruneFuses, logger: Logger) {
+        (self.fuses, self.logger) = (fuses, logger)
     }
 
     /// Stores the fuses that blew here, then applies the stored ones and logs changes.
     package func synchronize(on connection: PostgresConnection) throws(PostgresError) {
-        for (key, strength) in context.fuses.unstored {
+        for (key, strength) in fuses.unstored {
             _ = try connection.runReturningCount(BlowFuse(key: key, strength: strength))
-            context.fuses.stored(key)
+            fuses.stored(key)
         }
-        let changes = context.fuses.take(try connection.run(SQL.storedFuses()))
+        let changes = fuses.take(try connection.run(SQL.storedFuses()))
         for key in changes.blown {
-            context.logger.error(
+            logger.error(
                 "too many invalid tokens; pruning is stopped until an operator resumes it",
                 metadata: metadata(key)
             )
         }
         for key in changes.closed {
-            context.logger.notice("pruning was resumed by an operator", metadata: metadata(key))
+            logger.notice("pruning was resumed by an operator", metadata: metadata(key))
         }
     }
 
     /// Updates the fuses from the answers to all daemons, then synchronizes.
     package func judge(on connection: PostgresConnection) throws(PostgresError) {
-        context.fuses.observe(try connection.answers(of: nil))
+        fuses.observe(try connection.answers(of: nil))
         try synchronize(on: connection)
     }
 

@@ -13,7 +13,7 @@ package final class Orders: Sendable {
 
     package init() {}
 
-    /// The other orders. A reader takes them once for each batch or turn.
+    /// The other orders, which a reader takes once for each batch or turn.
     package var current: OrderSnapshot { latest.withLock { $0 } }
 
     /// Replaces the gates with those read from the database.

@@ -2,39 +2,24 @@ package import Logging
 package import PostgresClient
 package import Threading
 
-/// The state that all stages share: values, and objects with their own locks.
+/// What every stage needs to run: its log, settings, sessions, pulse and lease.
+///
+/// Everything else that a stage reads, counts or wakes is a parameter of its own.
 package struct StageContext: Sendable {
     package let logger: Logger
+    package let frequentLines = FrequentLines()
     private let inForce: Locked<StageSettings>
     package let database: DatabaseSessions
     package let outage: DatabaseOutage
-    package let rules = RuleCache()
-    package let bells = StageBells()
-    package let lease = LeaseState()
-    package let orders = Orders()
-    package let counters: PipelineCounters
-    package let traffic: TrafficTally
-    package let audit: AuditFigures
-    package let fuses = PruneFuses()
-    package let directory = TargetDirectory()
-    package let status = DaemonState()
     package let pulses = Pulses()
-    package let frequentLines = FrequentLines()
-    /// The in-flight budget, shared by all senders.
-    package let budget: InFlightBudget
-    /// A second budget of the same size, for deliveries that are marked as attempted before they are sent.
-    package let windows: InFlightBudget
+    package let lease = LeaseState()
+    package let status = DaemonState()
 
-    package init(logger: Logger, settings: StageSettings, database: DatabaseSessions, counters: PipelineCounters) {
+    package init(logger: Logger, settings: StageSettings, database: DatabaseSessions) {
         self.logger = logger
         inForce = Locked(settings)
         self.database = database
         outage = DatabaseOutage(logger: logger)
-        self.counters = counters
-        traffic = TrafficTally(counters)
-        audit = AuditFigures(counters.metrics)
-        budget = InFlightBudget(capacity: settings.unrecorded)
-        windows = InFlightBudget(capacity: settings.unrecorded)
     }
 
     /// The current settings; a reload may change them between two reads.
@@ -43,12 +28,6 @@ package struct StageContext: Sendable {
     /// Applies the settings that may change while the stages run.
     package func apply(_ fresh: StageSettings) {
         inForce.withLock { $0.takeLive(from: fresh) }
-    }
-
-    /// Wakes both query planners, because events may wait for a query.
-    package func ringForQueries() {
-        bells.queries.ring()
-        bells.slowQueries.ring()
     }
 
     /// Takes a stage's turns on its session until the stage is stopped, and closes the session.
@@ -104,4 +83,12 @@ package struct StageBells: Sendable {
     package let queries = Bell()
     /// Events wait for the query of a rule whose query is slow.
     package let slowQueries = Bell()
+
+    package init() {}
+
+    /// Wakes both query planners, because events may wait for a query.
+    package func ringForQueries() {
+        queries.ring()
+        slowQueries.ring()
+    }
 }

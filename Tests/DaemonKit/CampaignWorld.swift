@@ -26,7 +26,7 @@ extension World {
     func schedule(at now: String = "now()") throws {
         let time = try connection.timestamp(now)
         try CampaignUpkeep(logger: context.logger).takeTurn(on: connection, at: time)
-        let scheduler = Scheduler(context: context, running: RunningQuery())
+        let scheduler = self.scheduler()
         while try scheduler.fire(on: connection, at: time) == 0 {}
         try RuleChecker(logger: context.logger).check(on: connection)
     }
@@ -49,8 +49,8 @@ extension World {
         context.lease.begin(owner: owner, startedAt: Clocks.steady, databaseNow: Clocks.wall)
         let running = RunningQuery()
         let stages: [any Stage] = [
-            QueryReader(context: context, running: running, patience: patience),
-            Scheduler(context: context, running: running),
+            QueryReader(context: context, bell: bells.read, running: running, patience: patience),
+            scheduler(running),
         ]
         let threads = stages.map { stage in WorkerThread.start(name: stage.name) { stage.run() } }
         defer {

@@ -20,7 +20,7 @@ extension World {
     /// - Parameter time: the time as SQL; a digest of up to a day is due one day later.
     func emitDigests(at time: String = "now() + interval '1 day'") throws {
         let now = try connection.number("SELECT (extract(epoch FROM \(time)) * 1000000)::bigint")
-        let scheduler = Scheduler(context: context, running: RunningQuery())
+        let scheduler = self.scheduler()
         while try scheduler.emitDigests(on: connection, at: Timestamp(microseconds: now)) == 0 {}
     }
 

@@ -15,6 +15,11 @@ final class World {
     /// A session with the settings of the queue stages.
     let connection: PostgresConnection
     let context: StageContext
+    let bells = StageBells()
+    let orders = Orders()
+    let catalog = Catalog()
+    let figures = Figures(PipelineCounters())
+    let limits: Limits
 
     /// Opens a session on a test's database.
     init(
@@ -25,9 +30,9 @@ final class World {
         context = StageContext(
             logger: logger,
             settings: settings,
-            database: DatabaseSessions(base: PostgresOptions(url: database.url)),
-            counters: PipelineCounters()
+            database: DatabaseSessions(base: PostgresOptions(url: database.url))
         )
+        limits = Limits(capacity: settings.unrecorded)
         connection = try .open(context.database.queue("test"))
     }
 
@@ -119,14 +124,14 @@ final class World {
     /// Plans until outbox and quarantine are empty and large audiences are expanded.
     func plan() throws {
         try planRounds()
-        var lane = Quarantine(context: context)
+        var lane = quarantine()
         try lane.plan(on: connection)
         if try connection.number("SELECT count(*) FROM fanfare.plans") > 0 { try slice() }
     }
 
     /// Plans the events of the outbox, without expanding large audiences.
     func planRounds() throws {
-        var loop = PlannerLoop(context: context)
+        var loop = self.loop()
         _ = try loop.begin(on: connection)
         // The planner's half second is too short for a test that counts 25,000 deliveries on a busy machine.
         try connection.execute("SET statement_timeout = '30s'; SET lock_timeout = '5s'")
@@ -134,7 +139,7 @@ final class World {
 
     /// Runs the slicer's stage until no plan is left.
     func slice() throws {
-        let slicer = Slicer(context: context, wake: Bell())
+        let slicer = self.slicer()
         let thread = WorkerThread.start(name: "slicer") { slicer.run() }
         defer {
             slicer.stop()
@@ -177,21 +182,21 @@ extension World {
         owner: Int32 = 1,
         badges: BadgeReader? = nil
     ) throws -> [BatchPreparer.Prepared] {
-        context.directory.replace(try connection.run(SQL.allTargets()))
+        catalog.targets.replace(try connection.run(SQL.allTargets()))
         let path = FCMRequest.path(project: "shop")
         let apps: [String: AppIdentity] = [
             "shop": [
                 .apns: ProviderIdentity(topic: "com.example.shop"), .fcm: ProviderIdentity(path: Array(path.utf8)),
             ]
         ]
-        return try BatchPreparer(context: context, targets: context.directory.all, apps: apps, badges: badges)
+        return try BatchPreparer(context: context, orders: orders, catalog: catalog, apps: apps, badges: badges)
             .prepare(claimed, owner: owner, on: connection)
     }
 
     /// Passes messages to a recorder, lets it write everything, and stops it.
     func record(_ messages: [RecorderMessage]) {
         let mailbox = Mailbox<RecorderMessage>()
-        let recorder = Recorder(context: context, mailbox: mailbox)
+        let recorder = self.recorder(of: mailbox)
         for message in messages { _ = mailbox.put(message) }
         recorder.stop()
         recorder.run()

@@ -13,7 +13,7 @@ struct PruneGate {
     /// How long answers without evidence stay unshared.
     static let interval = 5 * Micros.second
 
-    private let context: StageContext
+    private let fuses: PruneFuses
     /// The answers to this daemon that are not shared yet.
     ///
     /// Answers under a blown fuse are not included: when the fuse is closed, counting starts again.
@@ -21,8 +21,8 @@ struct PruneGate {
     /// Since when there are unshared answers.
     private var unsharedSince: Microseconds?
 
-    init(context: StageContext) {
-        self.context = context
+    init(_ fuses: PruneFuses) {
+        self.fuses = fuses
     }
 
     /// Counts answers, and checks the evidence among them against the fuses.
@@ -42,7 +42,7 @@ struct PruneGate {
         }
         guard let sums else { return false }
         forget()
-        context.fuses.observe(sums)
+        fuses.observe(sums)
         ledger.keepDevices(beyond: PruneAllowances(sums: sums, fresh: fresh))
         return true
     }
@@ -59,10 +59,10 @@ struct PruneGate {
 
     private mutating func count(_ news: [AnswerSource: PruneCounts]) {
         for (source, counts) in news {
-            context.fuses.record(counts, from: source.provider, of: source.key)
+            fuses.record(counts, from: source.provider, of: source.key)
             unshared[source, default: PruneCounts()] += counts
         }
-        unshared = unshared.filter { context.fuses.allowsPruning(of: $0.key.key) }
+        unshared = unshared.filter { fuses.allowsPruning(of: $0.key.key) }
         unsharedSince = unshared.isEmpty ? nil : unsharedSince ?? Clocks.steady
     }
 

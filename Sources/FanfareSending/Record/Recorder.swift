@@ -16,12 +16,21 @@ package final class Recorder: Stage {
     package let name: String = Recorder.name
 
     private let context: StageContext
+    private let bells: StageBells
+    private let limits: Limits
+    private let counters: PipelineCounters
     private let mailbox: Mailbox<RecorderMessage>
     private let stopping = StopSignal()
 
-    package init(context: StageContext, mailbox: Mailbox<RecorderMessage>) {
-        self.context = context
-        self.mailbox = mailbox
+    package init(
+        context: StageContext,
+        bells: StageBells,
+        limits: Limits,
+        counters: PipelineCounters,
+        mailbox: Mailbox<RecorderMessage>
+    ) {
+        (self.context, self.bells, self.limits) = (context, bells, limits)
+        (self.counters, self.mailbox) = (counters, mailbox)
     }
 
     /// Closes the mailbox; the stage ends when everything in it is recorded.
@@ -32,8 +41,8 @@ package final class Recorder: Stage {
     package func run() {
         let session = Session(context.database.promptQueue(name), of: context, stop: stopping)
         var ledger = RecordLedger()
-        var gate = PruneGate(context: context)
-        var counters = RecordCounters(context.counters)
+        var gate = PruneGate(limits.fuses)
+        var recorded = RecordCounters(counters)
         var failures = 0
         while true {
             context.pulses.beat(name)
@@ -41,13 +50,13 @@ package final class Recorder: Stage {
             guard let messages = mailbox.take(timeout: wait) else { break }
             for message in messages { ledger.take(message, at: Clocks.steady) }
             gate.share(over: session)
-            guard ledger.isDue(share: context.budget.checkpointShare, at: Clocks.steady) else { continue }
-            record(&ledger, &gate, &counters, session)
+            guard ledger.isDue(share: limits.budget.checkpointShare, at: Clocks.steady) else { continue }
+            record(&ledger, &gate, &recorded, session)
         }
         // The last write records all answers, also if the daemon is cancelled.
         while ledger.isDirty && failures < 20 {
             context.pulses.beat(name)
-            record(&ledger, &gate, &counters, session)
+            record(&ledger, &gate, &recorded, session)
             failures += 1
         }
         session.close()
@@ -59,17 +68,20 @@ package final class Recorder: Stage {
     private func record(
         _ ledger: inout RecordLedger,
         _ gate: inout PruneGate,
-        _ counters: inout RecordCounters,
+        _ recorded: inout RecordCounters,
         _ session: Session
     ) {
-        ledger.acceptances.tell(context.counters)
+        ledger.acceptances.tell(counters)
         guard gate.judge(&ledger, over: session) else { return ledger.wrote(at: Clocks.steady) }
-        let writes = ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: context.heedFuse)
+        let writes = ledger.begin(
+            databaseNow: context.lease.databaseNow,
+            heedFuse: { limits.heedFuse(&$0, waking: bells.control) }
+        )
         for write in writes {
             let done = session.attempt { connection throws(PostgresError) in try Self.run(write, on: connection) }
             guard let done else { continue }
-            context.release(ledger.done(write))
-            counters.count(write, done)
+            limits.release(ledger.done(write))
+            recorded.count(write, done)
             follow(write, done)
             guard case .close(_, let batches) = write, let settlement = GrantSettlement(of: batches, done) else {
                 continue
@@ -101,12 +113,12 @@ package final class Recorder: Stage {
 
     /// Wakes the claimer for retries and released batches, and logs lost batches.
     private func follow(_ write: RecordLedger.Write, _ done: [Recorded]) {
-        if case .release = write { context.bells.claim.ring() }
+        if case .release = write { bells.claim.ring() }
         guard case .close(let statement, let batches) = write else { return }
         let ours = done.batches
         let closed = batches.count { ours.contains($0.id) }
         if closed < batches.count { logLost(batches.count - closed) }
-        if !statement.retries.isEmpty { context.bells.claim.ring() }
+        if !statement.retries.isEmpty { bells.claim.ring() }
     }
 
     private func logLost(_ count: Int) {
@@ -117,7 +129,7 @@ package final class Recorder: Stage {
     }
 }
 
-extension StageContext {
+extension Limits {
     /// Releases the slots of recorded outcomes.
     func release(_ recorded: RecordLedger.Released) {
         budget.release(recorded.slots)
@@ -125,10 +137,10 @@ extension StageContext {
     }
 
     /// Keeps a batch's devices if the fuse is blown.
-    func heedFuse(_ batch: inout OpenBatch) {
+    func heedFuse(_ batch: inout OpenBatch, waking controller: Bell) {
         guard !fuses.allowsPruning(of: batch.source.key) else { return }
         // The other daemons learn of the blown fuse through the database.
-        if !fuses.unstored.isEmpty { bells.control.ring() }
+        if !fuses.unstored.isEmpty { controller.ring() }
         batch.keepDevices()
     }
 }

@@ -86,7 +86,7 @@ struct AnswerJudge {
         case .again(let at, let outcome, let history):
             var target = batch.target.id
             if case .tryOtherEnvironment(let otherwise) = verdict.disposition {
-                guard let other = context.directory.otherEnvironment(of: batch.target) else {
+                guard let other = batch.otherTarget else {
                     return DeliveryResult(position: delivery.position, outcome: otherwise)
                 }
                 target = other

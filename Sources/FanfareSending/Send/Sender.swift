@@ -18,8 +18,7 @@ final class Sender: Sendable {
     let index: Int
     private let name: String
     private let shared: SenderShared
-    private let context: StageContext
-    private let recorder: Mailbox<RecorderMessage>
+    private let links: SenderLinks
     private let inbox = Mailbox<PreparedBatch>()
     private let waker = Locked<(any TransportWaker)?>(nil)
     /// The free descriptors that a starting sender leaves for connections and the rest of the daemon; if senders used
@@ -29,13 +28,11 @@ final class Sender: Sendable {
     private static let starting = Locked(())
     private static let runningCount = Locked(0)
 
-    init(index: Int, shared: SenderShared, context: StageContext, recorder: Mailbox<RecorderMessage>) {
+    init(index: Int, shared: SenderShared, links: SenderLinks) {
         let target = shared.settings.target
         self.index = index
         name = "send-\(target.app)-\(target.provider)-\(target.environment)-\(index)"
-        self.shared = shared
-        self.context = context
-        self.recorder = recorder
+        (self.shared, self.links) = (shared, links)
     }
 
     /// Starts the sender's thread.
@@ -47,7 +44,7 @@ final class Sender: Sendable {
             Self.runningCount.withLock { $0 += 1 }
             run(in: pool)
             Self.runningCount.withLock { $0 -= 1 }
-            context.pulses.rest(name)
+            links.context.pulses.rest(name)
         }
     }
 
@@ -89,19 +86,13 @@ final class Sender: Sendable {
             return
         }
         pool.hasStarted(self)
-        var state = SenderState(
-            shared: shared,
-            context: context,
-            recorder: recorder,
-            transport: made.transport,
-            writer: made.writer
-        )
+        var state = SenderState(shared: shared, links: links, transport: made.transport, writer: made.writer)
         state.name = name
         state.whenBlocked = { [weak self] in self?.wake() }
         state.isFull = { [weak pool] in pool?.room($0) == 0 }
         var lastBusy = Clocks.steady
         while let batches = inbox.take(timeout: .zero) {
-            context.pulses.beat(name)
+            links.context.pulses.beat(name)
             state.accept(batches)
             state.turn()
             let now = Clocks.steady
@@ -124,7 +115,7 @@ final class Sender: Sendable {
     private func giveBack(_ batches: [PreparedBatch]) {
         for batch in batches {
             shared.waiting.withLock { $0[batch.claimed.queue, default: 0] -= 1 }
-            recorder.put(.givenBack(batch))
+            links.recorder.put(.givenBack(batch))
         }
     }
 }
@@ -147,12 +138,15 @@ struct SenderState {
 
     let shared: SenderShared
     let context: StageContext
+    let orders: Orders
+    let budget: InFlightBudget
     let recorder: Mailbox<RecorderMessage>
     let transport: any PushTransport
     let writer: any RequestWriter
     let key: ProviderKey
     let target: Target
     let requests: Counter
+    private let claimer: Bell
 
     var queues: [SendQueue: [ActiveBatch]] = [:]
     var slots: [Slot?] = []
@@ -194,28 +188,20 @@ struct SenderState {
     /// Wakes this thread's poll; registered when the in-flight budget is used up.
     var whenBlocked: @Sendable () -> Void = {}
 
-    init(
-        shared: SenderShared,
-        context: StageContext,
-        recorder: Mailbox<RecorderMessage>,
-        transport: any PushTransport,
-        writer: any RequestWriter
-    ) {
-        self.shared = shared
-        self.context = context
-        self.recorder = recorder
-        self.transport = transport
-        self.writer = writer
+    init(shared: SenderShared, links: SenderLinks, transport: any PushTransport, writer: any RequestWriter) {
+        (self.shared, self.transport, self.writer) = (shared, transport, writer)
+        (context, orders, budget) = (links.context, links.orders, links.budget)
+        (recorder, claimer) = (links.recorder, links.claimer)
         target = shared.settings.target
-        requests = context.counters.requests(to: target)
-        gauges = TransportGauges(of: target, context.counters.metrics)
+        requests = links.counters.requests(to: target)
+        gauges = TransportGauges(of: target, links.counters.metrics)
         key = ProviderKey(app: shared.settings.target.app, provider: shared.settings.target.provider)
     }
 
     /// Queues batches, or gives them back if their gate is closed or their preferences are outdated.
     mutating func accept(_ batches: [PreparedBatch]) {
         guard !batches.isEmpty else { return }
-        let current = context.orders.current
+        let current = orders.current
         for batch in batches {
             let active = ActiveBatch(batch)
             if current.stop(batch) {
@@ -236,7 +222,7 @@ struct SenderState {
         if hasRoom {
             // Submitted requests are sent first: with few processors the claimer would preempt this thread.
             poll(.zero)
-            context.bells.claim.ring()
+            claimer.ring()
             hasRoom = false
         }
         checkTransport()

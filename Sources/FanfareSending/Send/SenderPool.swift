@@ -45,8 +45,7 @@ final class SenderPool: Sendable {
     let retries = Locked(RetryBudget())
     private let limit: Int
     private let patience: IdlePatience
-    private let context: StageContext
-    private let recorder: Mailbox<RecorderMessage>
+    private let links: SenderLinks
     private let state = Locked(State())
 
     /// Creates a pool without threads.
@@ -54,15 +53,9 @@ final class SenderPool: Sendable {
     /// - Parameters:
     ///   - settings: the settings to reach the provider.
     ///   - patience: how long an idle sender is kept.
-    ///   - context: the state that all stages share.
-    ///   - recorder: receives the results of pushes.
-    init(
-        settings: PoolSettings,
-        patience: IdlePatience = IdlePatience(),
-        context: StageContext,
-        recorder: Mailbox<RecorderMessage>
-    ) {
-        (self.settings, self.patience, self.context, self.recorder) = (settings, patience, context, recorder)
+    ///   - links: the parts of the daemon that senders use.
+    init(settings: PoolSettings, patience: IdlePatience = IdlePatience(), links: SenderLinks) {
+        (self.settings, self.patience, self.links) = (settings, patience, links)
         limit = max(1, settings.threads)
     }
 
@@ -103,7 +96,7 @@ final class SenderPool: Sendable {
             } else {
                 let sender = start(&state) ?? idlest?.sender
                 sender?.put(batch)
-                if sender == nil { recorder.put(.givenBack(batch)) }
+                if sender == nil { links.recorder.put(.givenBack(batch)) }
             }
         }
     }
@@ -115,8 +108,7 @@ final class SenderPool: Sendable {
         let sender = Sender(
             index: (0..<limit).first { !taken.contains($0) } ?? 0,
             shared: SenderShared(settings: settings, breakers: breakers, retries: retries),
-            context: context,
-            recorder: recorder
+            links: links
         )
         guard let thread = sender.start(in: self) else {
             failed("the system has no thread to give", &state)
@@ -163,7 +155,7 @@ final class SenderPool: Sendable {
 
     private func failed(_ why: String, _ state: inout State) {
         state.startsAt = Clocks.steady + Self.pause
-        context.logger.log(
+        links.context.logger.log(
             level: state.hasFailed ? .debug : .error,
             "a sender could not start",
             metadata: settings.target.metadata([

@@ -42,6 +42,30 @@ package struct SenderRoster: Sendable {
     package func send(_ batch: PreparedBatch) { pools[Place(batch.target)]?.send(batch) }
 }
 
+/// The parts of the daemon that senders use.
+package struct SenderLinks: Sendable {
+    let context: StageContext
+    let orders: Orders
+    let budget: InFlightBudget
+    let counters: PipelineCounters
+    /// Rung when a queue has room again.
+    let claimer: Bell
+    /// Receives the results of pushes.
+    let recorder: Mailbox<RecorderMessage>
+
+    package init(
+        context: StageContext,
+        orders: Orders,
+        budget: InFlightBudget,
+        counters: PipelineCounters,
+        claimer: Bell,
+        recorder: Mailbox<RecorderMessage>
+    ) {
+        (self.context, self.orders, self.budget) = (context, orders, budget)
+        (self.counters, self.claimer, self.recorder) = (counters, claimer, recorder)
+    }
+}
+
 /// Runs the pools of the configured apps.
 ///
 /// An app whose credentials changed gets new pools at once, while its old ones drain. No batch is in two pools, since
@@ -55,14 +79,12 @@ package final class SenderPools: Stage {
     }
 
     package let name = "senders"
-    private let context: StageContext
-    private let recorder: Mailbox<RecorderMessage>
+    private let links: SenderLinks
     private let state: Locked<State>
     private let stopping = Mailbox<Never>()
 
-    package init(_ apps: [String: AppSenders], context: StageContext, recorder: Mailbox<RecorderMessage>) {
-        self.context = context
-        self.recorder = recorder
+    package init(_ apps: [String: AppSenders], links: SenderLinks) {
+        self.links = links
         state = Locked(State(roster: .empty))
         replace(with: apps)
     }
@@ -80,7 +102,7 @@ package final class SenderPools: Stage {
             for settings in app.pools {
                 let place = SenderRoster.Place(settings.target)
                 let kept = before.apps[name] === app ? before.pools[place] : nil
-                pools[place] = kept ?? SenderPool(settings: settings, context: context, recorder: recorder)
+                pools[place] = kept ?? SenderPool(settings: settings, links: links)
             }
         }
         let retired = before.pools.filter { pools[$0.key] !== $0.value }.map(\.value)
@@ -89,7 +111,7 @@ package final class SenderPools: Stage {
             return state.isStopped
         }
         for pool in retired { drain(pool) }
-        if !isStopped { context.bells.claim.ring() }
+        if !isStopped { links.claimer.ring() }
     }
 
     package func run() {
@@ -107,16 +129,16 @@ package final class SenderPools: Stage {
     /// Stops a pool, and logs when its last thread has ended.
     private func drain(_ pool: SenderPool) {
         let target = pool.settings.target
-        context.status.forgetBreaker("\(target.app)/\(target.provider)/\(target.environment)")
+        links.context.status.forgetBreaker("\(target.app)/\(target.provider)/\(target.environment)")
         let threads = pool.stop()
         guard !threads.isEmpty else { return }
         state.withLock { $0.draining.append(contentsOf: threads) }
         // The thread ends with the pool, within the deadline of a request. On shutdown the senders themselves are
         // joined.
-        _ = WorkerThread.start(name: "drain") { [context, state] in
+        _ = WorkerThread.start(name: "drain") { [logger = links.context.logger, state] in
             for thread in threads { thread.join() }
             state.withLock { state in state.draining.removeAll { old in threads.contains { $0 === old } } }
-            context.logger.notice(
+            logger.notice(
                 "replaced senders have drained",
                 metadata: .init([
                     .app: "\(target.app)", .provider: "\(target.provider)", .environment: "\(target.environment)",

@@ -165,7 +165,7 @@ extension SenderState {
     /// Releases the budget slots of requests without a recorded outcome.
     private func giveBack(_ unused: [BudgetShare: Int]) {
         guard !unused.isEmpty else { return }
-        context.budget.release(unused)
+        budget.release(unused)
     }
 
     /// Updates the breaker of one of many origins from a request's connection.

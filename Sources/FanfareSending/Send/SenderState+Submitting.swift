@@ -51,7 +51,7 @@ extension SenderState {
     private mutating func fill(_ lane: Lane, leaving: Int) {
         // Retries come first: their budget admits only a few, and those it holds back delay no other delivery.
         for isRetry in [true, false] { fill(SendQueue(lane: lane, isRetry: isRetry), leaving: leaving) }
-        if !hasWork(lane) { context.budget.setWork(false, for: key, lane: lane) }
+        if !hasWork(lane) { budget.setWork(false, for: key, lane: lane) }
     }
 
     private func hasWork(_ lane: Lane) -> Bool {
@@ -161,9 +161,9 @@ extension SenderState {
         let size = min(chunk.size, active.lines[chunk.line].waiting.count)
         let wanted = queue.isRetry ? shared.retries.withLock { $0.take(size, at: now) } : size
         guard wanted > 0 else { return nil }
-        let granted = context.budget.acquire(wanted, for: key, lane: queue.lane)
+        let granted = budget.acquire(wanted, for: key, lane: queue.lane)
         guard granted > 0 else {
-            if !isBlocked { context.budget.whenReleased(for: name, whenBlocked) }
+            if !isBlocked { budget.whenReleased(for: name, whenBlocked) }
             isBlocked = true
             return nil
         }
@@ -171,13 +171,13 @@ extension SenderState {
         var paid = chunk
         paid.size = granted
         let used = submit(paid, from: active)
-        if used < granted { context.budget.release([BudgetShare(key: key, lane: queue.lane): granted - used]) }
+        if used < granted { budget.release([BudgetShare(key: key, lane: queue.lane): granted - used]) }
         return used
     }
 
     /// - Returns: the number of granted requests that were submitted.
     private mutating func submit(_ chunk: Chunk, from active: ActiveBatch) -> Int {
-        active.refresh(context.orders.cancels)
+        active.refresh(orders.cancels)
         let databaseNow = context.lease.databaseNow
         let room = active.lines[chunk.line].origin.map { transport.freeSlots(for: $0) }
         var requests: [PushRequest] = []

@@ -21,10 +21,10 @@ extension SenderState {
     /// A request that is taken back abandons the connection that libcurl opens for it. If requests were taken back at
     /// every check for cancellations, a connection that takes longer than the interval would never open.
     mutating func reconsider() {
-        let (last, current) = (footing, context.orders.current)
+        let (last, current) = (footing, orders.current)
         footing = Footing(
             owner: context.lease.owner ?? last.owner,
-            cancels: context.orders.cancels.version,
+            cancels: orders.cancels.version,
             gates: current.gates.version,
             preferences: current.preferences.version
         )
@@ -58,7 +58,7 @@ extension SenderState {
         slots.contains { slot in
             guard let active = slot?.active else { return false }
             guard !current.stop(active.batch) else { return true }
-            active.refresh(context.orders.cancels)
+            active.refresh(orders.cancels)
             return active.isAnyCancelled
         }
     }
@@ -110,7 +110,7 @@ extension SenderState {
                 kept.append(active)
                 continue
             }
-            active.refresh(context.orders.cancels)
+            active.refresh(orders.cancels)
             for (index, outcome) in active.takeDecided(now: context.lease.databaseNow) {
                 let delivery = active.batch.deliveries[index]
                 decide(delivery, of: active, DeliveryResult(position: delivery.position, outcome: outcome))

@@ -23,15 +23,16 @@ struct Auditor {
     /// The session may be shared with other work, so an audit query may not take longer than this.
     private static let settings = SessionSettings.nestedLoops.setting("statement_timeout", to: "5s")
 
-    private let context: StageContext
+    private let figures: AuditFigures
+    private let logger: Logger
     private var events = Sightings<Int64>(patience: patience)
     private var queued = Sightings<StandingBatch>(patience: patience)
     private var flying = Sightings<StandingBatch>(patience: flight)
     private var cursors = Sightings<OpenedCursor>(patience: turn)
     private var log: [Int16: LogCursor] = [:]
 
-    init(context: StageContext) {
-        self.context = context
+    init(_ figures: AuditFigures, logger: Logger) {
+        (self.figures, self.logger) = (figures, logger)
     }
 
     /// Runs all checks once, stores the findings, and logs changes.
@@ -103,12 +104,12 @@ struct Auditor {
         guard let stored = try connection.run(StoreFinding(finding: finding)).first else { return }
         let check = finding.check.rawValue
         let figure = AuditFigure(found: stored.found, oldest: finding.oldest)
-        context.audit.found(figure, by: check)
+        figures.found(figure, by: check)
         let metadata = Logger.Metadata([.detail: "\(check): \(finding.detail)", .count: "\(stored.found)"])
         if stored.before == 0 && stored.found > 0 {
-            context.logger.warning("audit: problem found", metadata: metadata)
+            logger.warning("audit: problem found", metadata: metadata)
         } else if stored.before > 0 && stored.found == 0 {
-            context.logger.notice("audit: recovered", metadata: metadata)
+            logger.notice("audit: recovered", metadata: metadata)
         }
     }
 }

@@ -28,6 +28,8 @@ struct BatchDraft {
     private let owner: Int32
     private let rule: LoadedRule
     private let target: Target
+    /// The same app's target in the other environment.
+    private let otherTarget: Int16?
     /// Nil for a provider that only a newer version knows.
     private let provider: (any Provider)?
     private let identity: ProviderIdentity
@@ -50,10 +52,12 @@ struct BatchDraft {
 
     init(
         context: StageContext,
+        cancels: CancelIndex,
         batch: ClaimedBatch,
         owner: Int32,
         rule: LoadedRule,
         target: Target,
+        otherTarget: Int16?,
         app: AppIdentity,
         events: [Int64: EventRow],
         newest: [Int64: Int64],
@@ -66,7 +70,7 @@ struct BatchDraft {
         self.batch = batch
         self.owner = owner
         self.rule = rule
-        self.target = target
+        (self.target, self.otherTarget) = (target, otherTarget)
         provider = Providers.named(target.provider)
         identity = app[PushProvider(rawValue: target.provider)] ?? ProviderIdentity()
         self.events = events
@@ -74,7 +78,7 @@ struct BatchDraft {
         (self.badges, self.variables, self.suppressions) = (badges, variables, suppressions)
         begunAt = context.lease.databaseNow
         verdicts = EventVerdicts(
-            cancels: context.orders.cancels,
+            cancels: cancels,
             rule: rule.compiled.definition,
             batch: batch,
             events: events,
@@ -101,7 +105,7 @@ struct BatchDraft {
             rule: rule,
             lane: Lane(rawValue: batch.lane) ?? .normal,
             target: target,
-            otherTarget: context.directory.otherEnvironment(of: target),
+            otherTarget: otherTarget,
             variants: variants,
             deliveries: deliveries,
             refusals: refusals,
@@ -149,9 +153,9 @@ struct BatchDraft {
         var history = batch.history
         guard history.marks.insert(.otherEnvironment).inserted, device.target == batch.target,
             let event = events[batch.eventID(at: position)], device.registeredAt <= event.plannedAt,
-            let other = context.directory.otherEnvironment(of: target)
+            let otherTarget
         else { return nil }
-        let again = FollowUp.again(at: verdicts.now, history: history, target: other)
+        let again = FollowUp.again(at: verdicts.now, history: history, target: otherTarget)
         return DeliveryResult(position: Int32(position), outcome: .retryingOtherEnvironment, followUp: again)
     }
 

@@ -11,7 +11,8 @@ internal import Threading
 /// Reads what claimed batches need at send time, and renders them.
 struct BatchPreparer {
     let context: StageContext
-    let targets: [Int16: Target]
+    let orders: Orders
+    let catalog: Catalog
     /// The identities by app name.
     let apps: [String: AppIdentity]
     /// Reads the badge counts of rules with `badge_sql`; nil to send none.
@@ -59,7 +60,9 @@ struct BatchPreparer {
         owner: Int32,
         on connection: PostgresConnection
     ) throws(PostgresError) -> [Prepared] {
-        let rules = try context.rules.load(Set(claimed.map(\.ruleVersion)), from: connection)
+        let (rules, targets) = (
+            try catalog.rules.load(Set(claimed.map(\.ruleVersion)), from: connection), catalog.targets.all
+        )
         var devices = devices[...]
         var prepared: [Prepared] = []
         for batch in claimed {
@@ -87,10 +90,12 @@ struct BatchPreparer {
             let newest = try newestEvents(rule, events: events, on: connection)
             var drafting = BatchDraft(
                 context: context,
+                cancels: orders.cancels,
                 batch: batch,
                 owner: owner,
                 rule: rule,
                 target: target,
+                otherTarget: catalog.targets.otherEnvironment(of: target),
                 app: apps[target.app] ?? AppIdentity(),
                 events: events,
                 newest: newest,
@@ -118,7 +123,7 @@ struct BatchPreparer {
         on connection: PostgresConnection
     ) throws(PostgresError) -> Suppressions {
         let suppressions = rule.compiled.definition.suppressions
-        let orders = context.orders.current
+        let orders = orders.current
         guard suppressions.asks(in: batch.queue.lane, isAppQuiet: orders.quiet.contains(app)) else { return .none }
         let said = orders.preferences.version(of: app)
         return try Suppressions(of: batch, by: suppressions, now: context.lease.databaseNow, said: said, on: connection)

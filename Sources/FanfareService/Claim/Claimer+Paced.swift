@@ -14,7 +14,7 @@ extension Claimer {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> [ClaimedBatch] {
-        guard context.orders.current.arePaced else { return [] }
+        guard orders.current.arePaced else { return [] }
         let list = batchRequests(of: roster)
         try ask(list.paces, &work.turns, on: connection)
         var taken: [ClaimedBatch] = []
@@ -77,9 +77,9 @@ extension Claimer {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        let orders = context.orders.current
+        let orders = orders.current
         guard orders.arePaced else { return }
-        let targets = context.directory.all
+        let targets = catalog.targets.all
         let paced = Set(orders.gates.open.filter(\.isPaced).map(\.id))
         var counts: [Pace: Int] = [:]
         for batch in prepared.map(\.batch) {

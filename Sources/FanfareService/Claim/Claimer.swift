@@ -10,7 +10,7 @@ internal import PostgresClient
 internal import Threading
 
 /// Claims, prepares and hands over due batches, slightly more than the senders can send, so that they need not wait.
-final class Claimer: Stage {
+struct Claimer: Stage {
     let name = "claimer"
     /// How often batches are scanned from the beginning, to find those that committed late.
     private static let sweepInterval = 5 * Micros.second
@@ -20,21 +20,20 @@ final class Claimer: Stage {
     private static let returnDelay = 5 * Micros.second
 
     let context: StageContext
-    private let pools: SenderPools
-    private let recorder: Mailbox<RecorderMessage>
-    private let handover: Handover
+    let orders: Orders
+    /// The known rules and targets; the targets are read here.
+    let catalog: Catalog
+    /// The budget for deliveries that are marked as attempted.
+    let windows: InFlightBudget
+    /// Rung when there may be batches, or room for them.
+    let bell: Bell
+    let pools: SenderPools
+    let handover: Handover
     private let stopping = StopSignal()
-
-    init(context: StageContext, pools: SenderPools, recorder: Mailbox<RecorderMessage>) {
-        self.context = context
-        self.pools = pools
-        self.recorder = recorder
-        handover = Handover(context: context, recorder: recorder)
-    }
 
     func stop() {
         stopping.stop()
-        context.bells.claim.ring()
+        bell.ring()
     }
 
     func run() {
@@ -42,14 +41,14 @@ final class Claimer: Stage {
         defer { badges.close() }
         var work = Work(badges: badges)
         context.takeTurns(on: context.database.unflushedPromptQueue(name), until: stopping) { session in
-            guard let owner = context.owner(orSleepingBy: context.bells.claim) else { return }
+            guard let owner = context.owner(orSleepingBy: bell) else { return }
             let wait = session.attempt(opened: { _ throws(PostgresError) in work.began() }) {
                 connection throws(PostgresError) in
                 try giveBack(&work.left, owner: owner, on: connection)
                 try work.doubts.settle(on: connection, logger: context.logger)
                 return try check(for: owner, &work, on: connection)
             }
-            if let wait, wait > .zero { context.bells.claim.wait(timeout: wait) }
+            if let wait, wait > .zero { bell.wait(timeout: wait) }
         }
         giveBack(work.held.all)
     }
@@ -62,10 +61,10 @@ final class Claimer: Stage {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Duration {
-        if work.floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || context.directory.all.isEmpty {
-            context.directory.replace(try connection.run(SQL.allTargets()))
+        if work.floors.isSweepDue(at: Clocks.steady, every: Self.sweepInterval) || catalog.targets.all.isEmpty {
+            catalog.targets.replace(try connection.run(SQL.allTargets()))
             work.floors.sweep(at: Clocks.steady)
-            let unserved = work.unserved.check(context.directory.all.values, served: pools.roster.serves)
+            let unserved = work.unserved.check(catalog.targets.all.values, served: pools.roster.serves)
             context.status.unserved(work.unserved.names)
             for target in unserved {
                 context.logger.warning(
@@ -74,7 +73,7 @@ final class Claimer: Stage {
                 )
             }
         }
-        let orders = context.orders.current
+        let orders = orders.current
         obey(orders, &work)
         leaveHeld(&work) { $0.isOutdated(orders.preferences) }
         try passOnHeld(&work, on: connection)
@@ -153,10 +152,15 @@ final class Claimer: Stage {
         _ work: inout Work,
         on connection: PostgresConnection
     ) throws(PostgresError) {
-        var preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
-        preparer.badges = work.badges
+        let preparer = BatchPreparer(
+            context: context,
+            orders: orders,
+            catalog: catalog,
+            apps: roster.identities,
+            badges: work.badges
+        )
         // The gate may have closed after the claim.
-        let now = context.orders.current
+        let now = orders.current
         let closed = group.filter { now.gates.isClosed($0.gate) }
         if !closed.isEmpty {
             _ = try connection.run(ReleaseBatches(owner: owner, batches: closed.map(\.unbegun)))
@@ -176,45 +180,6 @@ final class Claimer: Stage {
         try passOnHeld(&work, on: connection)
     }
 
-    /// Marks batches of at-most-once rules as attempted and hands them to the senders, as far as the in-flight budget
-    /// allows.
-    private func passOnHeld(_ work: inout Work, on connection: PostgresConnection) throws(PostgresError) {
-        guard !work.held.isEmpty else { return }
-        context.windows.whenReleased(for: name) { [bell = context.bells.claim] in bell.ring() }
-        while let (held, window) = work.held.next(in: context.windows) {
-            let batch = held.prepared.batch
-            let isOurs: Bool
-            do {
-                isOurs = try mark(held.prepared, on: connection)
-            } catch {
-                // The batch stays held. If the mark was committed after all, it is repeated.
-                context.windows.release([batch.share: window])
-                throw error
-            }
-            work.held.remove(held)
-            if isOurs {
-                handover.hand(held.prepared, window: window, to: held.roster)
-            } else {
-                context.windows.release([batch.share: window])
-            }
-        }
-    }
-
-    /// Commits a mark that the deliveries are attempted, so that after a crash they are unknown and never repeated.
-    ///
-    /// - Returns: whether the batch still belongs to this daemon.
-    private func mark(
-        _ prepared: BatchPreparer.Prepared,
-        on connection: PostgresConnection
-    ) throws(PostgresError) -> Bool {
-        let batch = prepared.batch
-        let record = OpenBatch(batch, decided: prepared.decided).record
-        return try connection.transaction { connection throws(PostgresError) in
-            try connection.run(FlushCommit())
-            return try connection.run(Checkpoint(owner: batch.owner, batches: [record])).batches
-        }.contains(batch.claimed.id)
-    }
-
     /// Applies changed gates and rates: gives back held batches of closed gates, and rescans, because batches behind an
     /// opened gate, or whose rate was removed, may lie below the floors.
     private func obey(_ orders: OrderSnapshot, _ work: inout Work) {
@@ -225,29 +190,12 @@ final class Claimer: Stage {
         leaveHeld(&work) { orders.gates.isClosed($0.claimed.gate) }
     }
 
-    /// Gives back the held batches that match a condition.
-    private func leaveHeld(_ work: inout Work, where isOver: (PreparedBatch) -> Bool) {
-        for held in work.held.all where isOver(held.prepared.batch) {
-            giveBack([held])
-            work.held.remove(held)
-        }
-    }
-
-    /// Gives back held batches, so that another claim can send them.
-    private func giveBack(_ held: [HeldBatches.Held]) {
-        for prepared in held.map(\.prepared) {
-            for line in prepared.lines { context.logDecision(line) }
-            recorder.put(.opened(prepared.batch, decided: prepared.decided))
-            recorder.put(.givenBack(prepared.batch))
-        }
-    }
-
     /// Returns the claim requests for the targets that this daemon has credentials for.
     func batchRequests(of roster: SenderRoster) -> BatchRequests {
-        let orders = context.orders.current
+        let orders = orders.current
         return BatchRequests(
             room: roster.room,
-            targets: context.directory.all.values.filter(roster.serves),
+            targets: catalog.targets.all.values.filter(roster.serves),
             gates: orders.gates.open,
             rates: orders.rates
         )
@@ -279,9 +227,9 @@ final class Claimer: Stage {
         guard let next = try connection.run(NextDue(places: batchRequests(of: roster).places)).first else {
             return .seconds(1)
         }
-        guard next.targetCount == context.directory.all.count else {
+        guard next.targetCount == catalog.targets.all.count else {
             // A provider has its first device: its first push should not wait for the next sweep.
-            context.directory.replace(try connection.run(SQL.allTargets()))
+            catalog.targets.replace(try connection.run(SQL.allTargets()))
             return .zero
         }
         guard let due = next.due else { return .seconds(1) }

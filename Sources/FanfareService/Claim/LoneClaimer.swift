@@ -16,6 +16,9 @@ internal import Threading
 /// ``end(_:sending:on:)``.
 final class LoneClaimer {
     private let context: StageContext
+    private let orders: Orders
+    private let catalog: Catalog
+    private let claimer: Bell
     private let pools: SenderPools
     private let handover: Handover
     private let patience: Int64
@@ -27,35 +30,39 @@ final class LoneClaimer {
     /// Creates a claimer for a planner.
     ///
     /// - Parameters:
-    ///   - context: the state that all stages share.
+    ///   - context: what every stage needs.
+    ///   - orders: what stops pushes; batches under a rate or quiet hours are left to the claimer.
+    ///   - catalog: the known rules and targets.
+    ///   - claimer: rung for batches that are left to the claimer.
     ///   - pools: the senders.
-    ///   - recorder: receives the batches that are handed over.
+    ///   - handover: hands the batches to the senders.
     ///   - patience: how long the device data read by a round is valid, in microseconds; a longer round may have waited
     ///     for a lock.
     init(
         context: StageContext,
+        orders: Orders,
+        catalog: Catalog,
+        claimer: Bell,
         pools: SenderPools,
-        recorder: Mailbox<RecorderMessage>,
+        handover: Handover,
         patience: Int64 = 100 * Micros.millisecond
     ) {
-        self.context = context
-        self.pools = pools
-        self.patience = patience
-        handover = Handover(context: context, recorder: recorder)
+        (self.context, self.orders, self.catalog) = (context, orders, catalog)
+        (self.claimer, self.pools, self.handover, self.patience) = (claimer, pools, handover, patience)
     }
 
     /// Gives back batches that may have been claimed over a lost connection.
     func settle(on connection: PostgresConnection) throws(PostgresError) {
         let count = try doubts.settle(on: connection, logger: context.logger)
-        if count > 0 { context.bells.claim.ring() }
+        if count > 0 { claimer.ring() }
     }
 
     /// Returns the claim for the next round; nil if nothing may be claimed.
     func begin() -> LoneClaim? {
         guard let owner = context.lease.owner else { return nil }
         roster = pools.roster
-        let orders = context.orders.current
-        let places = context.directory.all.values.filter { $0.nativeKey == nil }.flatMap { target in
+        let orders = orders.current
+        let places = catalog.targets.all.values.filter { $0.nativeKey == nil }.flatMap { target in
             // Bulk batches are not urgent, and their room is filled by the claimer. Batches under a rate or quiet hours
             // are the claimer's too.
             [Lane.transactional, .normal]
@@ -111,8 +118,12 @@ final class LoneClaimer {
     ) throws(PostgresError) {
         if !batches.isEmpty {
             context.lease.claimed(batches.map(\.claimed), asked: claim.beganAt)
-            let preparer = BatchPreparer(context: context, targets: context.directory.all, apps: roster.identities)
-            let prepared = try preparer.prepare(
+            let prepared = try BatchPreparer(
+                context: context,
+                orders: orders,
+                catalog: catalog,
+                apps: roster.identities
+            ).prepare(
                 batches.map(\.claimed),
                 of: Dictionary(batches.map { ($0.event.id, $0.event) }) { first, _ in first },
                 to: batches.flatMap(\.devices),
@@ -122,7 +133,7 @@ final class LoneClaimer {
             guard prepared.count == batches.count else {
                 _ = try connection.runReturningCount(ReleaseClaims(claims: [claim.claim]))
                 doubts.answered(claim.claim)
-                return context.bells.claim.ring()
+                return claimer.ring()
             }
             for one in prepared { handover.hand(one, to: roster) }
         }
@@ -141,7 +152,7 @@ final class LoneClaimer {
 
     /// Returns whether no batch needs to be marked before its first request, and none needs a further query.
     private func areSimple(_ batches: [LoneBatch], on connection: PostgresConnection) throws(PostgresError) -> Bool {
-        let rules = try context.rules.load(Set(batches.map(\.claimed.ruleVersion)), from: connection)
+        let rules = try catalog.rules.load(Set(batches.map(\.claimed.ruleVersion)), from: connection)
         return batches.allSatisfy { batch in
             guard let rule = rules[batch.claimed.ruleVersion] else { return false }
             let definition = rule.compiled.definition

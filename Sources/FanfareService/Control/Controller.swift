@@ -14,21 +14,20 @@ internal import Threading
 /// Its session holds the advisory lock that shows that this daemon is alive. When the session is lost, the owner number
 /// is given up: batches of the old number are submitted for one more second at most, and the next session starts with a
 /// new number.
-final class Controller: Stage {
+struct Controller: Stage {
     let name = "control"
     private static let interval = Duration.milliseconds(500)
 
-    private let context: StageContext
+    let context: StageContext
+    let bells: StageBells
+    let orders: Orders
+    let fuses: PruneFuses
+    let figures: Figures
     private let stopping = StopSignal()
-
-    /// Creates the stage.
-    init(context: StageContext) {
-        self.context = context
-    }
 
     func stop() {
         stopping.stop()
-        context.bells.control.ring()
+        bells.control.ring()
     }
 
     func run() {
@@ -40,8 +39,8 @@ final class Controller: Stage {
                     try current.tick(on: connection)
                     tenure = current
                 } else {
-                    tenure = try Tenure(context: context, on: connection)
-                    context.bells.claim.ring()
+                    tenure = try Tenure(of: self, on: connection)
+                    bells.claim.ring()
                 }
             }
             if done == nil {
@@ -56,7 +55,7 @@ final class Controller: Stage {
                 return
             }
             wasRefused = false
-            context.bells.control.wait(timeout: Self.interval)
+            bells.control.wait(timeout: Self.interval)
         } end: { session in
             guard let tenure else { return }
             _ = session.attempt { connection throws(PostgresError) in try tenure.leave(on: connection) }
@@ -87,8 +86,7 @@ final class Controller: Stage {
 
 /// The time of one control session, with one owner number, one lock and one lease.
 private struct Tenure {
-    private let context: StageContext
-    private let fuses: FuseSync
+    private let stage: Controller
     private let owner: Int32
     private var renewedAt: Microseconds
     private var checkedAt: Microseconds = 0
@@ -99,15 +97,15 @@ private struct Tenure {
     private var links = LinkWatch()
     private var clock = ClockWatch()
 
-    init(context: StageContext, on connection: PostgresConnection) throws(PostgresError) {
-        self.context = context
-        fuses = FuseSync(context: context)
+    init(of stage: Controller, on connection: PostgresConnection) throws(PostgresError) {
+        self.stage = stage
+        let (context, orders) = (stage.context, stage.orders)
         // Before anything is claimed, because fuses that blew earlier apply to this daemon too.
-        try fuses.synchronize(on: connection)
+        try FuseSync(stage.fuses, logger: context.logger).synchronize(on: connection)
         // Before the lease begins, so that later reads see all earlier cancellations.
         let cancels = try connection.run(NewCancels(since: nil))
         let preferences = try connection.run(SQL.newPreferences(nil))
-        _ = try Self.readPolicies(into: context, on: connection)
+        _ = try Self.readPolicies(into: orders, on: connection)
         let start = Clocks.steady
         let entered = try connection.run(
             EnterInstance(
@@ -134,8 +132,11 @@ private struct Tenure {
         context.logger.notice("lease taken", metadata: .init([.instanceID: "\(owner)"]))
     }
 
+    private var context: StageContext { stage.context }
+
     mutating func tick(on connection: PostgresConnection) throws(PostgresError) {
         try readOrders(on: connection)
+        let fuses = FuseSync(stage.fuses, logger: context.logger)
         try fuses.synchronize(on: connection)
         let now = Clocks.steady
         if now - renewedAt >= LeaseGuard.renewalInterval {
@@ -145,7 +146,7 @@ private struct Tenure {
         }
         if now - toldAt >= TrafficTally.interval {
             toldAt = now
-            try context.traffic.write(on: connection, logger: context.logger)
+            try stage.figures.traffic.write(on: connection, logger: context.logger)
         }
         if now - checkedAt >= Micros.second {
             checkedAt = now
@@ -173,7 +174,7 @@ private struct Tenure {
 
     /// Removes this daemon from the list of instances, so that other daemons need not wait for the end of its lease.
     func leave(on connection: PostgresConnection) throws(PostgresError) {
-        try context.traffic.write(on: connection, logger: context.logger)
+        try stage.figures.traffic.write(on: connection, logger: context.logger)
         let freed = try connection.run(Rescue(dead: owner)).first ?? 0
         if freed > 0 { context.logger.notice("batches given back", metadata: .init([.count: "\(freed)"])) }
     }
@@ -185,7 +186,7 @@ private struct Tenure {
                 owner: owner,
                 leaseMicroseconds: LeaseGuard.length,
                 leads: context.status.leads,
-                report: context.status.report(context)
+                report: context.status.report(context, stage.figures, stage.fuses)
             )
         )
         guard let databaseNow = renewed.first else {
@@ -219,31 +220,31 @@ private struct Tenure {
     private mutating func readOrders(on connection: PostgresConnection) throws(PostgresError) {
         let start = Clocks.steady
         let (rows, gates) = try connection.run(NewCancels(since: cancelsSince), LiveGates())
-        context.orders.cancels.add(rows.compactMap(\.fact))
-        if context.orders.replace(gates: gates) { ringForGates() }
+        stage.orders.cancels.add(rows.compactMap(\.fact))
+        if stage.orders.replace(gates: gates) { ringForGates() }
         context.lease.cancelsRead(startedAt: start)
         if let seen = rows.first?.seen { cancelsSince = seen }
         let preferences = try connection.run(SQL.newPreferences(preferencesSince))
-        context.orders.said(in: preferences.compactMap(\.app))
+        stage.orders.said(in: preferences.compactMap(\.app))
         if let seen = preferences.first?.seen { preferencesSince = seen }
-        if try Self.readPolicies(into: context, on: connection) { context.bells.claim.ring() }
+        if try Self.readPolicies(into: stage.orders, on: connection) { stage.bells.claim.ring() }
     }
 
     /// Reads the rates and quiet hours of apps' policies.
     ///
     /// - Returns: whether rates changed, so that batches have to be claimed differently.
     private static func readPolicies(
-        into context: StageContext,
+        into orders: Orders,
         on connection: PostgresConnection
     ) throws(PostgresError) -> Bool {
         let (rates, quiet) = try connection.run(SQL.liveRates(), SQL.liveQuiet())
-        return context.orders.replace(rates: rates, quiet: quiet)
+        return orders.replace(rates: rates, quiet: quiet)
     }
 
     /// Wakes the claimer and maintenance, which act on changed gates.
     private func ringForGates() {
-        context.bells.claim.ring()
-        context.bells.maintain.ring()
+        stage.bells.claim.ring()
+        stage.bells.maintain.ring()
     }
 
     /// Frees the batches of dead daemons.
@@ -266,7 +267,7 @@ private struct Tenure {
                 "batches of a dead daemon rescued",
                 metadata: .init([.instanceID: "\(other.id)", .count: "\(freed)"])
             )
-            if freed > 0 { context.bells.claim.ring() }
+            if freed > 0 { stage.bells.claim.ring() }
         }
         for id in watch.settle(others, at: now) {
             _ = try connection.run(SQL.unlock(AdvisoryLock.instances, id))

@@ -20,10 +20,9 @@ public struct Daemon: Sendable {
     private let version: String
     private let logger: Logger
     private let database: DatabaseSessions
-    private let senders: SenderPools
+    private let wiring: Wiring
     private let feedback: FeedbackDispatcher
     private let pipeline: Pipeline
-    private let context: StageContext
 
     /// Reads keys and builds the stages, without connecting to anything.
     ///
@@ -50,11 +49,10 @@ public struct Daemon: Sendable {
             base: try configuration.postgresOptions(environment: environment),
             place: .installation(configuration.installation)
         )
-        context = StageContext(
+        let context = StageContext(
             logger: logger,
             settings: StageSettings(configuration, version: version),
-            database: database,
-            counters: PipelineCounters(metrics)
+            database: database
         )
         let apps = try AppSenders.read(
             configuration.apps,
@@ -62,11 +60,10 @@ public struct Daemon: Sendable {
             environment: environment,
             logger: logger
         )
-        let results = Mailbox<RecorderMessage>()
-        senders = SenderPools(apps, context: context, recorder: results)
         let hooks = try FeedbackHook.read(configuration.feedback, environment: environment)
         feedback = FeedbackDispatcher(context: context, hooks: hooks)
-        pipeline = Pipeline(context: context, senders: senders, results: results, feedback: feedback)
+        wiring = Wiring(context: context, counters: PipelineCounters(metrics), apps: apps)
+        pipeline = Pipeline(wiring, feedback: feedback)
     }
 
     /// Applies the keys that can change while the daemon runs: `apps`, `retry`, `retention`, `feedback` and
@@ -82,15 +79,15 @@ public struct Daemon: Sendable {
         _ = try fresh.postgresOptions(environment: environment)
         let apps = try AppSenders.read(
             fresh.apps,
-            before: senders.roster.apps,
+            before: wiring.senders.roster.apps,
             send: configuration.send,
             environment: environment,
             logger: logger
         )
         let hooks = try FeedbackHook.read(fresh.feedback, environment: environment)
-        context.apply(StageSettings(fresh, version: version))
+        wiring.context.apply(StageSettings(fresh, version: version))
         feedback.apply(hooks)
-        senders.replace(with: apps)
+        wiring.senders.replace(with: apps)
     }
 
     /// The descriptions of a daemon's metrics, for the registry that stores them.
@@ -99,13 +96,13 @@ public struct Daemon: Sendable {
     }
 
     /// The daemon's readiness, from its own state without a query.
-    public var readiness: DaemonReadiness { context.readiness }
+    public var readiness: DaemonReadiness { wiring.context.readiness(wiring.limits.fuses) }
 
     /// The timelines that the daemon's sessions have seen, for other sessions of the process.
     package var timelines: PostgresTimelines? { database.base.timelines }
 
     /// The time of the last turn of each stage's loop.
-    package var pulses: Pulses { context.pulses }
+    package var pulses: Pulses { wiring.context.pulses }
 
     /// The services, in the order of their dependencies.
     public var services: [any Service] {
@@ -158,7 +155,7 @@ public struct Daemon: Sendable {
     /// - Returns: whether LISTEN works; without it the daemon polls.
     public func waitUntilListening() async -> Bool {
         for _ in 0..<200 {
-            if context.status.isListening { return true }
+            if wiring.context.status.isListening { return true }
             try? await Task.sleep(for: .milliseconds(50))
         }
         return false

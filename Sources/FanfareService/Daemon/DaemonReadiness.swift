@@ -36,8 +36,8 @@ public struct DaemonReadiness: Sendable, Equatable {
 }
 
 extension StageContext {
-    /// The daemon's readiness now.
-    var readiness: DaemonReadiness {
+    /// Returns the daemon's readiness now.
+    func readiness(_ fuses: PruneFuses) -> DaemonReadiness {
         DaemonReadiness(
             holdsLease: lease.owner.map { lease.submitsUntil(owner: $0) > Clocks.steady } ?? false,
             isListening: status.isListening,

@@ -1,9 +1,6 @@
-internal import FanfareCampaigns
 internal import FanfareConfiguration
 internal import FanfareFeedback
-internal import FanfareSending
 internal import FanfareStages
-internal import Threading
 
 /// The stages, in one direction: emit ▶ outbox ▶ plan ▶ batches ▶ claim ▶ render ▶ send ▶ record ▶ batch_log.
 ///
@@ -33,26 +30,21 @@ struct Pipeline {
     /// Sends feedback webhooks, from the log.
     let tell: any Stage
 
-    init(context: StageContext, senders: SenderPools, results: Mailbox<RecorderMessage>, feedback: FeedbackDispatcher) {
-        control = Controller(context: context)
-        record = Recorder(context: context, mailbox: results)
-        send = senders
-        claim = Claimer(context: context, pools: senders, recorder: results)
-        let sessions = context.settings.sessions
+    init(_ wiring: Wiring, feedback: FeedbackDispatcher) {
+        let settings = wiring.context.settings
+        let sessions = settings.sessions
+        control = wiring.makeController()
+        record = wiring.makeRecorder()
+        send = wiring.senders
+        claim = wiring.makeClaimer()
         slice = (0..<sessions.slicers).map { index in
-            let maintains = index == 0 && !sessions.isMaintenanceApart
-            return Slicer(context: context, wake: context.bells.slice, index: index, maintains: maintains)
+            wiring.makeSlicer(index, maintains: index == 0 && !sessions.isMaintenanceApart)
         }
-        let planner = Planner(context: context, wake: context.bells.plan) {
-            LoneClaimer(context: context, pools: senders, recorder: results)
-        }
-        let costs = QueryCosts()
-        let queries = [false, true].map { QueryPlanner(context: context, costs: costs, isForSlow: $0) }
-        plan = queries + [QuarantinePlanner(context: context), planner]
-        let running = RunningQuery()
-        schedule = [QueryReader(context: context, running: running), Scheduler(context: context, running: running)]
-        maintain = sessions.isMaintenanceApart ? [Maintainer(context: context)] : []
-        listen = context.settings.listen.isEmpty ? [] : [Listener(context: context)]
+        let queries = [false, true].map { wiring.makeQueryPlanner(isForSlow: $0) }
+        plan = queries + [wiring.makeQuarantinePlanner(), wiring.makePlanner()]
+        schedule = [wiring.makeQueryReader(), wiring.makeScheduler()]
+        maintain = sessions.isMaintenanceApart ? [wiring.makeMaintainer()] : []
+        listen = settings.listen.isEmpty ? [] : [wiring.makeListener()]
         tell = feedback
     }
 

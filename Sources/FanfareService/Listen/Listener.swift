@@ -11,19 +11,17 @@ internal import Threading
 ///
 /// The planner tests whether notifications arrive at all (``WakeListener``). This stage pings the server every 3 s,
 /// because a dead connection looks like one without notifications.
-final class Listener: Stage {
+struct Listener: Stage {
     let name = "listener"
     /// The interval of pings.
     private static let pulseInterval = 3 * Micros.second
     private static let leaderInterval = 5 * Micros.second
 
-    private let context: StageContext
+    let context: StageContext
+    /// Raised when an event was stored.
+    let planner: WakeSignal
     private let stopping = StopSignal()
     private let wake = WakeSignal()
-
-    init(context: StageContext) {
-        self.context = context
-    }
 
     func stop() {
         stopping.stop()
@@ -34,7 +32,7 @@ final class Listener: Stage {
         var channels: ForeignChannels?
         context.takeTurns(on: context.database.control(name), until: stopping) { session in
             let done: Void? = session.attempt(
-                opened: { _ in channels = ForeignChannels(context: context) },
+                opened: { _ in channels = ForeignChannels(context: context, planner: planner) },
                 { connection throws(PostgresError) in try channels?.listen(on: connection, wake: wake) }
             )
             if done == nil {
@@ -47,12 +45,13 @@ final class Listener: Stage {
     /// The work of one session for foreign channels.
     private struct ForeignChannels {
         private let context: StageContext
+        private let planner: WakeSignal
         private var answeredAt = Clocks.steady
         private var triedToLeadAt: Microseconds?
         private var isLeader = false
 
-        init(context: StageContext) {
-            self.context = context
+        init(context: StageContext, planner: WakeSignal) {
+            (self.context, self.planner) = (context, planner)
         }
 
         /// Waits for notifications once and stores them.
@@ -88,7 +87,7 @@ final class Listener: Stage {
             if isObject {
                 do throws(PostgresError) {
                     try connection.run(SQL.storeForeignEvent(notification.channel, notification.payload))
-                    context.bells.plan.wake()
+                    planner.wake()
                     return
                 } catch {
                     // For example an escaped U+0000, which JSON allows and jsonb does not.

@@ -14,7 +14,11 @@ struct CancelSweeper {
     /// The time limit of one turn, so that other maintenance goes on.
     private static let share = 250 * Micros.millisecond
 
-    private let context: StageContext
+    private let cancels: CancelIndex
+    private let counters: PipelineCounters
+    /// Rung when batches became due.
+    private let claimer: Bell
+    private let logger: Logger
     /// The version of the cancellations that were swept.
     private var version: Int?
     /// The snapshot before which all cancellations are done.
@@ -22,8 +26,9 @@ struct CancelSweeper {
     /// The snapshot and the time of the last sweep.
     private var last: (seen: String, at: Microseconds)?
 
-    init(context: StageContext) {
-        self.context = context
+    init(_ cancels: CancelIndex, counters: PipelineCounters, claimer: Bell, logger: Logger) {
+        (self.cancels, self.counters) = (cancels, counters)
+        (self.claimer, self.logger) = (claimer, logger)
     }
 
     /// Runs one turn.
@@ -32,7 +37,7 @@ struct CancelSweeper {
     /// - Returns: whether no batches are left to end at once.
     /// - Throws: errors of the server.
     mutating func takeTurn(on connection: PostgresConnection) throws(PostgresError) -> Bool {
-        let (version, start) = (context.orders.cancels.version, Clocks.steady)
+        let (version, start) = (cancels.version, Clocks.steady)
         let isOver = last.map { start - $0.at >= Self.overlap } ?? false
         guard version != self.version || isOver else { return true }
         var ended: Int64 = 0
@@ -40,7 +45,7 @@ struct CancelSweeper {
         while true {
             guard let row = try connection.run(EndCancelled(since: since)).first else { return true }
             ended += row.ended
-            if row.woken > 0 { context.bells.claim.ring() }
+            if row.woken > 0 { claimer.ring() }
             guard row.isFull else {
                 if let last, isOver { since = last.seen }
                 if isOver || last == nil { last = version == self.version ? nil : (row.seen, start) }
@@ -53,7 +58,7 @@ struct CancelSweeper {
 
     private func note(_ ended: Int64) {
         guard ended > 0 else { return }
-        context.counters.closed(ended)
-        context.logger.notice("batches of cancelled events were ended", metadata: .init([.count: "\(ended)"]))
+        counters.closed(ended)
+        logger.notice("batches of cancelled events were ended", metadata: .init([.count: "\(ended)"]))
     }
 }

@@ -19,14 +19,17 @@ struct Chores {
     private typealias Chore = (name: String, work: (PostgresConnection) throws(PostgresError) -> Void)
 
     private let context: StageContext
+    private let counters: PipelineCounters
     /// The number of failures in a row by chore, without chores whose last run succeeded.
     private var failures: [String: Int] = [:]
 
     /// Creates the chores without failures.
     ///
-    /// - Parameter context: the state that all stages share.
-    init(context: StageContext) {
-        self.context = context
+    /// - Parameters:
+    ///   - context: what every stage needs.
+    ///   - counters: count the batches that were ended.
+    init(context: StageContext, counters: PipelineCounters) {
+        (self.context, self.counters) = (context, counters)
     }
 
     /// Runs each chore once; a failing chore stops no other, and `fanfare.health` shows it after three failures in a
@@ -87,7 +90,7 @@ struct Chores {
         for _ in 0..<Self.endings {
             let batches = try connection.run(EndBatches()).first ?? 0
             ended += batches
-            context.counters.closed(batches)
+            counters.closed(batches)
             guard batches == EndBatches.limit else { return }
         }
     }

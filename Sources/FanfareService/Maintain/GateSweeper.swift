@@ -16,11 +16,16 @@ struct GateSweeper {
     /// How often gates that were not aborted are checked for completion.
     private static let interval = 5 * Micros.second
 
-    private let context: StageContext
+    private let orders: Orders
+    private let counters: PipelineCounters
+    /// Rung when gates are done, because it reads them.
+    private let controller: Bell
+    private let logger: Logger
     private var checkedAt: Microseconds?
 
-    init(context: StageContext) {
-        self.context = context
+    init(_ orders: Orders, counters: PipelineCounters, controller: Bell, logger: Logger) {
+        (self.orders, self.counters) = (orders, counters)
+        (self.controller, self.logger) = (controller, logger)
     }
 
     /// Runs one turn.
@@ -29,7 +34,7 @@ struct GateSweeper {
     /// - Returns: whether no batches are left to end at once.
     /// - Throws: errors of the server.
     mutating func takeTurn(on connection: PostgresConnection) throws(PostgresError) -> Bool {
-        let gates = context.orders.current.gates
+        let gates = orders.current.gates
         guard !gates.isEmpty else { return true }
         let aborting = gates.aborting
         let end = Clocks.steady + Self.share
@@ -40,7 +45,7 @@ struct GateSweeper {
         guard !aborting.isEmpty || checkedAt.map({ now - $0 >= Self.interval }) ?? true else { return true }
         checkedAt = now
         let finished = try connection.run(SQL.finishGates())
-        if !finished.isEmpty { context.bells.control.ring() }
+        if !finished.isEmpty { controller.ring() }
         return true
     }
 
@@ -52,9 +57,9 @@ struct GateSweeper {
     ) throws(PostgresError) -> Bool {
         var ended: Int64 = 0
         defer {
-            context.counters.closed(ended)
+            counters.closed(ended)
             if ended > 0 {
-                context.logger.notice(
+                logger.notice(
                     "aborted batches were ended",
                     metadata: .init([.app: "\(gate.app)", .count: "\(ended)"])
                 )

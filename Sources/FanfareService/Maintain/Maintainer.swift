@@ -8,26 +8,24 @@ internal import PostgresClient
 internal import Threading
 
 /// Runs maintenance on its own session and thread.
-final class Maintainer: Stage {
+struct Maintainer: Stage {
     let name = LeaderRole.maintenance.rawValue
 
-    private let context: StageContext
+    let context: StageContext
+    let bell: Bell
+    let makeMaintenance: @Sendable () -> Maintenance
     private let stopping = StopSignal()
-
-    init(context: StageContext) {
-        self.context = context
-    }
 
     func stop() {
         stopping.stop()
-        context.bells.maintain.ring()
+        bell.ring()
     }
 
     func run() {
-        var maintenance = Maintenance(context: context)
+        var maintenance = makeMaintenance()
         context.takeTurns(on: context.database.queue(name), until: stopping) { session in
             maintenance.takeTurn(in: session)
-            context.bells.maintain.wait(timeout: maintenance.wait)
+            bell.wait(timeout: maintenance.wait)
         }
     }
 }
@@ -43,6 +41,9 @@ struct Maintenance {
     private static let share = 250 * Micros.millisecond
 
     private let context: StageContext
+    private let bells: StageBells
+    private let orders: Orders
+    private let figures: Figures
     /// The generation of the session whose lock makes this daemon the leader; nil if it does not lead.
     private var leads: Int?
     /// The event types allowed for apps' rules that this daemon has stored.
@@ -57,11 +58,12 @@ struct Maintenance {
     /// Replaced, like the auditor, when this daemon stops leading: failures count only while it leads.
     private var chores: Chores
 
-    init(context: StageContext) {
-        self.context = context
-        chores = Chores(context: context)
-        sweeper = GateSweeper(context: context)
-        cancelSweeper = CancelSweeper(context: context)
+    init(context: StageContext, bells: StageBells, orders: Orders, figures: Figures) {
+        (self.context, self.bells, self.orders, self.figures) = (context, bells, orders, figures)
+        let (logger, counters) = (context.logger, figures.counters)
+        chores = Chores(context: context, counters: counters)
+        sweeper = GateSweeper(orders, counters: counters, controller: bells.control, logger: logger)
+        cancelSweeper = CancelSweeper(orders.cancels, counters: counters, claimer: bells.claim, logger: logger)
     }
 
     /// The time until the next turn.
@@ -76,9 +78,14 @@ struct Maintenance {
                     try connection.run(SQL.tryLock(AdvisoryLock.family, AdvisoryLock.maintenance)).first ?? false
                 leads = isFree ? session.generation : nil
                 auditor = nil
-                chores = Chores(context: context)
-                cancelSweeper = CancelSweeper(context: context)
-                context.audit.clear()
+                chores = Chores(context: context, counters: figures.counters)
+                cancelSweeper = CancelSweeper(
+                    orders.cancels,
+                    counters: figures.counters,
+                    claimer: bells.claim,
+                    logger: context.logger
+                )
+                figures.audit.clear()
             }
             context.status.lead(.maintenance, leads != nil)
             return leads == nil ? true : try lead(on: connection)
@@ -101,8 +108,8 @@ struct Maintenance {
 
     /// - Returns: whether no rules are left to check, and no aborted or cancelled batches to end.
     private mutating func lead(on connection: PostgresConnection) throws(PostgresError) -> Bool {
-        if try !connection.run(SQL.nextQuarantinedEvent([])).isEmpty { context.bells.quarantine.ring() }
-        if try connection.run(SQL.areQuestionsDue()).first == true { context.ringForQueries() }
+        if try !connection.run(SQL.nextQuarantinedEvent([])).isEmpty { bells.quarantine.ring() }
+        if try connection.run(SQL.areQuestionsDue()).first == true { bells.ringForQueries() }
         // Campaigns come before rules, because activating a campaign creates a rule.
         try CampaignUpkeep(logger: context.logger)
             .takeTurn(on: connection, at: Timestamp(microseconds: context.lease.databaseNow))
@@ -116,7 +123,7 @@ struct Maintenance {
         }
         if Clocks.steady >= auditAt {
             auditAt = Clocks.steady + Auditor.interval
-            var auditor = auditor ?? Auditor(context: context)
+            var auditor = auditor ?? Auditor(figures.audit, logger: context.logger)
             try auditor.run(on: connection, at: Clocks.steady)
             self.auditor = auditor
         }

@@ -17,6 +17,7 @@ struct AudiencePlanner {
     private static let firstSlice = 1000
 
     let context: StageContext
+    let rules: RuleCache
     /// The time limit for rendering a round's audiences; the transaction is open meanwhile.
     var patience = Micros.second
 
@@ -29,7 +30,7 @@ struct AudiencePlanner {
     /// - Throws: errors of the server.
     func plan(_ matches: [DeferredMatch], on connection: PostgresConnection) throws(PostgresError) -> PlannedCounts {
         guard !matches.isEmpty else { return PlannedCounts() }
-        let rules = try context.rules.load(Set(matches.map(\.ruleVersion)), from: connection)
+        let rules = try self.rules.load(Set(matches.map(\.ruleVersion)), from: connection)
         var work = AudienceWork()
         let began = Clocks.steady
         for match in matches {

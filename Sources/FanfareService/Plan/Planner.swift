@@ -12,28 +12,22 @@ internal import Threading
 /// The session that plans also listens between events, so its backend has warm caches when it is woken. Two advisory
 /// locks tell emitters whether a planner needs a notification. A missed notification costs latency, never an event:
 /// every sleep starts with a scan of the outbox, and its length is bounded.
-final class Planner: Stage {
+struct Planner: Stage {
     static let name = "planner"
     /// The channel that emit notifies.
     static let wakeChannel = "fanfare_wake"
     let name: String = Planner.name
-    private let context: StageContext
+    let planning: Planning
+    /// The rates of apps, under which batches get their times.
+    let orders: Orders
+    /// Creates the claimer for lone events' batches; nil to leave all batches to the claimer stage.
+    var makeLoneClaimer: (@Sendable () -> LoneClaimer)?
     private let stopping = StopSignal()
-    private let wake: WakeSignal
-    private let makeLoneClaimer: (@Sendable () -> LoneClaimer)?
 
-    /// Creates the stage.
-    ///
-    /// - Parameters:
-    ///   - context: the state that all stages share.
-    ///   - wake: raised when there may be events for which no notification is sent.
-    ///   - makeLoneClaimer: creates the claimer for lone events' batches; nil to leave all batches to the claimer
-    ///     stage.
-    init(context: StageContext, wake: WakeSignal, makeLoneClaimer: (@Sendable () -> LoneClaimer)? = nil) {
-        self.context = context
-        self.wake = wake
-        self.makeLoneClaimer = makeLoneClaimer
-    }
+    private var context: StageContext { planning.context }
+
+    /// Raised when there may be events for which no notification is sent.
+    private var wake: WakeSignal { planning.bells.plan }
 
     func stop() {
         stopping.stop()
@@ -48,7 +42,7 @@ final class Planner: Stage {
             // release, and while the draining lock is held, emitters notify no planner.
             session.close()
             context.status.listening(false)
-            var loop = PlannerLoop(context: context, lone: lone, lost: lost)
+            var loop = PlannerLoop(planning, orders, lone: lone, lost: lost)
             defer { lost = loop.lostWith }
             let begun = session.attempt { connection throws(PostgresError) in
                 let listener = try WakeListener(context: context, on: connection)
@@ -101,7 +95,7 @@ struct WakeListener {
     /// Starts to listen, and tests whether notifications arrive.
     ///
     /// - Parameters:
-    ///   - context: the state that all stages share; its status shows from now on whether LISTEN works.
+    ///   - context: the planner's; its status shows from now on whether LISTEN works.
     ///   - connection: the planner's session.
     ///   - patience: how long a notification may take; nothing is planned meanwhile.
     /// - Throws: errors of the server; `connectionLost`.

@@ -37,7 +37,7 @@ extension PlannerLoop {
                 way == .suspects
                 ? PlanRoundSummary(try connection.run(track.quarantined(choice)))
                 : try planSet(track, choice, connection)
-            if !round.quarantine.isEmpty { context.bells.quarantine.ring() }
+            if !round.quarantine.isEmpty { planning.bells.quarantine.ring() }
             // The session reports this only after the backlog of an outage is drained, which can take long.
             context.outage.works(Planner.name)
             if round.unjudged == unjudged {
@@ -87,7 +87,7 @@ extension PlannerLoop {
         do throws(PostgresError) {
             if let choice {
                 planned = try commit(PlanChosen(round: statement, choice: choice), claim, connection)
-            } else if !context.orders.current.rates.isEmpty {
+            } else if !orders.current.rates.isEmpty {
                 planned = try commit(PlanPacedRound(round: statement), claim, connection)
             } else {
                 planned = try commit(statement, claim, connection)
@@ -97,11 +97,7 @@ extension PlannerLoop {
             throw error
         }
         if let lone, let claim { try send(planned.kept, of: claim, by: lone, connection) }
-        if planned.isLeftToClaim { context.bells.claim.ring() }
-        if planned.counts.plans > 0 { context.bells.slice.ring() }
-        if planned.counts.queries > 0 { context.ringForQueries() }
-        context.counters.ended(planned.round.fates)
-        context.log(planned.round.ended)
+        planning.committed(planned.round, planned.counts, isLeftToClaim: planned.isLeftToClaim)
         return planned.round
     }
 
@@ -128,17 +124,17 @@ extension PlannerLoop {
         _ claim: LoneClaim?,
         _ connection: PostgresConnection
     ) throws(PostgresError) -> Planned where Statement.Row == PlanRoundPart {
-        let (audiences, lone, context) = (audiences, lone, context)
+        let (planning, lone) = (planning, lone)
         var taken = 0
         defer { lastTaken = taken }
         return try connection.transaction(beginningWith: statement) { connection, parts throws(PostgresError) in
             let round = PlanRoundSummary(parts)
             taken = round.taken
-            var planned = Planned(round: round, counts: try audiences.plan(round.deferred, on: connection))
+            var planned = Planned(round: round, counts: try planning.audiences.plan(round.deferred, on: connection))
             if let lone, let claim { planned.kept = try lone.keep(round, claim, on: connection) }
             // The rest of a lone event should not wait until the claimer has woken up, which takes longer than the
             // commit.
-            if round.taken == 1, planned.isLeftToClaim { context.bells.claim.ring() }
+            if round.taken == 1, planned.isLeftToClaim { planning.bells.claim.ring() }
             return planned
         }
     }
@@ -200,7 +196,7 @@ extension PlannerLoop {
         // If there is no event to blame, or another planner has taken it meanwhile, the error is thrown and this
         // planner starts over.
         guard let culprit = PlanRoundSummary(try connection.run(statement)).quarantine.first else { throw error }
-        context.bells.quarantine.ring()
+        planning.bells.quarantine.ring()
         context.logger.warning(
             "an event could not be planned with others; it is planned alone",
             metadata: .about(

@@ -25,8 +25,8 @@ struct PlannerLoop {
     /// skipped them. A scan takes 64 ms behind a million dead rows.
     var sweepInterval = 10 * Micros.second
 
-    let context: StageContext
-    var audiences: AudiencePlanner
+    var planning: Planning
+    let orders: Orders
     let lone: LoneClaimer?
     var tracks = OutboxTracks()
     var suspects = Suspects()
@@ -57,15 +57,15 @@ struct PlannerLoop {
     /// Creates a loop.
     ///
     /// - Parameters:
-    ///   - context: the state that all stages share.
+    ///   - planning: what planning needs.
+    ///   - orders: the rates of apps.
     ///   - lone: claims a lone event's batches; nil to leave all batches to the claimer.
     ///   - lost: ``lostWith`` of the previous session.
-    init(context: StageContext, lone: LoneClaimer? = nil, lost: Int? = nil) {
-        self.context = context
-        self.lone = lone
-        lostBefore = lost
-        audiences = AudiencePlanner(context: context)
+    init(_ planning: Planning, _ orders: Orders, lone: LoneClaimer? = nil, lost: Int? = nil) {
+        (self.planning, self.orders, self.lone, lostBefore) = (planning, orders, lone, lost)
     }
+
+    var context: StageContext { planning.context }
 
     /// Starts on a new session: checks rules, drains the outbox, then prepares to sleep.
     ///

@@ -25,19 +25,18 @@ struct Quarantine {
     /// The most events that are remembered because they took too long.
     private static let memory = 1000
 
-    let context: StageContext
-    var audiences: AudiencePlanner
+    var planning: Planning
     private let stop: StopSignal
     /// The events that took too long, with the number of attempts.
     private var tries: [OutboxPlace: Int] = [:]
     /// The events that failed in this turn for reasons outside of them, such as a lock or a missing table.
     private var waiting: [OutboxPlace] = []
 
-    init(context: StageContext, stop: StopSignal = StopSignal()) {
-        self.context = context
-        audiences = AudiencePlanner(context: context)
-        self.stop = stop
+    init(_ planning: Planning, stop: StopSignal = StopSignal()) {
+        (self.planning, self.stop) = (planning, stop)
     }
+
+    private var context: StageContext { planning.context }
 
     /// Plans all quarantined events.
     ///
@@ -103,13 +102,9 @@ struct Quarantine {
             try connection.setLocally(Self.settings.setting("statement_timeout", to: String(timeout)))
             let statement = SQL.planQuarantinedEvent(event.xid, event.id, Int32(context.settings.batchSize))
             let round = PlanRoundSummary(try connection.run(statement))
-            return (round, try audiences.plan(round.deferred, on: connection))
+            return (round, try planning.audiences.plan(round.deferred, on: connection))
         }
-        context.counters.ended(round.fates)
-        context.log(round.ended)
-        if round.batches + counts.batches > 0 { context.bells.claim.ring() }
-        if counts.plans > 0 { context.bells.slice.ring() }
-        if counts.queries > 0 { context.ringForQueries() }
+        planning.committed(round, counts, isLeftToClaim: round.batches + counts.batches > 0)
     }
 
     private func refuse(
@@ -121,7 +116,7 @@ struct Quarantine {
         guard let refused = try connection.run(SQL.refuseQuarantinedEvent(event.xid, event.id, detail)).first else {
             return
         }
-        context.counters.ended([Int32(EventFate.refused.rawValue): 1])
+        planning.refused()
         context.logger.error(
             "an event was refused: planning it failed",
             metadata: .about(refused.id, ofTrace: refused.traceID, [.error: "\(error)"])

@@ -9,7 +9,7 @@ internal import Threading
 ///
 /// Batches and cursor are written in one transaction. After any interruption the expansion continues where it was, and
 /// nothing is planned twice.
-final class Slicer: Stage {
+struct Slicer: Stage {
     /// The number of waiting batches of an app, lane and gate above which planning slows down.
     ///
     /// This is less than one slice makes. Several slices in a row at full speed, at the start of a broadcast, delayed
@@ -18,33 +18,26 @@ final class Slicer: Stage {
     private static let lead: Int64 = 20
     private static let longestRest = Micros.second / 2
 
-    let name: String
-    private let context: StageContext
+    let context: StageContext
+    /// Rung when there may be plans.
+    let bell: Bell
+    /// Rung for the batches of each slice.
+    let claimer: Bell
+    /// The number of this slicer; no two slicers work on the same plan at once.
+    var index = 0
+    /// Creates the maintenance that runs on its session too, between slices; nil for none.
+    var makeMaintenance: (@Sendable () -> Maintenance)?
     private let stopping = StopSignal()
-    private let wake: Bell
-    private let maintains: Bool
 
-    /// Creates the stage.
-    ///
-    /// - Parameters:
-    ///   - context: the state that all stages share.
-    ///   - wake: rung when there may be plans.
-    ///   - index: the number of this slicer; no two slicers work on the same plan at once.
-    ///   - maintains: whether maintenance runs on its session too, between slices.
-    init(context: StageContext, wake: Bell, index: Int = 0, maintains: Bool = false) {
-        name = index == 0 ? "slicer" : "slicer-\(index)"
-        self.context = context
-        self.wake = wake
-        self.maintains = maintains
-    }
+    var name: String { index == 0 ? "slicer" : "slicer-\(index)" }
 
     func stop() {
         stopping.stop()
-        wake.ring()
+        bell.ring()
     }
 
     func run() {
-        var maintenance = maintains ? Maintenance(context: context) : nil
+        var maintenance = makeMaintenance?()
         var turns = PlanTurns()
         context.takeTurns(on: context.database.slices(name), until: stopping) { session in
             if maintenance?.wait == .zero { maintenance?.takeTurn(in: session) }
@@ -55,8 +48,8 @@ final class Slicer: Stage {
             let idle = maintenance?.wait ?? .seconds(1)
             switch turn {
             case .goOn: break
-            case .rest(let time): wake.wait(timeout: min(time, idle))
-            case .nothingToDo: wake.wait(timeout: idle)
+            case .rest(let time): bell.wait(timeout: min(time, idle))
+            case .nothingToDo: bell.wait(timeout: idle)
             }
         }
     }
@@ -86,7 +79,7 @@ final class Slicer: Stage {
             try advance(&turns, on: connection)
         }
         guard let advanced else { return .nothingToDo }
-        context.bells.claim.ring()
+        claimer.ring()
         let plan = advanced.plan
         let gates = [plan.gate] + (plan.canary.map { [$0.heldGate] } ?? [])
         let waiting = SQL.areManyWaiting(plan.app, plan.lane, Self.lead, gates)

@@ -10,7 +10,7 @@ internal import Threading
 /// for queries. The sessions are open only while there are such events. There are two of these stages, one for fast
 /// queries and one for queries that were slow lately, so that a slow query delays only other slow ones. Within a stage,
 /// rules take turns event by event, so a daemon runs at most two queries at once. All daemons share the work.
-final class QueryPlanner: Stage {
+struct QueryPlanner: Stage {
     /// The names of the stages: for fast queries, and for slow ones.
     static let names = ["queries", "slow-queries"]
     /// The longest sleep without a beat of the loop.
@@ -20,28 +20,19 @@ final class QueryPlanner: Stage {
     /// The shortest sleep while another daemon plans the due events.
     private static let nap = 50 * Micros.millisecond
 
-    let name: String
-    private let context: StageContext
-    private let costs: QueryCosts
-    private let isForSlow: Bool
+    let context: StageContext
+    let bells: StageBells
+    let rules: RuleCache
+    /// The record of queries that both stages share.
+    let costs: QueryCosts
+    /// Whether it is the stage for slow queries.
+    let isForSlow: Bool
     private let stopping = StopSignal()
 
-    /// Creates a stage that sleeps until its bell rings.
-    ///
-    /// It is rung by planners, by the other stage, and by maintenance if it finds waiting events.
-    ///
-    /// - Parameters:
-    ///   - context: the state that all stages share.
-    ///   - costs: the record of queries that both stages share.
-    ///   - isForSlow: whether it is the stage for slow queries.
-    init(context: StageContext, costs: QueryCosts, isForSlow: Bool) {
-        name = Self.names[isForSlow ? 1 : 0]
-        self.context = context
-        self.costs = costs
-        self.isForSlow = isForSlow
-    }
+    var name: String { Self.names[isForSlow ? 1 : 0] }
 
-    private var bell: Bell { isForSlow ? context.bells.slowQueries : context.bells.queries }
+    /// Rung by planners, by the other stage, and by maintenance if it finds waiting events.
+    private var bell: Bell { isForSlow ? bells.slowQueries : bells.queries }
 
     func stop() {
         stopping.stop()
@@ -49,7 +40,7 @@ final class QueryPlanner: Stage {
     }
 
     func run() {
-        let runner = QueryRunner(context: context, costs: costs, isForSlow: isForSlow)
+        let runner = QueryRunner(context: context, bells: bells, rules: rules, costs: costs, isForSlow: isForSlow)
         var workedAt = Clocks.steady
         /// The time until the next turn; nil while no event is known to wait.
         var wait: Duration?

@@ -20,6 +20,8 @@ final class QueryRunner {
     private static let faultPause = 5 * Micros.second
 
     private let context: StageContext
+    private let bells: StageBells
+    private let rules: RuleCache
     private let costs: QueryCosts
     private let isForSlow: Bool
     private let author: AuthorSession
@@ -29,13 +31,14 @@ final class QueryRunner {
     /// Creates a runner; its session for queries is not open yet.
     ///
     /// - Parameters:
-    ///   - context: the state that all stages share.
+    ///   - context: what every stage needs.
+    ///   - bells: the bells of both stages, and of the claimer.
+    ///   - rules: the known rules.
     ///   - costs: the daemon's record of queries.
     ///   - isForSlow: whether it runs the slow queries, or the others.
-    init(context: StageContext, costs: QueryCosts, isForSlow: Bool) {
-        self.context = context
-        self.costs = costs
-        self.isForSlow = isForSlow
+    init(context: StageContext, bells: StageBells, rules: RuleCache, costs: QueryCosts, isForSlow: Bool) {
+        (self.context, self.bells, self.rules) = (context, bells, rules)
+        (self.costs, self.isForSlow) = (costs, isForSlow)
         author = AuthorSession(context.database.queries(isForSlow ? "slow-users-sql" : "users-sql"))
     }
 
@@ -60,7 +63,7 @@ final class QueryRunner {
         let choice = costs.choice(isForSlow: isForSlow)
         if isForSlow && choice.ruleVersions.isEmpty {
             // No query is slow any more, so the other stage takes the events.
-            context.bells.queries.ring()
+            bells.queries.ring()
             return false
         }
         var taken: AudienceQuestion?
@@ -75,7 +78,7 @@ final class QueryRunner {
                 return try settle(question, on: connection)
             }
             guard let turn else { return false }
-            if turn.batches > 0 { context.bells.claim.ring() }
+            if turn.batches > 0 { bells.claim.ring() }
             if let answer = turn.answer { tell(answer, of: turn) }
         } catch {
             guard let taken, error.isDataError || error.isCancelled else { throw error }
@@ -116,7 +119,7 @@ final class QueryRunner {
             try end(question, as: .cancelled, nil, on: connection)
             return turn
         }
-        turn.rule = try context.rules.load([question.ruleVersion], from: connection)[question.ruleVersion]
+        turn.rule = try rules.load([question.ruleVersion], from: connection)[question.ruleVersion]
         guard let rule = turn.rule, case .usersSQL(let sql) = rule.compiled.audience else {
             // The same happens for any rule that a newer daemon checked.
             let detail = "rule version \(question.ruleVersion): the daemon that planned this event is too old for it"
@@ -159,7 +162,7 @@ final class QueryRunner {
             }
         }
         let isNew = costs.took(Clocks.steady - start, ruleVersion: question.ruleVersion)
-        if isNew { context.bells.slowQueries.ring() }
+        if isNew { bells.slowQueries.ring() }
         return answer
     }
 

@@ -126,7 +126,7 @@ struct GateAbortTests {
             INSERT INTO fanfare.gate_stats SELECT id, 1, 5 FROM fanfare.gates
             """
         )
-        var chores = Chores(context: world.context)
+        var chores = world.chores()
         try chores.run(on: world.connection)
         for table in ["gates", "gate_stats"] {
             let ids = "SELECT \(table == "gates" ? "id" : "gate_id") FROM fanfare.\(table) ORDER BY 1"

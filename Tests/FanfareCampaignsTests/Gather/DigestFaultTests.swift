@@ -29,7 +29,7 @@ struct DigestFaultTests {
                 to: #"{"users": "$.u"}"#,
                 #""digest": {"every": "1s", "by": "{{u}}"}"#
             )
-            let daemons = try (1...2).map { owner in Daemon(try World(database).context, owner: Int32(owner)) }
+            let daemons = try (1...2).map { owner in Daemon(try World(database), owner: Int32(owner)) }
             var generator = SeededGenerator(seed: seed)
             var terminated: Int64 = 0
             for round in 0..<rounds {
@@ -80,11 +80,9 @@ private final class Daemon {
     private let stages: [any Stage]
     private let threads: [WorkerThread]
 
-    init(_ context: StageContext, owner: Int32) {
-        context.lease.begin(owner: owner, startedAt: Clocks.steady, databaseNow: Clocks.wall)
-        let stages: [any Stage] = [
-            Planner(context: context, wake: context.bells.plan), Scheduler(context: context, running: RunningQuery()),
-        ]
+    init(_ world: World, owner: Int32) {
+        world.context.lease.begin(owner: owner, startedAt: Clocks.steady, databaseNow: Clocks.wall)
+        let stages: [any Stage] = [world.planner(), world.scheduler()]
         self.stages = stages
         threads = stages.map { stage in WorkerThread.start(name: stage.name) { stage.run() } }
     }

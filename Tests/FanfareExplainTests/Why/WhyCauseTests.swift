@@ -53,7 +53,7 @@ struct WhyCauseTests {
         )
         try world.rule("chat", event: "chat", to: #"{"users_sql": "SELECT id FROM public.members"}"#)
         let event = try planned(world, "chat", #"{"conversation": 7}"#)
-        let runner = QueryRunner(context: world.context, costs: QueryCosts(), isForSlow: false)
+        let runner = world.queryRunner()
         while try runner.takeTurn(on: world.connection) {}
         return event
     }
@@ -128,7 +128,7 @@ struct WhyCauseTests {
             try world.device("aa01", user: "ann")
             try world.rule("bad", event: "bad", to: #"{"users_sql": "SELECT (1 / ($1->>'n')::int)::text"}"#)
             let event = try planned(world, "bad", #"{"n": 0}"#)
-            let runner = QueryRunner(context: world.context, costs: QueryCosts(), isForSlow: false)
+            let runner = world.queryRunner()
             for _ in 0...QueryRunner.pauses.count {
                 while try runner.takeTurn(on: world.connection) {}
                 try world.connection.execute("UPDATE fanfare.audience_queries SET not_before = now()")

@@ -41,7 +41,7 @@ struct AcceptanceTests {
 
     /// The buckets with counts, and the events of their exemplars.
     private func told() throws -> (sum: Double, buckets: [String], events: [Int64], traces: [String?]) {
-        let registry = try #require(world.context.counters.metrics as? MetricsRegistry)
+        let registry = try #require(world.counters.metrics as? MetricsRegistry)
         guard let family = registry.family("fanfare_emit_to_accepted_seconds") else { return (0, [], [], []) }
         #expect(family.series.map { $0.labels.map(\.value) } == [["shop", "normal", "apns"]])
         guard case .histogram(let times)? = family.series.first?.value else { return (0, [], [], []) }

@@ -63,9 +63,9 @@ struct PruneGateTests {
         #expect(try disabled == limit)
         let outcomes = "SELECT outcome || '=' || count(*) FROM fanfare.deliveries GROUP BY outcome ORDER BY outcome"
         #expect(try a.connection.column(outcomes) == ["gone=\(limit)", "rejected=\(900 - limit)"])
-        #expect(a.context.fuses.blown.isEmpty, "fewer than 1,000 answers are too few to judge")
+        #expect(a.limits.fuses.blown.isEmpty, "fewer than 1,000 answers are too few to judge")
         a.record(allGone(try again(), strength))
-        #expect(a.context.fuses.blown == [Self.key])
+        #expect(a.limits.fuses.blown == [Self.key])
         #expect(try disabled == limit)
     }
 
@@ -73,19 +73,17 @@ struct PruneGateTests {
         let batches = try (0..<6).map { try batch(devices: 300, user: "u\($0)", owner: Int32($0)) }
         let worlds = try [a, b] + (2..<6).map { _ in try World() }
         let threads = zip(worlds, batches).map { world, batch in
-            let (context, messages) = (world.context, allGone(batch))
-            return WorkerThread.start(name: "daemon") {
-                let mailbox = Mailbox<RecorderMessage>()
-                for message in messages { _ = mailbox.put(message) }
-                mailbox.close()
-                Recorder(context: context, mailbox: mailbox).run()
-            }
+            let mailbox = Mailbox<RecorderMessage>()
+            for message in allGone(batch) { _ = mailbox.put(message) }
+            mailbox.close()
+            let recorder = world.recorder(of: mailbox)
+            return WorkerThread.start(name: "daemon") { recorder.run() }
         }
         for thread in threads { thread.join() }
         #expect(try disabled <= Self.strongLimit)
         #expect(try a.connection.number("SELECT count(*) FROM fanfare.batches") == 0)
-        try FuseSync(context: a.context).judge(on: a.connection)
-        #expect(a.context.fuses.blown == [Self.key])
+        try a.fuseSync.judge(on: a.connection)
+        #expect(a.limits.fuses.blown == [Self.key])
     }
 
     @Test func whatWasKeptIsDisabledWhenGoodAnswersShowThatTheEvidenceIsRight() throws {
@@ -98,7 +96,7 @@ struct PruneGateTests {
         _ = try b.connection.runReturningCount(ShareAnswers(counts: [good: PruneCounts(answers: 2000)]))
         a.record(allGone(try again()))
         #expect(try disabled == 300)
-        #expect(a.context.fuses.blown.isEmpty)
+        #expect(a.limits.fuses.blown.isEmpty)
     }
 
     @Test func evidenceWaitsUntilTheOthersCanBeAsked() throws {
@@ -107,7 +105,7 @@ struct PruneGateTests {
         var ledger = RecordLedger()
         for message in allGone(batch) { ledger.take(message, at: 0) }
         let session = Session(a.context.database.queue("test"), of: a.context, stop: StopSignal())
-        var gate = PruneGate(context: a.context)
+        var gate = PruneGate(a.limits.fuses)
         #expect(!gate.judge(&ledger, over: session))
         try a.connection.execute("ALTER TABLE fanfare.away RENAME TO prune_counts")
         #expect(gate.judge(&ledger, over: session))

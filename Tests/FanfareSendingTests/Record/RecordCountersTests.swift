@@ -79,7 +79,7 @@ struct RecordCountersTests {
 
     /// Returns a counter's series: the values of their labels, in the order of the labels' names, and the count.
     private func counted(_ label: String) throws -> [String] {
-        let registry = try #require(world.context.counters.metrics as? MetricsRegistry)
+        let registry = try #require(world.counters.metrics as? MetricsRegistry)
         return (registry.counter(label)?.series ?? []).map { series in
             guard case .whole(let count) = series.value else { return "no count" }
             return (series.labels.map(\.value) + ["\(count)"]).joined(separator: " ")

@@ -157,7 +157,7 @@ struct RecorderTests {
         let disabled = "SELECT id || ' ' || disabled_reason FROM fanfare.devices WHERE disabled_at IS NOT NULL"
         #expect(try world.connection.column(disabled) == ["\(ids[0]) Unregistered"])
         #expect(Set(try world.outcomes(event)) == ["gone/Unregistered"])
-        #expect(world.context.counters.snapshot.devicesPruned == 1)
+        #expect(world.counters.snapshot.devicesPruned == 1)
     }
 
     @Test func aTokenMovesToTheEnvironmentThatTookIt() throws {
@@ -190,7 +190,7 @@ struct RecorderTests {
         }
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.batches") == 1)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.devices WHERE disabled_at IS NOT NULL") == 0)
-        #expect(world.context.counters.snapshot.batchesClosed == 0)
+        #expect(world.counters.snapshot.batchesClosed == 0)
     }
 
     @Test func theOwnerAndTheTokenAreBothTheFence() throws {
@@ -274,7 +274,7 @@ struct RecorderTests {
         world.record([.opened(batch, decided: []), .results(batch.claimed.claim, [gone], slots: 0)])
         let disabled = "SELECT id FROM fanfare.devices WHERE disabled_at IS NOT NULL"
         #expect(try world.connection.column(disabled) == ["\(batch.claimed.deviceIDs[0])"])
-        #expect(world.context.counters.snapshot.devicesPruned == 1)
+        #expect(world.counters.snapshot.devicesPruned == 1)
         // The daemon is killed here; the daemon that takes over the batch sees an outcome and no evidence.
         _ = try world.connection.run(Rescue(dead: 1))
         let second = try #require(try world.prepare(try world.claim(owner: 2), owner: 2).first).batch
@@ -297,7 +297,7 @@ struct RecorderTests {
         let (event, batch) = try batch(devices: 2)
         let gone = result(1, .goneAPNSUnregistered, evidence(batch, 1))
         let id = batch.claimed.claim
-        let slots = world.context.budget.acquire(1, for: batch.share.key, lane: batch.lane)
+        let slots = world.limits.budget.acquire(1, for: batch.share.key, lane: batch.lane)
         world.record([
             .opened(batch, decided: []), .results(id, [gone], slots: slots), .abandoned(id, unsent: [0]),
         ])

@@ -21,7 +21,7 @@ struct SenderPoolTests {
     init() throws {
         world = try World()
         _ = try world.device("aa01", user: "u")
-        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
+        world.catalog.targets.replace(try world.connection.run(SQL.allTargets()))
         world.context.lease.begin(owner: 1, startedAt: Clocks.steady, databaseNow: Clocks.wall)
     }
 
@@ -29,7 +29,7 @@ struct SenderPoolTests {
         patience: IdlePatience = IdlePatience(),
         _ makeTransport: @escaping @Sendable () throws -> any PushTransport
     ) throws -> SenderPool {
-        let target = try #require(world.context.directory.all.values.first)
+        let target = try #require(world.catalog.targets.all.values.first)
         let pool = ProviderPool(
             environment: target.environment,
             access: APNsAccess(tokens: nil),
@@ -38,8 +38,7 @@ struct SenderPoolTests {
         return SenderPool(
             settings: PoolSettings(target: target, pool: pool, threads: 4),
             patience: patience,
-            context: world.context,
-            recorder: recorder
+            links: world.links(recorder)
         )
     }
 

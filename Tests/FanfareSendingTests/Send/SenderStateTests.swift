@@ -23,8 +23,8 @@ struct SenderStateTests {
     init() throws {
         world = try World()
         _ = try world.device("aa01", user: "u")
-        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
-        let target = try #require(world.context.directory.all.values.first)
+        world.catalog.targets.replace(try world.connection.run(SQL.allTargets()))
+        let target = try #require(world.catalog.targets.all.values.first)
         let settings = PoolSettings(
             target: target,
             pool: ProviderPool(environment: target.environment, access: APNsAccess(tokens: nil)) { throw Unused() },
@@ -32,8 +32,7 @@ struct SenderStateTests {
         )
         state = SenderState(
             shared: SenderShared(settings: settings, breakers: Breakers(), retries: Locked(RetryBudget())),
-            context: world.context,
-            recorder: recorder,
+            links: world.links(recorder),
             transport: transport,
             writer: SharedHeadWriter()
         )
@@ -78,12 +77,12 @@ struct SenderStateTests {
         for _ in 0..<20 { turn() }
         #expect(transport.submitted.dropFirst(5).allSatisfy { $0 == 1 }, "\(transport.submitted)")
         #expect(told() == (0, []), "nothing was attempted, so nothing is recorded")
-        #expect(world.context.budget.acquire(1, for: state.key, lane: .normal) == 1, "and W is not held")
-        #expect(world.context.counters.snapshot.requests == 0)
+        #expect(world.limits.budget.acquire(1, for: state.key, lane: .normal) == 1, "and W is not held")
+        #expect(world.counters.snapshot.requests == 0)
         transport.givesBack = nil
         while transport.answered < 20 { turn() }
         #expect(told() == (20, []))
-        #expect(world.context.counters.snapshot.requests == 20)
+        #expect(world.counters.snapshot.requests == 20)
     }
 
     /// A sender that stops returns requests that wait for a connection, without waiting for it.
@@ -102,7 +101,7 @@ struct SenderStateTests {
         turn()
         let seen = try #require(try world.connection.run(NewCancels(since: nil)).first?.seen)
         _ = try world.connection.query("SELECT fanfare.cancel(id) FROM fanfare.events")
-        world.context.orders.cancels.add(try world.connection.run(NewCancels(since: seen)).compactMap(\.fact))
+        world.orders.cancels.add(try world.connection.run(NewCancels(since: seen)).compactMap(\.fact))
         turn()
         #expect(told() == (3, []))
         #expect(transport.submitted == [3])

@@ -27,8 +27,8 @@ struct SharedHostTests {
             let url = "https://hooks.example.com/\(path)"
             _ = try world.device(url, user: path, provider: "webhook", "auth => '\(secret)'")
         }
-        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
-        let target = try #require(world.context.directory.all.values.first)
+        world.catalog.targets.replace(try world.connection.run(SQL.allTargets()))
+        let target = try #require(world.catalog.targets.all.values.first)
         let pool = ProviderPool(environment: target.environment, access: WebhookAccess(), hasManyOrigins: true) {
             throw Unused()
         }
@@ -38,8 +38,7 @@ struct SharedHostTests {
                 breakers: breakers,
                 retries: Locked(RetryBudget())
             ),
-            context: world.context,
-            recorder: Mailbox<RecorderMessage>(),
+            links: world.links(Mailbox<RecorderMessage>()),
             transport: transport,
             writer: try WebhookAccess().makeWriter()
         )

@@ -54,7 +54,7 @@ struct AuditorTests {
     }
 
     @Test func eventsThatNobodyTakesAreFoundAtTheSecondLook() throws {
-        var auditor = Auditor(context: world.context)
+        var auditor = world.auditor()
         let event = try emitEarlier("e")
         #expect(try finding(.unplannedEvents, &auditor, at: 0) == nil, "one look cannot tell")
         let found = try #require(try finding(.unplannedEvents, &auditor, at: Self.interval))
@@ -64,7 +64,7 @@ struct AuditorTests {
     }
 
     @Test func aBacklogThatMovesIsNone() throws {
-        var auditor = Auditor(context: world.context)
+        var auditor = world.auditor()
         _ = try emitEarlier("e")
         _ = try finding(.unplannedEvents, &auditor, at: 0)
         try world.plan()
@@ -73,7 +73,7 @@ struct AuditorTests {
     }
 
     @Test func whatIsDueAndNotClaimedIsOverdue() throws {
-        var auditor = Auditor(context: world.context)
+        var auditor = world.auditor()
         _ = try plan(devices: 1)
         _ = try finding(.overdueBatches, &auditor, at: 0)
         #expect(try finding(.overdueBatches, &auditor, at: Self.interval)?.count == 0, "it is due for no time")
@@ -87,7 +87,7 @@ struct AuditorTests {
     }
 
     @Test func batchesOfWhoIsGoneAreOverdue() throws {
-        var auditor = Auditor(context: world.context)
+        var auditor = world.auditor()
         _ = try plan(devices: 1)
         _ = try world.claim(owner: 77)
         _ = try finding(.overdueBatches, &auditor, at: 0)
@@ -96,7 +96,7 @@ struct AuditorTests {
     }
 
     @Test func batchesThatDoNotGoOnAreOverdue() throws {
-        var auditor = Auditor(context: world.context)
+        var auditor = world.auditor()
         _ = try plan(devices: 2)
         let owner = try world.connection.number(
             """
@@ -116,7 +116,7 @@ struct AuditorTests {
     }
 
     @Test func plansThatStandStillAreFound() throws {
-        var auditor = Auditor(context: world.context)
+        var auditor = world.auditor()
         let rule = try world.rule("all", event: "all", to: #"{"everyone": true}"#)
         try world.device("aa10", user: "u")
         let event = try world.emit("other")
@@ -156,7 +156,7 @@ struct AuditorTests {
     }
 
     @Test func whatIsTriedAgainAddsUp() throws {
-        var auditor = Auditor(context: world.context)
+        var auditor = world.auditor()
         _ = try closeWithARetry()
         #expect(try finding(.unbalancedBatches, &auditor, at: 0)?.count == 0, "the retry waits")
         let retry = try #require(try world.prepare(try world.claim(leaseToken: 2)).first).batch
@@ -164,12 +164,12 @@ struct AuditorTests {
             .opened(retry, decided: []),
             .results(retry.claimed.claim, [DeliveryResult(position: 0, outcome: .accepted, followUp: nil)], slots: 0),
         ])
-        var another = Auditor(context: world.context)
+        var another = world.auditor()
         #expect(try finding(.unbalancedBatches, &another, at: 0)?.count == 0, "the retry is done")
     }
 
     @Test func aRetryThatIsNowhereIsFoundOnce() throws {
-        var auditor = Auditor(context: world.context)
+        var auditor = world.auditor()
         let (event, batch) = try closeWithARetry()
         try world.connection.execute("DELETE FROM fanfare.batches")
         let found = try finding(.unbalancedBatches, &auditor, at: 0)
@@ -181,7 +181,7 @@ struct AuditorTests {
     }
 
     @Test func undecidedDeliveriesInTheLogAreFound() throws {
-        var auditor = Auditor(context: world.context)
+        var auditor = world.auditor()
         let (event, _) = try closeWithARetry()
         try world.connection.execute(
             "UPDATE fanfare.batch_log SET outcomes = '\\x010002'; DELETE FROM fanfare.batches"
@@ -210,8 +210,7 @@ struct AuditReportTests {
         StageContext(
             logger: Logger(label: "test") { [lines] _ in lines },
             settings: StageSettings(),
-            database: DatabaseSessions(base: PostgresOptions(url: TestDatabase.current.url)),
-            counters: PipelineCounters()
+            database: DatabaseSessions(base: PostgresOptions(url: TestDatabase.current.url))
         )
     }
 
@@ -220,8 +219,8 @@ struct AuditReportTests {
         """
 
     @Test func aChangeIsSaidOnceAndShown() throws {
-        let (world, context) = (try World(), context())
-        var auditor = Auditor(context: context)
+        let (world, context, figures) = (try World(), context(), Figures(PipelineCounters()))
+        var auditor = Auditor(figures.audit, logger: context.logger)
         let event = try world.connection.number(
             """
             INSERT INTO fanfare.outbox (type, payload, created_at)
@@ -237,11 +236,11 @@ struct AuditReportTests {
                 "audit: unplanned_events false no planner takes 1 event: \(event)",
             ]
         )
-        #expect(context.audit.figures["unplanned_events"]?.found == 1)
-        let registry = try #require(context.counters.metrics as? MetricsRegistry)
+        #expect(figures.audit.figures["unplanned_events"]?.found == 1)
+        let registry = try #require(figures.counters.metrics as? MetricsRegistry)
         let gauges = try #require(registry.family("fanfare_audit_findings"))
         #expect(gauges.sum(where: MetricLabel("check", "unplanned_events")) == 1 && gauges.series.count == 3)
-        let report = try JSONValue(parsing: context.status.report(context))
+        let report = try JSONValue(parsing: context.status.report(context, figures, PruneFuses()))
         #expect(report["audit"]?["unplanned_events"]?["found"] == 1)
         #expect((report["audit"]?["unplanned_events"]?["oldest_seconds"]?.text).flatMap { Int($0) } ?? 0 >= 299)
         try world.plan()

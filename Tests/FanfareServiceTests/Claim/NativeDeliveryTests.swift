@@ -110,12 +110,12 @@ struct NativeDeliveryTests {
             #""message": {"apns": {"payload": {"aps": {"timestamp": 1, "event": "end", "content-state": {}}}}}"#
         try world.rule("r", event: "e", to: #"{"channel": "YWJj"}"#, message)
         let targets = try world.connection.run(SQL.allTargets())
-        world.context.directory.replace(targets)
+        world.catalog.targets.replace(targets)
         let devices = targets.filter { $0.nativeKey == nil }
         #expect(devices.count == 2)
         for target in targets {
             let other = devices.first { $0.environment != target.environment }?.id
-            #expect(world.context.directory.otherEnvironment(of: target) == (target.nativeKey == nil ? other : nil))
+            #expect(world.catalog.targets.otherEnvironment(of: target) == (target.nativeKey == nil ? other : nil))
         }
     }
 }

@@ -62,7 +62,7 @@ struct PrepareTests {
             Issue.record("no second attempt")
             return
         }
-        #expect(world.context.directory.all[target]?.environment == "sandbox")
+        #expect(world.catalog.targets.all[target]?.environment == "sandbox")
         #expect(one.batch.deliveries.isEmpty)
     }
 
@@ -143,7 +143,7 @@ struct PrepareTests {
         let kept = try world.emit("e", #"{"u": "u"}"#, key: "other")
         try world.plan()
         _ = try world.connection.query("SELECT fanfare.cancel($1::bigint), fanfare.cancel('e', 'k')", "\(byID)")
-        #expect(world.context.orders.cancels.count == 0, "whoever fetches an event sees what was cancelled before")
+        #expect(world.orders.cancels.count == 0, "whoever fetches an event sees what was cancelled before")
         let (batch, decided) = try prepared()
         #expect(decided == [.cancelled, .cancelled])
         #expect(batch.deliveries.map { batch.claimed.eventID(at: Int($0.position)) } == [kept])
@@ -159,11 +159,11 @@ struct PrepareTests {
         #expect(decided.isEmpty)
         let delivery = try #require(batch.deliveries.first)
         let active = ActiveBatch(batch)
-        active.refresh(world.context.orders.cancels)
+        active.refresh(world.orders.cancels)
         #expect(active.decision(delivery, now: 0) == nil)
         try world.connection.execute("SELECT fanfare.cancel('e', 'k')")
-        world.context.orders.cancels.add(try world.connection.run(NewCancels(since: seen)).compactMap(\.fact))
-        active.refresh(world.context.orders.cancels)
+        world.orders.cancels.add(try world.connection.run(NewCancels(since: seen)).compactMap(\.fact))
+        active.refresh(world.orders.cancels)
         #expect(active.decision(delivery, now: 0) == .cancelled)
     }
 

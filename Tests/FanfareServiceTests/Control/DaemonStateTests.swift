@@ -14,30 +14,35 @@ import Threading
 
 /// The state that a daemon reports for `fanfare status`.
 struct DaemonStateTests {
-    private func context(_ metrics: any MetricsFactory) -> StageContext {
-        StageContext(
+    private struct Reporter {
+        let figures: Figures
+        let context = StageContext(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             settings: StageSettings(),
-            database: DatabaseSessions(base: PostgresOptions(url: "postgres:///none")),
-            counters: PipelineCounters(metrics)
+            database: DatabaseSessions(base: PostgresOptions(url: "postgres:///none"))
         )
+
+        init(_ metrics: any MetricsFactory) { figures = Figures(PipelineCounters(metrics)) }
+
+        var report: String { context.status.report(context, figures, PruneFuses()) }
     }
 
-    private func work(_ context: StageContext) {
-        context.counters.ended([6: 1, 1: 3, 77: 2])
-        context.counters.ended([1: 4])
-        context.counters.ended([:])
-        context.counters.closed(5)
+    private func work(_ daemon: Reporter) {
+        let (counters, status) = (daemon.figures.counters, daemon.context.status)
+        counters.ended([6: 1, 1: 3, 77: 2])
+        counters.ended([1: 4])
+        counters.ended([:])
+        counters.closed(5)
         for environment in ["production", "sandbox"] {
             let target = Target(id: 1, app: "shop", provider: "apns", environment: environment)
-            context.counters.requests(to: target).increment(by: 8)
+            counters.requests(to: target).increment(by: 8)
         }
         let refusals = ["": "Forbidden", "com.example": "TopicDisallowed"]
-        context.status.breaker("shop/apns/production", BreakerReport(isOpen: true, refusals: refusals))
+        status.breaker("shop/apns/production", BreakerReport(isOpen: true, refusals: refusals))
         let failures = ["": "Connection refused"]
-        context.status.breaker("fail/apns/production", BreakerReport(isOpen: true, failures: failures))
-        context.status.unserved(["shpo/apns"])
-        context.status.listening(true)
+        status.breaker("fail/apns/production", BreakerReport(isOpen: true, failures: failures))
+        status.unserved(["shpo/apns"])
+        status.listening(true)
     }
 
     private static let worked = """
@@ -48,16 +53,16 @@ struct DaemonStateTests {
         """
 
     @Test func aDaemonThatHasDoneNothingSaysSo() {
-        let context = context(MetricsRegistry())
+        let daemon = Reporter(MetricsRegistry())
         let idle = """
             {"listening":false,"roles":["maintenance"],"requests":0,"batches_closed":0,"devices_pruned":0,"events":{},"breakers":{},\
             "refusals":{},"failures":{},"unserved":[],"fuses_blown":[]}
             """
-        #expect(context.status.report(context) == idle)
+        #expect(daemon.report == idle)
     }
 
     @Test func whenListenWasProvedStaysKnown() throws {
-        let status = context(MetricsRegistry()).status
+        let status = Reporter(MetricsRegistry()).context.status
         status.listening(false)
         #expect(status.listenProvedAt == nil)
         let before = Double(Clocks.wall) / 1e6
@@ -70,10 +75,10 @@ struct DaemonStateTests {
 
     @Test func countsAreThoseOfTheRegistry() throws {
         let registry = MetricsRegistry(describing: Daemon.metrics)
-        let (context, other) = (context(registry), context(MetricsRegistry()))
-        work(context)
-        #expect(context.status.report(context) == Self.worked)
-        #expect(other.counters.snapshot.requests == 0, "daemons of one process need not count together")
+        let (daemon, other) = (Reporter(registry), Reporter(MetricsRegistry()))
+        work(daemon)
+        #expect(daemon.report == Self.worked)
+        #expect(other.figures.counters.snapshot.requests == 0, "daemons of one process need not count together")
         let events = try #require(registry.counter("fanfare.events"))
         #expect(events.name == "fanfare_events_total" && events.help.hasPrefix("Events that this daemon took"))
         let fates = events.series.map { "\($0.labels.map(\.value).joined()) \($0.value)" }
@@ -84,25 +89,25 @@ struct DaemonStateTests {
     /// For example a backend that pushes its metrics.
     @Test func aBackendThatCannotBeReadIsServedAsWell() {
         let behind = MetricsRegistry()
-        let context = context(MultiplexMetricsHandler(factories: [behind]))
-        work(context)
-        #expect(context.status.report(context) == Self.worked)
+        let daemon = Reporter(MultiplexMetricsHandler(factories: [behind]))
+        work(daemon)
+        #expect(daemon.report == Self.worked)
         #expect(behind.counter("fanfare.requests")?.sum() == 16)
     }
 
     @Test func whatAnAuditFoundGoesWithTheLead() {
         let registry = MetricsRegistry()
-        let (first, second) = (context(registry), context(registry))
-        first.audit.found(AuditFigure(found: 3, oldest: nil), by: "unplanned_events")
-        first.audit.found(AuditFigure(found: 0, oldest: nil), by: "overdue_batches")
-        first.audit.found(AuditFigure(found: 2, oldest: nil), by: "unplanned_events")
+        let (first, second) = (Reporter(registry), Reporter(registry))
+        first.figures.audit.found(AuditFigure(found: 3, oldest: nil), by: "unplanned_events")
+        first.figures.audit.found(AuditFigure(found: 0, oldest: nil), by: "overdue_batches")
+        first.figures.audit.found(AuditFigure(found: 2, oldest: nil), by: "unplanned_events")
         #expect(registry.family("fanfare_audit_findings")?.series.map(\.value) == [.number(0), .number(2)])
-        #expect(first.status.report(first).contains(#""audit":{"overdue_batches":{"found":0},"unplanned_events":"#))
-        second.audit.found(AuditFigure(found: 4, oldest: nil), by: "unplanned_events")
-        first.audit.clear()
-        #expect(first.audit.figures.isEmpty && !first.status.report(first).contains("audit"))
+        #expect(first.report.contains(#""audit":{"overdue_batches":{"found":0},"unplanned_events":"#))
+        second.figures.audit.found(AuditFigure(found: 4, oldest: nil), by: "unplanned_events")
+        first.figures.audit.clear()
+        #expect(first.figures.audit.figures.isEmpty && !first.report.contains("audit"))
         #expect(registry.family("fanfare_audit_findings")?.series.map(\.value) == [.number(4)])
-        second.audit.clear()
+        second.figures.audit.clear()
         #expect(registry.family("fanfare_audit_findings") == nil)
     }
 }

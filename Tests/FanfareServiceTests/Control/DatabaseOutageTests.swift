@@ -170,7 +170,7 @@ struct SessionOutageTests {
         let world = try World(logger: log.logger)
         let lost = PostgresError(.connectionLost, message: "lost")
         world.context.outage.failed(Planner.name, with: lost, retryIn: 50 * Micros.millisecond)
-        var loop = PlannerLoop(context: world.context)
+        var loop = world.loop()
         _ = try loop.begin(on: world.connection)
         #expect(log.end().last?.hasPrefix("NOTICE   the database is reachable again") == true)
     }

@@ -22,14 +22,14 @@ struct FuseSyncTests {
     }
 
     private func synchronize(_ worlds: World...) throws {
-        for world in worlds { try FuseSync(context: world.context).synchronize(on: world.connection) }
+        for world in worlds { try world.fuseSync.synchronize(on: world.connection) }
     }
 
     private func judge(_ worlds: World...) throws {
-        for world in worlds { try FuseSync(context: world.context).judge(on: world.connection) }
+        for world in worlds { try world.fuseSync.judge(on: world.connection) }
     }
 
-    private func allows(_ world: World) -> Bool { world.context.fuses.allowsPruning(of: Self.key) }
+    private func allows(_ world: World) -> Bool { world.limits.fuses.allowsPruning(of: Self.key) }
 
     /// Reports answers of all daemons: the number accepted, and the number gone for a reason.
     private func answer(accepted: Int, gone: Int, _ strength: PruneEvidence.Strength, from provider: String = "apns")
@@ -42,15 +42,15 @@ struct FuseSyncTests {
     }
 
     @Test func whatBlowsInOneHoldsForAll() throws {
-        a.context.fuses.record(PruneCounts(answers: 1000, strong: 251), from: "apns", of: Self.key)
+        a.limits.fuses.record(PruneCounts(answers: 1000, strong: 251), from: "apns", of: Self.key)
         #expect(!allows(a) && allows(b))
         try synchronize(a, b)
         #expect(!allows(b))
-        #expect(b.context.fuses.blown == [Self.key])
+        #expect(b.limits.fuses.blown == [Self.key])
         let late = try World()
         try synchronize(late)
         #expect(!allows(late), "one that starts later too")
-        #expect(late.context.fuses.allowsPruning(of: FuseKey(app: "shop", environment: "sandbox")))
+        #expect(late.limits.fuses.allowsPruning(of: FuseKey(app: "shop", environment: "sandbox")))
     }
 
     @Test(arguments: [(PruneEvidence.Strength.weak, 21), (.strong, 251)])
@@ -68,34 +68,34 @@ struct FuseSyncTests {
 
     @Test func manyGoodAnswersOfOneProviderDoNotHideAnothersBadOnes() throws {
         try answer(accepted: 100_000, gone: 0, .strong, from: "fcm")
-        a.context.fuses.record(PruneCounts(answers: 100_000), from: "fcm", of: Self.key)
+        a.limits.fuses.record(PruneCounts(answers: 100_000), from: "fcm", of: Self.key)
         try answer(accepted: 979, gone: 21, .weak)
         try judge(b)
         #expect(!allows(b))
-        a.context.fuses.record(PruneCounts(answers: 1000, weak: 21), from: "apns", of: Self.key)
+        a.limits.fuses.record(PruneCounts(answers: 1000, weak: 21), from: "apns", of: Self.key)
         #expect(!allows(a))
     }
 
     @Test func fewAnswersOfEachProviderAreJudgedTogether() throws {
-        a.context.fuses.record(PruneCounts(answers: 500, strong: 150), from: "fcm", of: Self.key)
+        a.limits.fuses.record(PruneCounts(answers: 500, strong: 150), from: "fcm", of: Self.key)
         #expect(allows(a))
-        a.context.fuses.record(PruneCounts(answers: 500, strong: 150), from: "apns", of: Self.key)
+        a.limits.fuses.record(PruneCounts(answers: 500, strong: 150), from: "apns", of: Self.key)
         #expect(!allows(a))
     }
 
     @Test func afterItWasClosedAllCountAnew() throws {
         try answer(accepted: 700, gone: 300, .strong)
-        a.context.fuses.record(PruneCounts(answers: 1000, strong: 300), from: "apns", of: Self.key)
-        b.context.fuses.record(PruneCounts(answers: 999, strong: 300), from: "apns", of: Self.key)
+        a.limits.fuses.record(PruneCounts(answers: 1000, strong: 300), from: "apns", of: Self.key)
+        b.limits.fuses.record(PruneCounts(answers: 999, strong: 300), from: "apns", of: Self.key)
         try synchronize(a, b)
         #expect(!allows(a) && !allows(b))
         #expect(try a.connection.run(SQL.closeFuses("shop", nil)) == ["production"])
         try judge(a, b)
         #expect(allows(a) && allows(b), "what was answered before no longer counts")
         #expect(try a.connection.number("SELECT count(*) FROM fanfare.alarms") == 0)
-        b.context.fuses.record(PruneCounts(answers: 999, strong: 999), from: "apns", of: Self.key)
+        b.limits.fuses.record(PruneCounts(answers: 999, strong: 999), from: "apns", of: Self.key)
         #expect(allows(b))
-        b.context.fuses.record(PruneCounts(answers: 1, strong: 1), from: "apns", of: Self.key)
+        b.limits.fuses.record(PruneCounts(answers: 1, strong: 1), from: "apns", of: Self.key)
         try synchronize(b, a)
         #expect(!allows(a), "and it blows again if nothing was mended")
     }
@@ -115,7 +115,7 @@ struct FuseSyncTests {
         a.record([.opened(first, decided: []), .results(first.claimed.claim, results, slots: 0)])
         let second = try #require(try a.prepare(try a.claim()).first).batch
         #expect(second.target.environment == "sandbox" && second.homeEnvironment == "production")
-        a.context.fuses.record(PruneCounts(answers: 1000, weak: 18), from: "apns", of: Self.key)
+        a.limits.fuses.record(PruneCounts(answers: 1000, weak: 18), from: "apns", of: Self.key)
         let gone = second.deliveries.map { delivery in
             let evidence = PruneEvidence(strength: .weak, registeredUpTo: delivery.registeredAt)
             return DeliveryResult(
@@ -125,7 +125,7 @@ struct FuseSyncTests {
             )
         }
         a.record([.opened(second, decided: []), .results(second.claimed.claim, gone, slots: 0)])
-        #expect(a.context.fuses.blown == [Self.key])
+        #expect(a.limits.fuses.blown == [Self.key])
         #expect(try a.connection.number("SELECT count(*) FROM fanfare.devices WHERE disabled_at IS NOT NULL") == 0)
     }
 

@@ -26,8 +26,7 @@ struct InstallationCheckTests {
         context = StageContext(
             logger: log.logger,
             settings: StageSettings(),
-            database: database,
-            counters: PipelineCounters()
+            database: database
         )
     }
 
@@ -83,7 +82,7 @@ struct InstallationCheckTests {
 
     @Test func aTenureEndsWithTheRightToSendAndAnotherBeginsWithIt() throws {
         let (claimer, recorder) = (idleSession("claimer"), idleSession(Recorder.name))
-        let control = Controller(context: context)
+        let control = Controller(alone: context)
         let thread = WorkerThread.start(name: "control") { control.run() }
         defer {
             control.stop()

@@ -26,8 +26,7 @@ struct SilentDatabaseTests {
         return StageContext(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             settings: StageSettings(),
-            database: database,
-            counters: PipelineCounters()
+            database: database
         )
     }
 
@@ -55,7 +54,7 @@ struct SilentDatabaseTests {
         try world.connection.execute("SELECT pg_advisory_lock(77)")
         let waiter = Waiter(context)
         try world.connection.waitUntil(Self.isBlocked)
-        let control = Controller(context: context)
+        let control = Controller(alone: context)
         let thread = WorkerThread.start(name: "control") { control.run() }
         defer {
             control.stop()
@@ -99,7 +98,7 @@ struct SilentDatabaseTests {
         defer { kill(pid_t(pid), SIGCONT) }
         cutOff.isCutOff.ring()
         try world.connection.waitUntil(Self.isBlocked)
-        let control = Controller(context: context)
+        let control = Controller(alone: context)
         let thread = WorkerThread.start(name: "control") { control.run() }
         defer {
             control.stop()

@@ -24,7 +24,7 @@ struct TrafficTallyTests {
 
     private func write(_ daemon: World, on connection: PostgresConnection? = nil) throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        try daemon.context.traffic.write(on: connection ?? daemon.connection, logger: logger)
+        try daemon.figures.traffic.write(on: connection ?? daemon.connection, logger: logger)
     }
 
     private func written() throws -> [String] {
@@ -38,19 +38,19 @@ struct TrafficTallyTests {
     }
 
     @Test func whatCameSinceTheLastTimeIsAdded() throws {
-        world.context.counters.ended([1: 3, 6: 1])
-        let times = world.context.counters.acceptances(of: apns, .bulk)
+        world.counters.ended([1: 3, 6: 1])
+        let times = world.counters.acceptances(of: apns, .bulk)
         for seconds in [0.04, 0.05, 4000] { times.observe(seconds) }
         try write(world)
         let first = ["fate - 0 1 3", "fate - 0 6 1", "latency apns 2 5 2", "latency apns 2 18 1"]
         #expect(try written() == first)
         try write(world)
         #expect(try written() == first, "nothing happened")
-        world.context.counters.ended([1: 4])
+        world.counters.ended([1: 4])
         times.observe(0.04)
-        world.context.counters.acceptances(of: apns, .transactional).observe(0.0001)
+        world.counters.acceptances(of: apns, .transactional).observe(0.0001)
         let other = try World()
-        other.context.counters.ended([1: 10])
+        other.counters.ended([1: 10])
         try write(world)
         try write(other)
         #expect(
@@ -65,20 +65,20 @@ struct TrafficTallyTests {
     }
 
     @Test func whatTheServerRefusesIsWrittenLater() throws {
-        world.context.counters.ended([1: 3])
+        world.counters.ended([1: 3])
         let blind = try TestDatabase.current.connect()
         try blind.execute("SET default_transaction_read_only = on")
         try write(world, on: blind)
         #expect(try written().isEmpty)
-        world.context.counters.ended([1: 2])
+        world.counters.ended([1: 2])
         try write(world)
         #expect(try written() == ["fate - 0 1 5"])
     }
 
     @Test func whatWasThereBeforeIsNotOurs() throws {
-        world.context.counters.ended([1: 3])
-        let later = TrafficTally(world.context.counters)
-        world.context.counters.ended([1: 1])
+        world.counters.ended([1: 3])
+        let later = TrafficTally(world.counters)
+        world.counters.ended([1: 1])
         try later.write(on: world.connection, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         #expect(try written() == ["fate - 0 1 1"])
     }

@@ -77,13 +77,18 @@ struct CancelSweeperTests {
 
     /// A claim that read the cancellations too early holds a batch; the next sweep finds it.
     @Test func whatIsHeldALittleLaterEndsToo() throws {
-        var sweeper = CancelSweeper(context: world.context)
+        var sweeper = CancelSweeper(
+            world.orders.cancels,
+            counters: world.counters,
+            claimer: world.bells.claim,
+            logger: world.context.logger
+        )
         #expect(try sweeper.takeTurn(on: world.connection))
         let event = try world.emit("all")
         try world.plan()
         let batch = try #require(try world.claim().first)
         _ = try world.connection.query("SELECT fanfare.cancel($1::bigint)", "\(event)")
-        world.context.orders.cancels.add([
+        world.orders.cancels.add([
             .init(id: 1, eventID: event, type: nil, key: nil, createdAt: .init(microseconds: 0), number: 0)
         ])
         #expect(try sweeper.takeTurn(on: world.connection))

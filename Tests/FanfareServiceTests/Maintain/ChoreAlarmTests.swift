@@ -24,7 +24,7 @@ struct ChoreAlarmTests {
 
     @Test func theThirdTimeInARowIsTold() throws {
         try world.connection.execute("ALTER TABLE fanfare.stats_pending RENAME COLUMN deliveries TO hidden")
-        var chores = Chores(context: world.context)
+        var chores = world.chores()
         for _ in 0..<2 {
             #expect(throws: PostgresError.self) { try chores.run(on: world.connection) }
             #expect(try alarms().isEmpty)
@@ -35,7 +35,7 @@ struct ChoreAlarmTests {
             let words = "alarm: chore/fold_stats: failed \(count) times in a row: "
             #expect(told.count == 1 && told[0].hasPrefix(words), "\(told)")
         }
-        var others = Chores(context: world.context)
+        var others = world.chores()
         #expect(throws: PostgresError.self) { try others.run(on: world.connection) }
         #expect(try alarms().count == 1, "a new leader that fails too leaves it")
         try world.connection.execute("ALTER TABLE fanfare.stats_pending RENAME COLUMN hidden TO deliveries")
@@ -57,7 +57,7 @@ struct ChoreAlarmTests {
         )
         #expect(changes.count > 50)
         for change in changes { #expect(world.connection.refusal(change) == nil, "\(change)") }
-        var chores = Chores(context: world.context)
+        var chores = world.chores()
         try chores.run(on: world.connection)
     }
 }

@@ -59,7 +59,7 @@ struct EndBatchesTests {
     }
 
     private func tidyUp() throws {
-        var chores = Chores(context: world.context)
+        var chores = world.chores()
         try chores.run(on: world.connection)
     }
 
@@ -83,7 +83,7 @@ struct EndBatchesTests {
         }
         let counted = "SELECT sum(deliveries) FROM fanfare.stats_pending WHERE outcome = \(Outcome.expired.rawValue)"
         #expect(try world.connection.number(counted) == 20)
-        #expect(world.context.counters.snapshot.batchesClosed == 5)
+        #expect(world.counters.snapshot.batchesClosed == 5)
     }
 
     @Test func oneEventThatMayStillBeSentKeepsItsBatch() throws {
@@ -139,6 +139,6 @@ struct EndBatchesTests {
         for _ in 0..<(2 * EndBatches.limit + 1) { try queue(daysAgo: 2) }
         try tidyUp()
         #expect(try waiting() == [])
-        #expect(world.context.counters.snapshot.batchesClosed == Int64(2 * EndBatches.limit + 1))
+        #expect(world.counters.snapshot.batchesClosed == Int64(2 * EndBatches.limit + 1))
     }
 }

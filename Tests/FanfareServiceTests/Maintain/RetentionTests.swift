@@ -55,7 +55,7 @@ struct RetentionTests {
     }
 
     private func tidyUp(_ world: World) throws {
-        var chores = Chores(context: world.context)
+        var chores = world.chores()
         try chores.run(on: world.connection)
     }
 

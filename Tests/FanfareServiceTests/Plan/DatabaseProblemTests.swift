@@ -18,7 +18,7 @@ struct DatabaseProblemTests {
         let world = try World(logger: log.logger)
         let device = try world.device("aa", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)
-        let planner = Planner(context: world.context, wake: world.context.bells.plan)
+        let planner = world.planner()
         let thread = WorkerThread.start(name: "planner") { planner.run() }
         defer {
             planner.stop()
@@ -46,7 +46,7 @@ struct DatabaseProblemTests {
         let event = try world.emit("e", #"{"u": "u"}"#)
         try world.quarantined(1)
         try world.connection.execute("ALTER TABLE fanfare.event_keys RENAME TO event_keys_for_now")
-        var lane = Quarantine(context: world.context)
+        var lane = world.quarantine()
         let error = #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) }
         #expect(error?.sqlState == "42P01")
         #expect(try world.fate(event) == "waiting")

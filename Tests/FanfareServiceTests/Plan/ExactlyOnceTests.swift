@@ -20,7 +20,7 @@ struct ExactlyOnceTests {
         try await onThread {
             let world = try World(database)
             try Self.populate(world)
-            let planners = try (0..<3).map { _ in try Planners(World(database).context) }
+            let planners = try (0..<3).map { _ in try Planners(World(database)) }
             let emitters = (0..<4).map { n in Emitter(database, seed: seed &* 100 &+ UInt64(n)) }
             let terminated = try Self.terminate(seed: seed, rounds: 25, on: world.connection)
             let committed = emitters.map { $0.finish() }
@@ -97,11 +97,8 @@ private final class Planners {
     private let stages: [any Stage]
     private let threads: [WorkerThread]
 
-    init(_ context: StageContext) {
-        let stages: [any Stage] = [
-            Planner(context: context, wake: context.bells.plan), Slicer(context: context, wake: context.bells.slice),
-            Maintainer(context: context),
-        ]
+    init(_ world: World) {
+        let stages: [any Stage] = [world.planner(), world.slicer(), world.maintainer()]
         self.stages = stages
         threads = stages.map { stage in WorkerThread.start(name: stage.name) { stage.run() } }
     }

@@ -35,7 +35,7 @@ struct JudgementTests {
 
     /// Returns a planner that has started, which checks the existing rules.
     private func planner() throws -> PlannerLoop {
-        var loop = PlannerLoop(context: world.context)
+        var loop = world.loop()
         _ = try loop.begin(on: world.connection)
         return loop
     }

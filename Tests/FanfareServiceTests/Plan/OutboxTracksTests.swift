@@ -38,7 +38,7 @@ struct OutboxTracksTests {
     }
 
     private func drain() throws {
-        var loop = PlannerLoop(context: world.context)
+        var loop = world.loop()
         _ = try loop.begin(on: world.connection)
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.outbox") == 0)
     }

@@ -74,7 +74,7 @@ struct PlanTurnsTests {
         )
         try world.emit("e")
         try world.planRounds()
-        let slicer = Slicer(context: world.context, wake: .init())
+        let slicer = world.slicer()
         let thread = WorkerThread.start(name: "slicer") { slicer.run() }
         try world.connection.waitUntil("SELECT EXISTS (SELECT FROM fanfare.batches)")
         try world.connection.execute("DROP TRIGGER fail ON fanfare.batches")

@@ -37,7 +37,7 @@ struct PlannerTests {
             CREATE TRIGGER fail_once BEFORE DELETE ON fanfare.outbox FOR EACH ROW EXECUTE FUNCTION public.fail_once();
             """
         )
-        let planner = Planner(context: world.context, wake: world.context.bells.plan)
+        let planner = world.planner()
         let thread = WorkerThread.start(name: "planner") { planner.run() }
         defer {
             planner.stop()
@@ -50,7 +50,7 @@ struct PlannerTests {
     @Test func itHearsOfEventsOnItsOwnSession() throws {
         let log = CapturedLog()
         let world = try World(logger: log.logger)
-        let planner = Planner(context: world.context, wake: world.context.bells.plan)
+        let planner = world.planner()
         let thread = WorkerThread.start(name: "planner") { planner.run() }
         try world.connection.waitUntil(Self.isAsleep)
         // A warning is logged a second after an event whose notification has not come. After the first events, each is notified.
@@ -80,7 +80,7 @@ struct PlannerTests {
         let parts = try other.run(PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 10))
         #expect(PlanRoundSummary(parts).taken == 1)
         // The planner skips the locked event, and its floor moves past it.
-        var loop = PlannerLoop(context: world.context)
+        var loop = world.loop()
         loop.sweepInterval = .max
         _ = try loop.begin(on: world.connection)
         _ = try world.connection.query("SELECT pg_terminate_backend($1::int)", "\(other.backendPID)")

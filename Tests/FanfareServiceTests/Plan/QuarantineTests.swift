@@ -79,7 +79,7 @@ struct QuarantineTests {
             try world.emit("e", #"{"u": "u"}"#, key: n % 40 == 20 ? "bad\(n)" : "\(n)")
         }
         let log = CapturedLog()
-        var loop = PlannerLoop(context: try World(logger: log.logger).context)
+        var loop = try World(logger: log.logger).loop()
         _ = try loop.begin(on: world.connection)
         // The events at fault were found within the set, so no other event is planned alone.
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.quarantine") == 2)
@@ -93,7 +93,7 @@ struct QuarantineTests {
         let detail = try #require(try world.detail(events[20]))
         #expect(detail.contains("SQLSTATE 23514"), "\(detail)")
         #expect(log.end().count { $0.contains("it is planned alone") } == 2)
-        #expect(world.context.counters.snapshot.eventsByFate == [6: 2])
+        #expect(world.counters.snapshot.eventsByFate == [6: 2])
     }
 
     /// The event is within all limits, but needs hundreds of millions of comparisons.
@@ -108,7 +108,7 @@ struct QuarantineTests {
         let device = try world.device("aa", user: "u")
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, Self.bomb.path)
         let (good, bombs) = try emit(world, sets: 4, bombs: 3)
-        var loop = PlannerLoop(context: world.context)
+        var loop = world.loop()
         _ = try loop.begin(on: world.connection)
         // All valid events are planned, all bombs are in quarantine, and planning timed out once.
         #expect(try world.connection.number("SELECT count(*) FROM fanfare.events WHERE fate = 'planned'") == good.count)
@@ -122,7 +122,7 @@ struct QuarantineTests {
         // A valid event beside them is planned first, although it arrived last.
         let large = try world.emit("e", #"{"u": "u", "t": "\#(String(repeating: "t", count: 40_000))"}"#)
         _ = try loop.wakeUp(wasNotified: true, on: world.connection)
-        var lane = Quarantine(context: world.context)
+        var lane = world.quarantine()
         lane.timeouts = [100, 150]
         try lane.plan(on: world.connection)
         #expect(try world.recipients(large) == [device])
@@ -155,12 +155,12 @@ struct QuarantineTests {
         let world = try World()
         try world.rule("r", event: "e", to: #"{"topic": "t-{{t}}"}"#)
         let event = try world.emit("e", #"{"t": "x"}"#)
-        var loop = PlannerLoop(context: world.context)
-        loop.audiences.patience = 0
+        var loop = world.loop()
+        loop.planning.audiences.patience = 0
         _ = try loop.begin(on: world.connection)
         #expect(try world.connection.column("SELECT id FROM fanfare.quarantine") == ["\(event)"])
-        var lane = Quarantine(context: world.context)
-        lane.audiences.patience = 0
+        var lane = world.quarantine()
+        lane.planning.audiences.patience = 0
         try lane.plan(on: world.connection)
         #expect(try world.fate(event) == "refused")
         #expect(try world.detail(event)?.contains("took too long") == true)
@@ -171,7 +171,7 @@ struct QuarantineTests {
         let world = try World()
         let event = try world.emit("e")
         let later = try world.emit("e")
-        var loop = PlannerLoop(context: world.context, lost: 1)
+        var loop = world.loop(lost: 1)
         _ = try loop.begin(on: world.connection)
         #expect(try world.connection.column("SELECT id FROM fanfare.quarantine") == ["\(event)"])
         #expect(try world.fate(later) == "unmatched")
@@ -189,7 +189,7 @@ struct QuarantineTests {
             CREATE TRIGGER lose BEFORE INSERT ON fanfare.event_log FOR EACH ROW WHEN (NEW.fate <> 6) EXECUTE FUNCTION public.lose();
             """
         )
-        var lane = Quarantine(context: world.context)
+        var lane = world.quarantine()
         for _ in lane.timeouts { #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) } }
         try lane.plan(on: world.connection)
         #expect(try world.fate(event) == "refused")
@@ -229,7 +229,7 @@ struct QuarantineTests {
         try world.quarantined(2)
         let other = try TestDatabase.current.connect()
         try other.execute("BEGIN; INSERT INTO fanfare.event_keys VALUES ('e', 'k', 1, now())")
-        var lane = Quarantine(context: world.context)
+        var lane = world.quarantine()
         let error = #expect(throws: PostgresError.self) { try lane.plan(on: world.connection) }
         #expect(error?.sqlState == "55P03")
         #expect(try world.fate(event) == "waiting")

@@ -25,8 +25,8 @@ struct QueryRunnerTests {
     init() throws {
         world = try World()
         let costs = QueryCosts()
-        runner = QueryRunner(context: world.context, costs: costs, isForSlow: false)
-        slowRunner = QueryRunner(context: world.context, costs: costs, isForSlow: true)
+        runner = world.queryRunner(costs, isForSlow: false)
+        slowRunner = world.queryRunner(costs, isForSlow: true)
         try world.connection.execute(
             """
             CREATE TABLE public.members (conversation_id bigint, user_id text, number bigint);

@@ -39,7 +39,7 @@ struct WakeListenerTests {
         try world.connection.execute("NOTIFY fanfare_wake")
         #expect(try listener.prove(on: session))
         try world.connection.execute("NOTIFY fanfare_wake")
-        #expect(try listener.sleep(atMost: .seconds(30), orUntil: world.context.bells.plan, on: session))
+        #expect(try listener.sleep(atMost: .seconds(30), orUntil: world.bells.plan, on: session))
     }
 
     @Test func aDatabaseThatRefusesToNotifyIsNoReasonToStop() throws {

@@ -35,7 +35,7 @@ struct AppRateTests {
         try RuleChecker(logger: world.context.logger).check(on: world.connection)
         try world.put(policy: #"{"rate": "100/s", "providers": {"fcm": {"rate": "40/s"}}}"#)
         try world.put(policy: #"{"rate": "50/s"}"#, app: "other")
-        #expect(world.context.orders.replace(rates: try world.connection.run(SQL.liveRates()), quiet: []))
+        #expect(world.orders.replace(rates: try world.connection.run(SQL.liveRates()), quiet: []))
         try world.emit("e", #"{"u": "u"}"#)
         try world.plan()
         try world.connection.execute(
@@ -79,7 +79,7 @@ struct AppRateTests {
         try world.devices(60, of: "u", provider: "fcm")
         try world.connection.execute("SELECT fanfare.subscribe(id, 'news') FROM fanfare.devices")
         try world.put(policy: #"{"rate": "300/s", "providers": {"fcm": {"rate": "100/s"}}}"#)
-        #expect(world.context.orders.replace(rates: try world.connection.run(SQL.liveRates()), quiet: []))
+        #expect(world.orders.replace(rates: try world.connection.run(SQL.liveRates()), quiet: []))
         try world.rule("users", event: "a", to: #"{"users": "$.u"}"#)
         try world.rule("topic", event: "b", to: #"{"topic": "news"}"#)
         try world.rule("slices", event: "c", to: #"{"everyone": true}"#)

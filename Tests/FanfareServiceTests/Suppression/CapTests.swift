@@ -239,7 +239,7 @@ struct CapTests {
             CROSS JOIN LATERAL (SELECT (extract(epoch FROM now() - make_interval(days => days)) * 1000)::bigint << 16 AS stamp) AS s
             """
         )
-        var chores = Chores(context: world.context)
+        var chores = world.chores()
         try chores.run(on: world.connection)
         #expect(try world.connection.column("SELECT user_id FROM fanfare.cap_grants") == ["u30"])
     }

@@ -61,7 +61,7 @@ struct QuietPlanTests {
     @Test(arguments: [#""quiet_hours": "off""#, #""lane": "transactional""#, #""ttl": "10m""#])
     func whatWouldBeLateOrIsNotHeldIsForNow(rule: String) throws {
         try world.put(policy: #"{"quiet_hours": \#(night)}"#)
-        _ = world.context.orders.replace(rates: [], quiet: ["shop"])
+        _ = world.orders.replace(rates: [], quiet: ["shop"])
         #expect(try planned(rule) == ["6 f t f"])
         let outcomes = try world.prepare(try world.claim()).flatMap(\.decided).map(\.outcome)
         #expect(outcomes == (rule.contains("ttl") ? [.expiredQuiet, .expiredQuiet, .expiredQuiet] : []))

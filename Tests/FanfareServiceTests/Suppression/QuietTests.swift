@@ -72,7 +72,7 @@ struct QuietTests {
 
     @Test func anAppsHoldForAllButTheUrgentAndThoseThatSayOtherwise() throws {
         try world.put(policy: #"{"quiet_hours": {"from": "22:00", "until": "08:00", "mode": "drop"}}"#)
-        _ = world.context.orders.replace(rates: [], quiet: try world.connection.run(SQL.liveQuiet()))
+        _ = world.orders.replace(rates: [], quiet: try world.connection.run(SQL.liveQuiet()))
         try world.rule("plain", event: "plain", to: Self.all)
         try world.rule("off", event: "off", to: Self.all, #""quiet_hours": "off""#)
         try world.rule("own", event: "own", to: Self.all, #""quiet_hours": {"from": "17:00", "until": "18:00"}"#)

@@ -123,7 +123,7 @@ private final class SettingsWorld {
         world = try World(database)
         application = try .open(PostgresOptions(url: database.url, session: Self.applications))
         badges = BadgeReader(options: world.context.database.badges(), logger: world.context.logger)
-        runner = QueryRunner(context: world.context, costs: QueryCosts(), isForSlow: false)
+        runner = world.queryRunner()
     }
 
     deinit {
@@ -151,7 +151,7 @@ private final class SettingsWorld {
         try world.start("sale")
         try world.read()
         try send()
-        var chores = Chores(context: world.context)
+        var chores = world.chores()
         try chores.run(on: world.connection)
         return try world.connection.column("SELECT id FROM fanfare.events ORDER BY id").compactMap { Int64($0) }
     }

@@ -29,17 +29,17 @@ struct LoneClaimerTests {
             environment: [:],
             logger: world.context.logger
         )
-        pools = SenderPools(apps, context: world.context, recorder: recorder)
+        pools = SenderPools(apps, links: world.links(recorder))
         pools.stop()
         pools.run()
         try world.device("aa", user: "u")
-        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
+        world.catalog.targets.replace(try world.connection.run(SQL.allTargets()))
         world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)
     }
 
     // No time limit by default, because the machine may be busy.
     private func claimer(patience: Int64 = .max) -> LoneClaimer {
-        LoneClaimer(context: world.context, pools: pools, recorder: recorder, patience: patience)
+        world.loneClaimer(pools, recorder, patience: patience)
     }
 
     /// Emits an event that matches a rule, and plans it.
@@ -49,7 +49,7 @@ struct LoneClaimerTests {
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, rule)
         for _ in 0..<events { try world.emit("e", #"{"u": "u"}"#) }
         let lone = claimer(patience: patience)
-        var loop = PlannerLoop(context: world.context, lone: lone)
+        var loop = world.loop(lone: lone)
         _ = try loop.begin(on: world.connection)
         return (recorder.take(timeout: .zero) ?? []).compactMap { message in
             if case .opened(let batch, _, _) = message { batch } else { nil }
@@ -80,7 +80,7 @@ struct LoneClaimerTests {
     }
 
     @Test func whatIsNotSentAtNightIsTheClaimers() throws {
-        _ = world.context.orders.replace(rates: [], quiet: ["shop"])
+        _ = world.orders.replace(rates: [], quiet: ["shop"])
         #expect(try plan().isEmpty)
         #expect(try owners() == [nil])
         #expect(try plan(#""lane": "transactional""#).count == 1)
@@ -132,7 +132,7 @@ struct LoneClaimerTests {
     @Test func nothingIsRenderedBeforeTheRoundIsCommitted() throws {
         let log = CapturedLog()
         let world = try World(logger: log.logger)
-        world.context.directory.replace(try world.connection.run(SQL.allTargets()))
+        world.catalog.targets.replace(try world.connection.run(SQL.allTargets()))
         world.context.lease.begin(owner: 7, startedAt: Clocks.steady, databaseNow: Clocks.wall)
         try world.rule(
             "r",
@@ -149,8 +149,8 @@ struct LoneClaimerTests {
             FOR EACH ROW EXECUTE FUNCTION public.fail();
             """
         )
-        let lone = LoneClaimer(context: world.context, pools: pools, recorder: recorder, patience: .max)
-        var loop = PlannerLoop(context: world.context, lone: lone)
+        let lone = world.loneClaimer(pools, recorder, patience: .max)
+        var loop = world.loop(lone: lone)
         #expect(throws: PostgresError.self) { try loop.begin(on: world.connection) }
         #expect(log.count(of: "'none' is missing") == 0)
         try world.connection.execute("DROP TRIGGER fail ON fanfare.batches")
@@ -178,7 +178,7 @@ struct LoneClaimerTests {
         // The statement was committed, but the claimer does not know it.
         _ = try world.connection.run(statement)
         #expect(try owners() == ["7"])
-        var loop = PlannerLoop(context: world.context, lone: lone)
+        var loop = world.loop(lone: lone)
         _ = try loop.begin(on: world.connection)
         #expect(try owners() == [nil])
     }

@@ -61,11 +61,11 @@ extension VirtualDaemon {
     }
 
     private func obeyGates() {
-        guard context.orders.current.gates.version != gatesSeen else { return }
-        gatesSeen = context.orders.current.gates.version
+        guard orders.current.gates.version != gatesSeen else { return }
+        gatesSeen = orders.current.gates.version
         floors.forget()
         turns.forget()
-        for waiting in held.all where context.orders.current.gates.isClosed(waiting.prepared.batch.claimed.gate) {
+        for waiting in held.all where orders.current.gates.isClosed(waiting.prepared.batch.claimed.gate) {
             let prepared = waiting.prepared
             mailbox.put(.opened(prepared.batch, decided: prepared.decided, window: 0))
             mailbox.put(.abandoned(prepared.batch.claimed.claim, unsent: prepared.batch.deliveries.map(\.position)))
@@ -78,9 +78,9 @@ extension VirtualDaemon {
     var batchRequests: BatchRequests {
         BatchRequests(
             room: { target, queue in Self.depth - (self.senders[target.id]?.waiting(queue) ?? 0) },
-            targets: context.directory.all.values.sorted { $0.id < $1.id },
-            gates: context.orders.current.gates.open,
-            rates: context.orders.current.rates
+            targets: targets.all.values.sorted { $0.id < $1.id },
+            gates: orders.current.gates.open,
+            rates: orders.current.rates
         )
     }
 
@@ -123,7 +123,7 @@ extension VirtualDaemon {
 
     /// Returns claimed batches of a gate that was paused since the claim.
     private func leaveClosed(_ claimed: [ClaimedBatch], _ owner: Int32) {
-        let closed = claimed.filter { context.orders.current.gates.isClosed($0.gate) }
+        let closed = claimed.filter { orders.current.gates.isClosed($0.gate) }
         guard !closed.isEmpty else { return prepare(claimed, owner) }
         release(closed, of: owner) {
             self.left.removeAll(where: closed.contains)
@@ -154,7 +154,7 @@ extension VirtualDaemon {
     }
 
     private func passOnHeld(then next: @escaping () -> Void) {
-        guard let (waiting, window) = held.next(in: context.windows) else { return next() }
+        guard let (waiting, window) = held.next(in: limits.windows) else { return next() }
         let batch = waiting.prepared.batch
         let record = OpenBatch(batch, decided: waiting.prepared.decided).record
         // `FlushCommit`: only this transaction waits for the disk.
@@ -162,14 +162,14 @@ extension VirtualDaemon {
             rows.mark(Checkpoint(owner: batch.owner, batches: [record])).batches
         } answered: { mine in
             guard let mine else {
-                self.context.windows.release([batch.share: window])
+                self.limits.windows.release([batch.share: window])
                 return self.claim()
             }
             self.held.remove(waiting)
             if mine.contains(batch.claimed.id) {
                 self.hand(waiting.prepared, window: window)
             } else {
-                self.context.windows.release([batch.share: window])
+                self.limits.windows.release([batch.share: window])
             }
             self.passOnHeld(then: next)
         }

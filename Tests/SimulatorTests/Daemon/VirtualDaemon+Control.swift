@@ -39,7 +39,7 @@ extension VirtualDaemon {
         } answered: { answer in
             guard let (owner, databaseNow, seen, isQuiet) = answer else { return self.lose() }
             // Before the lease begins, so that nothing is claimed for a daemon that does not know.
-            _ = self.context.orders.replace(rates: [], quiet: isQuiet ? ["shop"] : [])
+            _ = self.orders.replace(rates: [], quiet: isQuiet ? ["shop"] : [])
             self.owners.insert(owner)
             self.context.lease.begin(owner: owner, startedAt: start, databaseNow: databaseNow)
             self.tenure = VirtualTenure(owner: owner, renewedAt: start, cancelsSince: seen)
@@ -87,9 +87,9 @@ extension VirtualDaemon {
             (rows.apply(NewCancels(since: since)), rows.apply(LiveGates()), rows.policy?.hours != nil)
         } answered: { orders in
             guard let (answer, gates, isQuiet) = orders else { return self.lose() }
-            self.context.orders.cancels.add(answer.facts)
-            _ = self.context.orders.replace(gates: gates)
-            _ = self.context.orders.replace(rates: [], quiet: isQuiet ? ["shop"] : [])
+            self.orders.cancels.add(answer.facts)
+            _ = self.orders.replace(gates: gates)
+            _ = self.orders.replace(rates: [], quiet: isQuiet ? ["shop"] : [])
             self.context.lease.cancelsRead(startedAt: start)
             self.tenure?.cancelsSince = answer.seen
             next()

@@ -13,7 +13,7 @@ extension VirtualDaemon {
 
     /// Ends batches behind aborted gates, and removes gates without batches.
     func sweep() {
-        let aborting = context.orders.current.gates.aborting
+        let aborting = orders.current.gates.aborting
         run(sweeping) { rows in
             for gate in aborting { rows.apply(SweepGate(gate: gate.id)) }
             rows.finishRuns()

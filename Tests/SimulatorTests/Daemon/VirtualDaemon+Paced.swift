@@ -11,7 +11,7 @@ import Threading
 /// The simulation of `Claimer` for deliveries at a rate.
 extension VirtualDaemon {
     func claimPaced(_ owner: Int32, then next: @escaping ([ClaimedBatch]) -> Void) {
-        guard context.orders.current.arePaced else { return next([]) }
+        guard orders.current.arePaced else { return next([]) }
         let paces = batchRequests.paces
         let unknown = Set(turns.toAsk(of: paces.values, at: Clocks.steady))
         let check = { self.check(self.turns.due(at: Clocks.steady)[...], owner, [], then: next) }
@@ -74,7 +74,7 @@ extension VirtualDaemon {
 
     /// Refunds the rate for deliveries that need no request.
     func refund(_ prepared: [BatchPreparer.Prepared], then next: @escaping () -> Void) {
-        let paced = Set(context.orders.current.gates.open.filter(\.isPaced).map(\.id))
+        let paced = Set(orders.current.gates.open.filter(\.isPaced).map(\.id))
         var counts: [Pace: Int] = [:]
         for batch in prepared.map(\.batch) where paced.contains(batch.claimed.gate) {
             let count = batch.claimed.deviceIDs.count - batch.deliveries.count

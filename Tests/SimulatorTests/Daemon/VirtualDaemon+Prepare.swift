@@ -22,15 +22,17 @@ extension VirtualDaemon {
     ) {
         guard let (batch, devices) = rest.first else { return next(done) }
         guard let rule = SimulatedRule.numbered(batch.ruleVersion)?.loaded,
-            let target = context.directory.all[batch.target]
+            let target = targets.all[batch.target]
         else { return draft(rest.dropFirst(), owner, events, done, then: next) }
         checkSuppression(batch, rule) { fields, suppressions, askedNow in
             var draft = BatchDraft(
                 context: self.context,
+                cancels: self.orders.cancels,
                 batch: batch,
                 owner: owner,
                 rule: rule,
                 target: target,
+                otherTarget: self.targets.otherEnvironment(of: target),
                 app: [.apns: ProviderIdentity(topic: "com.example.shop")],
                 events: events,
                 newest: [:],
@@ -59,7 +61,7 @@ extension VirtualDaemon {
     ) {
         let suppressions = rule.compiled.definition.suppressions
         let now = context.lease.databaseNow
-        let asks = suppressions.asks(in: batch.queue.lane, isAppQuiet: context.orders.current.quiet.contains("shop"))
+        let asks = suppressions.asks(in: batch.queue.lane, isAppQuiet: orders.current.quiet.contains("shop"))
         guard asks || !suppressions.caps.isEmpty else { return next([:], .none, now) }
         self.suppressions?.checkClock(now)
         let query = Suppressions.query(at: batch, by: suppressions, now: now)

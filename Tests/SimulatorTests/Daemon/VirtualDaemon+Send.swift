@@ -32,8 +32,14 @@ final class VirtualSender {
         shared = SenderShared(settings: settings, breakers: Breakers(), retries: Locked(RetryBudget()))
         sender = SenderState(
             shared: shared,
-            context: daemon.context,
-            recorder: daemon.mailbox,
+            links: SenderLinks(
+                context: daemon.context,
+                orders: daemon.orders,
+                budget: daemon.limits.budget,
+                counters: PipelineCounters(),
+                claimer: Bell(),
+                recorder: daemon.mailbox
+            ),
             transport: transport,
             writer: SharedHeadWriter()
         )
@@ -85,15 +91,19 @@ extension VirtualDaemon {
     func record() {
         guard !isRecording else { return }
         for message in mailbox.take(timeout: .zero) ?? [] { ledger.take(message, at: Clocks.steady) }
-        guard ledger.isDue(share: context.budget.checkpointShare, at: Clocks.steady) else {
+        guard ledger.isDue(share: limits.budget.checkpointShare, at: Clocks.steady) else {
             if let due = ledger.policy.dueAt { after(due - Clocks.steady) { self.record() } }
             return
         }
         isRecording = true
         for (source, counts) in ledger.takeUncounted() {
-            context.fuses.record(counts, from: source.provider, of: source.key)
+            limits.fuses.record(counts, from: source.provider, of: source.key)
         }
-        write(ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: context.heedFuse)[...])
+        write(
+            ledger.begin(databaseNow: context.lease.databaseNow, heedFuse: { limits.heedFuse(&$0, waking: Bell()) })[
+                ...
+            ]
+        )
     }
 
     private func write(_ rest: ArraySlice<RecordLedger.Write>) {
@@ -109,7 +119,7 @@ extension VirtualDaemon {
             case .release(let statement, _): _ = rows.apply(statement)
             }
         } answered: { (done: Void?) in
-            if done != nil { self.context.release(self.ledger.done(write)) }
+            if done != nil { self.limits.release(self.ledger.done(write)) }
             self.write(rest.dropFirst())
         }
     }

@@ -18,6 +18,9 @@ final class VirtualDaemon {
     let server: Server
     let scenario: Scenario
     let context: StageContext
+    let orders = Orders()
+    let targets = TargetDirectory()
+    let limits: Limits
     private var wallSkew: Microseconds
     private let jitter: Locked<Chance>
     private(set) var isAlive = true
@@ -74,9 +77,9 @@ final class VirtualDaemon {
         context = StageContext(
             logger: Logger(label: "simulated") { _ in SwiftLogNoOpLogHandler() },
             settings: settings,
-            database: DatabaseSessions(base: PostgresOptions(url: "postgres:///simulated")),
-            counters: PipelineCounters()
+            database: DatabaseSessions(base: PostgresOptions(url: "postgres:///simulated"))
         )
+        limits = Limits(capacity: scenario.unrecorded)
         wallSkew = world.chance.time(-2 * Micros.second...2 * Micros.second)
         jitter = Locked(Chance(seed: world.chance.next()))
         leaseToken = Int64(world.chance.next() >> 2)
@@ -87,11 +90,11 @@ final class VirtualDaemon {
         recording = VirtualSession(server, isFlushed: true, mayFail: true)
         sweeping = VirtualSession(server, isFlushed: true, mayFail: true)
         scheduling = VirtualSession(server, isFlushed: true, mayFail: true)
-        context.directory.replace([
+        targets.replace([
             Target(id: 1, app: "shop", provider: "apns", environment: "production"),
             Target(id: 2, app: "shop", provider: "apns", environment: "sandbox"),
         ])
-        for target in context.directory.all.values.sorted(by: { $0.id < $1.id }) {
+        for target in targets.all.values.sorted(by: { $0.id < $1.id }) {
             senders[target.id] = VirtualSender(target: target, daemon: self, provider: provider)
         }
     }

@@ -24,8 +24,7 @@ final class RealRows {
         context = StageContext(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             settings: settings,
-            database: DatabaseSessions(base: PostgresOptions(url: database.url)),
-            counters: PipelineCounters()
+            database: DatabaseSessions(base: PostgresOptions(url: database.url))
         )
         connection = try .open(context.database.queue("test"))
         writer = try database.connect()
@@ -87,7 +86,7 @@ final class RealRows {
 
     /// Runs a round in its transaction, as `PlannerLoop` does.
     func plan(_ statement: PlanRound) throws -> PlanRoundSummary {
-        let planner = AudiencePlanner(context: context)
+        let planner = AudiencePlanner(context: context, rules: RuleCache())
         return try connection.transaction(beginningWith: statement) { connection, parts throws(PostgresError) in
             let round = PlanRoundSummary(parts)
             _ = try planner.plan(round.deferred, on: connection)
