@@ -14,6 +14,42 @@ package struct PoolSettings: Sendable {
     package let threads: Int
 }
 
+/// The pools of all configured apps, one for each app, provider and environment, with the settings they were made from.
+///
+/// It is immutable; ``SenderPools`` replaces it as a whole.
+package struct SenderRoster: Sendable {
+    struct Place: Hashable {
+        let app: String
+        let provider: String
+        let environment: String
+
+        init(_ target: Target) {
+            app = target.app
+            provider = target.provider
+            environment = target.environment
+        }
+    }
+
+    /// The senders' settings by app name.
+    package let apps: [String: AppSenders]
+    let pools: [Place: SenderPool]
+
+    /// A roster without apps.
+    package static let empty = SenderRoster(apps: [:], pools: [:])
+
+    /// The identity of each app at its providers, by app name.
+    package var identities: [String: AppIdentity] { apps.mapValues(\.identity) }
+
+    /// Returns whether this daemon has credentials for a target.
+    package func serves(_ target: Target) -> Bool { pools[Place(target)] != nil }
+
+    /// Returns how many more batches of a target's queue may be claimed.
+    package func room(_ target: Target, _ queue: SendQueue) -> Int { pools[Place(target)]?.room(queue) ?? 0 }
+
+    /// Gives a batch to its pool; a pool that was stopped meanwhile returns it to the queue.
+    package func send(_ batch: PreparedBatch) { pools[Place(batch.target)]?.send(batch) }
+}
+
 /// The sender threads of one target, their shared breakers, and the number of batches that wait for them.
 ///
 /// Each target has its own threads, so a provider that does not respond delays no other target. The pool starts a

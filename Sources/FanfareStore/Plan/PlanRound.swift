@@ -40,59 +40,6 @@ package struct PlanRound: PostgresStatement {
     }
 }
 
-/// Plans a set of events if apps have rates, and cuts batches to the rates; otherwise as ``PlanRound``.
-///
-/// It is a separate statement, since reading rates would make a lone event a twentieth slower even if there are none.
-package struct PlanPacedRound: PostgresStatement {
-    package static let name = "plan_paced_round"
-    package static let sql = planRoundSQL(
-        taking: OutboxQuery.takeSQL(where: "NOT EXISTS (SELECT FROM unjudged)"),
-        batchSize: "$6::int",
-        isOfOutbox: true
-    )
-
-    package let round: PlanRound
-
-    package init(round: PlanRound) {
-        self.round = round
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        round.bind(to: &binds)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
-        try PlanRoundPart.decode(row)
-    }
-}
-
-/// Plans a set of chosen events; otherwise as ``PlanPacedRound``.
-package struct PlanChosen: PostgresStatement {
-    package static let name = "plan_chosen"
-    package static let sql = planRoundSQL(
-        taking: OutboxQuery.takeSQL(where: OutboxChoice.condition(parametersFrom: 10)),
-        batchSize: "$6::int",
-        isOfOutbox: true
-    )
-
-    package let round: PlanRound
-    package let choice: OutboxChoice
-
-    package init(round: PlanRound, choice: OutboxChoice) {
-        self.round = round
-        self.choice = choice
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        round.bind(to: &binds)
-        binds.append(choice)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
-        try PlanRoundPart.decode(row)
-    }
-}
-
 /// The statement that plans a set of events.
 ///
 /// - Parameters:
@@ -249,6 +196,64 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
     \(isOfOutbox ? "UNION ALL \(LoneBatchSQL.rows) UNION ALL \(OutboxQuery.unjudgedRowSQL)" : "")
     """
+}
+
+/// SQL of ``PlanRound`` for a round that takes a single event, whose batches are claimed with planning.
+private enum LoneBatchSQL {
+    /// Returns the CTE `queued`, whose batches are claimed at once by `$8` with the lease token `$9`, and before it the
+    /// CTE `lone`, with the places of `$7` if the round is such a one, else null.
+    ///
+    /// More deliveries than one person's devices are left to the claimer, which reads them in parts and outside a
+    /// transaction; so are batches behind a gate, open or not.
+    ///
+    /// - Parameters:
+    ///   - batchSize: the SQL for the most deliveries of one batch.
+    ///   - isPaced: whether rates of apps and providers apply.
+    /// - Returns: both texts, without a trailing comma.
+    static func queued(batchSize: String, isPaced: Bool) -> String {
+        let isClaimed = "gate_id = 0 AND target_id * 4 + lane = ANY ((SELECT places FROM lone)::int[])"
+        let queued = queueDeliveriesSQL(
+            batchSize: batchSize,
+            isPaced: isPaced,
+            owner: "CASE WHEN \(isClaimed) THEN $8::int END",
+            leaseToken: "CASE WHEN \(isClaimed) THEN $9::bigint END",
+            returning: """
+                id, rule_version, target_id, lane, owner, lease_token,
+                CASE WHEN owner IS NOT NULL THEN device_ids END AS device_ids
+                """
+        )
+        return """
+            lone AS MATERIALIZED (
+                SELECT CASE
+                    WHEN (SELECT count(*) FROM taken) = 1 AND (SELECT count(*) FROM deliveries) <= 20 THEN $7::int[]
+                END AS places
+            ),
+            \(queued)
+            """
+    }
+
+    /// The batches as rows of a round's result, with their event and devices.
+    ///
+    /// Both have been read here already. Separate statements would cost another round trip, and would run on cold
+    /// caches as planning does.
+    static let rows = """
+        SELECT 4::smallint, q.id, q.rule_version, json_build_object(
+            'target', q.target_id, 'lane', q.lane, 'lease_token', q.lease_token,
+            'deliveries', cardinality(q.device_ids),
+            'event', t.id, 'type', t.type, 'key', t.key, 'replay_of', t.replay_of, 'trace', encode(t.trace, 'hex'), 'payload', t.payload::text,
+            'created_at', extract(epoch FROM t.created_at) * 1000000,
+            'planned_at', extract(epoch FROM statement_timestamp()) * 1000000,
+            'ttl', extract(epoch FROM t.ttl)::float8::text,
+            'devices', (
+                SELECT json_agg(json_build_object(
+                    'id', d.id, 'token', d.token, 'target', d.target_id, 'kind', d.kind,
+                    'registered_at', extract(epoch FROM d.registered_at) * 1000000,
+                    'locale', d.locale, 'p256dh', d.p256dh, 'auth', d.auth, 'user', d.user_id,
+                    'doubted_by', d.doubted_by) ORDER BY u.position)
+                FROM unnest(q.device_ids) WITH ORDINALITY AS u (id, position)
+                CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = u.id OFFSET 0) AS d))::text
+        FROM queued AS q CROSS JOIN taken AS t WHERE (SELECT places FROM lone) IS NOT NULL AND q.owner IS NOT NULL
+        """
 }
 
 /// Returns SQL for the hexadecimal id of a trace; null for null.

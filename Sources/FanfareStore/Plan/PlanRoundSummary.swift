@@ -1,4 +1,4 @@
-internal import FanfareCore
+package import FanfareCore
 package import PostgresClient
 
 /// A rule that matched an event, but needs more than one statement: its audience or its collapse id must be rendered.
@@ -120,4 +120,125 @@ package enum PlanRoundPart {
             traceID: words[0].isEmpty ? nil : String(words[0])
         )
     }
+}
+
+/// What a round claims in the same statement if it takes a single event: batches of these places.
+package struct LoneClaim {
+    /// A place where a batch waits: the first attempts of a lane of a target.
+    package struct Place {
+        package let target: Int16
+        package let lane: Lane
+
+        package init(target: Int16, lane: Lane) {
+            self.target = target
+            self.lane = lane
+        }
+
+        /// The number by which the statement knows it.
+        package var number: Int32 { Int32(target) * 4 + Int32(lane.rawValue) }
+    }
+
+    package let owner: Int32
+    package let leaseToken: Int64
+    package let places: [Place]
+    /// The steady time before its round.
+    package let beganAt: Microseconds
+
+    package init(owner: Int32, leaseToken: Int64, places: [Place], beganAt: Microseconds) {
+        self.owner = owner
+        self.leaseToken = leaseToken
+        self.places = places
+        self.beganAt = beganAt
+    }
+
+    /// The claim that would have to be released.
+    package var claim: DoubtfulClaim { DoubtfulClaim(owner: owner, leaseToken: leaseToken) }
+}
+
+/// A batch that was claimed by the round that planned it, with all the data for sending it.
+package struct LoneBatch {
+    package let claimed: ClaimedBatch
+    package let event: EventRow
+    /// The devices, in the batch's order.
+    package let devices: [DeviceRow]
+
+    /// Decodes a row of ``PlanRound``; nil for values that it cannot hold, such as an infinite time.
+    ///
+    /// - Parameters:
+    ///   - id: the batch's id.
+    ///   - ruleVersion: the batch's rule version.
+    ///   - json: the other columns.
+    package init?(id: Int64, ruleVersion: Int32, json: String) {
+        guard let row = try? JSONValue(parsing: json),
+            let target = row.integer("target"), let lane = row.integer("lane"),
+            let leaseToken = row.integer("lease_token"), let eventID = row.integer("event"),
+            let type = row["type"]?.stringValue, let payload = row["payload"]?.stringValue,
+            let createdAt = row.timestamp("created_at"), let plannedAt = row.timestamp("planned_at"),
+            let members = row["devices"]?.arrayValue
+        else { return nil }
+        let devices = members.compactMap(DeviceRow.init(json:))
+        let deviceIDs = members.compactMap { $0.integer("id") }
+        guard let deliveries = row.integer("deliveries"), devices.count == deliveries, deviceIDs.count == deliveries
+        else { return nil }
+        self.devices = devices
+        event = EventRow(
+            id: eventID,
+            type: type,
+            key: row["key"]?.stringValue,
+            createdAt: createdAt,
+            plannedAt: plannedAt,
+            ttlSeconds: row["ttl"]?.stringValue.flatMap { Double($0) },
+            payload: payload,
+            // A cancelled event would not have been planned.
+            isCancelled: false,
+            replayOf: row.integer("replay_of"),
+            trace: row["trace"]?.stringValue.flatMap { TraceContext(hexadecimal: $0) }
+        )
+        claimed = ClaimedBatch(
+            id: id,
+            leaseToken: leaseToken,
+            target: Int16(clamping: target),
+            queue: SendQueue(lane: Lane(rawValue: Int16(clamping: lane)) ?? .normal, isRetry: false),
+            gate: 0,
+            ruleVersion: ruleVersion,
+            attempt: 1,
+            history: .none,
+            eventID: eventID,
+            eventIDs: [],
+            deviceIDs: deviceIDs,
+            outcomes: [],
+            // Only the claimer's floors use it, and the claimer never sees this batch.
+            notBefore: .minusInfinity,
+            dueAt: nil,
+            claimedAt: plannedAt
+        )
+    }
+}
+
+extension DeviceRow {
+    /// Decodes a device of a lone batch, which was enabled when it was selected.
+    fileprivate init?(json: JSONValue) {
+        guard let token = json["token"]?.stringValue, let target = json.integer("target"),
+            let kind = json["kind"]?.stringValue, let registeredAt = json.timestamp("registered_at")
+        else { return nil }
+        self.init(
+            token: token,
+            target: Int16(clamping: target),
+            kind: kind,
+            isEnabled: true,
+            registeredAt: registeredAt,
+            locale: json["locale"]?.stringValue,
+            p256dh: json["p256dh"]?.stringValue,
+            auth: json["auth"]?.stringValue,
+            userID: json["user"]?.stringValue,
+            doubtedBy: json.integer("doubted_by").flatMap(Int32.init(exactly:))
+        )
+    }
+}
+
+extension JSONValue {
+    fileprivate func integer(_ key: String) -> Int64? { self[key]?.numberValue?.integer }
+
+    /// Reads a time in microseconds since 1970.
+    fileprivate func timestamp(_ key: String) -> Timestamp? { integer(key).map(Timestamp.init(microseconds:)) }
 }
