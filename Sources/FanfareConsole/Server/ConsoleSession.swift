@@ -68,7 +68,7 @@ struct ConsoleSession: Sendable {
     /// - Throws: ``ToolError`` if the query fails.
     static func finish(_ call: Call) async throws -> String {
         if let session = try await find(call) {
-            try await call.context.database.endSession(session.id, until: session.end)
+            _ = try await call.context.database.rows(of: SQL.endSession(session.id, Double(session.end)))
         }
         return setCookie("", seconds: 0, call)
     }

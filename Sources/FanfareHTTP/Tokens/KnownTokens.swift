@@ -1,6 +1,7 @@
 package import FanfareCore
 package import FanfareRecords
 package import FanfareTools
+internal import PostgresClient
 internal import Threading
 
 /// The valid tokens, at most half a second old.
@@ -86,7 +87,7 @@ package actor KnownTokens {
         reads += 1
         try await noteUse(at: began)
         var fresh: [Int32: KnownToken] = [:]
-        for row in try await database.tokens(onlyValid: true) {
+        for row in try await database.rows(of: SQL.listAPITokens(true)) {
             // A token keeps what is left of its rate limit.
             let budget = known[row.id].flatMap { $0.row.rate == row.rate ? $0.budget : nil }
             fresh[row.id] = KnownToken(row, budget: budget ?? RequestBudget(row.rate.map(Int.init) ?? rate))
@@ -100,7 +101,7 @@ package actor KnownTokens {
         used = []
         guard !due.isEmpty else { return }
         for id in due { notedAt[id] = now }
-        try await database.noteUse(of: due.sorted())
+        _ = try await database.rows(of: SQL.noteTokenUse(due.sorted()))
     }
 }
 

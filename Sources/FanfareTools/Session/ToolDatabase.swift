@@ -3,7 +3,6 @@ package import FanfareCore
 internal import FanfareProviders
 internal import FanfareRecords
 internal import FanfareService
-internal import FanfareStore
 package import PostgresClient
 
 /// The database as the commands use it: one session, opened on first use and kept for later calls.
@@ -167,70 +166,6 @@ public struct ToolDatabase: Sendable {
         of statement: Statement
     ) async throws(ToolError) -> [Statement.Row] where Statement.Row: Sendable {
         try await run { connection throws(PostgresError) in try connection.run(statement) }
-    }
-
-    /// Runs a change in one transaction, and audits it if it is made on a client's behalf.
-    ///
-    /// - Parameters:
-    ///   - since: a typed time that the closure binds, if any.
-    ///   - work: makes the change with the rights of the client; must not begin or end a transaction.
-    ///   - action: returns the action to audit; nil for none.
-    /// - Returns: the result of `work`.
-    /// - Throws: ``ToolError`` for database errors; nothing has changed then.
-    package func change<Result: Sendable>(
-        since: Since? = nil,
-        _ work: @escaping @Sendable (PostgresConnection) throws(PostgresError) -> Result,
-        action: @escaping @Sendable (Result) -> ToolAction?
-    ) async throws(ToolError) -> Result {
-        try await transaction(since: since) { transaction throws(PostgresError) in
-            let result = try transaction.asCaller(work)
-            try transaction.audit(action(result))
-            return result
-        }
-    }
-
-    /// Runs steps in one transaction, with the rights of the program.
-    ///
-    /// - Parameters:
-    ///   - since: a typed time that the steps bind, if any.
-    ///   - steps: the steps; must not begin or end a transaction.
-    /// - Returns: the result of `steps`.
-    /// - Throws: ``ToolError`` for database errors; nothing has changed then.
-    func transaction<Result: Sendable>(
-        since: Since? = nil,
-        _ steps: @escaping @Sendable (ToolTransaction) throws(PostgresError) -> Result
-    ) async throws(ToolError) -> Result {
-        let (caller, notes) = (caller, notes)
-        do throws(PostgresError) {
-            return try await pool.run { connection throws(PostgresError) in
-                connection.tell(notes)
-                return try connection.transaction { connection throws(PostgresError) in
-                    try steps(ToolTransaction(connection: connection, caller: caller))
-                }
-            }
-        } catch {
-            throw since?.mistake(in: error) ?? ToolError(error, at: place)
-        }
-    }
-}
-
-/// An open transaction with the rights of the program, in which a client's change is made.
-struct ToolTransaction {
-    let connection: PostgresConnection
-    /// The client; nil if the command line makes the change.
-    let caller: ToolCaller?
-
-    /// Runs the client's part of the transaction with its rights.
-    func asCaller<Result>(
-        _ work: (PostgresConnection) throws(PostgresError) -> Result
-    ) throws(PostgresError) -> Result {
-        try connection.run(inTransactionAs: caller?.scope.role, work)
-    }
-
-    /// Notes an action in the log, if a client makes the change.
-    func audit(_ action: @autoclosure () -> ToolAction?) throws(PostgresError) {
-        guard let note = caller.flatMap({ caller in action().map(caller.note) }) else { return }
-        _ = try connection.runReturningCount(note)
     }
 }
 

@@ -86,28 +86,6 @@ extension ToolDatabase {
         }
         return revoked
     }
-
-    /// Records the last use of tokens, at most once a minute for each.
-    ///
-    /// - Parameter ids: the tokens' ids.
-    /// - Throws: ``ToolError``.
-    package func noteUse(of ids: [Int32]) async throws(ToolError) {
-        _ = try await run { connection throws(PostgresError) in
-            try connection.runReturningCount(SQL.noteTokenUse(ids))
-        }
-    }
-
-    /// Ends a session of the console, for all daemons.
-    ///
-    /// - Parameters:
-    ///   - id: the session's id.
-    ///   - end: when the session expires, in seconds since 1970.
-    /// - Throws: ``ToolError``.
-    package func endSession(_ id: Int64, until end: Int64) async throws(ToolError) {
-        _ = try await run { connection throws(PostgresError) in
-            try connection.runReturningCount(SQL.endSession(id, Double(end)))
-        }
-    }
 }
 
 extension APITokenRow {
