@@ -68,3 +68,35 @@ public struct APIListener: DaemonListener {
         }
     }
 }
+
+/// All routes of the API.
+enum Routes {
+    /// Returns the routes in the order of the documentation.
+    static func all(_ state: APIState) -> [Route] {
+        health(state.readiness) + documents(state.figures) + apps + events + devices + users + why + rules + campaigns
+            + status + tail(state.tail)
+    }
+
+    /// Returns the routes of `api.health_listen`.
+    static func forProbes(_ state: APIState) -> [Route] {
+        (health(state.readiness) + documents(state.figures)).filter {
+            ["/livez", "/readyz", "/metrics"].contains($0.path)
+        }
+    }
+}
+
+/// What requests of the API share beside the server's sessions.
+struct APIState: Sendable {
+    let readiness: ReadinessCheck
+    let figures: DaemonFigures
+    let tail: TailHub
+
+    /// Creates the state; nothing is read yet.
+    ///
+    /// - Parameters:
+    ///   - database: the database to read.
+    ///   - gate: the session that waits for no query.
+    init(_ database: ToolDatabase, gate: ToolDatabase) {
+        (readiness, figures, tail) = (ReadinessCheck(gate), DaemonFigures(database), TailHub(database))
+    }
+}

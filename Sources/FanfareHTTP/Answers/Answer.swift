@@ -1,7 +1,7 @@
 package import FanfareCore
 package import HTTPTypes
 internal import Hummingbird
-internal import HummingbirdCore
+package import HummingbirdCore
 internal import NIOCore
 
 /// The response to a request.
@@ -81,4 +81,13 @@ package struct Answer: Sendable {
             body: body.isEmpty ? .init() : .init(byteBuffer: ByteBuffer(bytes: body))
         )
     }
+}
+
+/// A body that is written as its data arrives.
+package protocol AnswerStream: Sendable {
+    /// Writes the body; the connection is closed when it returns.
+    ///
+    /// - Parameter writer: receives the body.
+    /// - Throws: errors of the connection.
+    @concurrent func write(to writer: inout any ResponseBodyWriter) async throws
 }

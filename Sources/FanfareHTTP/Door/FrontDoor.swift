@@ -165,3 +165,13 @@ struct FrontDoor: HTTPResponder {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
+
+/// The connection that a request arrived on.
+struct ConnectionContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        (coreContext, channel) = (.init(source: source), source.channel)
+    }
+}
