@@ -142,7 +142,7 @@ extension DeviceRegistration {
         if let environment = try fields.text(orNil: "environment") { device.environment = environment }
         device.locale = try fields.text(orNil: "locale")
         device.timeZone = try fields.text(orNil: "time_zone")
-        device.attributes = try fields.object(orNil: "attributes").map { JSONValue.object($0).text }
+        device.attributes = try fields.object(orNil: "attributes")
         device.p256dh = try fields.text(orNil: "p256dh")
         device.auth = try fields.text(orNil: "auth")
         device.replaces = try fields.text(orNil: "replaces")

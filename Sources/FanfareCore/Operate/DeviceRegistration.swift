@@ -16,8 +16,8 @@ public struct DeviceRegistration: Sendable {
     public var locale: String?
     /// A time zone's name.
     public var timeZone: String?
-    /// A JSON object as text.
-    public var attributes: String?
+    /// What rules select devices by.
+    public var attributes: JSONObject?
     /// Web Push: the subscription's key.
     public var p256dh: String?
     /// Web Push: the subscription's secret; a webhook's signing secret.

@@ -21,7 +21,7 @@ package struct RegisterDevice: PostgresStatement {
         binds.append(registration.environment)
         binds.append(registration.locale)
         binds.append(registration.timeZone)
-        binds.append(registration.attributes)
+        binds.append(registration.attributes.map { JSONValue.object($0).text })
         binds.append(registration.p256dh)
         binds.append(registration.auth)
         binds.append(registration.replaces)

@@ -50,9 +50,6 @@ extension ToolDatabase {
     ) async throws(ToolError) -> Int64? {
         try Self.check(provider: registration.provider)
         try Self.check(registration)
-        if let attributes = registration.attributes {
-            _ = try ToolJSON.object(attributes, as: .attributes)
-        }
         let statement = RegisterDevice(registration: registration)
         return try await transaction { transaction throws(PostgresError) -> Int64? in
             if let owner, let found = try transaction.connection.run(owner).first.flatMap(\.self) {

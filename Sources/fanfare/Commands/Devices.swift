@@ -76,7 +76,7 @@ extension Devices {
             registration.environment = environment
             registration.locale = locale
             registration.timeZone = timeZone
-            registration.attributes = attributes
+            registration.attributes = try attributes.map { try ToolJSON.object($0, as: .attributes) }
             registration.p256dh = p256dh
             registration.auth = try auth.map { try StandardInput.text(for: $0).trimmingCharacters(in: .newlines) }
             registration.replaces = replaces

@@ -17,7 +17,7 @@ import Testing
         var registration = DeviceRegistration(app: app, provider: "apns", token: token)
         registration.userID = user
         registration.locale = "es-MX"
-        registration.attributes = #"{"tier": "gold"}"#
+        registration.attributes = try ToolJSON.object(#"{"tier": "gold"}"#, as: .attributes)
         return try await toolDatabase().register(registration)
     }
 
@@ -63,12 +63,12 @@ import Testing
         let missing = await #expect(throws: ToolError.self) { try await toolDatabase().device(99) }
         #expect(missing?.reason == "there is no device 99")
         #expect(missing?.hint.isEmpty == true && missing?.typed.hint == "`fanfare devices list` shows their ids.")
-        var registration = DeviceRegistration(app: "shop", provider: "apns", token: "aa01")
-        registration.attributes = "[1]"
-        let wrong = registration
-        let list = await #expect(throws: ToolError.self) { try await toolDatabase().register(wrong) }
-        #expect(list?.reason == "attributes is an array, not an object")
-        #expect(list?.typed.reason == "--attributes is an array, not an object")
+        let words = ["devices", "register", "aa01", "--app", "shop", "--provider", "apns", "--attributes", "[1]"]
+        let list = try await fanfare(words)
+        #expect(list.status == 64)
+        #expect(list.errors.first == "fanfare: --attributes is an array, not an object")
+        let wrong = #expect(throws: ToolError.self) { try ToolJSON.object("[1]", as: .attributes) }
+        #expect(wrong?.reason == "attributes is an array, not an object")
     }
 
     @Test func restoreUndoesPruningAndNothingElse() async throws {
