@@ -97,19 +97,19 @@ import Testing
             let html = templates.render(template, context)
             let page = HTMLScan(html)
             guard page.elements.contains(where: { $0.name == "body" && $0["data-stream"] != nil }) else { continue }
-            let parts = try #require(LivePage(rawValue: template)).parts
+            let parts = try #require(Console.pages.first { $0.template == template }).parts
             for part in parts {
-                let text = templates.render(part.template, context)
+                let text = templates.render(part.value, context)
                 let scan = HTMLScan(text)
                 #expect(
-                    scan.elements.first?["id"] == part.id && scan.elements.count { $0.within.isEmpty } == 1,
+                    scan.elements.first?["id"] == part.key && scan.elements.count { $0.within.isEmpty } == 1,
                     "\(part)"
                 )
                 #expect(html.contains(text.trimmingCharacters(in: .whitespacesAndNewlines)), "\(name): \(part)")
             }
             let frame: Set = ["live-words", "live-button"]
             let ids = page.elements.compactMap { $0["id"] }.filter { $0.hasPrefix("live-") && !frame.contains($0) }
-            #expect(ids.sorted() == parts.map(\.id).sorted(), "\(name)")
+            #expect(ids.sorted() == parts.map(\.key).sorted(), "\(name)")
         }
     }
 

@@ -10,7 +10,14 @@ internal import PostgresClient
 
 extension ConsolePage {
     /// The page of one campaign: progress, outcomes of earlier runs, messages and actions.
-    static let campaign = ConsolePage("/campaigns/{app}/{name}", .campaign) { visit in
+    static let campaign = ConsolePage(
+        "/campaigns/{app}/{name}",
+        "campaign",
+        parts: [
+            "live-head": "campaign-head", "live-progress": "campaign-progress", "live-canary": "canary",
+            "live-variants": "variants", "live-outcomes": "ended", "live-runs": "runs",
+        ]
+    ) { visit in
         try await CampaignPage.load(visit)
     }
 }

@@ -7,7 +7,11 @@ internal import PostgresClient
 
 extension ConsolePage {
     /// The page of all campaigns: current runs and the calendar.
-    static let campaigns = ConsolePage("/campaigns", .campaigns) { visit in
+    static let campaigns = ConsolePage(
+        "/campaigns",
+        "campaigns",
+        parts: ["live-runs": "campaign-runs", "live-calendar": "campaign-calendar"]
+    ) { visit in
         let listing = try await visit.database.campaignListing()
         let filter = CampaignFilter(visit)
         let rows = filter.passing(listing)

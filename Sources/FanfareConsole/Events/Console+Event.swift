@@ -7,7 +7,14 @@ internal import PostgresClient
 
 extension ConsolePage {
     /// The page of one event.
-    static let event = ConsolePage("/events/{id}", .event) { visit in
+    static let event = ConsolePage(
+        "/events/{id}",
+        "event",
+        parts: [
+            "live-head": "event-head", "live-trace": "event-trace", "live-audience": "event-audience",
+            "live-outcomes": "event-outcomes", "live-variants": "variants", "live-deliveries": "event-deliveries",
+        ]
+    ) { visit in
         let id = try visit.call.id("id")
         let list = ["/events/\(id)", visit.filter("outcome") ?? "", visit.filter("reason") ?? ""].joined(
             separator: "\n"

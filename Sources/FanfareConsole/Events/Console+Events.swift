@@ -8,7 +8,7 @@ internal import PostgresClient
 
 extension ConsolePage {
     /// The page of events, newest first.
-    static let events = ConsolePage("/events", .events) { visit in
+    static let events = ConsolePage("/events", "events", parts: ["live-rows": "event-rows"]) { visit in
         let search = EventSearch(visit, apps: try await visit.apps())
         let list = PageAddress("/events", search.query).text
         let isFirst = visit.filter("after") == nil

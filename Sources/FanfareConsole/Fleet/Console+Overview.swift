@@ -8,7 +8,15 @@ internal import PostgresClient
 
 extension ConsolePage {
     /// The overview: problems, traffic, backlog and daemons.
-    static let overview = ConsolePage("/", .overview) { visit in
+    static let overview = ConsolePage(
+        "/",
+        "overview",
+        parts: [
+            "live-health": "health", "live-figures": "figures", "live-charts": "overview-charts",
+            "live-campaigns": "overview-campaigns", "live-lanes": "overview-lanes", "live-outcomes": "ended",
+            "live-daemons": "overview-daemons",
+        ]
+    ) { visit in
         let app = visit.filter("app")
         let traffic = try await visit.traffic()
         let backlog = try await visit.queries.backlog.value(for: 0) { [database = visit.database] in

@@ -8,7 +8,13 @@ internal import PostgresClient
 
 extension ConsolePage {
     /// The page of providers.
-    static let providers = ConsolePage("/providers", .providers) { visit in
+    static let providers = ConsolePage(
+        "/providers",
+        "providers",
+        parts: [
+            "live-providers": "provider-cards", "live-charts": "provider-charts", "live-reasons": "provider-reasons",
+        ]
+    ) { visit in
         let app = visit.filter("app")
         let window = ConsoleQueries.Window(span: visit.span, app: app)
         let queries = visit.queries

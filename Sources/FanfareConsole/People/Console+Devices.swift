@@ -9,7 +9,14 @@ internal import PostgresClient
 
 extension ConsolePage {
     /// The page of devices: their number, their states, and a list.
-    static let devices = ConsolePage("/devices", .devices) { visit in
+    static let devices = ConsolePage(
+        "/devices",
+        "devices",
+        parts: [
+            "live-counts": "device-counts", "live-fuses": "fuses", "live-disabled": "device-disabled",
+            "live-reasons": "device-reasons",
+        ]
+    ) { visit in
         let filters = DeviceFilters(visit)
         let fleet = try await visit.fleet(of: filters.app)
         let form = FilterForm.devices(visit, apps: try await visit.apps(), fleet)
@@ -31,7 +38,7 @@ extension ConsolePage {
     }
 
     /// The page of one device.
-    static let device = ConsolePage("/devices/{id}", .device) { visit in
+    static let device = ConsolePage("/devices/{id}", "device") { visit in
         let device = try await visit.database.device(visit.call.id("id"))
         return OneDevicePage(
             frame: visit.frame("Device \(device.id)", parent: PageLink(name: "Devices", href: "/devices")),

@@ -7,7 +7,7 @@ internal import FanfareTools
 
 extension ConsolePage {
     /// The page of one user: devices, preferences, last pushes, and why a push did not arrive.
-    static let person = ConsolePage("/people", .person) { visit in
+    static let person = ConsolePage("/people", "person", parts: ["live-deliveries": "person-deliveries"]) { visit in
         let apps = try await visit.apps()
         let app = visit.filter("app")
         let filter = FilterForm.person(visit, apps: apps)

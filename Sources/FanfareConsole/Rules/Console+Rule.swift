@@ -9,7 +9,7 @@ internal import PostgresClient
 
 extension ConsolePage {
     /// The page of one rule: versions, outcomes, and a trial with an event.
-    static let rule = ConsolePage("/rules/{app}/{name}", .rule) { visit in
+    static let rule = ConsolePage("/rules/{app}/{name}", "rule") { visit in
         try await RulePage.load(visit, tried: nil)
     }
 }
@@ -23,7 +23,7 @@ extension Console {
             let fields = try call.form()
             let visit = try await Visit(call, queries)
             try await visit.session.check(seal: fields["seal"] ?? "", of: call.path, call)
-            return .page(templates.render(LivePage.rule.rawValue, try await RulePage.load(visit, tried: fields)))
+            return .page(templates.render(ConsolePage.rule.template, try await RulePage.load(visit, tried: fields)))
         }
     }
 }

@@ -7,7 +7,7 @@ internal import PostgresClient
 
 extension ConsolePage {
     /// The page of rules, refused ones first.
-    static let rules = ConsolePage("/rules", .rules) { visit in
+    static let rules = ConsolePage("/rules", "rules") { visit in
         let limit = 100
         let filter = RuleFilter(visit)
         let list = "console rules\n\(filter.key)"

@@ -104,6 +104,6 @@ struct PageStream: AnswerStream {
     }
 
     private func parts() async throws -> [(id: String, html: String)] {
-        try await page.parts(for: Visit(call, queries, kind: page.kind, session: session))
+        try await page.parts(for: Visit(call, queries, isStreamed: page.isStreamed, session: session))
     }
 }

@@ -29,7 +29,7 @@ package enum Console {
     package static func routes() -> [Route] {
         let queries = ConsoleQueries()
         let shown = pages.map { page in
-            Route.page(page.path) { .page(try await page.html(for: Visit($0, queries, kind: page.kind))) }
+            Route.page(page.path) { .page(try await page.html(for: Visit($0, queries, isStreamed: page.isStreamed))) }
         }
         return [login, logIn, logOut, stream(queries), find(queries), ruleTrial(queries)] + assets + shown
             + actions.flatMap { $0.routes(queries) }

@@ -1,11 +1,13 @@
 internal import FanfareConsoleView
 
-/// A page of the console: its path, and the function that reads its data.
+/// A page of the console: its path and template, and the function that reads its data.
 struct ConsolePage: Sendable {
     /// The path as in routes: `/events/{id}`.
     let path: String
-    /// The template, and the parts that the stream updates.
-    let kind: LivePage
+    let template: String
+    /// What the stream updates, from the top: the id of an element, and its template, which is rendered with the whole
+    /// page's context.
+    let parts: KeyValuePairs<String, String>
     /// Reads the page's data.
     let load: @Sendable (Visit) async throws -> any ViewContext
 
@@ -13,11 +15,20 @@ struct ConsolePage: Sendable {
     ///
     /// - Parameters:
     ///   - path: the path, with parameters in braces.
-    ///   - kind: its template, and the parts that the stream updates.
+    ///   - template: its template.
+    ///   - parts: the elements that the stream updates, each with its template.
     ///   - load: reads its data.
-    init(_ path: String, _ kind: LivePage, load: @escaping @Sendable (Visit) async throws -> any ViewContext) {
-        (self.path, self.kind, self.load) = (path, kind, load)
+    init(
+        _ path: String,
+        _ template: String,
+        parts: KeyValuePairs<String, String> = [:],
+        load: @escaping @Sendable (Visit) async throws -> any ViewContext
+    ) {
+        (self.path, self.template, self.parts, self.load) = (path, template, parts, load)
     }
+
+    /// Whether the stream updates the page.
+    var isStreamed: Bool { !parts.isEmpty }
 
     /// Renders the whole page.
     ///
@@ -25,7 +36,7 @@ struct ConsolePage: Sendable {
     /// - Returns: HTML.
     /// - Throws: the error of ``load``.
     func html(for visit: Visit) async throws -> String {
-        Console.templates.render(kind.rawValue, try await load(visit))
+        Console.templates.render(template, try await load(visit))
     }
 
     /// Renders the parts that the stream updates.
@@ -35,6 +46,6 @@ struct ConsolePage: Sendable {
     /// - Throws: the error of ``load``.
     func parts(for visit: Visit) async throws -> [(id: String, html: String)] {
         let context = try await load(visit)
-        return kind.parts.map { ($0.id, Console.templates.render($0.template, context)) }
+        return parts.map { ($0.key, Console.templates.render($0.value, context)) }
     }
 }

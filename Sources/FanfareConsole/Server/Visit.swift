@@ -20,25 +20,26 @@ struct Visit: Sendable {
     let queries: ConsoleQueries
     /// Whether only the parts that the stream updates are rendered; other data need not be read.
     let isUpdate: Bool
-    private let kind: LivePage?
+    /// Whether a stream updates the page.
+    private let isStreamed: Bool
 
     /// Authenticates the viewer.
     ///
     /// - Parameters:
     ///   - call: the request.
     ///   - queries: the queries that pages share.
-    ///   - kind: the page; nil for one without a stream.
+    ///   - isStreamed: whether a stream updates the page.
     /// - Throws: ``LoginNeeded``; a ``Problem`` if the token does not allow it; ``ToolError`` if the query fails.
-    init(_ call: Call, _ queries: ConsoleQueries, kind: LivePage? = nil) async throws {
+    init(_ call: Call, _ queries: ConsoleQueries, isStreamed: Bool = false) async throws {
         guard let session = try await ConsoleSession.find(call) else { throw LoginNeeded() }
-        try await self.init(call, queries, kind: kind, session: session, isUpdate: false)
+        try await self.init(call, queries, isStreamed: isStreamed, session: session, isUpdate: false)
     }
 
     /// Creates the visit of a stream's update.
     init(
         _ call: Call,
         _ queries: ConsoleQueries,
-        kind: LivePage?,
+        isStreamed: Bool,
         session: ConsoleSession,
         isUpdate: Bool = true
     ) async throws {
@@ -53,7 +54,7 @@ struct Visit: Sendable {
                 hint: "Create one with `fanfare tokens create NAME --scope reader` and log in with it."
             )
         }
-        (self.call, self.queries, self.kind) = (call, queries, kind)
+        (self.call, self.queries, self.isStreamed) = (call, queries, isStreamed)
         (self.session, self.status, self.isUpdate) = (session, status, isUpdate)
         database = call.context.database.acting(
             for: ToolCaller(
@@ -97,14 +98,11 @@ struct Visit: Sendable {
     /// - Parameters:
     ///   - title: the page's title.
     ///   - parent: the page above this one.
-    ///   - isLive: whether the stream updates the page.
+    ///   - isLive: whether the stream may update the page; false for one whose data do not change.
     ///   - search: the text in the search field.
     /// - Returns: the frame.
     func frame(_ title: String, parent: PageLink? = nil, isLive: Bool = true, search: String = "") -> Frame {
-        var stream: String?
-        if isLive, kind?.parts.isEmpty == false {
-            stream = PageAddress("/console/stream", ["page": PageAddress(call.path, call.query).text]).text
-        }
+        let page = PageAddress(call.path, call.query).text
         return Frame(
             base: call.context.basePath,
             title: title,
@@ -114,7 +112,7 @@ struct Visit: Sendable {
             viewer: session.viewer,
             search: search,
             assets: ConsoleAssets.version,
-            stream: stream,
+            stream: isLive && isStreamed ? PageAddress("/console/stream", ["page": page]).text : nil,
             notice: Notice(done: call.query["did"]),
             served: Moment(now, .second),
             version: call.context.daemon.version
