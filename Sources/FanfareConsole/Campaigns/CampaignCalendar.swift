@@ -85,3 +85,24 @@ struct CampaignCalendar {
         places[time - (time - start) % Self.day, default: []].append(Place(at: time, entry: entry))
     }
 }
+
+/// One day of the calendar.
+struct CalendarDay: ViewContext {
+    let day: Moment
+    let isToday: Bool
+    let isWeekend: Bool
+    let isEmpty: Bool
+    let entries: [CalendarEntry]
+    /// The number of further entries.
+    let more: String?
+}
+
+/// One run in the calendar.
+struct CalendarEntry: ViewContext {
+    let at: Moment
+    let name: String
+    let href: String
+    let tone: String
+    /// The size of the audience, such as `≈ 1.2 M devices`.
+    let audience: String?
+}

@@ -6,6 +6,20 @@ internal import FanfareRecords
 internal import FanfareTools
 internal import PostgresClient
 
+/// The canary: the first part of an audience, after which the rest waits.
+struct CanaryGate: ViewContext {
+    let badge: Badge
+    let words: String
+    /// The canary's share of the audience, such as `1 %`.
+    let share: String
+    let sent: String
+    let failed: String
+    let limit: String
+    /// The time at which the gate opens automatically.
+    let opens: Moment?
+    let actions: [ActionLink]
+}
+
 extension CanaryGate {
     /// Shows the state of the canary.
     ///
@@ -53,6 +67,41 @@ extension CanaryGate {
     }
 }
 
+/// The deliveries of one instant of a campaign by local time.
+struct WaveLine: ViewContext {
+    let at: Moment
+    let zones: String
+    let devices: String
+    let badge: Badge
+}
+
+/// The actions that a campaign's state allows.
+struct CampaignStanding: Sendable {
+    /// Whether the campaign or its current run is paused.
+    let isPaused: Bool
+    /// Why the campaign cannot be started; nil if it can.
+    let whyNotStart: String?
+    /// Why the campaign cannot be paused; nil if it can.
+    let whyNotPause: String?
+    /// Why the campaign cannot be aborted; nil if it can.
+    let whyNotAbort: String?
+    /// The deliveries that are planned and have no final outcome; more may be planned.
+    let left: Int64
+
+    /// Derives the state from a summary.
+    init(_ summary: CampaignSummary) {
+        let run = summary.progress?.run
+        let isRunning = run?.isRunning ?? false
+        isPaused = summary.campaign.state == "paused" || (isRunning && run?.hold?.hasPrefix("paused") == true)
+        left = isRunning ? summary.progress?.left ?? 0 : 0
+        whyNotStart =
+            summary.campaign.inForce == nil
+            ? "no version is in force" : isPaused ? "it is paused" : isRunning ? "it is running" : nil
+        whyNotPause = isRunning || summary.campaign.state == "active" ? nil : "there is nothing to pause"
+        whyNotAbort = run?.state == "running" || run?.state == "querying" ? nil : "not running"
+    }
+}
+
 extension WaveLine {
     /// Shows the deliveries that wait for one instant.
     ///
@@ -78,6 +127,18 @@ extension WaveLine {
         let rest = size % 60 == 0 ? "" : ":" + (size % 60 < 10 ? "0" : "") + "\(size % 60)"
         return "UTC\(minutes < 0 ? "\u{2212}" : "+")\(size / 60)\(rest)"
     }
+}
+
+/// One run of a campaign.
+struct RunLine: ViewContext {
+    let at: Moment
+    let event: PageLink?
+    let badge: Badge
+    let planned: String
+    let accepted: String
+    let failed: String
+    let took: String
+    let bar: Markup
 }
 
 extension RunLine {

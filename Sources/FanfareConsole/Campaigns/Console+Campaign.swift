@@ -43,6 +43,43 @@ extension Visit {
     }
 }
 
+/// `/campaigns/{app}/{name}`: one campaign.
+struct CampaignPage: ViewContext {
+    let frame: Frame
+    let badge: Badge
+    let words: String
+    let progress: CampaignProgressCard?
+    let canary: CanaryGate?
+    let actions: [ActionLink]
+    let facts: [Fact]
+    let outcomes: [OutcomeLine]
+    /// The variants of the newest run; nil if the campaign has none.
+    let variants: VariantTable?
+    let waves: [WaveLine]
+    /// The text in the place of ``waves``.
+    let noWaves: String
+    let next: [Moment]
+    let runs: [RunLine]
+    let pager: Pager
+    /// The campaign's definition as it was stored.
+    let definition: String
+    let test: TestForm?
+    let preview: CampaignPreview?
+    /// The last actions, newest first.
+    var actionLog: [ActionLogLine] = []
+    var hasActionLog: Bool { !actionLog.isEmpty }
+}
+
+/// An action on a campaign.
+struct ActionLogLine: ViewContext {
+    let at: Moment
+    /// The action, such as `pause`.
+    let word: String
+    /// The token's name.
+    let actor: String
+    let reason: String?
+}
+
 extension CampaignPage {
     private static let limit: Int64 = 20
 
@@ -194,31 +231,12 @@ extension CampaignPage {
     }
 }
 
-/// The actions that a campaign's state allows.
-struct CampaignStanding: Sendable {
-    /// Whether the campaign or its current run is paused.
-    let isPaused: Bool
-    /// Why the campaign cannot be started; nil if it can.
-    let whyNotStart: String?
-    /// Why the campaign cannot be paused; nil if it can.
-    let whyNotPause: String?
-    /// Why the campaign cannot be aborted; nil if it can.
-    let whyNotAbort: String?
-    /// The deliveries that are planned and have no final outcome; more may be planned.
-    let left: Int64
-
-    /// Derives the state from a summary.
-    init(_ summary: CampaignSummary) {
-        let run = summary.progress?.run
-        let isRunning = run?.isRunning ?? false
-        isPaused = summary.campaign.state == "paused" || (isRunning && run?.hold?.hasPrefix("paused") == true)
-        left = isRunning ? summary.progress?.left ?? 0 : 0
-        whyNotStart =
-            summary.campaign.inForce == nil
-            ? "no version is in force" : isPaused ? "it is paused" : isRunning ? "it is running" : nil
-        whyNotPause = isRunning || summary.campaign.state == "active" ? nil : "there is nothing to pause"
-        whyNotAbort = run?.state == "running" || run?.state == "querying" ? nil : "not running"
-    }
+/// The form that sends a campaign to one user.
+struct TestForm: ViewContext {
+    let action: String
+    let user: TextField
+    let seal: String
+    let hint: String
 }
 
 extension TestForm {

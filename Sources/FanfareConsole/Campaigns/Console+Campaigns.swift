@@ -29,6 +29,18 @@ extension ConsolePage {
     }
 }
 
+/// `/campaigns`: planned and running campaigns.
+struct CampaignListPage: ViewContext {
+    let frame: Frame
+    let filter: FilterForm
+    let running: [CampaignProgressCard]
+    let calendar: [CalendarDay]
+    /// The time zone of the calendar's days.
+    let zone: String
+    let rows: [CampaignLine]
+    let empty: Empty?
+}
+
 /// The filter of the list of campaigns.
 private struct CampaignFilter {
     private static let states = ["refused", "unchecked", "paused", "active", "ended"]
@@ -64,6 +76,20 @@ private struct CampaignFilter {
             ]
         )
     }
+}
+
+/// One campaign in the list.
+struct CampaignLine: ViewContext {
+    let name: String
+    let app: String
+    let href: String
+    let badge: Badge
+    let reason: String?
+    let schedule: String
+    let next: Moment?
+    let last: Moment?
+    let lastOutcome: Badge?
+    let audience: String
 }
 
 extension CampaignLine {

@@ -26,6 +26,17 @@ extension OutcomeLine {
     }
 }
 
+/// The number of devices of one target.
+struct AudienceLine: ViewContext {
+    let app: String
+    let provider: String
+    let environment: String
+    let devices: String
+    let accepted: String
+    let failed: String
+    let bar: Markup
+}
+
 extension AudienceLine {
     /// Shows the deliveries to one target.
     ///
@@ -46,6 +57,16 @@ extension AudienceLine {
             bar: ShareBar.markup(kinds.map { ($0, parts[$0] ?? 0) }, of: whole)
         )
     }
+}
+
+/// One rule's verdict on an event.
+struct EventRuleLine: ViewContext {
+    let name: String
+    let href: String
+    let badge: Badge
+    /// The rule's version, the conditions that hold, and the one that does not.
+    let words: String
+    let devices: String
 }
 
 extension EventRuleLine {

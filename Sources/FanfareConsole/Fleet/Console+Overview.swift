@@ -51,6 +51,24 @@ extension ConsolePage {
     }
 }
 
+/// `/`: problems, traffic, backlog and daemons.
+struct OverviewPage: ViewContext {
+    let frame: Frame
+    let health: HealthPanel
+    let filter: FilterForm
+    let figures: [KeyFigure]
+    let throughput: ChartFigure
+    let latency: ChartFigure
+    /// The reasons why pushes did not arrive.
+    let missing: ChartFigure
+    let lanes: [LaneLine]
+    /// The outcomes of the deliveries of the time shown, the most frequent first.
+    let outcomes: [OutcomeLine]
+    let campaigns: [CampaignProgressCard]
+    let daemons: [DaemonLine]
+    let leaders: [LeaderLine]
+}
+
 extension Visit {
     /// Returns charts and sums for the time and the app in the address.
     ///

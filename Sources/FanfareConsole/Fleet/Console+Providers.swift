@@ -1,4 +1,5 @@
 internal import FanfareConfiguration
+internal import FanfareConsoleView
 internal import FanfareCore
 internal import FanfareDaemon
 internal import FanfareHTTP
@@ -48,6 +49,16 @@ extension ConsolePage {
             reasons: digest.reasons
         )
     }
+}
+
+/// `/providers`: the providers that pushes go through.
+struct ProvidersPage: ViewContext {
+    let frame: Frame
+    let filter: FilterForm
+    let providers: [ProviderCard]
+    let answers: ChartFigure
+    let latency: ChartFigure
+    let reasons: [OutcomeLine]
 }
 
 extension ProviderKey {

@@ -1,4 +1,7 @@
 internal import FanfareConsoleView
+internal import FanfareRecords
+internal import FanfareStore
+internal import PostgresClient
 
 /// The number of deliveries with one outcome.
 struct OutcomeLine: ViewContext {
@@ -38,17 +41,80 @@ struct KeyFigure: ViewContext {
     }
 }
 
-/// One push: an event and a device, with its last attempt.
-struct PushLine: ViewContext {
-    let event: PageLink
-    let eventType: String
-    let rule: String
-    let user: PageLink?
-    let device: PageLink
-    let provider: String
-    let attempt: String
-    let badge: Badge
-    let reason: String?
-    /// The time of the answer; nil while it is pending.
-    let at: Moment?
+/// An outcome and its reason, by their names in `fanfare.outcome_codes`.
+struct OutcomeKey: Hashable, Sendable {
+    let outcome: String
+    let reason: String
+
+    /// Whether the delivery failed after an attempt, or the provider reported the device unregistered.
+    var isFailure: Bool { isGone || PushText.kind(outcome) == .rejected }
+    /// Whether the provider reported the device unregistered.
+    var isGone: Bool { outcome == "gone" }
+    /// Whether the delivery expired before it was sent.
+    var isLate: Bool { outcome == "expired" || outcome == "backlog_dropped" }
+    /// Whether the outcome is final.
+    var isEnd: Bool { PushText.isFinal(outcome) }
+    /// Whether the outcome is final and not `accepted`.
+    var isMissing: Bool { isEnd && outcome != "accepted" }
+}
+
+extension StepCounts<OutcomeKey> {
+    /// Sorts rows into steps.
+    ///
+    /// - Parameters:
+    ///   - rows: the counts over time.
+    ///   - times: the start of each step, at equal distances.
+    init(_ rows: [OutcomesOverTimeRow], _ times: [Int64]) {
+        self.init(times)
+        for row in rows {
+            add(row.deliveries, of: OutcomeKey(outcome: row.outcome, reason: row.reason), at: row.at.microseconds)
+        }
+    }
+}
+
+extension OutcomeLine {
+    /// Returns the deliveries by outcome and reason, the most frequent first.
+    ///
+    /// - Parameters:
+    ///   - counts: the counts by outcome and reason.
+    ///   - meanings: the meanings.
+    /// - Returns: a line for each count above zero.
+    static func lines(_ counts: [OutcomeKey: Int64], _ meanings: [OutcomeKey: String] = [:]) -> [OutcomeLine] {
+        let whole = counts.values.reduce(0, +)
+        let sorted = counts.filter { $0.value > 0 }.sorted {
+            ($1.value, $0.key.outcome, $0.key.reason) < ($0.value, $1.key.outcome, $1.key.reason)
+        }
+        return sorted.map { key, count in
+            let isAccepted = key.outcome == "accepted"
+            return OutcomeLine(
+                badge: badge(key.outcome),
+                reason: isAccepted ? nil : key.reason,
+                count: FigureText.count(count),
+                share: FigureText.share(count, of: whole),
+                bar: ShareBar.markup([(PushText.kind(key.outcome), count)], of: whole),
+                advice: isAccepted ? nil : meanings[key],
+                href: nil
+            )
+        }
+    }
+
+    private static func badge(_ outcome: String) -> Badge {
+        let tone: Tone =
+            switch PushText.kind(outcome) {
+            case .accepted: .good
+            case .retrying: .busy
+            case .rejected: .warn
+            default: .quiet
+            }
+        return Badge(tone, outcome.replacing("_", with: " "))
+    }
+}
+
+extension [OutcomeKey: String] {
+    /// Creates a dictionary of meanings by outcome and reason.
+    ///
+    /// - Parameter rows: the rows of `fanfare.outcome_codes`.
+    init(_ rows: [OutcomeMeaningsRow]) {
+        self.init(rows.map { (OutcomeKey(outcome: $0.outcome, reason: $0.reason), $0.meaning) }) { $1 }
+    }
 }

@@ -82,6 +82,21 @@ enum PushText {
     private static func words(_ word: String) -> String { word.replacing("_", with: " ") }
 }
 
+/// One push: an event and a device, with its last attempt.
+struct PushLine: ViewContext {
+    let event: PageLink
+    let eventType: String
+    let rule: String
+    let user: PageLink?
+    let device: PageLink
+    let provider: String
+    let attempt: String
+    let badge: Badge
+    let reason: String?
+    /// The time of the answer; nil while it is pending.
+    let at: Moment?
+}
+
 extension PushLine {
     /// Shows an attempt.
     ///

@@ -50,6 +50,34 @@ extension ConsolePage {
     }
 }
 
+/// `/devices`: the number of devices, their states, and a list.
+struct DevicesPage: ViewContext {
+    let frame: Frame
+    let filter: FilterForm
+    let counts: [DeviceCountLine]
+    /// The sum of several targets; nil for one.
+    let total: DeviceTotal?
+    let disabled: ChartFigure
+    let reasons: [OutcomeLine]
+    let fuses: [FuseLine]
+    let devices: [DeviceLine]
+    let hasUsers = true
+    let pager: Pager
+    /// The action that restores the devices of the filter.
+    let actions: [ActionLink]
+    let empty: Empty?
+}
+
+/// `/devices/{id}`: one device.
+struct OneDevicePage: ViewContext {
+    let frame: Frame
+    let badge: Badge
+    let facts: [Fact]
+    let topics: [String]
+    /// The attributes that the application stores with it, as JSON.
+    let attributes: String?
+}
+
 /// The filters of the list of devices, from the address.
 struct DeviceFilters: Sendable {
     let app: String?

@@ -109,6 +109,24 @@ struct FleetDigest: Sendable {
     }
 }
 
+/// The sum of the devices of all listed targets.
+struct DeviceTotal: ViewContext {
+    let enabled: String
+    let disabled: String
+}
+
+/// Devices of one target.
+struct DeviceCountLine: ViewContext {
+    let app: String
+    let provider: String
+    let environment: String
+    let href: String
+    let enabled: String
+    let disabled: String
+    let share: String
+    let bar: Markup
+}
+
 extension DeviceCountLine {
     /// Sums devices by target.
     ///
@@ -143,6 +161,57 @@ extension Visit {
     func fleet(of app: String?) async throws -> FleetDigest {
         try await queries.fleet.value(for: app) { [database, now] in
             try await FleetDigest(of: app, in: database, at: now)
+        }
+    }
+}
+
+/// The prune fuse of one app and environment.
+struct FuseLine: ViewContext {
+    let app: String
+    let environment: String
+    let badge: Badge
+    /// The fuse's state, such as `0.4 % of 12,400 answers in 10 min; opens at 2 %`.
+    let words: String
+    let since: Moment?
+    /// The command that resumes pruning.
+    let command: String?
+}
+
+extension FuseLine {
+    /// Shows a fuse.
+    ///
+    /// - Parameters:
+    ///   - figures: the fuse's figures.
+    ///   - health: the rows of `fanfare.health`, which have the time at which it blew.
+    init(_ figures: PruneFuseFigures, _ health: [HealthRow]) {
+        let (app, environment) = (figures.app, figures.environment)
+        let alarm = health.first { $0.name == "alarm: prune_fuse/\(app)/\(environment)" }
+        self.init(
+            app: app,
+            environment: environment,
+            badge: figures.blownBy == nil ? Badge(.good, "OK") : Badge(.bad, "tripped"),
+            words: Self.words(figures),
+            since: figures.blownBy == nil ? nil : alarm?.since.map { Moment($0.microseconds, .short) },
+            command: figures.blownBy == nil ? nil : "fanfare devices resume-pruning --app \(app)"
+        )
+    }
+
+    private static func words(_ figures: PruneFuseFigures) -> String {
+        let counts = figures.counts
+        let answers = "\(FigureText.counted(Int64(counts.answers), "response")) in 10 min"
+        switch figures.blownBy {
+        case .weak?, .strong?:
+            return
+                "Too many tokens were reported invalid. Pruning is stopped until an operator fixes the cause and resumes it."
+        case nil:
+            let weak = FigureText.share(Int64(counts.weak), of: Int64(counts.answers))
+            let strong = FigureText.share(Int64(counts.strong), of: Int64(counts.answers))
+            return counts.answers == 0
+                ? "No responses in 10 min."
+                : """
+                \(strong) of \(answers) reported invalid tokens (limit \(PruneFuse.strongPercent) %); inferred \(weak) \
+                (limit \(PruneFuse.weakPercent) %).
+                """
         }
     }
 }

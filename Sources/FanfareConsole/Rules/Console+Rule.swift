@@ -28,6 +28,22 @@ extension Console {
     }
 }
 
+/// `/rules/{app}/{name}`: one rule.
+struct RulePage: ViewContext {
+    let frame: Frame
+    let badge: Badge
+    let facts: [Fact]
+    /// The error in the newest version, and its position.
+    let refusal: Notice?
+    let outcomes: [OutcomeLine]
+    let versions: [RuleVersionLine]
+    /// The newest version, indented.
+    let definition: String
+    /// The difference from the version before: lines with their sign.
+    let difference: [DifferenceLine]
+    let explain: ExplainPanel
+}
+
 extension RulePage {
     /// Reads the page's data.
     ///
@@ -113,6 +129,17 @@ extension Badge {
         case (let state, _): self.init(rule: state)
         }
     }
+}
+
+/// One version of a rule.
+struct RuleVersionLine: ViewContext {
+    let version: String
+    let href: String
+    let badge: Badge
+    let reason: String?
+    let made: Moment
+    let retired: Moment?
+    let isShown: Bool
 }
 
 extension RuleVersionLine {

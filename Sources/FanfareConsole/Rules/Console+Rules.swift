@@ -34,6 +34,15 @@ extension ConsolePage {
     }
 }
 
+/// `/rules`: the list of rules, refused ones first.
+struct RuleListPage: ViewContext {
+    let frame: Frame
+    let filter: FilterForm
+    let rows: [RuleLine]
+    let pager: Pager
+    let empty: Empty?
+}
+
 /// The filter of the list of rules.
 struct RuleFilter: Sendable {
     private static let states = ["refused", "unchecked", "active", "disabled"]
@@ -84,6 +93,23 @@ struct RuleFilter: Sendable {
     static func state(_ rule: RuleRow) -> String {
         rule.state == "active" && rule.definition["enabled"]?.boolValue == false ? "disabled" : rule.state
     }
+}
+
+/// One rule in the list.
+struct RuleLine: ViewContext {
+    let name: String
+    let app: String
+    let href: String
+    let event: String
+    let audience: String
+    let badge: Badge
+    /// The reason why it was refused.
+    let reason: String?
+    let version: String
+    let changed: Moment
+    /// The accepted pushes of the last seven days.
+    let accepted: String
+    let spark: Markup
 }
 
 extension RuleLine {

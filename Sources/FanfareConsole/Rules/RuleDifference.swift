@@ -1,3 +1,4 @@
+internal import FanfareConsoleView
 internal import FanfareCore
 internal import FanfareTools
 
@@ -64,4 +65,13 @@ enum RuleDifference {
         }
         return short
     }
+}
+
+/// One line of a difference.
+struct DifferenceLine: ViewContext {
+    /// `added`, `removed` or `same`.
+    let kind: String
+    /// `+`, `−` or a space.
+    let sign: String
+    let words: String
 }

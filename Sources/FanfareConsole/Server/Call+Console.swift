@@ -88,3 +88,86 @@ extension Call {
         return answer
     }
 }
+
+extension Route {
+    /// Creates a route of a page, whose errors are pages too.
+    ///
+    /// - Parameters:
+    ///   - path: the path.
+    ///   - handle: handles a request.
+    /// - Returns: the route.
+    static func page(_ path: String, _ handle: @escaping @Sendable (Call) async throws -> Answer) -> Route {
+        Route(.get, path, nil) { call in await call.asPage { try await handle(call) } }
+    }
+
+    /// Creates a route that a form is sent to.
+    ///
+    /// - Parameters:
+    ///   - path: the path.
+    ///   - strangersBody: how many bytes are read whether or not there is a session; by default, none are read without one.
+    ///   - handle: handles a request.
+    /// - Returns: the route.
+    static func form(
+        _ path: String,
+        strangersBody: Int? = nil,
+        _ handle: @escaping @Sendable (Call) async throws -> Answer
+    ) -> Route {
+        Route(.post, path, nil) { call in
+            await call.asPage { try await handle(call) }
+        } bodyLimit: { call in
+            if let strangersBody { return strangersBody }
+            return (try? await ConsoleSession.find(call)) == nil ? 0 : largestBody
+        }
+    }
+}
+
+extension Answer {
+    /// Returns a page.
+    ///
+    /// - Parameters:
+    ///   - html: HTML from this program's templates.
+    ///   - status: the HTTP status.
+    /// - Returns: the response with the console's security headers.
+    static func page(_ html: String, _ status: HTTPResponse.Status = .ok) -> Answer {
+        var answer = Answer(status, Array(html.utf8), type: "text/html; charset=utf-8")
+        answer.headers[.contentSecurityPolicy] = ConsoleAssets.securityPolicy
+        // A page's address may name a user. Not `no-referrer`: without TLS a form's origin would be `null` then.
+        answer.headers[.referrerPolicy] = "same-origin"
+        answer.headers[.crossOriginOpenerPolicy] = "same-origin"
+        answer.headers[.crossOriginResourcePolicy] = "same-origin"
+        return answer
+    }
+
+    /// Redirects the browser to another page by GET.
+    ///
+    /// - Parameters:
+    ///   - path: a path of the console, without the base path.
+    ///   - call: the request.
+    /// - Returns: a response with status 303.
+    static func redirect(to path: String, _ call: Call) -> Answer {
+        var answer = Answer(.seeOther, [], type: "text/plain")
+        answer.headers[.location] = call.context.basePath + path
+        answer.headers[.referrerPolicy] = "same-origin"
+        return answer
+    }
+}
+
+extension HTTPField.Name {
+    static let referrerPolicy = known("Referrer-Policy")
+    static let crossOriginOpenerPolicy = known("Cross-Origin-Opener-Policy")
+    static let secFetchSite = known("Sec-Fetch-Site")
+    static let forwardedProtocol = known("X-Forwarded-Proto")
+}
+
+/// An error and its fix.
+struct ErrorPage: ViewContext {
+    let frame: Frame
+    /// The HTTP status, such as `404`.
+    let status: String
+    let heading: String
+    let words: String
+    let steps: [HealthStep]
+    /// The request's id in the log.
+    let requestID: String
+    let again: String?
+}

@@ -102,3 +102,18 @@ extension Empty {
         )
     }
 }
+
+/// `/find`: the candidates for a term that is ambiguous or unknown.
+struct FindPage: ViewContext {
+    let frame: Frame
+    let candidates: [FindCandidate]
+    let empty: Empty?
+}
+
+/// One candidate.
+struct FindCandidate: ViewContext {
+    /// The kind and name of the candidate.
+    let name: String
+    let words: String
+    let href: String
+}

@@ -75,3 +75,14 @@ extension Console {
         return path
     }
 }
+
+/// `/login`: the form for a token.
+struct LoginPage: ViewContext {
+    let frame: Frame
+    let action: String
+    /// The page to return to: a path of the console, never another site.
+    let back: String
+    let problem: String?
+    /// The command that creates a token.
+    let command: String
+}

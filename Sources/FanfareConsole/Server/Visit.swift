@@ -1,3 +1,4 @@
+internal import FanfareConfiguration
 internal import FanfareConsoleView
 internal import FanfareCore
 internal import FanfareDaemon
@@ -122,3 +123,100 @@ struct Visit: Sendable {
 
 /// The error for a request without a session: the browser is redirected to the login.
 struct LoginNeeded: Error {}
+
+extension Visit {
+    /// Opens a position that this console sealed into the page's address.
+    ///
+    /// - Parameters:
+    ///   - list: the list that the position belongs to.
+    ///   - count: how many numbers a position has.
+    ///   - name: the parameter's name in the address.
+    /// - Returns: the numbers; nil if the address has none.
+    /// - Throws: a ``Problem`` for a value that this console did not seal.
+    func place(in list: String, count: Int = 1, _ name: String = "after") async throws -> [Int64]? {
+        guard let text = filter(name) else { return nil }
+        return try await call.context.cursors.open(text, count: count, of: list)
+    }
+
+    /// Returns the page's address with a sealed position.
+    ///
+    /// - Parameters:
+    ///   - place: the position; nil for none.
+    ///   - list: the list that the position belongs to.
+    ///   - name: the parameter's name in the address.
+    /// - Returns: the path and query; nil without a position.
+    /// - Throws: ``ToolError`` if the database cannot be asked.
+    func address(of place: [Int64]?, in list: String, _ name: String = "after") async throws -> String? {
+        try await sealed(place, in: list).map { address([name: $0]) }
+    }
+
+    /// Seals a position for an address or a form.
+    ///
+    /// - Parameters:
+    ///   - place: the position; nil for none.
+    ///   - list: the list that the position belongs to.
+    /// - Returns: the sealed position; nil without one.
+    /// - Throws: ``ToolError`` if the database cannot be asked.
+    func sealed(_ place: [Int64]?, in list: String) async throws -> String? {
+        guard let place else { return nil }
+        return try await call.context.cursors.seal(place, of: list)
+    }
+}
+
+extension ConsoleUse {
+    /// The scope that the token needs.
+    var scope: TokenScope {
+        switch self {
+        case .read: .reader
+        case .cancel: .emitter
+        case .replay, .restore, .start, .test, .pause, .resume, .abort: .operator
+        }
+    }
+}
+
+extension Visit {
+    /// Returns why the viewer may not do something.
+    ///
+    /// - Parameter use: the use.
+    /// - Returns: the reason; nil if the viewer may.
+    func refusal(_ use: ConsoleUse) -> String? {
+        guard isThere(use) else { return "not done from this console" }
+        return session.may(use.scope) ? nil : "needs the scope \(use.scope.rawValue)"
+    }
+
+    /// Rejects a viewer without the right.
+    ///
+    /// - Parameter use: the use.
+    /// - Throws: a ``Problem`` if the viewer may not.
+    func require(_ use: ConsoleUse) throws {
+        guard isThere(use) else {
+            throw Problem(
+                .forbidden,
+                "this console does not \(use.rawValue)",
+                hint:
+                    "`api.console` in the daemon's configuration limits it; the CLI and the HTTP API are not limited."
+            )
+        }
+        guard session.may(use.scope) else {
+            let scope = use.scope.rawValue
+            throw Problem(
+                .forbidden,
+                "token \(session.token.row.id) lacks the scope \(scope)",
+                hint: "Log in with a token that has it: `fanfare tokens create NAME --scope reader --scope \(scope)`."
+            )
+        }
+    }
+
+    private func isThere(_ use: ConsoleUse) -> Bool {
+        call.context.daemon.configuration().api.console.contains(use)
+    }
+}
+
+extension String {
+    /// The text without leading and trailing white space; nil if nothing is left.
+    var trimmed: String? {
+        let text = trimmingPrefix { $0.isWhitespace }
+        guard let last = text.lastIndex(where: { !$0.isWhitespace }) else { return nil }
+        return String(text[...last])
+    }
+}

@@ -4,6 +4,19 @@ internal import FanfareCore
 internal import FanfareRecords
 internal import PostgresClient
 
+/// One running daemon.
+struct DaemonLine: ViewContext {
+    let name: String
+    let badge: Badge
+    let version: String
+    let started: Moment
+    /// The time since its last heartbeat: `2 s ago`.
+    let seen: String
+    let perSecond: String
+    let spark: Markup
+    let leads: String
+}
+
 extension DaemonLine {
     /// Shows a daemon.
     ///
@@ -36,6 +49,14 @@ extension DaemonLine {
         if breakers.contains(where: { $0.value.stringValue == "open" }) { return Badge(.warn, "breaker open") }
         return row.report["listening"]?.boolValue == false ? Badge(.warn, "not listening") : Badge(.good, "alive")
     }
+}
+
+/// A role that one daemon at a time holds.
+struct LeaderLine: ViewContext {
+    let role: String
+    /// The role's task.
+    let words: String
+    let daemon: String?
 }
 
 extension LeaderLine {

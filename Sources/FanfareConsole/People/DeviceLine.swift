@@ -2,6 +2,27 @@ internal import FanfareConsoleView
 internal import FanfareRecords
 internal import PostgresClient
 
+/// One device.
+struct DeviceLine: ViewContext {
+    let id: String
+    let href: String
+    let app: String
+    let provider: String
+    let environment: String
+    let user: PageLink?
+    let badge: Badge
+    /// The reason why it is disabled.
+    let reason: String?
+    /// Locale and time zone, such as `es-MX · America/Mexico_City`.
+    let locale: String
+    let registered: Moment
+    /// The time at which it was disabled.
+    let disabled: Moment?
+    let lastPush: Moment?
+    /// A short hash of the token; never the token.
+    let token: String
+}
+
 extension DeviceLine {
     /// Shows a device.
     ///

@@ -1,6 +1,13 @@
 internal import FanfareConsoleReads
 internal import FanfareConsoleView
 
+/// The outcomes of an event by variant of its message; no rows if no rule has variants.
+struct VariantTable: ViewContext {
+    let rows: [VariantLine]
+    /// The part that was counted; nil if everything was.
+    let note: String?
+}
+
 extension VariantTable {
     /// Shows the outcomes of each variant.
     ///
@@ -22,6 +29,17 @@ extension VariantTable {
         }
         self.init(rows: isDivided ? lines : [], note: note)
     }
+}
+
+/// One variant, or the hold-out group.
+struct VariantLine: ViewContext {
+    let rule: String
+    let name: String
+    let recipients: String
+    let accepted: String
+    let failed: String
+    let share: String
+    let bar: Markup
 }
 
 extension VariantLine {

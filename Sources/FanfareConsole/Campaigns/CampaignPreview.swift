@@ -1,9 +1,19 @@
+internal import FanfareConsoleView
 internal import FanfareCore
 internal import FanfareDaemon
 internal import FanfareExplain
 internal import FanfareHTTP
 internal import FanfareRecords
 internal import FanfareTools
+
+/// A campaign's message, rendered for one recipient.
+struct CampaignPreview: ViewContext {
+    /// The choice of variant, language and recipient; nil without alternatives.
+    let form: FilterForm?
+    /// The recipient that it is rendered for, or the reason why it cannot be rendered.
+    let note: String?
+    let screens: NotificationPreviews?
+}
 
 extension CampaignPreview {
     /// Renders a campaign's message for the recipient, variant and language in the address.

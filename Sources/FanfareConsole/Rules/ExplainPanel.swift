@@ -6,6 +6,25 @@ internal import FanfareExplain
 internal import FanfareHTTP
 internal import FanfareTools
 
+/// The trial of a rule with an event that is not emitted.
+struct ExplainPanel: ViewContext {
+    let action: String
+    /// The event's payload, as typed.
+    let payload: String
+    let problem: String?
+    /// The user whose preferences and locale apply.
+    let user: TextField
+    /// The proof that this browser was shown this page.
+    let seal: String
+    /// The result of the trial.
+    let verdict: Notice?
+    let conditions: [WhyCondition]
+    let audience: [AudienceLine]
+    /// Whether outcomes are shown: a trial has none, because nothing is sent.
+    let hasOutcomes = false
+    let previews: NotificationPreviews?
+}
+
 extension ExplainPanel {
     /// Creates the form for a trial event, with the result if one was sent.
     ///
@@ -92,6 +111,12 @@ extension Notice {
         }
         self.init(tone, words.joined(separator: "; ") + ".")
     }
+}
+
+/// A condition of a rule, and whether it holds.
+struct WhyCondition: ViewContext {
+    let badge: Badge
+    let code: String
 }
 
 extension WhyCondition {

@@ -6,7 +6,42 @@ internal import FanfareRecords
 internal import FanfareTools
 internal import PostgresClient
 
+/// The explanation why a push did not arrive, or that it did.
+struct WhyPanel: ViewContext {
+    let form: FilterForm
+    /// What it came to.
+    let verdict: Notice?
+    let steps: [WhyStep]
+    /// The last events for this user, each with its verdict; only if no event is asked for.
+    let recent: [WhyRecent]
+}
+
 extension WhyPanel {
+    /// Shows a report, or the verdicts on the last events, and the form that asks for an event.
+    ///
+    /// - Parameters:
+    ///   - found: what ``load(_:user:app:)`` returned.
+    ///   - last: the verdicts on the last events; only if no event is asked for.
+    ///   - visit: the request's visit.
+    ///   - user: the user's id.
+    ///   - app: the app; nil for all.
+    init(
+        _ found: (report: WhyReport?, problem: String?),
+        last: [WhyVerdict],
+        _ visit: Visit,
+        user: String,
+        app: String?
+    ) {
+        let hint = "Find older events on the Events page."
+        let event = FilterField.typed("event", "Event id, or its key", visit, hint: hint, problem: found.problem)
+        self.init(
+            form: FilterForm(to: "/people", [event], keeping: ["user": user, "app": app]),
+            verdict: found.report.map { Notice($0) },
+            steps: found.report?.rows.map(WhyStep.init) ?? [],
+            recent: found.report == nil ? last.compactMap { WhyRecent($0, user: user, app: app) } : []
+        )
+    }
+
     /// Explains why an event did not reach a user, if the address names an event.
     ///
     /// - Parameters:
@@ -35,21 +70,56 @@ extension WhyPanel {
     }
 }
 
+/// One step of the explanation.
+struct WhyStep: ViewContext {
+    let at: Moment
+    let subject: String
+    let badge: Badge
+    let words: String?
+}
+
 extension WhyStep {
     /// Shows a step.
     ///
     /// - Parameter row: a row of `fanfare.why`.
-    init(_ row: WhyRow) {
+    fileprivate init(_ row: WhyRow) {
         let device = row.deviceID.map { $0 == 0 ? row.provider ?? "" : "\(row.provider ?? "") device \($0)" }
         let parts = [row.rule, device, row.attempt.map { "attempt \($0)" }].compactMap(\.self)
         let until = row.until.map { "Until \(Moment($0.microseconds, .short).words)." }
+        let words = [row.detail.map { $0.hasSuffix(".") ? $0 : "\($0)." }, until].compactMap(\.self)
         self.init(
             at: Moment(row.at.microseconds, .second),
             subject: parts.isEmpty ? "event" : parts.joined(separator: ", "),
             badge: PushText.badge(row.outcome, row.reason),
-            words: [row.detail.map { $0.hasSuffix(".") ? $0 : "\($0)." }, until].compactMap(\.self).joined(
-                separator: " "
-            )
+            words: words.joined(separator: " ")
+        )
+    }
+}
+
+/// One of the last events for a user.
+struct WhyRecent: ViewContext {
+    let event: PageLink
+    let type: String
+    let at: Moment
+    let badge: Badge
+    let words: String?
+    /// The link to its steps.
+    let href: String
+}
+
+extension WhyRecent {
+    /// Shows a verdict; nil for one that is about the user and no event.
+    fileprivate init?(_ verdict: WhyVerdict, user: String, app: String?) {
+        guard let event = verdict.eventID else { return nil }
+        let until = verdict.until.map { "Until \(Moment($0.microseconds, .short).words)." }
+        let words = [verdict.detail.map { $0.hasSuffix(".") ? $0 : "\($0)." }, until].compactMap(\.self)
+        self.init(
+            event: PageLink(name: "\(event)", href: "/events/\(event)"),
+            type: verdict.eventType ?? "",
+            at: Moment(verdict.at.microseconds, .short),
+            badge: PushText.badge(verdict.outcome, verdict.reason),
+            words: verdict.outcome == "accepted" ? nil : words.joined(separator: " "),
+            href: PageAddress.person(user, app: app, event: event) + "#why"
         )
     }
 }
@@ -58,7 +128,7 @@ extension Notice {
     /// Shows the verdict on an event for a user.
     ///
     /// - Parameter report: the report of `fanfare.why`.
-    init(_ report: WhyReport) {
+    fileprivate init(_ report: WhyReport) {
         let verdict = report.verdict
         let badge = PushText.badge(verdict.outcome, verdict.reason)
         let id = verdict.eventID ?? 0

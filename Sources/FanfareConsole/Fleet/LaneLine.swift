@@ -4,6 +4,18 @@ internal import FanfareCore
 internal import FanfareRecords
 internal import PostgresClient
 
+/// The backlog of one target in one lane.
+struct LaneLine: ViewContext {
+    let target: String
+    let lane: String
+    /// The estimated number of due deliveries.
+    let ready: String
+    /// The estimated number of deliveries that are not yet due.
+    let waiting: String
+    let oldest: String
+    let tone: String
+}
+
 extension LaneLine {
     /// Returns the wait after which a lane's oldest push is shown in red, in microseconds; nil for lanes that may wait.
     private static func patience(_ lane: Lane?) -> Int64? {

@@ -4,6 +4,20 @@ internal import FanfareRecords
 internal import FanfareTools
 internal import PostgresClient
 
+/// One app's traffic to one provider.
+struct ProviderCard: ViewContext {
+    /// An id that is unique on the page.
+    let id: String
+    let app: String
+    let provider: String
+    let badge: Badge
+    /// The problem, if there is one.
+    let words: String?
+    let perSecond: String
+    let facts: [Fact]
+    let daemons: [ProviderDaemonLine]
+}
+
 extension ProviderCard {
     /// The time before its expiry at which a credential is reported, in seconds.
     private static let warning: Int64 = 14 * 86_400
@@ -113,6 +127,12 @@ extension ProviderCard {
         }
         return facts
     }
+}
+
+/// What one daemon reports of the provider.
+struct ProviderDaemonLine: ViewContext {
+    let daemon: String
+    let breaker: Badge
 }
 
 extension ProviderDaemonLine {

@@ -4,6 +4,31 @@ internal import FanfareRecords
 internal import FanfareTools
 internal import PostgresClient
 
+/// One current run.
+struct CampaignProgressCard: ViewContext {
+    let name: String
+    let app: String
+    let href: String
+    let badge: Badge
+    let ended: String
+    let planned: String
+    /// The progress as a number, for the bar; `max` is never zero.
+    let value: String
+    let max: String
+    let percent: String
+    /// The send rate, such as `2,400/s`.
+    let pace: String
+    let ends: Moment?
+    /// The remaining time, such as `in 12 min`.
+    let remaining: String?
+    let failed: String
+    /// The reason why the run is held.
+    let hold: String?
+    /// The outcomes so far.
+    let bar: Markup
+    let actions: [ActionLink]
+}
+
 extension CampaignProgressCard {
     /// Shows the progress of a run.
     ///

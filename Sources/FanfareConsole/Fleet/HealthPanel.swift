@@ -3,6 +3,18 @@ internal import FanfareRecords
 internal import FanfareTools
 internal import PostgresClient
 
+/// Problems and fixes.
+struct HealthPanel: ViewContext {
+    let isWell: Bool
+    /// The headline: `2 problems need attention`, `All 14 checks passing`.
+    let headline: String
+    let looked: Moment
+    /// The problems, the worst first.
+    let problems: [HealthProblem]
+    /// The checks that pass.
+    let checks: [HealthCheck]
+}
+
 extension HealthPanel {
     /// Creates the panel of problems and passing checks.
     ///
@@ -26,6 +38,29 @@ extension HealthPanel {
     }
 }
 
+/// One problem.
+struct HealthProblem: ViewContext {
+    /// The name in `fanfare.health`: `breaker: shop/fcm`.
+    let name: String
+    /// The problem, in a sentence.
+    let words: String
+    let tone: String
+    let since: Moment?
+    /// The problem's duration, such as `for 12 min`.
+    let lasting: String?
+    /// The steps that fix it, in order.
+    let steps: [HealthStep]
+
+    init(_ name: String, _ words: String, _ tone: Tone, since: Moment?, lasting: String?, steps: [HealthStep]) {
+        self.name = name
+        self.words = words
+        self.tone = tone.rawValue
+        self.since = since
+        self.lasting = lasting
+        self.steps = steps
+    }
+}
+
 extension HealthProblem {
     fileprivate init(_ row: HealthRow, at now: Int64) {
         let advice = HealthAdvice(row)
@@ -38,4 +73,17 @@ extension HealthProblem {
             steps: advice.steps
         )
     }
+}
+
+/// A step that fixes a problem.
+struct HealthStep: ViewContext {
+    let words: String
+    var command: String? = nil
+    var link: PageLink? = nil
+}
+
+/// A passing check.
+struct HealthCheck: ViewContext {
+    let name: String
+    let detail: String
 }

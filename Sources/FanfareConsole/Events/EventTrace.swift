@@ -5,6 +5,15 @@ internal import FanfareStore
 internal import FanfareTools
 internal import PostgresClient
 
+/// The steps from emit to the last answer.
+struct EventTrace: ViewContext {
+    let steps: [TraceStep]
+    /// The trace id of W3C Trace Context, as the application gave it.
+    let traceID: String?
+    /// A summary such as `412 ms from emit to the first answer`.
+    let words: String
+}
+
 extension EventTrace {
     /// Creates the trace from emit to the last answer, from the times at which batches were planned and closed.
     ///
@@ -37,6 +46,19 @@ extension EventTrace {
             }
         self.init(steps: steps, traceID: detail.traceID, words: words)
     }
+}
+
+/// One step of the trace.
+struct TraceStep: ViewContext {
+    let name: String
+    let detail: String
+    let at: Moment
+    /// The time since the first step: `+12 ms`.
+    let after: String
+    /// The step's duration; nil for a point in time.
+    let took: String?
+    let bar: Markup
+    let badge: Badge?
 }
 
 /// The interval in which the steps of an event are drawn.
