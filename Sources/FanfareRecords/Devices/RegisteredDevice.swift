@@ -146,4 +146,24 @@ extension SQL {
     ) { row throws(PostgresError) in
         try ListDevices.decode(row)
     }
+
+    /// Reads the devices of a user, at most 200, the newest first.
+    ///
+    /// Binds: user, app.
+    package static let userDevices = Statement<RegisteredDevice, String, String?>(
+        "user_devices",
+        """
+        SELECT \(ListDevices.columns), ARRAY(
+            SELECT o.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
+            WHERE s.device_id = d.id ORDER BY o.name LIMIT 100)
+        FROM fanfare.devices AS d
+        JOIN fanfare.apps AS a ON a.id = d.app_id
+        JOIN fanfare.targets AS t ON t.id = d.target_id
+        WHERE d.app_id = ANY (ARRAY(SELECT x.id FROM fanfare.apps AS x WHERE $2::text IS NULL OR x.name = $2)) AND d.user_id = $1
+        ORDER BY d.id DESC
+        LIMIT 200
+        """
+    ) { row throws(PostgresError) in
+        try ListDevices.decode(row)
+    }
 }
