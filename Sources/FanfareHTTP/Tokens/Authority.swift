@@ -1,7 +1,9 @@
 internal import FanfareCore
 internal import FanfareRecords
 internal import FanfareTools
+internal import Foundation
 internal import HTTPTypes
+internal import PushCrypto
 
 /// Checks the token of a phone, and that it is for an app; throws a ``Problem`` if not.
 package typealias PhoneCheck = @Sendable (_ token: String, _ app: String) throws -> PhoneUser
@@ -118,4 +120,19 @@ enum Asker: Sendable {
             ToolCaller(scope: scope, actor: user.actor, tokenID: nil, requestID: requestID)
         }
     }
+}
+
+/// The user of a phone token, who may access only their own data.
+package struct PhoneUser: Sendable {
+    /// The user's id, from the token.
+    package let id: String
+    /// The topics that phones of the app may subscribe to.
+    package let topics: [String]
+
+    /// The user's name in `fanfare.actions`: a hash, because those rows outlive a user who is forgotten.
+    fileprivate var actor: String {
+        "phone of \(sha256(Array(id.utf8)).prefix(8).map { String(format: "%02x", $0) }.joined())"
+    }
+
+    package init(id: String, topics: [String]) { (self.id, self.topics) = (id, topics) }
 }
