@@ -97,6 +97,16 @@ private func isFieldName(_ name: String) -> Bool {
         }
 }
 
+/// Returns whether all bytes are visible ASCII, which makes a valid request target and a valid header value.
+///
+/// A loop without an early exit, of which the compiler checks sixteen bytes at once.
+func isVisibleASCII(_ bytes: [UInt8]) -> Bool {
+    let span = bytes.span
+    var invalid: UInt8 = 0
+    for index in span.indices { invalid |= span[index] &- 0x21 > 0x7E - 0x21 ? 1 : 0 }
+    return invalid == 0
+}
+
 /// Returns whether bytes are a valid header value: no control characters, no white space at either end.
 func isFieldValue(_ bytes: some BidirectionalCollection<UInt8>) -> Bool {
     let space = UInt8(ascii: " ")

@@ -48,13 +48,15 @@ public struct PushRequest: Sendable {
         deadline: Duration = .seconds(15),
         origin: Endpoint? = nil
     ) throws(HeaderError) {
-        guard path.first == UInt8(ascii: "/"), path.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard path.first == UInt8(ascii: "/"), isVisibleASCII(path) else {
             throw HeaderError(field: "", .path)
         }
         guard varyingValue.isEmpty == (head.varyingName == nil) else {
             throw HeaderError(field: head.varyingName ?? "", .varying)
         }
-        guard isFieldValue(varyingValue) else { throw HeaderError(field: head.varyingName ?? "", .value) }
+        guard isVisibleASCII(varyingValue) || isFieldValue(varyingValue) else {
+            throw HeaderError(field: head.varyingName ?? "", .value)
+        }
         self.tag = tag
         self.path = path
         self.head = head

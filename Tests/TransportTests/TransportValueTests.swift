@@ -1,4 +1,5 @@
 import PushTransport
+import TestKit
 import Testing
 
 struct TransportValueTests {
@@ -120,6 +121,27 @@ struct TransportValueTests {
         let head = try HeaderBlock([])
         let error = #expect(throws: HeaderError.self) { try request(path: path, head: head) }
         #expect(error?.reason == .path)
+    }
+
+    /// One drawn byte at each place of texts of visible characters is judged as if each byte were looked at alone.
+    @Test(arguments: 1...70)
+    func eachByteOfAPathAndAValueCounts(_ length: Int) throws {
+        let head = try HeaderBlock([], varyingName: "apns-id")
+        var generator = SeededGenerator(seed: UInt64(length))
+        func isAccepted(_ path: [UInt8], _ value: [UInt8]) -> Bool {
+            (try? PushRequest(tag: 0, path: path, head: head, varyingValue: value, body: PushBody([]))) != nil
+        }
+        for place in Array(0..<length) + Array(0..<length) {
+            var bytes = (0..<length).map { _ in UInt8.random(in: 0x21...0x7E, using: &generator) }
+            bytes[place] =
+                [.random(in: 0...0xFF, using: &generator), 0x20, 0x21, 0x7E, 0x7F, 0x80, 0x09]
+                .randomElement(using: &generator) ?? 0
+            let isVisible = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+            let isPadded = [bytes[0], bytes[length - 1]].contains { $0 == 0x20 || $0 == 0x09 }
+            let isValue = bytes.allSatisfy { ($0 >= 0x20 && $0 != 0x7F) || $0 == 0x09 } && !isPadded
+            #expect(isAccepted([UInt8(ascii: "/")] + bytes, [65]) == isVisible, "\(bytes)")
+            #expect(isAccepted([UInt8(ascii: "/")], bytes) == isValue, "\(bytes)")
+        }
     }
 
     @Test func varyingNameAndValueComeTogether() throws {
