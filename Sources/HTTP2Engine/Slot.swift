@@ -51,7 +51,7 @@ struct Slot {
     }
 
     /// Resets the slot for a request.
-    mutating func begin(_ request: borrowing PushRequest, submittedAt: MonotonicTime) {
+    mutating func begin(_ request: PushRequest, submittedAt: MonotonicTime) {
         unsafe stage = .waiting
         unsafe end = .closed
         unsafe status = 0

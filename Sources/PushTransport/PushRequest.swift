@@ -1,5 +1,7 @@
-/// One validated POST to a provider.
-public struct PushRequest: Sendable {
+/// One validated POST to a provider; immutable.
+///
+/// A class, because a request is passed on several times before it is sent: each copy then costs one reference count.
+public final class PushRequest: Sendable {
     /// The caller's number for the request, returned in ``PushAnswer/tag``.
     public let tag: UInt64
 
@@ -19,6 +21,9 @@ public struct PushRequest: Sendable {
 
     /// The bytes between the body's prefix and suffix; usually empty.
     public let insertion: [UInt8]
+
+    /// The body's length in bytes.
+    public let contentLength: Int
 
     /// The time limit for the answer, counted from when the request is handed to a connection, not from its submission.
     public let deadline: Duration
@@ -63,12 +68,8 @@ public struct PushRequest: Sendable {
         self.varyingValue = varyingValue
         self.body = body
         self.insertion = insertion
+        contentLength = body.prefix.count + insertion.count + body.suffix.count
         self.deadline = deadline
         self.origin = origin
-    }
-
-    /// The body's length in bytes.
-    public var contentLength: Int {
-        body.prefix.count + insertion.count + body.suffix.count
     }
 }

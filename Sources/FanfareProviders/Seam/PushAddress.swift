@@ -137,8 +137,10 @@ package struct PreparedDelivery: Sendable {
     }
 }
 
-/// The content that all devices of a variant share.
-package struct PushContent: Sendable {
+/// The content that all devices of a variant share; immutable.
+///
+/// A class, because each delivery's request is written from it, and a copy of its parts would count many references.
+package final class PushContent: Sendable {
     /// The rendered push.
     package let push: RenderedPush
     /// The shared part of the body, ready to be sent; for encrypted bodies, the plaintext.
