@@ -38,17 +38,8 @@ struct HeaderEncoder {
     /// The number of the newest entry for each field, and for each name, in the table.
     private var numbers: [Field: Int] = [:]
     private var nameNumbers: [String: Int] = [:]
-    private var prepared: Prepared?
-
-    /// The encoded parts of a block: before the path, the varying field's name, and after its value.
-    private struct Prepared {
-        let block: HeaderBlock
-        /// The number of fields ever inserted; with the next insertion all indices shift.
-        let inserted: Int
-        let lead: [UInt8]
-        let varyingName: [UInt8]
-        let tail: [UInt8]
-    }
+    /// The last block that inserted nothing; nil while a size update is due.
+    private var prepared: PreparedBlock?
 
     /// Creates an encoder for a new connection.
     ///
@@ -59,24 +50,21 @@ struct HeaderEncoder {
 
     private var inserted: Int { evicted + fields.count }
 
+    /// Returns what ``encode(_:into:)`` would append for a request, if that is prepared; it changes nothing in the table.
+    func prepared(for request: PushRequest) -> PreparedBlock? {
+        guard let prepared, prepared.block === request.head, prepared.inserted == inserted else { return nil }
+        return prepared
+    }
+
     /// Appends the header block of a request.
     ///
     /// - Parameters:
     ///   - request: the request; its block must be the next one that is sent to the peer.
     ///   - bytes: the array to append to.
-    mutating func encode(_ request: borrowing PushRequest, into bytes: inout [UInt8]) {
+    mutating func encode(_ request: PushRequest, into bytes: inout [UInt8]) {
         tellCapacity(to: &bytes)
-        if let prepared, prepared.block === request.head, prepared.inserted == inserted {
-            bytes += prepared.lead
-            appendPath(request, to: &bytes)
-            if request.head.varyingName != nil {
-                bytes += prepared.varyingName
-                Self.append(string: request.varyingValue, to: &bytes)
-            }
-            bytes += prepared.tail
-        } else {
-            encodeAnew(request, into: &bytes)
-        }
+        guard let prepared = prepared(for: request) else { return encodeAnew(request, into: &bytes) }
+        bytes.append(addingCapacity: prepared.limit(request)) { prepared.append(request, to: &$0) }
     }
 
     /// Adopts a new table limit of the peer (SETTINGS_HEADER_TABLE_SIZE).
@@ -89,14 +77,14 @@ struct HeaderEncoder {
         prepared = nil
     }
 
-    private mutating func encodeAnew(_ request: borrowing PushRequest, into bytes: inout [UInt8]) {
+    private mutating func encodeAnew(_ request: PushRequest, into bytes: inout [UInt8]) {
         let before = inserted
         let start = bytes.count
         // `:method: POST` and `:scheme: https` are in the static table.
         bytes += [0x80 | 3, 0x80 | 7]
         append(Field(name: ":authority", value: authority), changes: false, to: &bytes)
         let lead = Array(bytes[start...])
-        appendPath(request, to: &bytes)
+        bytes.append(addingCapacity: OutputSpan<UInt8>.pathLimit(request)) { $0.append(pathOf: request) }
         var varyingName: [UInt8] = []
         if let name = request.head.varyingName {
             let start = bytes.count
@@ -112,21 +100,8 @@ struct HeaderEncoder {
             append(Field(name: field.name, value: field.value), changes: changes, to: &bytes)
         }
         guard inserted == before else { return }
-        prepared = Prepared(
-            block: request.head,
-            inserted: inserted,
-            lead: lead,
-            varyingName: varyingName,
-            tail: Array(bytes[end...])
-        )
-    }
-
-    /// Appends the path and the content length, which are not inserted into the table.
-    private func appendPath(_ request: borrowing PushRequest, to bytes: inout [UInt8]) {
-        bytes.append(4)
-        Self.append(string: request.path, to: &bytes)
-        Self.append(28, prefix: 4, first: 0, to: &bytes)
-        Self.append(string: String(request.contentLength).utf8, to: &bytes)
+        let tail = Array(bytes[end...])
+        prepared = PreparedBlock(request.head, inserted: inserted, lead: lead, varyingName: varyingName, tail: tail)
     }
 
     // MARK: Fields
@@ -189,15 +164,9 @@ struct HeaderEncoder {
 
     /// Appends an integer (section 5.1) that starts in the low bits of a byte.
     private static func append(_ number: Int, prefix: Int, first: UInt8, to bytes: inout [UInt8]) {
-        let most = 1 << prefix - 1
-        guard number >= most else { return bytes.append(first | UInt8(number)) }
-        bytes.append(first | UInt8(most))
-        var rest = number - most
-        while rest >= 128 {
-            bytes.append(UInt8(rest & 127) | 128)
-            rest >>= 7
+        bytes.append(addingCapacity: OutputSpan<UInt8>.integerLimit) {
+            $0.append(integer: number, prefix: prefix, first: first)
         }
-        bytes.append(UInt8(rest))
     }
 
     private static func append(string: some Collection<UInt8>, to bytes: inout [UInt8]) {

@@ -26,6 +26,22 @@ struct OutgoingBytes: ~Copyable {
         end += bytes.count
     }
 
+    /// Lets a closure append bytes.
+    ///
+    /// - Parameters:
+    ///   - limit: the most bytes that it appends; more trap.
+    ///   - body: appends the bytes.
+    /// - Returns: how many were appended.
+    mutating func append(upTo limit: Int, _ body: (inout OutputSpan<UInt8>) -> Void) -> Int {
+        makeRoom(limit)
+        let room = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[end..<end + limit]).bindMemory(to: UInt8.self)
+        var span = unsafe OutputSpan(buffer: room, initializedCount: 0)
+        body(&span)
+        let appended = unsafe span.finalize(for: room)
+        end += appended
+        return appended
+    }
+
     /// Offers the next bytes to a closure, at most one slice.
     ///
     /// Bytes that were not taken are offered again unchanged, even if more have been appended. OpenSSL may already have

@@ -19,7 +19,6 @@ final class Session {
     /// The request whose HEADERS frame is being produced, and the buffer for its header block.
     private var beginning: UnsafeMutablePointer<Slot>?
     private var block: [UInt8] = []
-    private let frameHead = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 9)
     /// A lower bound of the next deadline.
     var nextDeadline = MonotonicTime.max
     /// The reason why the session cannot continue; nil while it can.
@@ -52,7 +51,6 @@ final class Session {
 
     deinit {
         unsafe nghttp2_session_del(session)
-        unsafe frameHead.deallocate()
         unsafe state.pointee.finished.deallocate()
         unsafe state.deinitialize(count: 1)
         unsafe state.deallocate()
@@ -154,24 +152,46 @@ final class Session {
 
     /// Appends the HEADERS frame of a request with all its fields, in place of nghttp2's frame with the method only.
     private func appendHeaders(of slot: UnsafeMutablePointer<Slot>, insteadOf frame: UnsafeBufferPointer<UInt8>) {
+        let request = unsafe table.requests[Int(slot.pointee.index)]
+        let last = UInt8(NGHTTP2_FLAG_END_HEADERS.rawValue)
+        let end = unsafe frame[4] & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue)
+        if let prepared = encoder.prepared(for: request), prepared.limit(request) <= Self.frameLimit {
+            return unsafe appendFrame(NGHTTP2_HEADERS, last | end, like: frame, upTo: prepared.limit(request)) {
+                prepared.append(request, to: &$0)
+            }
+        }
         block.removeAll(keepingCapacity: true)
-        unsafe encoder.encode(table.requests[Int(slot.pointee.index)], into: &block)
+        encoder.encode(request, into: &block)
         // A block that does not fit into one frame continues in CONTINUATION frames (RFC 9113 section 6.10).
-        var rest = block[...]
+        var (rest, kind, flags) = (block[...], NGHTTP2_HEADERS, end)
         repeat {
             let part = rest.prefix(Self.frameLimit)
             rest = rest.dropFirst(part.count)
-            let isFirst = part.startIndex == block.startIndex
-            let kind = isFirst ? NGHTTP2_HEADERS.rawValue : NGHTTP2_CONTINUATION.rawValue
-            var flags = rest.isEmpty ? UInt8(NGHTTP2_FLAG_END_HEADERS.rawValue) : 0
-            if isFirst { flags |= unsafe frame[4] & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) }
-            for index in 0..<3 { unsafe frameHead[index] = UInt8(truncatingIfNeeded: part.count >> (16 - 8 * index)) }
-            unsafe frameHead[3] = UInt8(kind)
-            unsafe frameHead[4] = flags
-            for index in 5..<9 { unsafe frameHead[index] = frame[index] }
-            unsafe append(UnsafeBufferPointer(frameHead))
-            unsafe part.withUnsafeBufferPointer { unsafe append($0) }
+            if rest.isEmpty { flags |= last }
+            unsafe appendFrame(kind, flags, like: frame, upTo: part.count) { $0.append(copying: part) }
+            (kind, flags) = (NGHTTP2_CONTINUATION, 0)
         } while !rest.isEmpty
+    }
+
+    /// Appends a frame for the stream of another frame.
+    private func appendFrame(
+        _ kind: nghttp2_frame_type,
+        _ flags: UInt8,
+        like frame: UnsafeBufferPointer<UInt8>,
+        upTo limit: Int,
+        _ appendPayload: (inout OutputSpan<UInt8>) -> Void
+    ) {
+        let head = 9
+        let appended = outgoing.append(upTo: head + limit) { bytes in
+            bytes.append(repeating: 0, count: 3)
+            bytes.append(UInt8(kind.rawValue))
+            bytes.append(flags)
+            for index in 5..<head { unsafe bytes.append(frame[index]) }
+            appendPayload(&bytes)
+            let length = bytes.count - head
+            for index in 0..<3 { bytes[index] = UInt8(truncatingIfNeeded: length >> (16 - 8 * index)) }
+        }
+        unsafe state.pointee.produced += UInt64(appended)
     }
 
     /// The largest frame that every peer accepts (RFC 9113 section 4.2).
