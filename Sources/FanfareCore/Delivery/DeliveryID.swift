@@ -32,49 +32,27 @@ public struct DeliveryID: Hashable, Sendable {
         low = second & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
     }
 
-    /// Appends the id as a UUID (RFC 9562, version 8): 36 bytes, lower case.
-    ///
-    /// - Parameter output: the buffer to append to.
-    public func appendText(to output: inout [UInt8]) {
-        let start = output.count
-        output.append(contentsOf: repeatElement(UInt8(ascii: "-"), count: Self.textLength))
-        var span = output.mutableSpan
-        writeText(into: &span, at: start)
-    }
-
-    /// Writes the id as a UUID (RFC 9562, version 8) into 36 bytes of the caller's buffer.
-    ///
-    /// - Parameters:
-    ///   - output: the buffer; traps if it has fewer than 36 bytes after `offset`.
-    ///   - offset: where the text starts.
-    public func writeText(into output: inout MutableSpan<UInt8>, at offset: Int = 0) {
-        let words: [4 of UInt64] = [
-            Self.hexadecimal(UInt32(truncatingIfNeeded: high >> 32)),
-            Self.hexadecimal(UInt32(truncatingIfNeeded: high)),
-            Self.hexadecimal(UInt32(truncatingIfNeeded: low >> 32)), Self.hexadecimal(UInt32(truncatingIfNeeded: low)),
+    /// The id as a UUID (RFC 9562, version 8): 36 bytes, lower case.
+    public var textBytes: [UInt8] {
+        let a = Self.hexadecimal(UInt32(truncatingIfNeeded: high >> 32))
+        let b = Self.hexadecimal(UInt32(truncatingIfNeeded: high))
+        let c = Self.hexadecimal(UInt32(truncatingIfNeeded: low >> 32))
+        let d = Self.hexadecimal(UInt32(truncatingIfNeeded: low))
+        func digit(_ word: UInt64, _ index: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: word >> (56 - 8 * index)) }
+        let hyphen = UInt8(ascii: "-")
+        // The form is 8-4-4-4-12. Written as one literal, the compiler stores several bytes at once.
+        return [
+            digit(a, 0), digit(a, 1), digit(a, 2), digit(a, 3), digit(a, 4), digit(a, 5), digit(a, 6), digit(a, 7),
+            hyphen, digit(b, 0), digit(b, 1), digit(b, 2), digit(b, 3),
+            hyphen, digit(b, 4), digit(b, 5), digit(b, 6), digit(b, 7),
+            hyphen, digit(c, 0), digit(c, 1), digit(c, 2), digit(c, 3),
+            hyphen, digit(c, 4), digit(c, 5), digit(c, 6), digit(c, 7),
+            digit(d, 0), digit(d, 1), digit(d, 2), digit(d, 3), digit(d, 4), digit(d, 5), digit(d, 6), digit(d, 7),
         ]
-        // The form is 8-4-4-4-12: dashes are in the middle of the second and third word, and around each.
-        for index in 0..<8 {
-            let shift = UInt64(56 - 8 * index)
-            let late = index < 4 ? 0 : 1
-            output[offset + index] = UInt8(truncatingIfNeeded: words[0] >> shift)
-            output[offset + 9 + index + late] = UInt8(truncatingIfNeeded: words[1] >> shift)
-            output[offset + 19 + index + late] = UInt8(truncatingIfNeeded: words[2] >> shift)
-            output[offset + 28 + index] = UInt8(truncatingIfNeeded: words[3] >> shift)
-        }
-        output[offset + 8] = UInt8(ascii: "-")
-        output[offset + 13] = UInt8(ascii: "-")
-        output[offset + 18] = UInt8(ascii: "-")
-        output[offset + 23] = UInt8(ascii: "-")
     }
 
     /// The id as a UUID, in lower case.
-    public var text: String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.textLength)
-        appendText(to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    public var text: String { String(decoding: textBytes, as: UTF8.self) }
 
     /// The eight hexadecimal digits of a word, first digit in the highest byte.
     private static func hexadecimal(_ word: UInt32) -> UInt64 {

@@ -32,7 +32,12 @@ package struct APNsProvider: Provider {
     }
 
     package func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress? {
-        .shared(path: Array("/3/device/".utf8) + Array(recipient.token.utf8), insertion: [])
+        let prefix = "/3/device/"
+        var path: [UInt8] = []
+        path.reserveCapacity(prefix.utf8.count + recipient.token.utf8.count)
+        path.append(contentsOf: prefix.utf8)
+        path.append(contentsOf: recipient.token.utf8)
+        return .shared(path: path, insertion: [])
     }
 
     package var invalidRecipient: Outcome { .apnsBadDeviceToken }

@@ -24,9 +24,7 @@ public struct DeliveryHeader: Hashable, Sendable {
     /// - Parameter id: the delivery.
     /// - Returns: a UUID, or its 32 hexadecimal digits.
     public func value(_ id: DeliveryID) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(DeliveryID.textLength)
-        id.appendText(to: &text)
+        let text = id.textBytes
         return hasHyphens ? text : text.filter { $0 != UInt8(ascii: "-") }
     }
 }

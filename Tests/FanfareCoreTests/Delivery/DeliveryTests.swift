@@ -60,13 +60,18 @@ struct DeliveryTests {
         }
     }
 
-    @Test func writesIntoTheCallersBytes() {
-        let id = DeliveryID(event: EventID(rawValue: 1), ruleID: 2, deviceID: 3)
-        var bytes = [UInt8](repeating: 0, count: 40)
-        var span = bytes.mutableSpan
-        id.writeText(into: &span, at: 2)
-        #expect(String(decoding: bytes[2..<38], as: UTF8.self) == id.text)
-        #expect(bytes[0] == 0 && bytes[1] == 0 && bytes[38] == 0)
+    @Test func textHasTheDigitsOfBothWords() {
+        func digits(_ word: UInt64) -> String {
+            let text = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - text.count) + text
+        }
+        for device in 0..<1000 as Range<Int64> {
+            let id = DeliveryID(event: EventID(rawValue: 1), ruleID: 2, deviceID: device)
+            let all = Array((digits(id.high) + digits(id.low)).utf8)
+            let parts = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { all[$0] }
+            #expect(id.textBytes == Array(parts.joined(separator: [UInt8(ascii: "-")])))
+            #expect(id.text == String(decoding: id.textBytes, as: UTF8.self))
+        }
     }
 
     /// As few collisions as random ids would have, at either end of the id: among 60,000 values of 32 bits 0.42 are

@@ -45,6 +45,7 @@ struct TopicHashTests {
         #expect(DeliveryHeader.apnsRequestID.value(id) == Array(id.text.utf8))
         let topic = String(decoding: DeliveryHeader.topic.value(id), as: UTF8.self)
         #expect(topic.utf8.count == 32 && WebPushTopic.isValid(topic))
+        #expect(topic == id.text.filter { $0 != "-" })
         #expect(
             [DeliveryHeader.apnsID, .apnsRequestID, .topic].map(\.name) == ["apns-id", "apns-request-id", "topic"]
         )

@@ -33,6 +33,17 @@ struct RecipientFaultTests {
         }
     }
 
+    @Test(arguments: ["", "a", "abcdef", String(repeating: "0123456789abcdef", count: 10), "ä/\u{0}"])
+    func anAPNsPathEndsWithTheTokenAsItIs(token: String) {
+        let recipient = Recipient(token: token, p256dh: nil, auth: nil)
+        guard case .shared(let path, let insertion)? = APNsProvider().address(of: recipient, as: ProviderIdentity())
+        else {
+            Issue.record("no path")
+            return
+        }
+        #expect(path == Array("/3/device/\(token)".utf8) && insertion.isEmpty)
+    }
+
     @Test func aKeyOffTheCurve() {
         let provider = WebPushProvider()
         let offCurve = "BAEB" + String(repeating: "AQEB", count: 20) + "AQE"

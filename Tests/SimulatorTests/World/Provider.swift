@@ -63,15 +63,13 @@ final class Provider {
     func expect(_ event: Int64, createdAt: Microseconds, type: String, devices: some Sequence<Int64>) {
         for rule in SimulatedRule.all where rule.event == type {
             for device in devices {
-                var text: [UInt8] = []
                 let id = DeliveryID(
                     event: EventID(rawValue: event),
                     createdAt: createdAt,
                     ruleID: Int64(rule.id),
                     deviceID: device
                 )
-                id.appendText(to: &text)
-                deliveries[text] = Delivery(event: event, rule: rule.id, device: device)
+                deliveries[id.textBytes] = Delivery(event: event, rule: rule.id, device: device)
             }
         }
     }
