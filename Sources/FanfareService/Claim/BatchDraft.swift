@@ -8,47 +8,34 @@ internal import PostgresClient
 
 /// One batch while it is prepared: its deliveries are either sent, or decided without a request.
 struct BatchDraft {
-    private struct VariantKey: Hashable {
-        let eventID: Int64
-        let locale: String?
-        let kind: String
-        /// The device if each gets its own message; else the index of the rule's variant, 0 without variants.
-        let reader: Int64
-        /// The user's badge count; users with the same count share a rendered push.
-        let badge: Int64?
-    }
-
-    private enum Rendered {
-        case variant(Int32)
-        case decided(Outcome)
-    }
-
-    private let context: StageContext
-    private let batch: ClaimedBatch
+    let context: StageContext
+    let batch: ClaimedBatch
     private let owner: Int32
-    private let rule: LoadedRule
-    private let target: Target
+    let rule: LoadedRule
+    let target: Target
     /// The same app's target in the other environment.
     private let otherTarget: Int16?
     /// Nil for a provider that only a newer version knows.
     private let provider: (any Provider)?
-    private let identity: ProviderIdentity
-    private let events: [Int64: EventRow]
-    private let fields: [Int64: DeviceContext]
+    let identity: ProviderIdentity
+    let fields: [Int64: DeviceContext]
     /// The badge counts of users.
-    private let badges: [ExactText: Int64]
+    let badges: [ExactText: Int64]
     /// The template variables that a campaign's query returned for the user, by the delivery's position.
-    private let variables: [Int: JSONObject]
+    let variables: [Int: JSONObject]
     private var suppressions: Suppressions
 
     private let begunAt: Microseconds
-    private var rendered: [VariantKey: Rendered] = [:]
-    private var verdicts: EventVerdicts
-    private var variants: [PushVariant] = []
+    var verdicts: EventVerdicts
+    /// The rendered pushes, and the index of each by its key.
+    var variants: [PushVariant] = []
+    var rendered: [VariantKey: Int32?] = [:]
+    /// The push of the last delivery, which is mostly the push of the next one.
+    var lastRendered: (key: VariantKey, variant: Int32?)?
     private var deliveries: [PreparedDelivery] = []
     private var decided: [DeliveryResult] = []
     private var damaged: [Int32: String] = [:]
-    private var refusals: [Int64: String] = [:]
+    var refusals: [Int64: String] = [:]
 
     init(
         context: StageContext,
@@ -73,7 +60,6 @@ struct BatchDraft {
         (self.target, self.otherTarget) = (target, otherTarget)
         provider = Providers.named(target.provider)
         identity = app[PushProvider(rawValue: target.provider)] ?? ProviderIdentity()
-        self.events = events
         self.fields = fields
         (self.badges, self.variables, self.suppressions) = (badges, variables, suppressions)
         begunAt = context.lease.databaseNow
@@ -152,7 +138,7 @@ struct BatchDraft {
     private func move(_ position: Int, _ device: DeviceRow) -> DeliveryResult? {
         var history = batch.history
         guard history.marks.insert(.otherEnvironment).inserted, device.target == batch.target,
-            let event = events[batch.eventID(at: position)], device.registeredAt <= event.plannedAt,
+            let event = verdicts.events[batch.eventID(at: position)], device.registeredAt <= event.plannedAt,
             let otherTarget
         else { return nil }
         let again = FollowUp.again(at: verdicts.now, history: history, target: otherTarget)
@@ -162,24 +148,22 @@ struct BatchDraft {
     /// Decides a delivery, or adds it to those that are sent.
     private mutating func decide(_ position: Int, _ device: DeviceRow) -> DeliveryResult? {
         if let result = decideUnasked(position, device) { return result }
-        let eventID = batch.eventID(at: position)
-        if case .native(let audience) = rule.compiled.audience {
-            return decideNative(position, audience, eventID: eventID)
-        }
-        guard let event = events[eventID], let token = device.token else {
-            return DeliveryResult(position: Int32(position), outcome: .refused)
-        }
+        let refused = DeliveryResult(position: Int32(position), outcome: .refused)
+        guard case .due(let event) = verdicts.verdict(of: batch.eventID(at: position)) else { return refused }
+        if case .native(let audience) = rule.compiled.audience { return decideNative(position, audience, event) }
+        guard let token = device.token else { return refused }
         guard let address = address(of: device, token: token) else { return endDamaged(position, device, token: token) }
-        let rendered = render(event, for: device, at: position)
-        return add(
+        guard let variant = variant(of: event, for: device, at: position) else { return refused }
+        add(
             position,
-            rendered,
+            variant,
             token: token,
             address: address,
             registeredAt: device.registeredAt.microseconds,
             user: device.userID,
             doubtedBy: device.doubtedBy
         )
+        return nil
     }
 
     /// Ends a delivery that can never be sent; disables the device if the provider defines an outcome for that.
@@ -193,12 +177,13 @@ struct BatchDraft {
 
     /// Returns the outcome that is known without rendering; nil if there is none or the provider manages the audience.
     private mutating func decideUnasked(_ position: Int, _ device: DeviceRow) -> DeliveryResult? {
-        let eventID = batch.eventID(at: position)
-        if let outcome = verdicts.outcome(of: eventID) {
-            return DeliveryResult(position: Int32(position), outcome: outcome)
+        let event: EventRow
+        switch verdicts.verdict(of: batch.eventID(at: position)) {
+        case .decided(let outcome): return DeliveryResult(position: Int32(position), outcome: outcome)
+        case .due(let due): event = due
         }
         if case .native = rule.compiled.audience { return nil }
-        guard device.token != nil, device.isEnabled, let event = events[eventID] else {
+        guard device.token != nil, device.isEnabled else {
             return DeliveryResult(position: Int32(position), outcome: .disabled)
         }
         if isHeldOut(position) { return DeliveryResult(position: Int32(position), outcome: .heldOut) }
@@ -214,7 +199,7 @@ struct BatchDraft {
     private func isHeldOut(_ position: Int) -> Bool { rule.compiled.division?.isHeldOut(who(position)) ?? false }
 
     /// Returns the key by which a rule's division into variants tells users apart: the user, or the device without one.
-    private func who(_ position: Int) -> String {
+    func who(_ position: Int) -> String {
         let id = batch.deviceIDs[position]
         return Division.who(user: fields[id]?.userID, device: id)
     }
@@ -248,10 +233,11 @@ struct BatchDraft {
     }
 
     /// Decides or adds the single request for an audience that the provider manages, which has no device.
-    private mutating func decideNative(_ position: Int, _ audience: NativeAudience, eventID: Int64) -> DeliveryResult? {
-        guard let event = events[eventID] else {
-            return DeliveryResult(position: Int32(position), outcome: .expired)
-        }
+    private mutating func decideNative(
+        _ position: Int,
+        _ audience: NativeAudience,
+        _ event: EventRow
+    ) -> DeliveryResult? {
         let context = verdicts.renderContext(of: event)
         do throws(RenderProblem) {
             let native = try audience.target(context)
@@ -259,7 +245,8 @@ struct BatchDraft {
             guard let address = provider?.address(of: native, as: identity) else {
                 return DeliveryResult(position: Int32(position), outcome: .refused)
             }
-            return add(position, .variant(add(push, event)), token: native.value, address: address, registeredAt: 0)
+            add(position, add(push, event), token: native.value, address: address, registeredAt: 0)
+            return nil
         } catch {
             note(error, event)
             return DeliveryResult(position: Int32(position), outcome: .refused)
@@ -269,99 +256,36 @@ struct BatchDraft {
     /// Adds a delivery to those that are sent.
     private mutating func add(
         _ position: Int,
-        _ rendered: Rendered,
+        _ variant: Int32,
         token: String,
         address: PushAddress,
         registeredAt: Microseconds,
         user: String? = nil,
         doubtedBy: Int32? = nil
-    ) -> DeliveryResult? {
-        switch rendered {
-        case .decided(let outcome): return DeliveryResult(position: Int32(position), outcome: outcome)
-        case .variant(let variant):
-            let id = DeliveryID(
-                event: EventID(rawValue: batch.eventID(at: position)),
-                createdAt: variants[Int(variant)].event.createdAt.microseconds,
-                ruleID: Int64(rule.ruleID),
-                deviceID: batch.deviceIDs[position]
+    ) {
+        let shared = variants[Int(variant)]
+        let id = DeliveryID(
+            event: EventID(rawValue: shared.event.id),
+            createdAt: shared.event.createdAt.microseconds,
+            ruleID: Int64(rule.ruleID),
+            deviceID: batch.deviceIDs[position]
+        )
+        deliveries.append(
+            PreparedDelivery(
+                position: Int32(position),
+                variant: variant,
+                token: token,
+                address: address,
+                deliveryID: shared.content.push.deliveryHeader?.value(id) ?? [],
+                registeredAt: registeredAt,
+                user: user,
+                doubtedBy: doubtedBy
             )
-            deliveries.append(
-                PreparedDelivery(
-                    position: Int32(position),
-                    variant: variant,
-                    token: token,
-                    address: address,
-                    deliveryID: variants[Int(variant)].push.deliveryHeader?.value(id) ?? [],
-                    registeredAt: registeredAt,
-                    user: user,
-                    doubtedBy: doubtedBy
-                )
-            )
-            return nil
-        }
+        )
     }
 
     /// Returns the address of a device; nil if it can never receive a push.
     private func address(of device: DeviceRow, token: String) -> PushAddress? {
         provider?.address(of: Recipient(token: token, p256dh: device.p256dh, auth: device.auth), as: identity)
-    }
-
-    private mutating func render(_ event: EventRow, for device: DeviceRow, at position: Int) -> Rendered {
-        let id = batch.deviceIDs[position]
-        let edition = rule.compiled.division?.variant(of: who(position)) ?? 0
-        let key = VariantKey(
-            eventID: event.id,
-            locale: rule.compiled.matchedLocale(for: device.locale),
-            kind: device.kind,
-            reader: rule.compiled.needsDevice ? id : Int64(edition),
-            badge: fields[id]?.userID.flatMap { badges[ExactText($0)] }
-        )
-        if let known = rendered[key] { return known }
-        var own = rule.compiled.needsDevice ? fields[id] : nil
-        if let variables = variables[position] { own?.variables = variables }
-        let result = freshRender(event, for: device, as: key, device: own, edition: edition)
-        rendered[key] = result
-        return result
-    }
-
-    private mutating func freshRender(
-        _ event: EventRow,
-        for device: DeviceRow,
-        as key: VariantKey,
-        device fields: DeviceContext?,
-        edition: Int
-    ) -> Rendered {
-        do throws(RenderProblem) {
-            let push = try rule.compiled.render(
-                verdicts.renderContext(of: event),
-                provider: PushProvider(rawValue: target.provider),
-                kind: DeviceKind(rawValue: device.kind) ?? .device,
-                locale: key.locale,
-                identity: identity,
-                device: fields,
-                badge: key.badge,
-                variant: edition
-            )
-            return .variant(add(push, event))
-        } catch {
-            note(error, event)
-            return .decided(.refused)
-        }
-    }
-
-    private mutating func add(_ push: RenderedPush, _ event: EventRow) -> Int32 {
-        variants.append(
-            PushVariant(
-                event: event,
-                content: PushContent(push, trace: event.trace),
-                deadline: verdicts.deadline(of: event, messageEndsAt: push.endsAt).binding(batch.history)
-            )
-        )
-        return Int32(variants.count - 1)
-    }
-
-    private mutating func note(_ problem: RenderProblem, _ event: EventRow) {
-        refusals[event.id] = rule.refusal(because: "\(problem)")
-        rule.tellRefusal(of: event, to: target, because: problem, in: context)
     }
 }

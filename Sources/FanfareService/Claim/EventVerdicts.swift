@@ -4,7 +4,15 @@ internal import FanfareStages
 internal import FanfareStore
 internal import PostgresClient
 
-/// The outcomes that apply to all deliveries of an event in one batch.
+/// The verdict on all deliveries of an event in one batch.
+enum EventVerdict {
+    /// They have this outcome.
+    case decided(Outcome)
+    /// They are to be sent.
+    case due(EventRow)
+}
+
+/// The verdicts on the events of one batch.
 struct EventVerdicts {
     /// The time from emit to planning above which an event counts as delayed by an outage.
     private static let backlogAge = Micros.minute
@@ -20,7 +28,9 @@ struct EventVerdicts {
     let newest: [Int64: Int64]
     /// The database's time.
     let now: Microseconds
-    private var known: [Int64: Outcome?] = [:]
+    private var known: [Int64: EventVerdict] = [:]
+    /// The verdict that was asked for last: a broadcast asks for the same one at each delivery.
+    private var last: (eventID: Int64, verdict: EventVerdict)?
 
     init(
         cancels: CancelIndex,
@@ -39,22 +49,27 @@ struct EventVerdicts {
         self.now = now
     }
 
-    /// Returns an event's outcome; nil if its deliveries are to be sent.
-    mutating func outcome(of id: Int64) -> Outcome? {
-        if let outcome = known[id] { return outcome }
-        let outcome = freshOutcome(of: id)
-        known[id] = outcome
-        return outcome
+    /// Returns the verdict on an event, the same on every call.
+    mutating func verdict(of id: Int64) -> EventVerdict {
+        if let last, last.eventID == id { return last.verdict }
+        let verdict = known[id] ?? freshVerdict(of: id)
+        known[id] = verdict
+        last = (id, verdict)
+        return verdict
     }
 
-    private func freshOutcome(of id: Int64) -> Outcome? {
+    private func freshVerdict(of id: Int64) -> EventVerdict {
         // The log's partition was reused, so the event is more than a month old.
-        guard let event = events[id] else { return .expired }
+        guard let event = events[id] else { return .decided(.expired) }
+        return outcome(of: event).map(EventVerdict.decided) ?? .due(event)
+    }
+
+    private func outcome(of event: EventRow) -> Outcome? {
         let deadline = deadline(of: event)
         if deadline.at <= now { return deadline.outcome }
         if event.isCancelled || cancels.contains(event) { return .cancelled }
         let waited = event.plannedAt.microseconds - event.createdAt.microseconds > Self.backlogAge
-        let isOutdated = newest[id].map { $0 > id } ?? false
+        let isOutdated = newest[event.id].map { $0 > event.id } ?? false
         if isOutdated && (isSuperseded || waited) { return .superseded }
         if waited && isBacklogDropped { return .backlogDropped }
         return nil
