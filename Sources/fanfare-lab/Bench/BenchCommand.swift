@@ -10,7 +10,8 @@ struct BenchCommand: AsyncParsableCommand {
             printed, not an error. Figures compare on one machine only.
             """,
         subcommands: [
-            BenchDaemon.self, BenchEmit.self, BenchHTTP.self, BenchRounds.self, BenchTransport.self,
+            BenchDaemon.self, BenchEmit.self, BenchHTTP.self, BenchInstructions.self, BenchRounds.self,
+            BenchTransport.self,
             BenchEncryption.self,
         ],
         defaultSubcommand: BenchDaemon.self

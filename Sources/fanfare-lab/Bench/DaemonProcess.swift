@@ -6,19 +6,30 @@ struct DaemonProcess: Sendable {
     let process: BenchProcess
 
     /// Starts the daemon and waits until it has sent a push: its rules are checked, and its connections open.
+    ///
+    /// - Parameters:
+    ///   - name: the name of its log.
+    ///   - wrapper: the words before its command.
+    ///   - configuration: the path of its configuration.
+    ///   - database: its database.
+    ///   - place: the folder of its log; the daemon ends with the bench.
+    /// - Returns: the daemon.
+    /// - Throws: if it ends, or does not check its rules within two minutes.
     static func start(
         named name: String,
+        under wrapper: [String] = [],
         configuration: String,
         database: BenchDatabase,
         in place: BenchPlace
     ) throws -> DaemonProcess {
         let log = place.directory + "/\(name).log"
-        let process = try BenchProcess(MainProgram.path, ["serve", "-c", configuration], log: log)
+        let words = wrapper + [MainProgram.path, "serve", "-c", configuration]
+        let process = try BenchProcess(words[0], Array(words.dropFirst()), log: log)
         let daemon = DaemonProcess(process: process)
         place.atEnd { daemon.process.kill() }
         let connection = try database.connect()
         defer { connection.close() }
-        try daemon.wait(on: connection, seconds: 30, for: "check the rules") {
+        try daemon.wait(on: connection, seconds: 120, for: "check the rules") {
             try connection.number("SELECT count(*) FROM fanfare.rule_versions WHERE state <> 'active'") == 0
         }
         _ = try connection.query("SELECT fanfare.emit('bench.one', '{\"user\": \"u1\", \"n\": 0}')")
@@ -69,11 +80,13 @@ enum BenchStage: String, CaseIterable {
 }
 
 /// The resources used up to a point in time.
-struct Usage {
+struct Usage: Sendable {
     /// The CPU microseconds of the daemon by stage.
     var daemon: [BenchStage: Double] = [:]
     /// The CPU microseconds of all PostgreSQL processes.
     var postgres = 0.0
+    /// Of these, the microseconds of the daemon's sessions, by name.
+    var sessions: [String: Double] = [:]
     /// The bytes of write-ahead log.
     var wal = 0.0
     /// The bytes of all tables and indexes of Fanfare.
@@ -84,6 +97,7 @@ struct Usage {
         Usage(
             daemon: later.daemon.merging(earlier.daemon) { $0 - $1 },
             postgres: later.postgres - earlier.postgres,
+            sessions: later.sessions.merging(earlier.sessions) { $0 - $1 },
             wal: later.wal - earlier.wal,
             tables: later.tables - earlier.tables
         )
@@ -103,6 +117,17 @@ struct Usage {
             usage.daemon[BenchStage(thread: name), default: 0] += Double(nanoseconds) / 1000
         }
         usage.postgres = ProcessFiles.familyCPU(of: database.server) * 1_000_000
+        let backends = try connection.query(
+            """
+            SELECT pid, substr(application_name, 9) FROM pg_stat_activity
+            WHERE datname = current_database() AND application_name LIKE 'fanfare %' AND application_name <> 'fanfare bench'
+            """
+        )
+        for row in backends.rows {
+            guard let process = row[0].flatMap({ Int32($0) }), let name = row[1] else { continue }
+            let nanoseconds = ProcessFiles.threadCPU(of: process).values.reduce(0, +)
+            usage.sessions[name, default: 0] += Double(nanoseconds) / 1000
+        }
         usage.wal = try connection.number("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')")
         usage.tables = try connection.number(
             """

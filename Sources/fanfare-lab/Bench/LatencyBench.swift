@@ -15,20 +15,23 @@ struct LatencyBench: Sendable {
     typealias Commits = [Int: Int64]
 
     /// Emits all samples, on an idle daemon and beside a broadcast.
-    func run() throws -> (idle: Commits, busy: Commits) {
+    ///
+    /// - Returns: the commits, and what all events on the idle daemon used.
+    func run() throws -> (idle: Commits, usage: Usage, busy: Commits) {
         note("latency of \(samples) events on an idle daemon")
-        let idle = try idle()
+        let (idle, usage) = try idle()
         note("latency of \(samples) events while a broadcast runs")
-        return (idle, try duringBroadcast())
+        return (idle, usage, try duringBroadcast())
     }
 
     /// Emits to an idle daemon.
-    private func idle() throws -> Commits {
+    private func idle() throws -> (Commits, Usage) {
         let connection = try database.connect()
         defer { connection.close() }
+        let before = try Usage.read(daemon, database, connection)
         let commits = try emit(from: 0, on: connection)
         try daemon.waitUntilIdle(on: connection)
-        return commits
+        return (commits, try Usage.read(daemon, database, connection) - before)
     }
 
     /// Emits while broadcasts run in the bulk lane, one after the other; the rest of the last one is cancelled at the

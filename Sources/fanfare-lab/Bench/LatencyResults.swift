@@ -5,12 +5,16 @@ import PushSandbox
 struct LatencyResults: Sendable {
     let idle: [Double]
     let busy: [Double]
+    /// The CPU microseconds per event on the idle daemon.
+    let lone: (daemon: Double, postgres: Double)
 
     /// Reads the arrivals from the ledger of a stopped sandbox.
-    init(_ commits: (idle: LatencyBench.Commits, busy: LatencyBench.Commits), ledger: String) throws {
+    init(_ commits: (idle: LatencyBench.Commits, usage: Usage, busy: LatencyBench.Commits), ledger: String) throws {
         let arrivals = try Self.arrivals(ledger: ledger)
         idle = try Self.latencies(commits.idle, arrivals)
         busy = try Self.latencies(commits.busy, arrivals)
+        let count = Double(commits.idle.count)
+        lone = (commits.usage.total / count, commits.usage.postgres / count)
     }
 
     /// Returns the latencies from commit to arrival, in ascending milliseconds.
@@ -51,6 +55,8 @@ extension BenchReport {
     /// Adds percentiles.
     mutating func add(_ results: LatencyResults) {
         add("idle", "idle", results.idle, p50: .atMost(3), p99: .atMost(15))
+        add("lone.cpu", "daemon's CPU per event, idle", "µs", [results.lone.daemon])
+        add("lone.postgres", "PostgreSQL's CPU per event, idle", "µs", [results.lone.postgres])
         add("broadcast", "beside a broadcast", results.busy, p50: nil, p99: .atMost(50))
     }
 

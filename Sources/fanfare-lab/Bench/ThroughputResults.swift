@@ -64,6 +64,13 @@ extension BenchReport {
             add("\(id).cpu.\(stage)", "    \(stage.rawValue)", "µs", values)
         }
         add("\(id).postgres", "PostgreSQL's CPU per \(what)", "µs", results.map { $0.usage.postgres / $0.pushes })
+        let own = results.map { $0.usage.sessions.values.reduce(0, +) / $0.pushes }
+        add("\(id).postgres.sessions", "    the daemon's sessions", "µs", own)
+        for name in Set(results.flatMap(\.usage.sessions.keys)).sorted() {
+            let values = results.map { ($0.usage.sessions[name] ?? 0) / $0.pushes }
+            guard let highest = values.max(), highest >= 0.01 else { continue }
+            add("\(id).postgres.\(name)", "        \(name)", "µs", values)
+        }
     }
 
     private mutating func addMemory(_ broadcasts: [ThroughputBench.Result]) {

@@ -81,28 +81,32 @@ struct TransportLoad: Sendable {
     ///
     /// h2load does not wait for the server's SETTINGS, and its requests are refused if the server allows fewer streams
     /// at first, as APNs does. Such a run is repeated.
-    func h2load() throws -> Result? {
+    ///
+    /// - Parameter wrapper: the words before its command.
+    /// - Returns: the result.
+    /// - Throws: if it fails, or requests are refused in each of 20 runs.
+    func h2load(under wrapper: [String] = []) throws -> Result? {
         guard let program = BenchPlace.program("h2load") else { return nil }
         let body = NSTemporaryDirectory() + "fanfare-bench-" + UUID().uuidString
         try Data(Self.body).write(to: URL(fileURLWithPath: body))
         defer { try? FileManager.default.removeItem(atPath: body) }
         for _ in 1...20 {
-            if let result = try h2load(program, body: body) { return result }
+            if let result = try h2load(wrapper + [program], body: body) { return result }
         }
         throw BenchError("h2load had never \(requests) answers of 200")
     }
 
     /// - Returns: the result; nil unless all responses were successful.
-    private func h2load(_ program: String, body: String) throws -> Result? {
-        var words = [program, "-n\(requests)", "-c\(connections)", "-m\(streams)", "-t\(connections)", "-d", body]
+    private func h2load(_ command: [String], body: String) throws -> Result? {
+        var words = command + ["-n\(requests)", "-c\(connections)", "-m\(streams)", "-t\(connections)", "-d", body]
         for (name, value) in fields + [("apns-id", pushes[0].id)] { words += ["-H", "\(name): \(value)"] }
         words.append(sink.endpoint + pushes[0].path)
         let cpu = ProcessFiles.endedChildrenCPU
         let start = KernelClock.monotonic.microseconds
-        let command = try Command.wait(for: words)
+        let ended = try Command.wait(for: words)
         let seconds = Double(KernelClock.monotonic.microseconds - start) / 1_000_000
-        guard command.status == 0 else { throw BenchError("h2load ended with \(command.status)") }
-        guard command.output.contains(" \(requests) succeeded") else { return nil }
+        guard ended.status == 0 else { throw BenchError("h2load ended with \(ended.status)") }
+        guard ended.output.contains(" \(requests) succeeded") else { return nil }
         return Result(requests: requests, seconds: seconds, cpuSeconds: ProcessFiles.endedChildrenCPU - cpu)
     }
 
