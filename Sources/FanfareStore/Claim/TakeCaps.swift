@@ -13,20 +13,29 @@ package struct TakeCaps: PostgresStatement {
     /// A push that is sent by then needs no ``SettleGrants``, which takes as long as all the other queries of a push
     /// with a cap.
     package static let ahead: Int64 = 1000
+    /// Whether a user has fewer grants than the smallest cap allows, all of other events: a grant then takes half the time.
+    private static let hasRoom = """
+        (cardinality(g.grants) < (SELECT few FROM limits) \
+        AND array_position(g.grants, excluded.grants[1]) IS NULL AND array_position(g.grants, -excluded.grants[1]) IS NULL)
+        """
+    private static let taken = """
+        fanfare.take(g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits), $6)
+        """
     package static let sql = """
         WITH limits AS MATERIALIZED (
             -- 1. By bit: how many there may be, and since when they are counted, in milliseconds since 1970.
-            SELECT t.app_id, (extract(epoch FROM n.now) * 1000)::bigint AS now,
-                (SELECT coalesce(bit_or(1 << c.bit), 0) FROM fanfare.caps AS c
-                    WHERE c.app_id = t.app_id AND c.retired_at IS NULL AND c.name = ANY ($2::text[])) AS mask,
-                a.max_counts, a.floors
+            SELECT t.app_id, (extract(epoch FROM n.now) * 1000)::bigint AS now, w.mask, w.few, a.max_counts, a.floors
             FROM fanfare.targets AS t
             CROSS JOIN (SELECT coalesce($5::timestamptz, clock_timestamp()) AS now OFFSET 0) AS n
+            CROSS JOIN LATERAL (
+                SELECT coalesce(bit_or(1 << c.bit), 0) AS mask, least(2 * min(c.max_count), 32) AS few FROM fanfare.caps AS c
+                WHERE c.app_id = t.app_id AND c.retired_at IS NULL AND c.name = ANY ($2::text[])
+            ) AS w
             CROSS JOIN LATERAL (
                 SELECT array_agg(coalesce(c.max_count, 0) ORDER BY b.bit) AS max_counts,
                     array_agg(CASE WHEN c.bit IS NULL THEN \(Int64.max)
                         ELSE (extract(epoch FROM greatest(c.since + interval '\(ahead) ms', n.now - c.period)) * 1000)::bigint END ORDER BY b.bit) AS floors
-                FROM generate_series(0, 15) AS b (bit)
+                FROM generate_series(0, (SELECT max(x.bit) FROM fanfare.caps AS x WHERE x.app_id = t.app_id AND x.retired_at IS NULL)) AS b (bit)
                 LEFT JOIN fanfare.caps AS c ON c.app_id = t.app_id AND c.bit = b.bit AND c.retired_at IS NULL
             ) AS a
             WHERE t.id = $1
@@ -38,11 +47,9 @@ package struct TakeCaps: PostgresStatement {
             WHERE l.mask <> 0
             ORDER BY u.user_id COLLATE "C"
             ON CONFLICT (app_id, user_id) DO UPDATE
-            SET grants = fanfare.take(
-                g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits), $6)
             -- 2. It sees the row as it is now. Beside it a snapshot would not.
-            WHERE fanfare.take(
-                g.grants, excluded.grants, (SELECT max_counts FROM limits), (SELECT floors FROM limits), $6) IS NOT NULL
+            SET grants = CASE WHEN \(hasRoom) THEN g.grants || excluded.grants ELSE \(taken) END
+            WHERE CASE WHEN \(hasRoom) THEN true ELSE \(taken) IS NOT NULL END
             RETURNING g.user_id
         ),
         -- 3. Another device of the user may ask for the same event when a cap has room again.
