@@ -158,15 +158,13 @@ struct BatchPreparer {
         let days = Dictionary(grouping: wanted) { EventID(rawValue: $0).ringDay }
             .map { FetchEvents(day: Int16($0), eventIDs: $1.sorted()) }
         let ids = claimed.flatMap(\.deviceIDs)
-        let (events, devices): ([EventRow], [DeviceRow])
-        if let range = FetchDeviceRange(around: ids) {
-            let rows: [FetchDeviceRange.Row]
-            (events, rows) = try fetch(days, and: range, on: connection)
-            devices = range.devices(in: rows)
-        } else {
-            (events, devices) = try fetch(days, and: FetchDevices(deviceIDs: ids), on: connection)
-        }
-        return (Dictionary(events.map { ($0.id, $0) }) { first, _ in first }, devices)
+        let (events, rows) =
+            if let range = FetchDeviceRange(around: ids) {
+                try fetch(days, and: range, on: connection)
+            } else {
+                try fetch(days, and: FetchDevices(deviceIDs: ids), on: connection)
+            }
+        return (Dictionary(events.map { ($0.id, $0) }) { first, _ in first }, DeviceRow.align(rows, to: ids))
     }
 
     /// Reads events and devices; nearly always all events are of one day, and it is one round trip.

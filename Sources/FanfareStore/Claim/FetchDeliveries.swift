@@ -21,17 +21,14 @@ package struct DeviceRow {
     package var doubtedBy: Int32? = nil
 }
 
-/// Reads tokens and state of a batch's devices, in the requested order.
+/// Reads tokens and state of a batch's devices, in the order of ids.
 ///
 /// It runs at send time; a lone event's devices are read when it is planned (``LoneBatch``). Devices of a broadcast are
-/// mostly read by ``FetchDeviceRange``.
+/// mostly read by ``FetchDeviceRange``. The rows are given to ``DeviceRow/align(_:to:)``.
 package struct FetchDevices: PostgresStatement {
     package static let name = "fetch_devices"
     package static let sql = """
-        SELECT \(DeviceRow.columns)
-        FROM unnest($1::bigint[]) WITH ORDINALITY AS u (id, position)
-        LEFT JOIN fanfare.devices AS d ON d.id = u.id
-        ORDER BY u.position
+        SELECT \(DeviceRow.columns) FROM fanfare.devices AS d WHERE d.id = ANY ($1::bigint[]) ORDER BY d.id
         """
 
     package let deviceIDs: [Int64]
@@ -44,8 +41,10 @@ package struct FetchDevices: PostgresStatement {
         binds.append(deviceIDs)
     }
 
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DeviceRow {
-        try DeviceRow(row)
+    package static func decode(
+        _ row: borrowing PostgresRow
+    ) throws(PostgresError) -> (id: Int64, device: DeviceRow) {
+        (try row.int64(0), try DeviceRow(row))
     }
 }
 
@@ -54,7 +53,7 @@ package struct FetchDevices: PostgresStatement {
 package struct FetchDeviceRange: PostgresStatement {
     package static let name = "fetch_device_range"
     package static let sql = """
-        SELECT \(DeviceRow.columns), d.id FROM fanfare.devices AS d WHERE d.id BETWEEN $1 AND $2 ORDER BY d.id
+        SELECT \(DeviceRow.columns) FROM fanfare.devices AS d WHERE d.id BETWEEN $1 AND $2 ORDER BY d.id
         """
     /// The fewest devices for which the walk is worth a statement of its own.
     private static let least = 50
@@ -78,29 +77,42 @@ package struct FetchDeviceRange: PostgresStatement {
         binds.append(deviceIDs[deviceIDs.count - 1])
     }
 
-    package static func decode(
-        _ row: borrowing PostgresRow
-    ) throws(PostgresError) -> (device: DeviceRow, id: Int64) {
-        (try DeviceRow(row), try row.int64(DeviceRow.columnCount))
-    }
-
-    /// Returns the requested devices, in the requested order, from the rows of the range.
-    package func devices(in rows: [Row]) -> [DeviceRow] {
-        var next = 0
-        return deviceIDs.map { id in
-            while next < rows.count, rows[next].id < id { next += 1 }
-            return next < rows.count && rows[next].id == id ? rows[next].device : .deleted
-        }
+    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FetchDevices.Row {
+        try FetchDevices.decode(row)
     }
 }
 
 extension DeviceRow {
+    /// Returns the devices with the given ids, each in its place; deleted ones have no token.
+    ///
+    /// - Parameters:
+    ///   - rows: the devices that exist, in the order of ids.
+    ///   - ids: the ids; mostly they ascend.
+    package static func align(_ rows: [FetchDevices.Row], to ids: [Int64]) -> [DeviceRow] {
+        var (next, last) = (0, Int64.min)
+        return ids.map { id in
+            if id < last { next = place(of: id, in: rows) }
+            last = id
+            while next < rows.count, rows[next].id < id { next += 1 }
+            return next < rows.count && rows[next].id == id ? rows[next].device : .deleted
+        }
+    }
+
+    /// Returns the index of the first row whose id is not below an id.
+    private static func place(of id: Int64, in rows: [FetchDevices.Row]) -> Int {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if rows[middle].id < id { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
     /// The columns of a device `d`.
     fileprivate static let columns = """
-        d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale, d.p256dh, d.auth, d.user_id,
+        d.id, d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale, d.p256dh, d.auth, d.user_id,
             d.doubted_by
         """
-    fileprivate static let columnCount = 10
 
     /// A device that was deleted.
     fileprivate static let deleted = DeviceRow(
@@ -116,21 +128,17 @@ extension DeviceRow {
 
     /// Reads the row of ``columns``.
     fileprivate init(_ row: borrowing PostgresRow) throws(PostgresError) {
-        guard let token = try row.string(orNil: 0) else {
-            self = .deleted
-            return
-        }
         self.init(
-            token: token,
-            target: try row.int16(1),
-            kind: try row.string(2),
-            isEnabled: try row.bool(3),
-            registeredAt: try row.timestamp(4),
-            locale: try row.string(orNil: 5),
-            p256dh: try row.string(orNil: 6),
-            auth: try row.string(orNil: 7),
-            userID: try row.string(orNil: 8),
-            doubtedBy: try row.int32(orNil: 9)
+            token: try row.string(1),
+            target: try row.int16(2),
+            kind: try row.string(3),
+            isEnabled: try row.bool(4),
+            registeredAt: try row.timestamp(5),
+            locale: try row.string(orNil: 6),
+            p256dh: try row.string(orNil: 7),
+            auth: try row.string(orNil: 8),
+            userID: try row.string(orNil: 9),
+            doubtedBy: try row.int32(orNil: 10)
         )
     }
 }

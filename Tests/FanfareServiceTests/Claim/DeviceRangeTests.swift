@@ -22,11 +22,24 @@ struct DeviceRangeTests {
             let range = try #require(FetchDeviceRange(around: wanted))
             // More often than a session prepares a plan of its own for each call.
             for _ in 0..<7 {
-                let found = range.devices(in: try world.connection.run(range))
-                let expected = try world.connection.run(FetchDevices(deviceIDs: wanted))
-                #expect(found.map { "\($0)" } == expected.map { "\($0)" })
+                let found = DeviceRow.align(try world.connection.run(range), to: wanted)
+                let rows = try world.connection.run(FetchDevices(deviceIDs: wanted))
+                #expect(found.map { "\($0)" } == DeviceRow.align(rows, to: wanted).map { "\($0)" })
+                #expect(rows.map(\.id) == wanted.filter { $0 % 5 != 0 })
             }
         }
+    }
+
+    @Test func devicesInAnyOrderGetTheirPlaces() throws {
+        let world = try World()
+        let ids = Array(try world.devices(100, user: "u"))
+        try world.connection.execute("DELETE FROM fanfare.devices WHERE id % 5 = 0")
+        let wanted = ids.reversed() + ids.shuffled() + [ids[0], ids[0], Int64.max, Int64.min]
+        let rows = try world.connection.run(FetchDevices(deviceIDs: wanted))
+        let tokens = Dictionary(uniqueKeysWithValues: rows.map { ($0.id, $0.device.token) })
+        #expect(DeviceRow.align(rows, to: wanted).map(\.token) == wanted.map { tokens[$0] ?? nil })
+        #expect(DeviceRow.align([], to: wanted).allSatisfy { $0.token == nil })
+        #expect(rows.count == tokens.count && rows.count < ids.count)
     }
 
     @Test func onlyCloseAscendingIdsAreRead() {

@@ -57,7 +57,8 @@ struct LoneEventTests {
         let theirs = try world.claim(owner: 7, leaseToken: 70).sorted { $0.id < $1.id }
         #expect(lone.map { $0.claimed.forComparison } == theirs.map(\.forComparison))
         for (mine, batch) in zip(lone, theirs) {
-            let devices = try world.connection.run(FetchDevices(deviceIDs: batch.deviceIDs))
+            let rows = try world.connection.run(FetchDevices(deviceIDs: batch.deviceIDs))
+            let devices = DeviceRow.align(rows, to: batch.deviceIDs)
             #expect(mine.devices.map { "\($0)" } == devices.map { "\($0)" })
         }
         let event = try #require(
