@@ -88,6 +88,7 @@ extension DeviceRow {
     /// - Parameters:
     ///   - rows: the devices that exist, in the order of ids.
     ///   - ids: the ids; mostly they ascend.
+    /// - Returns: a device for each id.
     package static func align(_ rows: [FetchDevices.Row], to ids: [Int64]) -> [DeviceRow] {
         var (next, last) = (0, Int64.min)
         return ids.map { id in
