@@ -135,12 +135,8 @@ package final class QueryReader: Stage {
             return
         }
         let pause = isStopping ? 0 : problem.mayPass ? Self.pause : nil
-        let fail = FailQueryRun(
-            run: queryRun.id,
-            owner: owner,
-            detail: isStopping ? "the daemon that read its query was stopped" : problem.detail,
-            retryMicroseconds: pause
-        )
+        let detail = isStopping ? "the daemon that read its query was stopped" : problem.detail
+        let fail = SQL.failQueryRun(queryRun.id, owner, detail, pause)
         let failed = store.attempt { connection throws(PostgresError) in try connection.run(fail).first }
         guard !isStopping else { return }
         if let failed, failed == false {

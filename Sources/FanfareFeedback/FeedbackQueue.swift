@@ -154,17 +154,17 @@ final class FeedbackQueue {
         on connection: PostgresConnection
     ) throws(PostgresError) -> Microseconds {
         let delivery = FeedbackDelivery(hook: hook.name, owner: owner, number: row.delivery)
-        let read = ReadFeedback(after: row.place, upTo: row.until, codes: row.codes, app: row.app)
+        let read = SQL.readFeedback(row.place, row.until?.number, row.until?.position, row.codes, row.app)
         var slice = FeedbackSlice(try connection.run(read), before: row.until ?? row.place, isFixed: row.until != nil)
         guard !slice.items.isEmpty else {
             warn(of: slice.lost, for: hook.name)
-            let advance = AdvanceFeedback(delivery, to: slice.end, isTold: false, lost: slice.lost)
+            let advance = SQL.advanceFeedback(delivery, slice.end, false, slice.lost)
             return try connection.run(advance).isEmpty ? Self.pause : 0
         }
         switch hook.way {
         case .notify(let channel):
             let notify = SQL.notifyFeedback(channel, FeedbackBody.notifications(slice.items))
-            let advance = AdvanceFeedback(delivery, to: slice.end, isTold: true, lost: slice.lost)
+            let advance = SQL.advanceFeedback(delivery, slice.end, true, slice.lost)
             do throws(PostgresError) {
                 let failures = try connection.transaction { connection throws(PostgresError) in
                     let failures = try connection.run(advance).first
@@ -192,7 +192,7 @@ final class FeedbackQueue {
             let (body, count) = FeedbackBody.request(slice.items, isWhole: row.until != nil)
             slice.cut(to: count)
             if row.until == nil {
-                let begun = try connection.runReturningCount(BeginFeedback(delivery, until: slice.end))
+                let begun = try connection.runReturningCount(SQL.beginFeedback(delivery, slice.end))
                 guard begun == 1 else { return Self.pause }
                 warn(of: slice.lost, for: hook.name)
             }
@@ -229,11 +229,11 @@ final class FeedbackQueue {
         underWay[name] = work
         switch answer {
         case .taken:
-            let advance = AdvanceFeedback(work.delivery, to: work.until, isTold: true, lost: work.lost)
+            let advance = SQL.advanceFeedback(work.delivery, work.until, true, work.lost)
             if let failures = try connection.run(advance).first { note(success: name, after: failures) }
             notBefore[name] = work.hasMore ? nil : Clocks.steady + Self.pause
         case .ended:
-            let fail = FailFeedback(work.delivery, error: "it answered 410", waits: 0, isEnd: true)
+            let fail = SQL.failFeedback(work.delivery, "it answered 410", 0, true)
             if try !connection.run(fail).isEmpty {
                 logger.error(
                     "a feedback hook answered 410; stopped until it is resumed",
@@ -261,7 +261,7 @@ final class FeedbackQueue {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         let wait = FeedbackWait.wait(after: failures + 1, retryAfter: retryAfter, random: Clocks.unitRandom)
-        let fail = FailFeedback(delivery, error: reason, waits: wait, isEnd: false)
+        let fail = SQL.failFeedback(delivery, reason, wait, false)
         guard try connection.run(fail).first == 1 else { return }
         logger.warning(
             "a feedback hook fails; retrying",

@@ -33,8 +33,8 @@ struct FeedbackSlice {
                 if !isFixed { end = FeedbackPlace(number: number) }
             }
         }
-        let isCut = rows.count >= ReadFeedback.limit
-        hasMore = isCut || numbers.count >= ReadFeedback.batches
+        let isCut = rows.count >= FeedbackRow.limit
+        hasMore = isCut || numbers.count >= FeedbackRow.batches
         // Without a cut the last batch was read completely.
         if !isCut && !isFixed { end = FeedbackPlace(number: end.number) }
     }

@@ -48,9 +48,7 @@ struct ImportChunk: Sendable {
         let outcomes =
             devices.isEmpty
             ? []
-            : try connection.run(
-                ImportDevices(app: app, devices: JSONValue.array(devices).text, isDryRun: isDryRun)
-            )
+            : try connection.run(SQL.importDevices(app, JSONValue.array(devices).text, isDryRun))
         guard outcomes.count == devices.count else {
             throw PostgresError(.protocolMismatch, message: "fanfare.import_devices lost rows")
         }
@@ -80,7 +78,7 @@ struct ImportChunk: Sendable {
         return settled
     }
 
-    private func count(_ outcomes: [ImportDevices.Outcome], into settled: inout Settled) {
+    private func count(_ outcomes: [ImportOutcome], into settled: inout Settled) {
         var next = outcomes[...]
         for row in rows {
             settled.tally.read += 1
@@ -99,7 +97,7 @@ extension ImportChunk.Settled {
         refused.append((record, refusal))
     }
 
-    fileprivate mutating func count(_ outcome: ImportDevices.Outcome, _ row: ImportChunk.Row) {
+    fileprivate mutating func count(_ outcome: ImportOutcome, _ row: ImportChunk.Row) {
         switch outcome.outcome {
         case "new": tally.new += 1
         case "updated": tally.updated += 1
@@ -156,7 +154,7 @@ extension ToolDatabase {
     ///   - fingerprint: the hash of the file and of how it is read.
     /// - Returns: the stored position; nil if this file was never imported.
     /// - Throws: ``ToolError``.
-    func lastImport(app: String, _ fingerprint: [UInt8]) async throws(ToolError) -> FindImport.Found? {
-        try await rows(of: FindImport(app: app, fingerprint: fingerprint)).first
+    func lastImport(app: String, _ fingerprint: [UInt8]) async throws(ToolError) -> StoredImport? {
+        try await rows(of: SQL.findImport(app, fingerprint)).first
     }
 }

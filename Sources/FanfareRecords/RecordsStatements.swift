@@ -6,11 +6,11 @@ package enum RecordsStatements {
     package static let all = types.map { StatementText(name: $0.name, sql: $0.sql) } + values.map(\.text)
 
     private static let types: [any PostgresStatement.Type] = [
-        ActualIdentity.self, AppUse.self, CampaignActionLog.self,
-        CampaignTimes.self, EmitEvents.self, EventPushes.self, ExportDevices.self,
-        ExportDevicesWithTokens.self, FindNamed.self, FindPruned.self, FindWaiting.self,
-        LimitDevices.self, ListDevices.self, ListSubscribers.self, NextRun.self, RecordedIdentity.self,
-        RegisterDevice.self, RestoreDevices.self, SessionLimits.self, TailEvents.self, TailPushes.self,
+        ActualIdentity.self, AppUse.self, CampaignActionLog.self, CampaignTimes.self, EmitEvents.self,
+        EventPushes.self, ExportDevices.self, ExportDevicesWithTokens.self, FindNamed.self, FindPruned.self,
+        FindWaiting.self, LimitDevices.self, ListDevices.self, ListSubscribers.self, NextRun.self,
+        RecordedIdentity.self, RegisterDevice.self, RestoreDevices.self, SessionLimits.self, TailEvents.self,
+        TailPushes.self,
     ]
 
     private static let values: [any StatementValue] = [

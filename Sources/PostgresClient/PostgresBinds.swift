@@ -78,7 +78,7 @@ extension PostgresBinds {
     /// U+0000.
     ///
     /// - Parameter value: the parameter.
-    package mutating func append(_ value: some PostgresValue) { value.append(to: &self) }
+    package mutating func append(_ value: some PostgresBind) { value.append(to: &self) }
 
     mutating func appendScalar<Value: BinaryEncodable>(_ value: Value?) {
         guard let value else { return appendNull(Value.type) }

@@ -1,8 +1,11 @@
-/// A Swift type of a ``Statement``'s binds and columns.
-package protocol PostgresValue: Sendable {
-    /// Appends the value to the binds of a statement.
+/// A Swift type of a ``Statement``'s binds; one of several values takes as many parameters.
+package protocol PostgresBind: Sendable {
+    /// Appends the values to the binds of a statement.
     func append(to binds: inout PostgresBinds)
+}
 
+/// A Swift type of a ``Statement``'s binds and columns.
+package protocol PostgresValue: PostgresBind {
     /// Reads a column.
     static func read(_ column: Int, of row: borrowing PostgresRow) throws(PostgresError) -> Self
 }
@@ -76,7 +79,7 @@ extension UInt8: PostgresElement {
 
 extension Array: PostgresElement where Element == UInt8 {}
 
-extension Array: PostgresValue, PostgresNullable where Element: PostgresElement {
+extension Array: PostgresBind, PostgresValue, PostgresNullable where Element: PostgresElement {
     package static func append(orNull value: Self?, to binds: inout PostgresBinds) {
         Element.append(array: value, to: &binds)
     }
@@ -86,7 +89,7 @@ extension Array: PostgresValue, PostgresNullable where Element: PostgresElement 
     }
 }
 
-extension Optional: PostgresValue where Wrapped: PostgresNullable {
+extension Optional: PostgresBind, PostgresValue where Wrapped: PostgresNullable {
     package func append(to binds: inout PostgresBinds) {
         Wrapped.append(orNull: self, to: &binds)
     }

@@ -6,7 +6,7 @@ package enum SQL {}
 /// Called with the values of `$1`, `$2` … it becomes what a session runs:
 /// `session.run(SQL.forgetUser(app, user))`. A statement of the hot path is a ``PostgresStatement`` instead, whose
 /// binds and rows the compiler specializes.
-package struct Statement<Row, each Bind: PostgresValue>: Sendable {
+package struct Statement<Row, each Bind: PostgresBind>: Sendable {
     /// The statement's name, unique among all statements of the program.
     package let name: String
     /// One SQL command.

@@ -85,7 +85,7 @@ struct Auditor {
         for partition in try connection.run(SQL.logLengths()) {
             var cursor = log[partition.day] ?? LogCursor()
             cursor.begin(blocks: partition.blocks)
-            let rows = try connection.run(ClosedBatches(day: partition.day, after: cursor.after))
+            let rows = try connection.run(SQL.closedBatches(partition.day, cursor.after.text))
             cursor.passed(rows.map(\.place))
             log[partition.day] = cursor
             batches += rows.map(\.batch)
@@ -93,7 +93,9 @@ struct Auditor {
         var retried: [Int64: Int64] = [:]
         let parents = batches.filter { $0.retrying > 0 }
         if !parents.isEmpty {
-            for row in try connection.run(RetriedDeliveries(batches: parents)) { retried[row.id] = row.deliveries }
+            for row in try connection.run(SQL.retriedDeliveries(parents.map(\.id), parents.map(\.closedDay))) {
+                retried[row.id] = row.deliveries
+            }
         }
         return batches.compactMap { batch in
             batch.imbalance(retried: retried[batch.id] ?? 0).map { (batch, $0) }
@@ -101,7 +103,7 @@ struct Auditor {
     }
 
     private func publish(_ finding: AuditFinding, on connection: PostgresConnection) throws(PostgresError) {
-        guard let stored = try connection.run(StoreFinding(finding: finding)).first else { return }
+        guard let stored = try connection.run(SQL.storeFinding(finding)).first else { return }
         let check = finding.check.rawValue
         let figure = AuditFigure(found: stored.found, oldest: finding.oldest)
         figures.found(figure, by: check)

@@ -28,7 +28,7 @@ final class BadgeReader {
     /// The last failure by rule version, nil if the query works; a version without an entry was not run yet.
     private var failures: [Int32: String?] = [:]
     /// The changes that are not stored in the database yet; see ``takeNews()``.
-    private var news: [StoreBadgeFailure] = []
+    private var news: [(ruleVersion: Int32, error: String?)] = []
 
     /// - Parameters:
     ///   - options: the connection options; the session is opened when a rule first needs it.
@@ -63,7 +63,7 @@ final class BadgeReader {
     }
 
     /// Returns the changes since the last call, for `health`; they have to be stored by a session that may write.
-    func takeNews() -> [StoreBadgeFailure] {
+    func takeNews() -> [(ruleVersion: Int32, error: String?)] {
         defer { news = [] }
         return news
     }
@@ -75,7 +75,7 @@ final class BadgeReader {
         if let known = failures[rule.id], known == said { return }
         let wasFailing = failures[rule.id].map { $0 != nil } ?? false
         failures[rule.id] = .some(said)
-        news.append(StoreBadgeFailure(ruleVersion: rule.id, error: said))
+        news.append((rule.id, said))
         var metadata = Logger.Metadata([
             .app: "\(rule.compiled.definition.app)", .ruleName: "\(rule.compiled.definition.name)",
             .ruleVersion: "\(rule.version)",

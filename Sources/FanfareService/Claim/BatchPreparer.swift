@@ -86,7 +86,7 @@ struct BatchPreparer {
             }
             let counts =
                 badges?.counts(of: rule, for: Set(fields.values.compactMap { $0.userID.map { ExactText($0) } })) ?? [:]
-            for news in badges?.takeNews() ?? [] { try connection.run(news) }
+            for (rule, error) in badges?.takeNews() ?? [] { try connection.run(SQL.storeBadgeFailure(rule, error)) }
             let newest = try newestEvents(rule, events: events, on: connection)
             var drafting = BatchDraft(
                 context: context,

@@ -100,7 +100,7 @@ struct Chores {
     }
 
     private func foldTraffic(on connection: PostgresConnection) throws(PostgresError) {
-        _ = try connection.runReturningCount(FoldTraffic())
+        _ = try connection.runReturningCount(SQL.foldTraffic())
         let days = Int32(clamping: context.settings.logRetentionDays)
         _ = try connection.runReturningCount(SQL.forgetTraffic(days))
     }
@@ -134,7 +134,7 @@ struct Chores {
     }
 
     private func forgetGrants(on connection: PostgresConnection) throws(PostgresError) {
-        _ = try connection.runReturningCount(ForgetGrants())
+        _ = try connection.runReturningCount(SQL.forgetGrants())
     }
 
     /// Deletes old HTTP requests, actions and imports.

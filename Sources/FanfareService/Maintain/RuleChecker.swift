@@ -54,15 +54,17 @@ package struct RuleChecker {
         on connection: PostgresConnection
     ) throws(PostgresError) {
         var good: [ActivatedRule] = []
-        var bad: [RefusedRule] = []
+        var bad: [(id: Int32, reason: String)] = []
         for (version, verdict) in judged {
             switch verdict {
             case .success(let columns): good.append(ActivatedRule(id: version.id, columns: columns))
-            case .failure(let problem): bad.append(RefusedRule(id: version.id, reason: problem.description))
+            case .failure(let problem): bad.append((version.id, problem.description))
             }
         }
         if !good.isEmpty { try activate(good, on: connection) }
-        if !bad.isEmpty { _ = try connection.runReturningCount(RefuseRules(rules: bad)) }
+        if !bad.isEmpty {
+            _ = try connection.runReturningCount(SQL.refuseRules(bad.map(\.id), bad.map(\.reason)))
+        }
         let reasons = Dictionary(bad.map { ($0.id, $0.reason) }) { first, _ in first }
         for (version, _) in judged { log(version, refusedFor: reasons[version.id]) }
     }
@@ -99,7 +101,8 @@ package struct RuleChecker {
             guard case .success(let columns) = verdict else { continue }
             paths += columns.paths.map { (index, $0) }
         }
-        for ((index, path), found) in zip(paths, try connection.run(ProbePaths(paths: paths.map(\.path)))) {
+        let probe = SQL.probePaths(paths.map(\.path.text), paths.map(\.path.isPredicate), RulePath.elements)
+        for ((index, path), found) in zip(paths, try connection.run(probe)) {
             guard case .success(var columns) = verdicts[index] else { continue }
             if let problem = found.problem {
                 verdicts[index] = .failure(RuleProblem(path: path.place, reason: problem.reason, hint: problem.hint))

@@ -14,12 +14,14 @@ internal import Threading
 /// Audiences by query are left to ``QueryRunner``. All statements run in the round's transaction.
 struct AudiencePlanner {
     /// The number of a topic's subscriptions that are planned in the round; larger topics continue in slices.
-    private static let firstSlice = 1000
+    private static let firstSlice: Int32 = 1000
 
     let context: StageContext
     let rules: RuleCache
     /// The time limit for rendering a round's audiences; the transaction is open meanwhile.
     var patience = Micros.second
+
+    private var batchSize: Int32 { Int32(context.settings.batchSize) }
 
     /// Plans the matches that a round left open.
     ///
@@ -77,12 +79,12 @@ struct AudiencePlanner {
             _ = try connection.runReturningCount(GatherEvents(work.gathered, now: now))
         }
         if !work.topics.isEmpty {
-            let statement = PlanTopics(
-                eventIDs: work.topics.map(\.match.eventID),
-                ruleVersions: work.topics.map(\.match.ruleVersion),
-                topics: work.topics.map(\.topic),
-                firstSlice: Self.firstSlice,
-                batchSize: context.settings.batchSize
+            let statement = SQL.planTopics(
+                work.topics.map(\.match.eventID),
+                work.topics.map(\.match.ruleVersion),
+                work.topics.map(\.topic),
+                Self.firstSlice,
+                batchSize
             )
             for planned in try connection.run(statement) { counts += planned }
         }
@@ -99,11 +101,8 @@ struct AudiencePlanner {
             counts.queries += try connection.runReturningCount(statement)
         }
         if !work.native.isEmpty {
-            let statement = PlanNative(
-                eventIDs: work.native.map(\.eventID),
-                ruleVersions: work.native.map(\.ruleVersion),
-                batchSize: context.settings.batchSize
-            )
+            let (events, versions) = (work.native.map(\.eventID), work.native.map(\.ruleVersion))
+            let statement = SQL.planNative(events, versions, batchSize)
             for planned in try connection.run(statement) { counts += planned }
         }
         return counts
@@ -115,7 +114,7 @@ struct AudiencePlanner {
     ) throws(PostgresError) -> PlannedCounts {
         let names = Set(wanted.flatMap { $0.clauses.flatMap { $0.positive + $0.negative } })
         var ids: [String: Int32] = [:]
-        for topic in try connection.run(TopicIDs(names: names.sorted())) { ids[topic.name] = topic.id }
+        for topic in try connection.run(SQL.topicIDs(names.sorted())) { ids[topic.name] = topic.id }
         var counts = PlannedCounts()
         for (match, clauses) in wanted {
             // A topic without any subscription matches no device: a positive use drops its clause, a negative one
@@ -124,28 +123,20 @@ struct AudiencePlanner {
                 PlannedClause(all: clause.positive.compactMap { ids[$0] }, none: clause.negative.compactMap { ids[$0] })
             }
             guard !known.isEmpty else { continue }
+            let json = PlannedClause.json(known)
             if let user = match.onlyUser {
-                let statement = PlanForUser(
-                    eventID: match.eventID,
-                    ruleVersion: match.ruleVersion,
-                    user: user,
-                    clauses: known,
-                    batchSize: context.settings.batchSize
-                )
+                let statement = SQL.planForUser(match.eventID, match.ruleVersion, user, json, batchSize)
                 for planned in try connection.run(statement) { counts += planned }
                 continue
             }
-            counts.plans += try connection.runReturningCount(
-                OpenPlan(eventID: match.eventID, ruleVersion: match.ruleVersion, clauses: known)
-            )
+            counts.plans += try connection.runReturningCount(SQL.openPlan(match.eventID, match.ruleVersion, json))
         }
         return counts
     }
 
     /// Opens a plan for the audience that a campaign run stored with its event; other events have no stored audience.
     private func openStaged(_ match: DeferredMatch, on connection: PostgresConnection) throws(PostgresError) -> Int {
-        let plan = OpenPlan(eventID: match.eventID, ruleVersion: match.ruleVersion, clauses: [])
-        let opened = try connection.runReturningCount(plan)
+        let opened = try connection.runReturningCount(SQL.openPlan(match.eventID, match.ruleVersion, "[]"))
         if opened == 0 {
             try note("the campaign has a query: start it by fanfare.start_campaign", of: match, on: connection)
         }
@@ -161,21 +152,15 @@ struct AudiencePlanner {
         var versions: [Int32] = []
         var devices: [Int64] = []
         for match in matches {
-            let named = try connection.run(RegisterTokens(ruleVersion: match.ruleVersion, event: match.event))
+            let named = try connection.run(SQL.registerTokens(match.ruleVersion, match.event))
             let held = named.compactMap(\.self)
             if held.count < named.count { warn(of: named.count - held.count, in: match) }
             events += Array(repeating: match.eventID, count: held.count)
             versions += Array(repeating: match.ruleVersion, count: held.count)
             devices += held
         }
-        let statement = PlanDevices(
-            eventIDs: events,
-            ruleVersions: versions,
-            deviceIDs: devices,
-            onlyUser: user,
-            batchSize: context.settings.batchSize
-        )
         var counts = PlannedCounts()
+        let statement = SQL.planDevices(events, versions, devices, batchSize, user)
         for planned in try connection.run(statement) { counts += planned }
         return counts
     }

@@ -70,7 +70,7 @@ extension PlannerLoop {
     private func chosen(on track: OutboxTrack, _ connection: PostgresConnection) throws(PostgresError) -> OutboxChoice?
     {
         guard var choice = track.choice else { return nil }
-        choice.end = try connection.run(OutboxAhead(floor: track.floor, count: track.reach)).first
+        choice.end = try connection.run(SQL.outboxAhead(track.floor, Int32(track.reach))).first
         return choice
     }
 
@@ -152,7 +152,7 @@ extension PlannerLoop {
         let choice = try chosen(on: track, connection) ?? OutboxChoice()
         var taken = track.limit.count
         if error.isCancelled {
-            let set = try connection.run(OutboxSizes(floor: track.floor, choice: choice, limit: taken))
+            let set = try connection.run(SQL.outboxSizes(track.floor, Int32(taken), choice))
             guard !set.isEmpty else { throw error }
             taken = set.count
             if suspects.learn(from: set, at: Clocks.steady) {
@@ -189,7 +189,7 @@ extension PlannerLoop {
     }
 
     private mutating func quarantined(
-        by statement: QuarantineEvents,
+        by statement: StatementCall<PlanRoundPart>,
         _ error: PostgresError,
         _ connection: PostgresConnection
     ) throws(PostgresError) {
@@ -222,7 +222,7 @@ private struct Planned {
 
 extension OutboxTrack {
     /// Returns the statement that moves the events of the next round to the quarantine.
-    fileprivate func quarantined(_ choice: OutboxChoice?, limit: Int? = nil) -> QuarantineEvents {
-        QuarantineEvents(floor: floor, choice: choice ?? OutboxChoice(), limit: limit ?? self.limit.count)
+    fileprivate func quarantined(_ choice: OutboxChoice?, limit: Int? = nil) -> StatementCall<PlanRoundPart> {
+        SQL.quarantineEvents(floor, Int32(limit ?? self.limit.count), choice ?? OutboxChoice())
     }
 }

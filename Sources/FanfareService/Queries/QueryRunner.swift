@@ -51,7 +51,7 @@ final class QueryRunner {
     /// - Returns: the time in microseconds; nil if no event waits.
     /// - Throws: errors of the server.
     func wait(on connection: PostgresConnection) throws(PostgresError) -> Microseconds? {
-        try connection.run(NextQuestion(costs.choice(isForSlow: isForSlow))).first
+        try connection.run(SQL.nextQuestion(costs.choice(isForSlow: isForSlow))).first
     }
 
     /// Plans the next event in turn.
@@ -69,7 +69,7 @@ final class QueryRunner {
         var taken: AudienceQuestion?
         do throws(PostgresError) {
             let turn = try connection.transaction { connection throws(PostgresError) in
-                guard let question = try connection.run(LockQuestion(choice, after: last)).first else {
+                guard let question = try connection.run(SQL.lockQuestion(choice, last)).first else {
                     return Turn?.none
                 }
                 taken = question

@@ -17,7 +17,7 @@ package enum AuditCheck: String, CaseIterable, Sendable {
 }
 
 /// The result of one check.
-package struct AuditFinding: Equatable, Sendable {
+package struct AuditFinding: Equatable, PostgresBind {
     /// How many ids the detail lists.
     package static let named = 5
 
@@ -35,6 +35,13 @@ package struct AuditFinding: Equatable, Sendable {
         self.count = count
         self.detail = detail
         self.oldest = oldest
+    }
+
+    package func append(to binds: inout PostgresBinds) {
+        binds.append(check.rawValue)
+        binds.append(Int64(count))
+        binds.append(detail)
+        binds.append(check.keepSeconds)
     }
 }
 

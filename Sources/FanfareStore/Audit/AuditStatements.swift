@@ -131,14 +131,15 @@ extension SQL {
         """,
         row: OpenedCursor.init
     )
-}
 
-/// Stores the result of a check.
-///
-/// Returns no row, and stores nothing, if an earlier finding must be kept for an operator.
-package struct StoreFinding: PostgresStatement {
-    package static let name = "store_finding"
-    package static let sql = """
+    /// Stores the result of a check.
+    ///
+    /// Returns no row, and stores nothing, if an earlier finding must be kept for an operator.
+    ///
+    /// Binds: finding.
+    package static let storeFinding = Statement<(found: Int64, before: Int64), AuditFinding>(
+        "store_finding",
+        """
         WITH before AS (SELECT found FROM fanfare.audits WHERE name = $1),
         stored AS (
             INSERT INTO fanfare.audits AS a (name, found, detail) VALUES ($1, $2, $3)
@@ -149,22 +150,7 @@ package struct StoreFinding: PostgresStatement {
             RETURNING found
         )
         SELECT s.found, coalesce((SELECT b.found FROM before AS b), 0) FROM stored AS s
-        """
-
-    package let finding: AuditFinding
-
-    package init(finding: AuditFinding) {
-        self.finding = finding
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(finding.check.rawValue)
-        binds.append(Int64(finding.count))
-        binds.append(finding.detail)
-        binds.append(finding.check.keepSeconds)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (found: Int64, before: Int64) {
-        (try row.int64(0), try row.int64(1))
-    }
+        """,
+        row: { ($0, $1) }
+    )
 }

@@ -51,36 +51,20 @@ extension SQL {
         """,
         row: { ($0, $1) }
     )
-}
 
-/// Reads batches that were closed after a place in one partition of the log, in physical order.
-package struct ClosedBatches: PostgresStatement {
-    package static let name = "closed_batches"
-    package static let limit = 1000
-    package static let sql = """
+    /// Reads batches that were closed after a place in one partition of the log, in physical order.
+    ///
+    /// Binds: day, the text of the place.
+    package static let closedBatches = Statement<(place: RowPlace, batch: ClosedBatch), Int16, String>(
+        "closed_batches",
+        """
         SELECT (b.ctid::text::point)[0]::bigint, (b.ctid::text::point)[1]::int, b.id, coalesce(b.event_id, b.event_ids[1]),
             cardinality(b.device_ids), b.outcomes, (b.closed_at AT TIME ZONE 'UTC')::date - DATE '2020-01-01'
         FROM fanfare.batch_log AS b
         WHERE b.day = $1 AND b.ctid > $2::text::tid
-        LIMIT \(limit)
+        LIMIT 1000
         """
-
-    package let day: Int16
-    package let after: RowPlace
-
-    package init(day: Int16, after: RowPlace) {
-        self.day = day
-        self.after = after
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(day)
-        binds.append(after.text)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (
-        place: RowPlace, batch: ClosedBatch
-    ) {
+    ) { row throws(PostgresError) in
         let place = RowPlace(block: try row.int64(0), row: try row.int32(1))
         let batch = ClosedBatch(
             id: try row.int64(2),
@@ -91,14 +75,15 @@ package struct ClosedBatches: PostgresStatement {
         )
         return (place, batch)
     }
-}
 
-/// Counts the deliveries in the batches that hold the next attempts of some batches, waiting or closed.
-///
-/// One snapshot covers both tables, so a batch that is being closed is in exactly one of them.
-package struct RetriedDeliveries: PostgresStatement {
-    package static let name = "retried_deliveries"
-    package static let sql = """
+    /// Counts the deliveries in the batches that hold the next attempts of some batches, waiting or closed.
+    ///
+    /// One snapshot covers both tables, so a batch that is being closed is in exactly one of them.
+    ///
+    /// Binds: the batches, the days on which they were closed.
+    package static let retriedDeliveries = Statement<(id: Int64, deliveries: Int64), [Int64], [Int32]>(
+        "retried_deliveries",
+        """
         SELECT p.id,
             (SELECT coalesce(sum(cardinality(c.device_ids)), 0)::bigint FROM fanfare.batches AS c WHERE c.parent_id = p.id)
             + (SELECT coalesce(sum(cardinality(c.device_ids)), 0)::bigint FROM fanfare.batch_log AS c
@@ -106,20 +91,7 @@ package struct RetriedDeliveries: PostgresStatement {
                     AND c.day = ANY (ARRAY[((p.day - 1) % \(EventID.ringDays))::smallint,
                         (p.day % \(EventID.ringDays))::smallint, ((p.day + 1) % \(EventID.ringDays))::smallint]))
         FROM unnest($1::bigint[], $2::int[]) AS p (id, day)
-        """
-
-    package let batches: [ClosedBatch]
-
-    package init(batches: [ClosedBatch]) {
-        self.batches = batches
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(batches.map(\.id))
-        binds.append(batches.map(\.closedDay))
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (id: Int64, deliveries: Int64) {
-        (try row.int64(0), try row.int64(1))
-    }
+        """,
+        row: { ($0, $1) }
+    )
 }

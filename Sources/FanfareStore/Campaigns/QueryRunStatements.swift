@@ -127,12 +127,15 @@ extension SQL {
         "end_query_run",
         "SELECT fanfare.end_query_run($1, $2, $3, $4::jsonb)"
     )
-}
 
-/// Records why a query was not executed: the run has failed, or may be tried again while its campaign's ttl lasts.
-package struct FailQueryRun: PostgresStatement {
-    package static let name = "fail_query_run"
-    package static let sql = """
+    /// Records why a query was not executed: the run has failed, or may be tried again while its campaign's ttl lasts.
+    ///
+    /// Returns whether the run has failed for good; no row if the daemon no longer owns it.
+    ///
+    /// Binds: run, owner, detail, microseconds until the next try (nil for never).
+    package static let failQueryRun = Statement<Bool, Int64, Int32, String, Int64?>(
+        "fail_query_run",
+        """
         WITH noted AS (
             UPDATE fanfare.runs AS o
             SET owner = NULL, detail = left($3, 2000), read_at = clock_timestamp() + $4 * interval '1 microsecond',
@@ -152,32 +155,5 @@ package struct FailQueryRun: PostgresStatement {
         )
         SELECT is_over FROM noted
         """
-
-    package let run: Int64
-    package let owner: Int32
-    package let detail: String
-    package let retryMicroseconds: Int64?
-
-    /// - Parameters:
-    ///   - run: the run.
-    ///   - owner: the daemon that executed the query.
-    ///   - detail: the reason.
-    ///   - retryMicroseconds: the time until the next try; nil for never.
-    package init(run: Int64, owner: Int32, detail: String, retryMicroseconds: Int64?) {
-        (self.run, self.owner, self.detail, self.retryMicroseconds) = (
-            run, owner, detail, retryMicroseconds
-        )
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(run)
-        binds.append(owner)
-        binds.append(detail)
-        binds.append(retryMicroseconds)
-    }
-
-    /// Whether the run has failed for good; no row if the daemon no longer owns it.
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Bool {
-        try row.bool(0)
-    }
+    )
 }

@@ -2,7 +2,7 @@ package import FanfareCore
 package import PostgresClient
 
 /// A hook's position in the numbered batches.
-package struct FeedbackPlace: Equatable, Sendable {
+package struct FeedbackPlace: Equatable, PostgresBind {
     /// The position after all deliveries of a batch, however many it has.
     package static let wholeBatch = Int16.max
 
@@ -13,6 +13,11 @@ package struct FeedbackPlace: Equatable, Sendable {
 
     package init(number: Int64, position: Int16 = Self.wholeBatch) {
         (self.number, self.position) = (number, position)
+    }
+
+    package func append(to binds: inout PostgresBinds) {
+        binds.append(number)
+        binds.append(position)
     }
 }
 

@@ -44,8 +44,15 @@ package struct FeedbackItem: Equatable {
     package let reason: String
 }
 
-/// A row of ``ReadFeedback``.
+/// A row of ``SQL/readFeedback``.
 package enum FeedbackRow: Equatable {
+    /// The most batches read: as many as rows, since a single push is a batch of its own.
+    ///
+    /// With large batches, few are read before there are enough rows.
+    package static let batches = 1_000
+    /// The most rows; if there are as many, the last row's batch may have more.
+    package static let limit = 1_000
+
     case item(FeedbackItem)
     /// The batch has nothing for the hook.
     case nothing(number: Int64)
@@ -53,17 +60,15 @@ package enum FeedbackRow: Equatable {
     case lost(number: Int64)
 }
 
-/// Reads the next outcomes for a hook: those of some batches that it wants, in order, and a row for each batch that has
-/// none.
-package struct ReadFeedback: PostgresStatement {
-    package static let name = "read_feedback"
-    /// The most batches read: as many as rows, since a single push is a batch of its own.
+extension SQL {
+    /// Reads the next outcomes for a hook: those of some batches that it wants, in order, and a row for each batch that has
+    /// none.
     ///
-    /// With large batches, few are read before there are enough rows.
-    package static let batches = 1_000
-    /// The most rows; if there are as many, the last row's batch may have more.
-    package static let limit = 1_000
-    package static let sql = """
+    /// Binds: the place delivered so far, the number and position of the end (nil for as many rows as allowed), the wanted
+    /// outcomes, the app (nil for all).
+    package static let readFeedback = Statement<FeedbackRow, FeedbackPlace, Int64?, Int16?, [Int16], String?>(
+        "read_feedback",
+        """
         SELECT f.number, p.position::smallint, b.id IS NULL, b.closed_at, a.name, t.provider, t.environment, p.device_id,
             d.user_id, encode(d.token_hash, 'hex'),
             CASE WHEN d.id IS NULL THEN p.device_id <> 0 ELSE d.disabled_at IS NOT NULL AND d.disabled_reason = p.reason END, p.event_id,
@@ -72,7 +77,7 @@ package struct ReadFeedback: PostgresStatement {
             SELECT number, batch_id FROM fanfare.feedback
             -- One that was told whole is not looked at again: the log may have it no more.
             WHERE number >= $1 + ($2 = \(FeedbackPlace.wholeBatch))::int AND number <= coalesce($3, 9223372036854775807)
-            ORDER BY number LIMIT \(batches)
+            ORDER BY number LIMIT \(FeedbackRow.batches)
         ) AS f
         LEFT JOIN fanfare.batch_log AS b ON b.day = fanfare.ring_day(f.batch_id) AND b.id = f.batch_id
         LEFT JOIN fanfare.rule_versions AS v ON v.id = b.rule_version
@@ -92,35 +97,9 @@ package struct ReadFeedback: PostgresStatement {
         ) AS p ON true
         LEFT JOIN fanfare.devices AS d ON d.id = p.device_id
         ORDER BY f.number, p.position
-        LIMIT \(limit)
+        LIMIT \(FeedbackRow.limit)
         """
-
-    package let after: FeedbackPlace
-    package let upTo: FeedbackPlace?
-    package let codes: [Int16]
-    package let app: String?
-
-    /// Creates the query.
-    ///
-    /// - Parameters:
-    ///   - after: the position delivered so far.
-    ///   - upTo: the end; nil for as many rows as allowed.
-    ///   - codes: the outcomes that the hook wants.
-    ///   - app: the app whose pushes it wants; nil for all.
-    package init(after: FeedbackPlace, upTo: FeedbackPlace?, codes: [Int16], app: String?) {
-        (self.after, self.upTo, self.codes, self.app) = (after, upTo, codes, app)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(after.number)
-        binds.append(after.position)
-        binds.append(upTo?.number)
-        binds.append(upTo?.position)
-        binds.append(codes)
-        binds.append(app)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> FeedbackRow {
+    ) { row throws(PostgresError) in
         let number = try row.int64(0)
         guard let position = try row.int16(orNil: 1) else {
             return try row.bool(2) ? .lost(number: number) : .nothing(number: number)
@@ -145,32 +124,21 @@ package struct ReadFeedback: PostgresStatement {
             )
         )
     }
-}
 
-/// Stores the end of a delivery before it is sent, if it is the hook's next and the caller owns the hook.
-package struct BeginFeedback: PostgresStatement {
-    package static let name = "begin_feedback"
-    package static let sql = """
+    /// Stores the end of a delivery before it is sent, if it is the hook's next and the caller owns the hook.
+    ///
+    /// Binds: delivery, end.
+    package static let beginFeedback = Statement<Void, FeedbackDelivery, FeedbackPlace>(
+        "begin_feedback",
+        """
         UPDATE fanfare.feedback_cursors SET until_number = $4, until_position = $5
         WHERE name = $1 AND owner = $2 AND delivery = $3 AND until_number IS NULL
         """
-
-    package let delivery: FeedbackDelivery
-    package let until: FeedbackPlace
-
-    package init(_ delivery: FeedbackDelivery, until: FeedbackPlace) {
-        (self.delivery, self.until) = (delivery, until)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        delivery.bind(to: &binds)
-        binds.append(until.number)
-        binds.append(until.position)
-    }
+    )
 }
 
 /// A delivery to a hook with the hook's owner: the fence through which responses are recorded.
-package struct FeedbackDelivery: Equatable, Sendable {
+package struct FeedbackDelivery: Equatable, PostgresBind {
     package let hook: String
     package let owner: Int32
     package let number: Int64
@@ -179,18 +147,21 @@ package struct FeedbackDelivery: Equatable, Sendable {
         (self.hook, self.owner, self.number) = (hook, owner, number)
     }
 
-    fileprivate func bind(to binds: inout PostgresBinds) {
+    package func append(to binds: inout PostgresBinds) {
         binds.append(hook)
         binds.append(owner)
         binds.append(number)
     }
 }
 
-/// Advances a hook past what was delivered, or past batches with nothing for it; returns how often the delivery had
-/// failed before.
-package struct AdvanceFeedback: PostgresStatement {
-    package static let name = "advance_feedback"
-    package static let sql = """
+extension SQL {
+    /// Advances a hook past what was delivered, or past batches with nothing for it; returns how often the delivery had
+    /// failed before.
+    ///
+    /// Binds: delivery, place, whether a delivery was sent and accepted, the batches passed that were no longer in the log.
+    package static let advanceFeedback = Statement<Int32, FeedbackDelivery, FeedbackPlace, Bool, Int64>(
+        "advance_feedback",
+        """
         WITH before AS MATERIALIZED (SELECT failures, lost FROM fanfare.feedback_cursors WHERE name = $1 FOR UPDATE)
         UPDATE fanfare.feedback_cursors AS h SET number = $4, position = $5, until_number = NULL, until_position = NULL, lost = h.lost + $7,
             delivery = h.delivery + CASE WHEN $6 THEN 1 ELSE 0 END, told_at = CASE WHEN $6 THEN clock_timestamp() ELSE h.told_at END,
@@ -200,65 +171,22 @@ package struct AdvanceFeedback: PostgresStatement {
         WHERE h.name = $1 AND h.owner = $2 AND h.delivery = $3
         RETURNING b.failures
         """
+    )
 
-    package let delivery: FeedbackDelivery
-    package let place: FeedbackPlace
-    /// Whether a delivery was sent and accepted.
-    package let isTold: Bool
-    /// The number of batches passed that were no longer in the log.
-    package let lost: Int64
-
-    package init(_ delivery: FeedbackDelivery, to place: FeedbackPlace, isTold: Bool, lost: Int64) {
-        (self.delivery, self.place, self.isTold, self.lost) = (delivery, place, isTold, lost)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        delivery.bind(to: &binds)
-        binds.append(place.number)
-        binds.append(place.position)
-        binds.append(isTold)
-        binds.append(lost)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
-        try row.int32(0)
-    }
-}
-
-/// Records that a delivery failed; returns the number of consecutive failures.
-package struct FailFeedback: PostgresStatement {
-    package static let name = "fail_feedback"
-    package static let sql = """
+    /// Records that a delivery failed; returns the number of consecutive failures.
+    ///
+    /// Binds: delivery, error, the wait before the next try, whether the hook wants no more deliveries.
+    package static let failFeedback = Statement<Int32, FeedbackDelivery, String, Microseconds, Bool>(
+        "fail_feedback",
+        """
         UPDATE fanfare.feedback_cursors AS h SET failures = h.failures + 1, failing_since = coalesce(h.failing_since, clock_timestamp()),
             error = left($4, 2000), retry_at = clock_timestamp() + $5 * interval '1 microsecond',
             ended_at = CASE WHEN $6 THEN clock_timestamp() END
         WHERE h.name = $1 AND h.owner = $2 AND h.delivery = $3
         RETURNING h.failures
         """
+    )
 
-    package let delivery: FeedbackDelivery
-    package let error: String
-    package let waits: Microseconds
-    /// Whether the hook wants no more deliveries.
-    package let isEnd: Bool
-
-    package init(_ delivery: FeedbackDelivery, error: String, waits: Microseconds, isEnd: Bool) {
-        (self.delivery, self.error, self.waits, self.isEnd) = (delivery, error, waits, isEnd)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        delivery.bind(to: &binds)
-        binds.append(error)
-        binds.append(waits)
-        binds.append(isEnd)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int32 {
-        try row.int32(0)
-    }
-}
-
-extension SQL {
     /// Notifies the current listeners.
     ///
     /// Binds: channel, payloads.

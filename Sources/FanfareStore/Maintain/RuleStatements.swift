@@ -144,36 +144,18 @@ package struct ActivateRules: PostgresStatement {
     }
 }
 
-/// A version that failed its checks.
-package struct RefusedRule {
-    package let id: Int32
-    package let reason: String
-
-    package init(id: Int32, reason: String) {
-        self.id = id
-        self.reason = reason
-    }
-}
-
-/// Marks versions as refused; the last active one of each rule stays in force.
-package struct RefuseRules: PostgresStatement {
-    package static let name = "refuse_rules"
-    package static let sql = """
+extension SQL {
+    /// Marks versions as refused; the last active one of each rule stays in force.
+    ///
+    /// Binds: versions, reasons.
+    package static let refuseRules = Statement<Void, [Int32], [String]>(
+        "refuse_rules",
+        """
         UPDATE fanfare.rule_versions AS v SET state = 'refused', reason = left(b.reason, 2000), checked_at = clock_timestamp()
         FROM unnest($1::int[], $2::text[]) AS b (id, reason)
         WHERE v.id = b.id AND v.state = 'unchecked'
         """
-
-    package let rules: [RefusedRule]
-
-    package init(rules: [RefusedRule]) {
-        self.rules = rules
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(rules.map(\.id))
-        binds.append(rules.map(\.reason))
-    }
+    )
 }
 
 /// PostgreSQL's result for a jsonpath.
@@ -184,30 +166,20 @@ package struct ProbedPath {
     package let hasElements: Bool
 }
 
-/// Lets PostgreSQL check jsonpaths, in their order.
-package struct ProbePaths: PostgresStatement {
-    package static let name = "probe_paths"
-    package static let sql = """
+extension SQL {
+    /// Lets PostgreSQL check jsonpaths, in their order.
+    ///
+    /// Binds: paths, which of them are predicates, ``RulePath/elements``.
+    package static let probePaths = Statement<ProbedPath, [String], [Bool], String>(
+        "probe_paths",
+        """
         SELECT f.reason, f.hint, e.reason IS NULL
         FROM unnest($1::text[], $2::boolean[]) WITH ORDINALITY AS p (path, is_predicate, position)
         CROSS JOIN LATERAL fanfare.path_error(p.path, p.is_predicate) AS f
         CROSS JOIN LATERAL fanfare.path_error(CASE WHEN NOT p.is_predicate THEN p.path || $3::text END, false) AS e
         ORDER BY p.position
         """
-
-    package let paths: [RulePath]
-
-    package init(paths: [RulePath]) {
-        self.paths = paths
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(paths.map(\.text))
-        binds.append(paths.map(\.isPredicate))
-        binds.append(RulePath.elements)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ProbedPath {
+    ) { row throws(PostgresError) in
         let reason = try row.string(orNil: 0)
         let hint = try row.string(orNil: 1)
         return ProbedPath(problem: reason.map { ($0, hint ?? "") }, hasElements: try row.bool(2))

@@ -61,32 +61,30 @@ package struct AddTraffic: PostgresStatement {
     }
 }
 
-/// Merges minutes of traffic: into ten minutes after six hours, into an hour after two days.
-///
-/// A merged row has the time of its first minute, so that late counts are added where they belong.
-package struct FoldTraffic: PostgresStatement {
-    package static let name = "fold_traffic"
-    package static let sql = """
+extension SQL {
+    /// Merges minutes of traffic: into ten minutes after six hours, into an hour after two days.
+    ///
+    /// A merged row has the time of its first minute, so that late counts are added where they belong.
+    package static let foldTraffic = Statement<Void>(
+        "fold_traffic",
+        """
         WITH moved AS (
             DELETE FROM fanfare.traffic AS t
             WHERE t.what = ANY ('{outcome,fate,latency}') AND t.since < statement_timestamp() - interval '6 hours'
-                AND t.since <> \(step)
-            RETURNING t.what, \(step) AS since, t.target_id, t.lane, t.code, t.count
+                AND t.since <> \(trafficStep)
+            RETURNING t.what, \(trafficStep) AS since, t.target_id, t.lane, t.code, t.count
         )
         INSERT INTO fanfare.traffic AS t (what, since, target_id, lane, code, count)
         SELECT what, since, target_id, lane, code, sum(count) FROM moved GROUP BY 1, 2, 3, 4, 5
         ON CONFLICT (what, since, target_id, lane, code) DO UPDATE SET count = t.count + excluded.count
         """
+    )
 
-    private static let step = """
+    private static let trafficStep = """
         date_bin(CASE WHEN t.since < statement_timestamp() - interval '2 days' THEN interval '1 hour' ELSE interval '10 minutes' END,
                 t.since, 'epoch')
         """
 
-    package init() {}
-}
-
-extension SQL {
     /// Deletes traffic older than the log.
     ///
     /// Binds: retentionDays.

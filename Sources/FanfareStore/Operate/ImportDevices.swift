@@ -1,50 +1,40 @@
 package import PostgresClient
 
-/// Calls `fanfare.import_devices`.
-package struct ImportDevices: PostgresStatement {
-    /// The result for one row.
-    package struct Outcome: Sendable {
-        /// The row's number, from 1.
-        package let number: Int64
-        /// `new`, `updated`, `unchanged`, `refused`, `older`, `ended` or `alive`.
-        package let outcome: String
-        /// The field that the reason is about.
-        package let field: String?
-        /// Why it was refused, or which value it was registered without.
-        package let reason: String?
-    }
+/// The result for one row of an import.
+package struct ImportOutcome: Sendable {
+    /// The row's number, from 1.
+    package let number: Int64
+    /// `new`, `updated`, `unchanged`, `refused`, `older`, `ended` or `alive`.
+    package let outcome: String
+    /// The field that the reason is about.
+    package let field: String?
+    /// Why it was refused, or which value it was registered without.
+    package let reason: String?
+}
 
-    package static let name = "import_devices"
-    package static let sql =
-        "SELECT number, outcome, field, reason FROM fanfare.import_devices($1, $2::jsonb, $3)"
-
-    package let app: String
-    package let devices: String
-    package let isDryRun: Bool
-
-    package init(app: String, devices: String, isDryRun: Bool) {
-        self.app = app
-        self.devices = devices
-        self.isDryRun = isDryRun
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(app)
-        binds.append(devices)
-        binds.append(isDryRun)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Outcome {
-        Outcome(
-            number: try row.int64(0),
-            outcome: try row.string(1),
-            field: try row.string(orNil: 2),
-            reason: try row.string(orNil: 3)
-        )
-    }
+/// How far a file was imported.
+package struct StoredImport: Sendable {
+    /// The offset of the next byte.
+    package let place: Int64
+    /// The number of the next line.
+    package let line: Int64
+    /// The counts, as they were stored.
+    package let counts: String
+    /// Whether the file was imported to its end.
+    package let isFinished: Bool
+    package let startedAt: Timestamp
 }
 
 extension SQL {
+    /// Calls `fanfare.import_devices`.
+    ///
+    /// Binds: app, devices, isDryRun.
+    package static let importDevices = Statement<ImportOutcome, String, String, Bool>(
+        "import_devices",
+        "SELECT number, outcome, field, reason FROM fanfare.import_devices($1, $2::jsonb, $3)",
+        row: ImportOutcome.init
+    )
+
     /// Calls `fanfare.note_import`.
     ///
     /// Binds: app, fingerprint, file, place, line, counts, isFinished.
@@ -62,50 +52,17 @@ extension SQL {
             LIMIT \(Forgetting.limit) FOR UPDATE SKIP LOCKED))
         """
     )
-}
 
-/// Reads how far a file was imported.
-package struct FindImport: PostgresStatement {
-    /// The progress stored last.
-    package struct Found: Sendable {
-        /// The offset of the next byte.
-        package let place: Int64
-        /// The number of the next line.
-        package let line: Int64
-        /// The counts, as they were stored.
-        package let counts: String
-        /// Whether the file was imported to its end.
-        package let isFinished: Bool
-        package let startedAt: Timestamp
-    }
-
-    package static let name = "find_import"
-    package static let sql = """
+    /// Reads how far a file was imported.
+    ///
+    /// Binds: app, fingerprint.
+    package static let findImport = Statement<StoredImport, String, [UInt8]>(
+        "find_import",
+        """
         SELECT i.place, i.line, i.counts::text, i.finished_at IS NOT NULL, i.started_at
         FROM fanfare.imports AS i
         WHERE i.app = $1 AND i.fingerprint = $2
-        """
-
-    package let app: String
-    package let fingerprint: [UInt8]
-
-    package init(app: String, fingerprint: [UInt8]) {
-        self.app = app
-        self.fingerprint = fingerprint
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(app)
-        binds.append(fingerprint)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Found {
-        Found(
-            place: try row.int64(0),
-            line: try row.int64(1),
-            counts: try row.string(2),
-            isFinished: try row.bool(3),
-            startedAt: try row.timestamp(4)
-        )
-    }
+        """,
+        row: StoredImport.init
+    )
 }

@@ -15,7 +15,7 @@ extension SQL {
 }
 
 /// The rules with waiting events that a session takes.
-package struct QueryChoice: Equatable, Sendable {
+package struct QueryChoice: Equatable, PostgresBind {
     /// The versions to take, or to leave.
     package var ruleVersions: [Int32]
     /// Whether it takes only these versions, or all others.
@@ -38,7 +38,7 @@ package struct QueryChoice: Equatable, Sendable {
         )
         """
 
-    /// The CTE `chosen` of the versions that are taken; ``bind(to:)`` binds `$1` and `$2`.
+    /// The CTE `chosen` of the versions that are taken; the choice is `$1` and `$2`.
     fileprivate static let sql = """
         RECURSIVE \(waitingSQL),
         chosen AS (
@@ -46,7 +46,7 @@ package struct QueryChoice: Equatable, Sendable {
         )
         """
 
-    fileprivate func bind(to binds: inout PostgresBinds) {
+    package func append(to binds: inout PostgresBinds) {
         binds.append(ruleVersions)
         binds.append(areTaken)
     }
@@ -66,13 +66,16 @@ package struct AudienceQuestion: Equatable, Sendable {
     package var traceID: String? = nil
 }
 
-/// Locks the next event in turn: of the rule after the last one, and then from the start.
-///
-/// A rule has one turn for each of its events, so a rule with many events, or with a slow query, delays those of other
-/// rules by at most one query.
-package struct LockQuestion: PostgresStatement {
-    package static let name = "lock_question"
-    package static let sql = """
+extension SQL {
+    /// Locks the next event in turn: of the rule after the last one, and then from the start.
+    ///
+    /// A rule has one turn for each of its events, so a rule with many events, or with a slow query, delays those of other
+    /// rules by at most one query.
+    ///
+    /// Binds: choice, the rule version of the last turn.
+    package static let lockQuestion = Statement<AudienceQuestion, QueryChoice, Int32>(
+        "lock_question",
+        """
         WITH \(QueryChoice.sql)
         SELECT q.event_id, q.rule_version, q.tries, coalesce(e.payload::text, '{}'),
             EXISTS (
@@ -94,38 +97,16 @@ package struct LockQuestion: PostgresStatement {
         ) AS q
         JOIN fanfare.rule_versions AS v ON v.id = q.rule_version
         LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(q.event_id) AND e.id = q.event_id
+        """,
+        row: AudienceQuestion.init
+    )
+
+    /// Reads the microseconds until the first of the events is due, locked or not; no row if none waits.
+    ///
+    /// Binds: choice.
+    package static let nextQuestion = Statement<Int64, QueryChoice>(
+        "next_question",
         """
-
-    package let choice: QueryChoice
-    /// The rule version of the last turn.
-    package let last: Int32
-
-    package init(_ choice: QueryChoice, after last: Int32) {
-        (self.choice, self.last) = (choice, last)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        choice.bind(to: &binds)
-        binds.append(last)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> AudienceQuestion {
-        AudienceQuestion(
-            eventID: try row.int64(0),
-            ruleVersion: try row.int32(1),
-            tries: try row.int16(2),
-            payload: try row.string(3),
-            isCancelled: try row.bool(4),
-            isLive: try row.bool(5),
-            traceID: try row.string(orNil: 6)
-        )
-    }
-}
-
-/// Reads the microseconds until the first of the events is due, locked or not; no row if none waits.
-package struct NextQuestion: PostgresStatement {
-    package static let name = "next_question"
-    package static let sql = """
         WITH \(QueryChoice.sql)
         SELECT (extract(epoch FROM min(t.not_before) - clock_timestamp()) * 1000000)::bigint
         FROM chosen AS c CROSS JOIN LATERAL (
@@ -134,23 +115,8 @@ package struct NextQuestion: PostgresStatement {
         ) AS t
         HAVING count(*) > 0
         """
+    )
 
-    package let choice: QueryChoice
-
-    package init(_ choice: QueryChoice) {
-        self.choice = choice
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        choice.bind(to: &binds)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
-    }
-}
-
-extension SQL {
     /// Whether an event that waits for a rule's query is due.
     package static let areQuestionsDue = Statement<Bool>(
         "are_questions_due",

@@ -4,7 +4,7 @@ package import PostgresClient
 ///
 /// The others stay, for rounds with a floor of their own. An event that no other choice takes is missed once a floor
 /// has passed it, so a change of the choices must reset all floors.
-package struct OutboxChoice: Equatable {
+package struct OutboxChoice: Equatable, PostgresBind {
     /// The only types; nil for all.
     package var only: [String]?
     /// The excluded types.
@@ -31,6 +31,17 @@ package struct OutboxChoice: Equatable {
         self.end = end
     }
 
+    package func append(to binds: inout PostgresBinds) {
+        let suspects = suspects.sorted { $0.key < $1.key }
+        binds.append(only)
+        binds.append(except)
+        binds.append(end?.xid ?? String(UInt64.max))
+        binds.append(end?.id ?? .max)
+        binds.append(suspects.map(\.key))
+        binds.append(suspects.map(\.value))
+        binds.append(isForSuspects)
+    }
+
     /// Returns the condition for an event `o` that is chosen and need not wait.
     ///
     /// Under every choice, events wait that are younger than an unchecked rule of their type: the CTE `unjudged`. `IN
@@ -54,20 +65,6 @@ package struct OutboxChoice: Equatable {
     }
 }
 
-extension PostgresBinds {
-    /// Adds the parameters of ``OutboxChoice/condition(parametersFrom:)``.
-    mutating func append(_ choice: OutboxChoice) {
-        let suspects = choice.suspects.sorted { $0.key < $1.key }
-        append(choice.only)
-        append(choice.except)
-        append(choice.end?.xid ?? String(UInt64.max))
-        append(choice.end?.id ?? .max)
-        append(suspects.map(\.key))
-        append(suspects.map(\.value))
-        append(choice.isForSuspects)
-    }
-}
-
 /// The size of an event's payload in stored bytes; payloads above about 2,000 bytes are compressed.
 ///
 /// It is known without reading the payload: as text, a thousand payloads of 61 KB took 200 ms, and many times that on a
@@ -80,42 +77,29 @@ package struct OutboxSize: Equatable {
     package var traceID: String? = nil
 }
 
-/// Reads the sizes of the events that a round would take.
-package struct OutboxSizes: PostgresStatement {
-    package static let name = "outbox_sizes"
-    package static let sql = """
+extension SQL {
+    /// Reads the sizes of the events that a round would take.
+    ///
+    /// Binds: floor, limit, choice.
+    package static let outboxSizes = Statement<OutboxSize, OutboxFloor, Int32, OutboxChoice>(
+        "outbox_sizes",
+        """
         WITH \(OutboxQuery.unjudgedSQL)
         SELECT o.id, o.type, pg_column_size(o.payload)
         FROM \(OutboxQuery(columns: "xid, id, type, payload", condition: OutboxChoice.condition(parametersFrom: 6)).both) AS o
         ORDER BY o.xid, o.id LIMIT $5::int
+        """,
+        row: { OutboxSize(eventID: $0, type: $1, size: $2) }
+    )
+
+    /// Moves the events that a round would take to the quarantine, where each is planned alone, without reading them.
+    ///
+    /// Daemons of the previous version, and any leader of maintenance, find them there too.
+    ///
+    /// Binds: floor, limit, choice.
+    package static let quarantineEvents = Statement<PlanRoundPart, OutboxFloor, Int32, OutboxChoice>(
+        "quarantine_events",
         """
-
-    package let floor: OutboxFloor
-    package let choice: OutboxChoice
-    package let limit: Int
-
-    package init(floor: OutboxFloor, choice: OutboxChoice, limit: Int) {
-        self.floor = floor
-        self.choice = choice
-        self.limit = limit
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(floor, limit: limit)
-        binds.append(choice)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxSize {
-        OutboxSize(eventID: try row.int64(0), type: try row.string(1), size: try row.int32(2))
-    }
-}
-
-/// Moves the events that a round would take to the quarantine, where each is planned alone, without reading them.
-///
-/// Daemons of the previous version, and any leader of maintenance, find them there too.
-package struct QuarantineEvents: PostgresStatement {
-    package static let name = "quarantine_events"
-    package static let sql = """
         WITH
         \(OutboxQuery.takeSQL(where: OutboxChoice.condition(parametersFrom: 6))),
         moved AS (
@@ -130,23 +114,7 @@ package struct QuarantineEvents: PostgresStatement {
         UNION ALL
         SELECT 6::smallint, id, pg_column_size(payload), concat(\(traceIDSQL(of: "trace")), ' ', type) FROM taken
         """
-
-    package let floor: OutboxFloor
-    package var choice = OutboxChoice()
-    package let limit: Int
-
-    package init(floor: OutboxFloor, choice: OutboxChoice = OutboxChoice(), limit: Int) {
-        self.floor = floor
-        self.choice = choice
-        self.limit = limit
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(floor, limit: limit)
-        binds.append(choice)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlanRoundPart {
+    ) { row throws(PostgresError) in
         try PlanRoundPart.decode(row)
     }
 }

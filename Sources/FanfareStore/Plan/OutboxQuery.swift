@@ -5,7 +5,7 @@ package import PostgresClient
 ///
 /// The second part is bounded by one row comparison. With an additional `xid >= …`, the index scan used the looser
 /// bound, and a round walked past every entry that was dead and not yet vacuumed (2.4 ms instead of 0.6 after 64,000
-/// events). The floor and the limit are `$1` to `$5`.
+/// events). The floor is `$1` to `$4`, the limit `$5`.
 struct OutboxQuery {
     /// The SQL for the selected columns of an event.
     let columns: String
@@ -92,40 +92,18 @@ struct OutboxQuery {
         """
 }
 
-extension PostgresBinds {
-    /// Adds the parameters of ``OutboxQuery``, `$1` to `$5`.
-    mutating func append(_ floor: OutboxFloor, limit: Int) {
-        append(floor.open)
-        append(floor.next)
-        append(floor.afterXID)
-        append(floor.afterID)
-        append(Int32(limit))
-    }
-}
-
-/// Finds the event at a distance after a floor, chosen or not; no row if there are fewer.
-package struct OutboxAhead: PostgresStatement {
-    package static let name = "outbox_ahead"
-    package static let sql = """
+extension SQL {
+    /// Finds the event at a distance after a floor, chosen or not; no row if there are fewer.
+    ///
+    /// Binds: floor, distance.
+    package static let outboxAhead = Statement<OutboxPlace, OutboxFloor, Int32>(
+        "outbox_ahead",
+        """
         SELECT xid::text, id FROM \(OutboxQuery(columns: "xid, id").both) AS o
         ORDER BY o.xid, o.id OFFSET $5::int - 1 LIMIT 1
-        """
-
-    package let floor: OutboxFloor
-    package let count: Int
-
-    package init(floor: OutboxFloor, count: Int) {
-        self.floor = floor
-        self.count = count
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(floor, limit: count)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> OutboxPlace {
-        OutboxPlace(xid: try row.string(0), id: try row.int64(1))
-    }
+        """,
+        row: OutboxPlace.init
+    )
 }
 
 /// The position of a planning session in the outbox, by transaction id and not by row id.
@@ -134,7 +112,7 @@ package struct OutboxAhead: PostgresStatement {
 /// events of transactions that were open or not begun at the snapshot of the pass's first round. This is exact even if
 /// commits are out of order, and an old snapshot in another session does not slow it down. The exception is events that
 /// another session had locked, if that session never commits: ``PlannerLoop/sweepInterval``.
-package struct OutboxFloor: Equatable {
+package struct OutboxFloor: Equatable, PostgresBind {
     /// The transactions that were open at the last pass's snapshot.
     package var open: [String] = []
     /// The first transaction that had not begun at that snapshot.
@@ -157,6 +135,13 @@ package struct OutboxFloor: Equatable {
         self.afterXID = afterXID
         self.afterID = afterID
         self.snapshot = snapshot
+    }
+
+    package func append(to binds: inout PostgresBinds) {
+        binds.append(open)
+        binds.append(next)
+        binds.append(afterXID)
+        binds.append(afterID)
     }
 
     /// Advances the floor after a committed round.
@@ -184,7 +169,7 @@ package struct OutboxPlace: Hashable {
 }
 
 /// A `pg_snapshot`: the transactions that were open, and the first that had not begun.
-package struct OutboxSnapshot: Equatable {
+package struct OutboxSnapshot: Equatable, Sendable {
     /// The oldest transaction that may be open; all earlier ones had ended.
     package let oldest: String
     /// The first transaction that had not begun.

@@ -1,11 +1,14 @@
 internal import FanfareCore
 package import PostgresClient
 
-/// Plans an event for one user's devices that a rule's topics reach, for a replay to one user; otherwise ``OpenPlan``
-/// does this.
-package struct PlanForUser: PostgresStatement {
-    package static let name = "plan_for_user"
-    package static let sql = """
+extension SQL {
+    /// Plans an event for one user's devices that a rule's topics reach, for a replay to one user; otherwise
+    /// ``SQL/openPlan`` does this.
+    ///
+    /// Binds: eventID, ruleVersion, user, clauses, batchSize.
+    package static let planForUser = Statement<PlannedCounts, Int64, Int32, String, String, Int32>(
+        "plan_for_user",
+        """
         WITH
         deliveries AS MATERIALIZED (
             SELECT v.id AS rule_version, v.lane, $1::bigint AS event_id, d.target_id, d.id AS device_id,
@@ -28,31 +31,7 @@ package struct PlanForUser: PostgresStatement {
         ),
         \(queueDeliveriesSQL(batchSize: "$5::int"))
         SELECT count(*)::int FROM queued
-        """
-
-    package let eventID: Int64
-    package let ruleVersion: Int32
-    package let user: String
-    package let clauses: [PlannedClause]
-    package let batchSize: Int
-
-    package init(eventID: Int64, ruleVersion: Int32, user: String, clauses: [PlannedClause], batchSize: Int) {
-        self.eventID = eventID
-        self.ruleVersion = ruleVersion
-        self.user = user
-        self.clauses = clauses
-        self.batchSize = batchSize
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventID)
-        binds.append(ruleVersion)
-        binds.append(user)
-        binds.append(PlannedClause.json(clauses))
-        binds.append(Int32(batchSize))
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
-        PlannedCounts(batches: Int(try row.int32(0)))
-    }
+        """,
+        row: { (batches: Int32) in PlannedCounts(batches: Int(batches)) }
+    )
 }

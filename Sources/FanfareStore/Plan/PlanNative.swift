@@ -1,9 +1,12 @@
 package import PostgresClient
 
-/// Plans events for audiences that a provider manages: one delivery each, with the reserved device 0.
-package struct PlanNative: PostgresStatement {
-    package static let name = "plan_native"
-    package static let sql = """
+extension SQL {
+    /// Plans events for audiences that a provider manages: one delivery each, with the reserved device 0.
+    ///
+    /// Binds: eventIDs, ruleVersions, batchSize.
+    package static let planNative = Statement<PlannedCounts, [Int64], [Int32], Int32>(
+        "plan_native",
+        """
         WITH
         deliveries AS MATERIALIZED (
             SELECT w.rule_version, v.lane, w.event_id, v.native_target_id AS target_id, 0::bigint AS device_id,
@@ -13,25 +16,7 @@ package struct PlanNative: PostgresStatement {
         ),
         \(queueDeliveriesSQL(batchSize: "$3::int", isPaced: false))
         SELECT count(*)::int FROM queued
-        """
-
-    package let eventIDs: [Int64]
-    package let ruleVersions: [Int32]
-    package let batchSize: Int
-
-    package init(eventIDs: [Int64], ruleVersions: [Int32], batchSize: Int) {
-        self.eventIDs = eventIDs
-        self.ruleVersions = ruleVersions
-        self.batchSize = batchSize
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventIDs)
-        binds.append(ruleVersions)
-        binds.append(Int32(batchSize))
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
-        PlannedCounts(batches: Int(try row.int32(0)))
-    }
+        """,
+        row: { (batches: Int32) in PlannedCounts(batches: Int(batches)) }
+    )
 }

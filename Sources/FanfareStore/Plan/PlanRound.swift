@@ -28,7 +28,8 @@ package struct PlanRound: PostgresStatement {
     }
 
     package func bind(to binds: inout PostgresBinds) {
-        binds.append(floor, limit: limit)
+        binds.append(floor)
+        binds.append(Int32(limit))
         binds.append(Int32(batchSize))
         binds.append(claim?.places.map(\.number) ?? [])
         binds.append(claim?.owner ?? 0)

@@ -14,7 +14,7 @@ package struct PlannedClause: Equatable {
     }
 
     /// Encodes clauses for statements; each topic appears once.
-    static func json(_ clauses: [PlannedClause]) -> String {
+    package static func json(_ clauses: [PlannedClause]) -> String {
         let objects = clauses.map { clause in
             let all = clause.all.enumerated().filter { !clause.all.prefix($0.offset).contains($0.element) }.map(
                 \.element
@@ -25,11 +25,16 @@ package struct PlannedClause: Equatable {
     }
 }
 
-/// Opens the plan of an audience that is expanded in slices; for a campaign's run it waits behind the run's gate, and
-/// uses recipients' time if the run does.
-package struct OpenPlan: PostgresStatement {
-    package static let name = "open_plan"
-    package static let sql = """
+extension SQL {
+    /// Opens the plan of an audience that is expanded in slices; for a campaign's run it waits behind the run's gate, and
+    /// uses recipients' time if the run does.
+    ///
+    /// Without clauses, the audience is stored in `fanfare.audiences`, which requires a run.
+    ///
+    /// Binds: eventID, ruleVersion, clauses.
+    package static let openPlan = Statement<Void, Int64, Int32, String>(
+        "open_plan",
+        """
         INSERT INTO fanfare.plans (event_id, rule_version, app_id, lane, clauses, last_device, gate_id, wall, time_zone,
             held_gate_id, canary, canary_devices)
         SELECT $1, v.id, v.app_id, v.lane, $3::jsonb,
@@ -43,46 +48,16 @@ package struct OpenPlan: PostgresStatement {
         LEFT JOIN fanfare.policies AS p ON p.app_id = c.app_id
         WHERE v.id = $2 AND (v.audience <> 'staged' OR o.id IS NOT NULL)
         """
+    )
 
-    package let eventID: Int64
-    package let ruleVersion: Int32
-    package let clauses: [PlannedClause]
-
-    /// - Parameters:
-    ///   - eventID: the event.
-    ///   - ruleVersion: the matching rule version.
-    ///   - clauses: the audience; empty if it is stored in `fanfare.audiences`, which requires a run.
-    package init(eventID: Int64, ruleVersion: Int32, clauses: [PlannedClause]) {
-        self.eventID = eventID
-        self.ruleVersion = ruleVersion
-        self.clauses = clauses
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventID)
-        binds.append(ruleVersion)
-        binds.append(PlannedClause.json(clauses))
-    }
-}
-
-/// Reads the ids of topics by name; topics that never had a subscription are missing.
-package struct TopicIDs: PostgresStatement {
-    package static let name = "topic_ids"
-    package static let sql = "SELECT name, id FROM fanfare.topics WHERE name = ANY ($1::text[])"
-
-    package let names: [String]
-
-    package init(names: [String]) {
-        self.names = names
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(names)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (name: String, id: Int32) {
-        (try row.string(0), try row.int32(1))
-    }
+    /// Reads the ids of topics by name; topics that never had a subscription are missing.
+    ///
+    /// Binds: names.
+    package static let topicIDs = Statement<(name: String, id: Int32), [String]>(
+        "topic_ids",
+        "SELECT name, id FROM fanfare.topics WHERE name = ANY ($1::text[])",
+        row: { ($0, $1) }
+    )
 }
 
 /// A plan that is locked by this session until its transaction ends.

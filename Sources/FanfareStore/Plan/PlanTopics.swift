@@ -1,13 +1,16 @@
 package import PostgresClient
 
-/// Plans the first slice of events for topics, many at once: most topics end in it.
-///
-/// A topic with more subscriptions than the slice gets a row in `plans` and continues there. The count and the cursor
-/// are those of the scanned subscriptions, before any filter: if the filters applied first, one disabled device would
-/// end the scan early, and the rest of the topic would be lost.
-package struct PlanTopics: PostgresStatement {
-    package static let name = "plan_topics"
-    package static let sql = """
+extension SQL {
+    /// Plans the first slice of events for topics, many at once: most topics end in it.
+    ///
+    /// A topic with more subscriptions than the slice gets a row in `plans` and continues there. The count and the cursor
+    /// are those of the scanned subscriptions, before any filter: if the filters applied first, one disabled device would
+    /// end the scan early, and the rest of the topic would be lost.
+    ///
+    /// Binds: eventIDs, ruleVersions, topics, the slice's size, batchSize.
+    package static let planTopics = Statement<PlannedCounts, [Int64], [Int32], [String], Int32, Int32>(
+        "plan_topics",
+        """
         WITH
         wanted AS MATERIALIZED (
             SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.provider, v.devices_path, v.gate_id,
@@ -45,33 +48,9 @@ package struct PlanTopics: PostgresStatement {
         ),
         \(queueDeliveriesSQL(batchSize: "batch_size"))
         SELECT (SELECT count(*)::int FROM queued), (SELECT count(*)::int FROM unfinished)
-        """
-
-    package let eventIDs: [Int64]
-    package let ruleVersions: [Int32]
-    package let topics: [String]
-    package let firstSlice: Int
-    package let batchSize: Int
-
-    package init(eventIDs: [Int64], ruleVersions: [Int32], topics: [String], firstSlice: Int, batchSize: Int) {
-        self.eventIDs = eventIDs
-        self.ruleVersions = ruleVersions
-        self.topics = topics
-        self.firstSlice = firstSlice
-        self.batchSize = batchSize
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventIDs)
-        binds.append(ruleVersions)
-        binds.append(topics)
-        binds.append(Int32(firstSlice))
-        binds.append(Int32(batchSize))
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
-        PlannedCounts(batches: Int(try row.int32(0)), plans: Int(try row.int32(1)))
-    }
+        """,
+        row: { (batches: Int32, plans: Int32) in PlannedCounts(batches: Int(batches), plans: Int(plans)) }
+    )
 }
 
 /// What a planning statement left to other stages.
@@ -88,10 +67,13 @@ package struct PlannedCounts {
     }
 }
 
-/// Plans events for tokens in the payload, after ``RegisterTokens`` has registered them.
-package struct PlanDevices: PostgresStatement {
-    package static let name = "plan_devices"
-    package static let sql = """
+extension SQL {
+    /// Plans events for tokens in the payload, after ``SQL/registerTokens`` has registered them.
+    ///
+    /// Binds: eventIDs, ruleVersions, deviceIDs, batchSize, the only user whose devices are planned (nil for all).
+    package static let planDevices = Statement<PlannedCounts, [Int64], [Int32], [Int64], Int32, String?>(
+        "plan_devices",
+        """
         WITH
         deliveries AS MATERIALIZED (
             SELECT DISTINCT w.rule_version, v.lane, w.event_id, d.target_id, w.device_id,
@@ -105,49 +87,19 @@ package struct PlanDevices: PostgresStatement {
         ),
         \(queueDeliveriesSQL(batchSize: "$4::int"))
         SELECT count(*)::int FROM queued
+        """,
+        row: { (batches: Int32) in PlannedCounts(batches: Int(batches)) }
+    )
+
+    /// Finds the devices that hold the tokens at a rule's path in a payload, and registers unknown ones.
+    ///
+    /// The result is nil for a malformed token, and for an unregistered one of a provider whose devices have secrets (Web
+    /// Push, webhooks): such tokens are errors of the event, and must not stop its other tokens.
+    ///
+    /// Binds: ruleVersion, ``DeferredMatch/event``.
+    package static let registerTokens = Statement<Int64?, Int32, String>(
+        "register_tokens",
         """
-
-    package let eventIDs: [Int64]
-    package let ruleVersions: [Int32]
-    package let deviceIDs: [Int64]
-    /// The only user whose devices are planned; nil for all.
-    package let onlyUser: String?
-    package let batchSize: Int
-
-    package init(
-        eventIDs: [Int64],
-        ruleVersions: [Int32],
-        deviceIDs: [Int64],
-        onlyUser: String? = nil,
-        batchSize: Int
-    ) {
-        self.onlyUser = onlyUser
-        self.eventIDs = eventIDs
-        self.ruleVersions = ruleVersions
-        self.deviceIDs = deviceIDs
-        self.batchSize = batchSize
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(eventIDs)
-        binds.append(ruleVersions)
-        binds.append(deviceIDs)
-        binds.append(Int32(batchSize))
-        binds.append(onlyUser)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> PlannedCounts {
-        PlannedCounts(batches: Int(try row.int32(0)))
-    }
-}
-
-/// Finds the devices that hold the tokens at a rule's path in a payload, and registers unknown ones.
-///
-/// The result is nil for a malformed token, and for an unregistered one of a provider whose devices have secrets (Web
-/// Push, webhooks): such tokens are errors of the event, and must not stop its other tokens.
-package struct RegisterTokens: PostgresStatement {
-    package static let name = "register_tokens"
-    package static let sql = """
         SELECT CASE
             WHEN NOT fanfare.is_token(v.provider, t.token) THEN NULL
             WHEN held.id IS NOT NULL THEN held.id
@@ -165,22 +117,5 @@ package struct RegisterTokens: PostgresStatement {
         LEFT JOIN LATERAL (SELECT fanfare.device_id(a.name, v.provider, t.token) AS id) AS held ON true
         WHERE v.id = $1
         """
-
-    package let ruleVersion: Int32
-    /// The event, in the form of ``DeferredMatch/event``.
-    package let event: String
-
-    package init(ruleVersion: Int32, event: String) {
-        self.ruleVersion = ruleVersion
-        self.event = event
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(ruleVersion)
-        binds.append(event)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64? {
-        try row.int64(orNil: 0)
-    }
+    )
 }

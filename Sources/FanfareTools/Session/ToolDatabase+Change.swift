@@ -140,16 +140,8 @@ public struct ToolCaller: Sendable {
         self.reason = reason
     }
 
-    func note(_ action: ToolAction) -> NoteAction {
-        NoteAction(
-            actor: actor,
-            tokenID: tokenID,
-            action: action.name,
-            target: action.target,
-            count: action.count,
-            requestID: requestID,
-            reason: reason
-        )
+    func note(_ action: ToolAction) -> StatementCall<Void> {
+        SQL.noteAction(actor, tokenID, action.name, action.target, action.count, requestID, reason)
     }
 }
 

@@ -121,8 +121,8 @@ struct AuditorTests {
         try world.device("aa10", user: "u")
         let event = try world.emit("other")
         try world.plan()
-        let clauses = [PlannedClause(all: [], none: [])]
-        let open = OpenPlan(eventID: event, ruleVersion: Int32(rule), clauses: clauses)
+        let clauses = PlannedClause.json([PlannedClause(all: [], none: [])])
+        let open = SQL.openPlan(event, Int32(rule), clauses)
         _ = try world.connection.runReturningCount(open)
         _ = try finding(.stalledPlans, &auditor, at: 0)
         let found = try finding(.stalledPlans, &auditor, at: 5 * Micros.minute)
@@ -192,8 +192,8 @@ struct AuditorTests {
     }
 
     @Test func theLogIsNeverScanned() throws {
-        _ = try world.connection.run(ClosedBatches(day: 1, after: RowPlace(block: 0, row: 0)))
-        _ = try world.connection.run(RetriedDeliveries(batches: []))
+        _ = try world.connection.run(SQL.closedBatches(1, RowPlace(block: 0, row: 0).text))
+        _ = try world.connection.run(SQL.retriedDeliveries([], []))
         let read = try world.connection.column("EXPLAIN EXECUTE closed_batches (1::smallint, '(3,0)')").joined()
         #expect(read.contains("Tid Range Scan") && !read.contains("Seq Scan"), "\(read)")
         let retried = try world.connection.column("EXPLAIN EXECUTE retried_deliveries ('{1}', '{1}')").joined()
@@ -252,8 +252,8 @@ struct AuditReportTests {
     @Test func whatCannotBeLookedAtAgainStandsForADay() throws {
         let world = try World()
         let odd = ClosedBatch(id: 1, eventID: 2, deliveries: 1, outcomes: [0], closedDay: 0)
-        let bad = StoreFinding(finding: AuditFinding(unbalanced: [(odd, "is odd")]))
-        let good = StoreFinding(finding: AuditFinding(unbalanced: []))
+        let bad = SQL.storeFinding(AuditFinding(unbalanced: [(odd, "is odd")]))
+        let good = SQL.storeFinding(AuditFinding(unbalanced: []))
         #expect(try world.connection.run(good).map(\.found) == [0])
         let stored = try world.connection.run(bad)
         #expect(stored.map(\.found) == [1] && stored.map(\.before) == [0])

@@ -80,8 +80,8 @@ struct JudgementTests {
         let one = try world.emit("both", #"{"u": "u"}"#)
         _ = try loop.wakeUp(wasNotified: true, on: world.connection)
         #expect(try [none, one].map(world.fate) == ["waiting", "waiting"])
-        let refused = try world.connection.run(UncheckedRules()).map { RefusedRule(id: $0.id, reason: "no good") }
-        _ = try world.connection.runReturningCount(RefuseRules(rules: refused))
+        let refused = try world.connection.run(UncheckedRules()).map(\.id)
+        _ = try world.connection.runReturningCount(SQL.refuseRules(refused, refused.map { _ in "no good" }))
         _ = try loop.wakeUp(wasNotified: false, on: world.connection)
         #expect(try world.fate(none) == "unmatched")
         #expect(try world.recipients(one) == [device])

@@ -46,7 +46,7 @@ struct OutboxTracksTests {
     /// Reading a thousand payloads of 61 KB as text took longer than a round may.
     @Test func sizesAreKnownWithoutReadingPayloads() throws {
         try world.emit("e", "{\"u\": \"\(String(repeating: "x", count: 60_000))\"}")
-        let sizes = try world.connection.run(OutboxSizes(floor: OutboxFloor(), choice: OutboxChoice(), limit: 10))
+        let sizes = try world.connection.run(SQL.outboxSizes(OutboxFloor(), 10, OutboxChoice()))
         #expect(sizes.count == 1)
         #expect(sizes.allSatisfy { (512..<2000).contains($0.size) }, "\(sizes)")
     }

@@ -268,7 +268,7 @@ struct QueryRunnerTests {
         var taken: [AudienceQuestion] = []
         for other in others {
             try other.execute("BEGIN")
-            taken += try other.run(LockQuestion(choice, after: taken.last?.ruleVersion ?? 0))
+            taken += try other.run(SQL.lockQuestion(choice, taken.last?.ruleVersion ?? 0))
         }
         #expect(taken.map(\.ruleVersion) == [taken[0].ruleVersion, taken[1].ruleVersion, taken[0].ruleVersion])
         #expect(taken[0].ruleVersion < taken[1].ruleVersion)

@@ -62,8 +62,10 @@ struct TraceTests {
         let first = try world.emit("with spaces in it")
         try world.connection.execute("RESET fanfare.traceparent")
         let second = try world.emit("e")
-        let quarantine = PlanRoundSummary(try world.connection.run(QuarantineEvents(floor: OutboxFloor(), limit: 10)))
-            .quarantine
+        let quarantine = PlanRoundSummary(
+            try world.connection.run(SQL.quarantineEvents(OutboxFloor(), 10, OutboxChoice()))
+        )
+        .quarantine
         #expect(quarantine.map(\.eventID) == [first, second] && quarantine.map(\.traceID) == [Self.id, nil])
         #expect(quarantine.map(\.type) == ["with spaces in it", "e"])
         let xid = try #require(

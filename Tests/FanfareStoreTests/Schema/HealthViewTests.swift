@@ -91,11 +91,11 @@ struct HealthViewTests {
         let badge = #""badge_sql": "SELECT id, n FROM public.unread WHERE id = ANY ($1)""#
         try world.connection.execute("CREATE TABLE public.unread (id text, n bigint)")
         let version = try world.rule("r", event: "e", to: #"{"users": "$.u"}"#, badge)
-        let failure = StoreBadgeFailure(ruleVersion: Int32(version), error: "no such table")
+        let failure = SQL.storeBadgeFailure(Int32(version), "no such table")
         for _ in 0..<2 { try world.connection.run(failure) }
         let detail = "SELECT detail FROM fanfare.health WHERE name = 'badge_sql: shop/r' AND NOT ok"
         #expect(try world.connection.column(detail) == ["no such table"])
-        try world.connection.run(StoreBadgeFailure(ruleVersion: Int32(version), error: nil))
+        try world.connection.run(SQL.storeBadgeFailure(Int32(version), nil))
         #expect(try world.connection.column(detail).isEmpty)
         try world.connection.run(failure)
         try world.rule("r", event: "e", to: #"{"users": "$.u"}"#)

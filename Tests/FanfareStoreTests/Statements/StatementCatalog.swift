@@ -85,7 +85,7 @@ struct StatementCatalog {
         try world.emit("order", #"{"user": "u"}"#)
         try world.plan()
         _ = try world.connection.runReturningCount(
-            OpenPlan(eventID: keyed, ruleVersion: Int32(everyone), clauses: [PlannedClause(all: [1], none: [2])])
+            SQL.openPlan(keyed, Int32(everyone), PlannedClause.json([PlannedClause(all: [1], none: [2])]))
         )
         let plan = try world.connection.run(LockPlan())[0]
         try world.connection.execute(
@@ -170,9 +170,7 @@ struct StatementCatalog {
             batch: batches[0],
             plan: plan,
             slow: try world.connection.run(SQL.nextQuarantinedEvent([]))[0],
-            question: try world.connection.run(
-                LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0)
-            )[0],
+            question: try world.connection.run(SQL.lockQuestion(QueryChoice(ruleVersions: [], areTaken: false), 0))[0],
             backendPID: world.connection.backendPID
         )
     }
@@ -182,8 +180,8 @@ struct StatementCatalog {
             PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
             SQL.nextQuarantinedEvent([]),
             SQL.openQueries([parts.event], [parts.version]),
-            LockQuestion(QueryChoice(ruleVersions: [], areTaken: false), after: 0),
-            NextQuestion(QueryChoice(ruleVersions: [parts.version], areTaken: true)),
+            SQL.lockQuestion(QueryChoice(ruleVersions: [], areTaken: false), 0),
+            SQL.nextQuestion(QueryChoice(ruleVersions: [parts.version], areTaken: true)),
             SQL.areQuestionsDue(),
             SQL.planUsers(parts.question.eventID, parts.question.ruleVersion, "{u}", Int32(1000)),
             SQL.askLater(parts.question.eventID, parts.question.ruleVersion, 1, 1),
@@ -195,38 +193,27 @@ struct StatementCatalog {
                 round: PlanRound(floor: OutboxFloor(), limit: 10, batchSize: 1000),
                 choice: OutboxChoice(only: ["order"], except: ["other"], suspects: ["all": 1])
             ),
-            OutboxAhead(floor: OutboxFloor(), count: 1),
-            OutboxSizes(floor: OutboxFloor(), choice: OutboxChoice(), limit: 10),
+            SQL.outboxAhead(OutboxFloor(), 1),
+            SQL.outboxSizes(OutboxFloor(), 10, OutboxChoice()),
             SQL.eventTypeRuleCounts(),
             SQL.quarantinedEventRules(parts.slow.xid, parts.slow.id),
-            QuarantineEvents(floor: OutboxFloor(), limit: 10),
+            SQL.quarantineEvents(OutboxFloor(), 10, OutboxChoice()),
             SQL.refuseQuarantinedEvent(parts.slow.xid, parts.slow.id, "d"),
             SQL.noteNewest([1], [parts.event]),
             SQL.newestEvents([5]),
-            PlanNative(eventIDs: [parts.event], ruleVersions: [parts.nativeVersion], batchSize: 1000),
+            SQL.planNative([parts.event], [parts.nativeVersion], 1000),
             SQL.notePlanProblem(parts.event, "p"),
-            PlanTopics(
-                eventIDs: [parts.event],
-                ruleVersions: [parts.version],
-                topics: ["news"],
-                firstSlice: 1000,
-                batchSize: 1000
-            ),
-            PlanDevices(
-                eventIDs: [parts.event],
-                ruleVersions: [parts.version],
-                deviceIDs: [parts.device],
-                batchSize: 1000
-            ),
-            RegisterTokens(ruleVersion: parts.tokensVersion, event: #"{"payload": {"token": "\#(parts.token)"}}"#),
-            OpenPlan(eventID: parts.event, ruleVersion: parts.version, clauses: [PlannedClause(all: [], none: [])]),
-            TopicIDs(names: ["news"]),
-            PlanForUser(
-                eventID: parts.event,
-                ruleVersion: parts.version,
-                user: "u",
-                clauses: [PlannedClause(all: [1], none: [2])],
-                batchSize: 1000
+            SQL.planTopics([parts.event], [parts.version], ["news"], 1000, 1000),
+            SQL.planDevices([parts.event], [parts.version], [parts.device], 1000, nil),
+            SQL.registerTokens(parts.tokensVersion, #"{"payload": {"token": "\#(parts.token)"}}"#),
+            SQL.openPlan(parts.event, parts.version, PlannedClause.json([PlannedClause(all: [], none: [])])),
+            SQL.topicIDs(["news"]),
+            SQL.planForUser(
+                parts.event,
+                parts.version,
+                "u",
+                PlannedClause.json([PlannedClause(all: [1], none: [2])]),
+                1000
             ),
             LockPlan(),
             AdvancePlan(plan: parts.plan, cursor: parts.plan.lastDevice, deliveries: 0),
@@ -356,7 +343,7 @@ struct StatementCatalog {
             RenewLease(owner: 1, leaseMicroseconds: 1, leads: ["x"], report: "{}"),
             OtherInstances(owner: 99),
             SQL.sessionsAtWork([parts.backendPID]),
-            StoreBadgeFailure(ruleVersion: parts.version, error: "no"),
+            SQL.storeBadgeFailure(parts.version, "no"),
             ReleaseClaims(claims: [DoubtfulClaim(owner: 99, leaseToken: 9)]),
             Rescue(dead: owner),
             NewCancels(since: "1:1:"),
@@ -388,7 +375,7 @@ struct StatementCatalog {
             SQL.foldStats(),
             SQL.raiseChoreAlarm("fold_stats", "failed"),
             SQL.endChoreAlarms(["fold_stats"]),
-            FoldTraffic(),
+            SQL.foldTraffic(),
             SQL.forgetTraffic(30),
             AddTraffic(counts: [.init(.fate, code: 1, count: 2)]),
             SQL.forgetAnswers(),
@@ -419,18 +406,18 @@ struct StatementCatalog {
             SQL.storeAudience(8, [1], ["v"], [nil]),
             SQL.emitPayloads(1, 0, ["{}"]),
             SQL.endQueryRun(50, owner, 9, nil),
-            FailQueryRun(run: 51, owner: owner, detail: "d", retryMicroseconds: 1),
+            SQL.failQueryRun(51, owner, "d", 1),
             SQL.forgetAudiences(),
             SQL.findTrial(52),
             FetchVariables(eventIDs: [7], deviceIDs: [parts.device]),
             SQL.finishRuns(),
             SQL.testCampaign(RuleID(app: "shop", name: "due").app, RuleID(app: "shop", name: "due").name, ["u"]),
             SQL.forgetRuns(),
-            ForgetGrants(),
+            SQL.forgetGrants(),
             UncheckedRules(),
             ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
-            RefuseRules(rules: [RefusedRule(id: parts.unchecked, reason: "r")]),
-            ProbePaths(paths: columns.paths),
+            SQL.refuseRules([parts.unchecked], ["r"]),
+            SQL.probePaths(columns.paths.map(\.text), columns.paths.map(\.isPredicate), RulePath.elements),
             SQL.storeForeignEvent("c", "{}"),
             SQL.storeMalformedEvent("c", "x"),
         ]
@@ -446,10 +433,10 @@ struct StatementCatalog {
             SQL.releaseFeedbackHooks(owner, ["other"]),
             SQL.forgetFeedback(0),
             SQL.numberFeedback(),
-            ReadFeedback(after: FeedbackPlace(number: 0), upTo: nil, codes: [35], app: nil),
-            BeginFeedback(delivery, until: place),
-            AdvanceFeedback(delivery, to: place, isTold: true, lost: 0),
-            FailFeedback(delivery, error: "no", waits: 1, isEnd: false),
+            SQL.readFeedback(FeedbackPlace(number: 0), nil, nil, [35], nil),
+            SQL.beginFeedback(delivery, place),
+            SQL.advanceFeedback(delivery, place, true, 0),
+            SQL.failFeedback(delivery, "no", 1, false),
             SQL.notifyFeedback("c", ["{}"]),
             SQL.listFeedbackHooks(),
             SQL.replayFeedback("hook", nil, "1970-01-01"),
@@ -459,15 +446,14 @@ struct StatementCatalog {
     }
 
     private static func audit(_ parts: Parts) -> [any BoundStatement] {
-        let closed = ClosedBatch(id: 1, eventID: 1, deliveries: 1, outcomes: [35], closedDay: 1)
-        return [
+        [
             SQL.waitingEvents(-1_000_000),
             SQL.standingBatches(-1_000_000),
             SQL.openedCursors(),
             SQL.logLengths(),
-            ClosedBatches(day: 7, after: RowPlace(block: 0, row: 0)),
-            RetriedDeliveries(batches: [closed]),
-            StoreFinding(finding: AuditFinding(unplanned: [])),
+            SQL.closedBatches(7, RowPlace(block: 0, row: 0).text),
+            SQL.retriedDeliveries([1], [1]),
+            SQL.storeFinding(AuditFinding(unplanned: [])),
         ]
     }
 
@@ -484,9 +470,9 @@ struct StatementCatalog {
                 10
             ),
             RegisterDevice(registration: DeviceRegistration(app: "shop", provider: "apns", token: "abcd")),
-            ImportDevices(app: "shop", devices: #"[{"provider": "apns", "token": "abce"}]"#, isDryRun: false),
+            SQL.importDevices("shop", #"[{"provider": "apns", "token": "abce"}]"#, false),
             SQL.noteImport("shop", [1], "devices.csv", 0, 1, "{}", false),
-            FindImport(app: "shop", fingerprint: [2]), SQL.forgetImports(),
+            SQL.findImport("shop", [2]), SQL.forgetImports(),
             ExportDevices(page: Self.page), ExportDevicesWithTokens(page: Self.page),
             SQL.unregisterDevice("shop", "apns", parts.token),
             SQL.unregisterDeviceByID("shop", parts.device),
@@ -537,7 +523,7 @@ struct StatementCatalog {
             SQL.findRequest(1, "once"),
             SQL.keepRequest(1, "again", hash, [1, 2]),
             SQL.forgetRequests(60),
-            NoteAction(actor: "new", tokenID: 1, action: "x", target: nil, count: 1, requestID: "r", reason: "why"),
+            SQL.noteAction("new", 1, "x", nil, 1, "r", "why"),
             SQL.forgetActions(30),
             EmitEvents(
                 types: ["a", "b"],

@@ -95,7 +95,7 @@ struct FeedbackLogTests {
         let early = try close([64], in: world)[0]
         try number(world.connection)
         let first = try world.connection.run(
-            ReadFeedback(after: row.place, upTo: nil, codes: row.codes, app: nil)
+            SQL.readFeedback(row.place, nil, nil, row.codes, nil)
         )
         guard case .item(let told)? = first.first, first.count == 1 else {
             Issue.record("one of both is committed: \(first)")
@@ -104,7 +104,7 @@ struct FeedbackLogTests {
         try other.execute("COMMIT")
         try number(world.connection)
         let rest = try world.connection.run(
-            ReadFeedback(after: FeedbackPlace(number: told.place.number), upTo: nil, codes: row.codes, app: nil)
+            SQL.readFeedback(FeedbackPlace(number: told.place.number), nil, nil, row.codes, nil)
         )
         let items = rest.filter { if case .item = $0 { true } else { false } }
         #expect(items.count == 1, "\(rest)")
@@ -141,7 +141,7 @@ struct FeedbackLogTests {
         try close([64], in: world)
         try number(world.connection)
         for (place, lost) in [(FeedbackPlace(number: 1), 0), (FeedbackPlace(number: 1, position: 0), 1)] {
-            let rows = try world.connection.run(ReadFeedback(after: place, upTo: nil, codes: row.codes, app: nil))
+            let rows = try world.connection.run(SQL.readFeedback(place, nil, nil, row.codes, nil))
             let slice = FeedbackSlice(rows, before: place, isFixed: false)
             #expect(slice.items.map(\.place) == [FeedbackPlace(number: 2, position: 1)])
             #expect(slice.lost == lost, "told up to position \(place.position) of the first")
@@ -163,7 +163,7 @@ struct FeedbackLogTests {
             """
         )
         try number(world.connection)
-        let read = ReadFeedback(after: row.place, upTo: nil, codes: row.codes, app: nil)
+        let read = SQL.readFeedback(row.place, nil, nil, row.codes, nil)
         let slice = FeedbackSlice(try world.connection.run(read), before: row.place, isFixed: false)
         #expect(slice.items.count == 1000 && slice.hasMore)
     }
@@ -178,7 +178,7 @@ struct FeedbackLogTests {
             "UPDATE fanfare.batch_log SET device_ids = '{0}' WHERE id = \(ids[1]); SELECT fanfare.forget_user('shop', 'u')"
         )
         try number(world.connection)
-        let rows = try world.connection.run(ReadFeedback(after: row.place, upTo: nil, codes: row.codes, app: nil))
+        let rows = try world.connection.run(SQL.readFeedback(row.place, nil, nil, row.codes, nil))
         let items = FeedbackSlice(rows, before: row.place, isFixed: false).items.map(FeedbackBody.json)
         #expect(
             items.map { $0["type"] } == ["device.disabled", "push.failed"],
@@ -215,7 +215,7 @@ struct FeedbackLogTests {
         var read: [FeedbackPlace] = []
         var lost: Int64 = 0
         for turn in 0... {
-            let rows = try world.connection.run(ReadFeedback(after: place, upTo: nil, codes: row.codes, app: nil))
+            let rows = try world.connection.run(SQL.readFeedback(place, nil, nil, row.codes, nil))
             var slice = FeedbackSlice(rows, before: place, isFixed: false)
             guard !rows.isEmpty else { break }
             let (body, count) = slice.items.isEmpty ? ([], 0) : FeedbackBody.request(slice.items, isWhole: false)
@@ -223,7 +223,7 @@ struct FeedbackLogTests {
             slice.cut(to: turn == 0 ? 7 : count)
             if turn == 1 {
                 // Once it has started, it is the same statement again.
-                let again = ReadFeedback(after: place, upTo: slice.end, codes: row.codes, app: nil)
+                let again = SQL.readFeedback(place, slice.end.number, slice.end.position, row.codes, nil)
                 let same = FeedbackSlice(try world.connection.run(again), before: slice.end, isFixed: true)
                 #expect(same.items == slice.items)
                 #expect(same.end == slice.end)
@@ -238,10 +238,10 @@ struct FeedbackLogTests {
         #expect(zip(read, read.dropFirst()).allSatisfy { ($0.number, $0.position) < ($1.number, $1.position) })
         #expect(lost == 1)
         #expect(
-            try world.connection.run(ReadFeedback(after: place, upTo: nil, codes: row.codes, app: nil)).isEmpty
+            try world.connection.run(SQL.readFeedback(place, nil, nil, row.codes, nil)).isEmpty
                 || place.position == FeedbackPlace.wholeBatch
         )
-        let otherApp = ReadFeedback(after: row.place, upTo: nil, codes: row.codes, app: "bank")
+        let otherApp = SQL.readFeedback(row.place, nil, nil, row.codes, "bank")
         #expect(try world.connection.run(otherApp).allSatisfy { if case .item = $0 { false } else { true } })
     }
 
@@ -269,12 +269,12 @@ struct FeedbackLogTests {
         let mine = FeedbackDelivery(hook: "crm", owner: owners[1], number: 1)
         let stale = FeedbackDelivery(hook: "crm", owner: owners[0], number: 1)
         let place = FeedbackPlace(number: 9)
-        #expect(try world.connection.runReturningCount(BeginFeedback(stale, until: place)) == 0)
-        #expect(try world.connection.runReturningCount(BeginFeedback(mine, until: place)) == 1)
-        #expect(try world.connection.run(AdvanceFeedback(stale, to: place, isTold: true, lost: 0)).isEmpty)
-        #expect(try world.connection.run(FailFeedback(mine, error: "no", waits: 0, isEnd: false)) == [1])
-        #expect(try world.connection.run(AdvanceFeedback(mine, to: place, isTold: true, lost: 0)) == [1])
-        #expect(try world.connection.run(AdvanceFeedback(mine, to: place, isTold: true, lost: 0)).isEmpty, "twice")
+        #expect(try world.connection.runReturningCount(SQL.beginFeedback(stale, place)) == 0)
+        #expect(try world.connection.runReturningCount(SQL.beginFeedback(mine, place)) == 1)
+        #expect(try world.connection.run(SQL.advanceFeedback(stale, place, true, 0)).isEmpty)
+        #expect(try world.connection.run(SQL.failFeedback(mine, "no", 0, false)) == [1])
+        #expect(try world.connection.run(SQL.advanceFeedback(mine, place, true, 0)) == [1])
+        #expect(try world.connection.run(SQL.advanceFeedback(mine, place, true, 0)).isEmpty, "twice")
     }
 
     /// Entries that are deleted before they were sent are counted and shown to operators.
