@@ -35,7 +35,7 @@ package struct CampaignSummary: Sendable {
     package let waves: [CampaignWavesRow]
     package let due: [CampaignDue]
     /// The manual actions, the newest first.
-    package let actionLog: [CampaignActionLog.Row]
+    package let actionLog: [CampaignAction]
 }
 
 extension ToolDatabase {
@@ -103,7 +103,7 @@ extension ToolDatabase {
                 canary: canary ?? nil,
                 waves: waves ?? [],
                 due: row.schedule.map { CampaignDue.list(times, of: id, $0, asked: count) } ?? [],
-                actionLog: try connection.run(CampaignActionLog(of: "\(id.app)/\(id.name)", limit: Int64(count)))
+                actionLog: try connection.run(SQL.campaignActionLog("\(id.app)/\(id.name)", Int64(count)))
             )
         }
     }

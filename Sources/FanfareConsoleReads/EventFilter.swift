@@ -91,14 +91,16 @@ extension ToolDatabase {
         _ connection: PostgresConnection
     ) throws(PostgresError) -> FoundEvents {
         let rows = try connection.run(
-            FindWaiting(
-                type: filter.type,
-                key: filter.key,
-                app: filter.app,
-                since: filter.since,
-                until: filter.until,
-                before: before,
-                limit: Int32(limit + 1)
+            SQL.findWaiting(
+                filter.type,
+                filter.key,
+                filter.app,
+                Int32(limit + 1),
+                SearchBudget.events,
+                filter.since,
+                filter.until,
+                before?.transaction,
+                before?.id
             )
         )
         let stop = rows.last.flatMap { $0.event == nil ? $0 : nil }

@@ -77,8 +77,8 @@ public struct DeviceExport: Sendable {
         let withTokens = withTokens
         return try await database.run { connection throws(PostgresError) in
             withTokens
-                ? try connection.run(ExportDevicesWithTokens(page: page))
-                : try connection.run(ExportDevices(page: page))
+                ? try connection.run(SQL.exportDevicesWithTokens(page))
+                : try connection.run(SQL.exportDevices(page))
         }
     }
 

@@ -8,6 +8,8 @@ struct StatementsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "statements",
         abstract: "Show the SQL that Fanfare runs.",
+        // Unlike the lab's other commands, it is no command of `fanfare`.
+        usage: "fanfare-lab statements [<name>]",
         discussion: """
             Without a name, prints the names of all statements. pg_prepared_statements shows the same names.
             """

@@ -62,7 +62,7 @@ extension Console {
             let places = Set(person.devices.map(\.app) + person.preferences.map(\.app)).sorted().joined(separator: ", ")
             found.append(FindCandidate("User \(text)", "\(devices), \(places)", PageAddress.person(text)))
         }
-        found += try await database.rows(of: FindNamed(text)).map { row in
+        found += try await database.rows(of: SQL.findNamed(text)).map { row in
             let place = "\(PageAddress.encoded(row.app))/\(PageAddress.encoded(row.name))"
             return row.isCampaign
                 ? FindCandidate("Campaign \(row.name)", row.app, "/campaigns/\(place)")

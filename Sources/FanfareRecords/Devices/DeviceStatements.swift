@@ -1,38 +1,46 @@
 package import FanfareCore
 package import PostgresClient
 
-/// Calls `fanfare.register_device`.
-package struct RegisterDevice: PostgresStatement {
-    package static let name = "register_device"
-    package static let sql = "SELECT fanfare.register_device($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12)"
-
-    package let registration: DeviceRegistration
-
-    package init(registration: DeviceRegistration) {
-        self.registration = registration
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(registration.app)
-        binds.append(registration.provider)
-        binds.append(registration.token)
-        binds.append(registration.userID)
-        binds.append(registration.kind)
-        binds.append(registration.environment)
-        binds.append(registration.locale)
-        binds.append(registration.timeZone)
-        binds.append(registration.attributes.map { JSONValue.object($0).text })
-        binds.append(registration.p256dh)
-        binds.append(registration.auth)
-        binds.append(registration.replaces)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Int64 {
-        try row.int64(0)
+extension DeviceRegistration: PostgresBind {
+    package func append(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(provider)
+        binds.append(token)
+        binds.append(userID)
+        binds.append(kind)
+        binds.append(environment)
+        binds.append(locale)
+        binds.append(timeZone)
+        binds.append(attributes.map { JSONValue.object($0).text })
+        binds.append(p256dh)
+        binds.append(auth)
+        binds.append(replaces)
     }
 }
 
 extension SQL {
+    /// Calls `fanfare.register_device`.
+    ///
+    /// Binds: registration.
+    package static let registerDevice = Statement<Int64, DeviceRegistration>(
+        "register_device",
+        "SELECT fanfare.register_device($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12)"
+    )
+
+    /// Disables a user's oldest devices above a limit.
+    ///
+    /// Binds: app, user, limit.
+    package static let limitDevices = Statement<Void, String, String, Int32>(
+        "limit_devices",
+        """
+        UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = 'unregistered'
+        WHERE d.id IN (
+            SELECT x.id FROM fanfare.devices AS x
+            WHERE x.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND x.user_id = $2 AND x.disabled_at IS NULL
+            ORDER BY x.registered_at DESC, x.id DESC OFFSET $3::int)
+        """
+    )
+
     /// Calls `fanfare.unregister_device`.
     ///
     /// Binds: app, provider, token.

@@ -1,7 +1,7 @@
 package import PostgresClient
 
 /// The parameters of one page of `fanfare devices export`.
-package struct DeviceExportPage: Sendable {
+package struct DeviceExportPage: PostgresBind {
     /// The app.
     package let app: String
     /// The provider; nil for all.
@@ -29,7 +29,7 @@ package struct DeviceExportPage: Sendable {
         self.limit = limit
     }
 
-    func bind(to binds: inout PostgresBinds) {
+    package func append(to binds: inout PostgresBinds) {
         binds.append(app)
         binds.append(provider)
         binds.append(includesDisabled)
@@ -38,25 +38,27 @@ package struct DeviceExportPage: Sendable {
     }
 }
 
-/// Reads one page of devices by id, without their tokens and keys, which `fanfare_reader` may not read.
-package struct ExportDevices: PostgresStatement {
-    package static let name = "export_devices"
-    package static let sql = text("NULL::text, NULL::text, NULL::text")
+extension SQL {
+    /// Reads one page of devices by id, without their tokens and keys, which `fanfare_reader` may not read.
+    ///
+    /// Binds: page.
+    package static let exportDevices = Statement<ExportedDevice, DeviceExportPage>(
+        "export_devices",
+        exportText("NULL::text, NULL::text, NULL::text"),
+        decode: ExportedDevice.init
+    )
 
-    package let page: DeviceExportPage
-
-    package init(page: DeviceExportPage) {
-        self.page = page
-    }
-
-    package func bind(to binds: inout PostgresBinds) { page.bind(to: &binds) }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ExportedDevice {
-        try ExportedDevice(row)
-    }
+    /// Reads one page of devices by id, with tokens and keys.
+    ///
+    /// Binds: page.
+    package static let exportDevicesWithTokens = Statement<ExportedDevice, DeviceExportPage>(
+        "export_devices_with_tokens",
+        exportText("d.token, d.p256dh, d.auth"),
+        decode: ExportedDevice.init
+    )
 
     /// A token that was reassigned to another user is not exported with its former device.
-    static func text(_ secrets: String) -> String {
+    private static func exportText(_ secrets: String) -> String {
         """
         SELECT d.id, d.provider, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), \(secrets), d.user_id, d.locale, d.time_zone,
             d.attributes::text, to_char(d.registered_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
@@ -72,24 +74,6 @@ package struct ExportDevices: PostgresStatement {
         ORDER BY d.id
         LIMIT $5
         """
-    }
-}
-
-/// Reads one page of devices by id, with tokens and keys.
-package struct ExportDevicesWithTokens: PostgresStatement {
-    package static let name = "export_devices_with_tokens"
-    package static let sql = ExportDevices.text("d.token, d.p256dh, d.auth")
-
-    package let page: DeviceExportPage
-
-    package init(page: DeviceExportPage) {
-        self.page = page
-    }
-
-    package func bind(to binds: inout PostgresBinds) { page.bind(to: &binds) }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> ExportedDevice {
-        try ExportedDevice(row)
     }
 }
 

@@ -3,7 +3,7 @@ package import PostgresClient
 extension SQL {
     /// Finds devices, the newest first, among a limited number that are read.
     ///
-    /// Unlike ``ListDevices``, it never reads all devices for a filter that few pass.
+    /// Unlike ``listDevices``, it never reads all devices for a filter that few pass.
     ///
     /// Binds: app, provider, isDisabled, reason, before, limit, budget, disabledSince.
     package static let findDevices = Statement<
@@ -22,7 +22,7 @@ extension SQL {
                 AND ($4::text IS NULL OR l.disabled_reason = $4) AND ($8::timestamptz IS NULL OR l.disabled_at >= $8)
             ORDER BY l.id DESC LIMIT $6
         )
-        SELECT \(ListDevices.columns), NULL::text[]
+        SELECT \(RegisteredDevice.columns), NULL::text[]
         FROM found AS f
         JOIN fanfare.devices AS d ON d.id = f.id
         JOIN fanfare.apps AS a ON a.id = d.app_id
@@ -35,7 +35,7 @@ extension SQL {
         """
     ) { row throws(PostgresError) in
         guard try row.string(orNil: 1) != nil else { return .stopped(.init(place: try row.int64(0), at: nil)) }
-        return .found(try ListDevices.decode(row))
+        return .found(try RegisteredDevice.decode(row))
     }
 }
 

@@ -23,15 +23,25 @@ extension SQL {
     )
 }
 
-/// The SQL for the devices of a ``RestoreRequest``.
-private enum Pruned {
-    static let condition = """
+/// The devices of a ``RestoreRequest``.
+package struct PrunedDevices: PostgresBind {
+    private let request: RestoreRequest
+    private let since: Timestamp
+
+    /// - Parameters:
+    ///   - request: the request.
+    ///   - since: the start of its period, of ``SQL/prunedSince``.
+    package init(_ request: RestoreRequest, since: Timestamp) {
+        (self.request, self.since) = (request, since)
+    }
+
+    fileprivate static let condition = """
         a.name = $1 AND d.disabled_at >= $2::timestamptz AND ($3::timestamptz IS NULL OR d.disabled_at < $3::timestamptz)
             AND ($4::text IS NULL OR d.disabled_reason = $4) AND ($5::text IS NULL OR t.environment = $5)
             AND d.disabled_reason IN (SELECT c.reason FROM fanfare.outcome_codes AS c WHERE c.outcome = 'gone')
         """
 
-    static func bind(_ request: RestoreRequest, since: Timestamp, to binds: inout PostgresBinds) {
+    package func append(to binds: inout PostgresBinds) {
         binds.append(request.app)
         binds.append(since)
         binds.append(request.until)
@@ -40,13 +50,24 @@ private enum Pruned {
     }
 }
 
-/// Searches the next 20,000 of all devices for those to restore.
-///
-/// It goes by id, so that no statement is long even with tens of millions of devices, and concurrent restores do not
-/// change what a statement reads. The last row has the last device that was read; there is none once all were.
-package struct FindPruned: PostgresStatement {
-    package static let name = "find_pruned"
-    package static let sql = """
+/// Some devices found, or the progress of the search.
+package enum PrunedRow: Sendable, Equatable {
+    /// Devices that were disabled for a reason.
+    case found(reason: String, devices: Int64, ids: [Int64])
+    /// The last device that was read.
+    case stopped(at: Int64)
+}
+
+extension SQL {
+    /// Searches the next 20,000 of all devices for those to restore.
+    ///
+    /// It goes by id, so that no statement is long even with tens of millions of devices, and concurrent restores do not
+    /// change what a statement reads. The last row has the last device that was read; there is none once all were.
+    ///
+    /// Binds: devices, the device after which it begins (0 for the start), whether ids are returned too.
+    package static let findPruned = Statement<PrunedRow, PrunedDevices, Int64, Bool>(
+        "find_pruned",
+        """
         WITH seen AS MATERIALIZED (
             SELECT x.id, x.app_id, x.target_id, x.disabled_at, x.disabled_reason FROM fanfare.devices AS x
             WHERE x.id > $6 ORDER BY x.id LIMIT 20000
@@ -55,54 +76,29 @@ package struct FindPruned: PostgresStatement {
         FROM seen AS d
         JOIN fanfare.apps AS a ON a.id = d.app_id
         JOIN fanfare.targets AS t ON t.id = d.target_id
-        WHERE \(Pruned.condition)
+        WHERE \(PrunedDevices.condition)
         GROUP BY d.disabled_reason
         UNION ALL
         SELECT NULL, max(s.id), NULL FROM seen AS s HAVING count(*) = 20000
         """
-
-    package let request: RestoreRequest
-    package let since: Timestamp
-    /// The device after which it begins; 0 for the start.
-    package let after: Int64
-    /// Whether ids are returned too.
-    package let withIDs: Bool
-
-    package init(request: RestoreRequest, since: Timestamp, after: Int64, withIDs: Bool) {
-        (self.request, self.since, self.after, self.withIDs) = (request, since, after, withIDs)
-    }
-
-    /// Some devices found, or the progress of the search.
-    package enum Row: Sendable, Equatable {
-        /// Devices that were disabled for a reason.
-        case found(reason: String, devices: Int64, ids: [Int64])
-        /// The last device that was read.
-        case stopped(at: Int64)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        Pruned.bind(request, since: since, to: &binds)
-        binds.append(after)
-        binds.append(withIDs)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+    ) { row throws(PostgresError) in
         guard let reason = try row.string(orNil: 0) else { return .stopped(at: try row.int64(1)) }
         return .found(reason: reason, devices: try row.int64(1), ids: try row.read(2) ?? [])
     }
-}
 
-/// Restores some of the devices that ``FindPruned`` found, except those that have changed since.
-package struct RestoreDevices: PostgresStatement {
-    package static let name = "restore_devices"
-    package static let sql = """
+    /// Restores some of the devices that ``findPruned`` found, except those that have changed since.
+    ///
+    /// Binds: devices, ids.
+    package static let restoreDevices = Statement<(reason: String, devices: Int64), PrunedDevices, [Int64]>(
+        "restore_devices",
+        """
         WITH chosen AS (
             SELECT d.id, d.disabled_reason
             FROM unnest($6::bigint[]) AS i (id)
             JOIN fanfare.devices AS d ON d.id = i.id
             JOIN fanfare.apps AS a ON a.id = d.app_id
             JOIN fanfare.targets AS t ON t.id = d.target_id
-            WHERE \(Pruned.condition)
+            WHERE \(PrunedDevices.condition)
             FOR NO KEY UPDATE OF d
         ),
         restored AS (
@@ -111,22 +107,7 @@ package struct RestoreDevices: PostgresStatement {
             RETURNING c.disabled_reason
         )
         SELECT disabled_reason, count(*) FROM restored GROUP BY disabled_reason
-        """
-
-    package let request: RestoreRequest
-    package let since: Timestamp
-    package let ids: [Int64]
-
-    package init(request: RestoreRequest, since: Timestamp, ids: [Int64]) {
-        (self.request, self.since, self.ids) = (request, since, ids)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        Pruned.bind(request, since: since, to: &binds)
-        binds.append(ids)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> (reason: String, devices: Int64) {
-        (try row.string(0), try row.int64(1))
-    }
+        """,
+        row: { ($0, $1) }
+    )
 }

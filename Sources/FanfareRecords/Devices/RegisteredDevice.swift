@@ -29,47 +29,15 @@ public struct RegisteredDevice: Sendable {
     public let disabledReason: String?
     /// The topics that it is subscribed to; nil if they were not requested.
     public let topics: [String]?
-}
 
-/// Reads devices, the newest first.
-package struct ListDevices: PostgresStatement {
-    package static let name = "list_devices"
-    package static let columns = """
+    /// The columns of a device `d`, its app `a` and its target `t`, without topics.
+    static let columns = """
         d.id, a.name, d.provider, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), d.user_id, d.locale,
         d.time_zone, d.attributes::text, d.registered_at, d.disabled_at, d.disabled_reason
         """
-    package static let sql = """
-        SELECT \(columns), NULL::text[]
-        FROM fanfare.devices AS d
-        JOIN fanfare.apps AS a ON a.id = d.app_id
-        JOIN fanfare.targets AS t ON t.id = d.target_id
-        WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR d.user_id = $2)
-            AND ($3::text IS NULL OR d.provider = $3) AND ($4::boolean IS NULL OR (d.disabled_at IS NOT NULL) = $4)
-            AND ($5::text IS NULL OR EXISTS (
-                SELECT FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
-                WHERE s.device_id = d.id AND o.name = $5))
-            AND ($7::bigint IS NULL OR d.id < $7)
-        ORDER BY d.id DESC
-        LIMIT $6
-        """
 
-    package let filter: DeviceFilter
-
-    package init(filter: DeviceFilter) {
-        self.filter = filter
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(filter.app)
-        binds.append(filter.user)
-        binds.append(filter.provider)
-        binds.append(filter.isDisabled)
-        binds.append(filter.topic)
-        binds.append(filter.limit)
-        binds.append(filter.before)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RegisteredDevice {
+    /// Decodes ``columns`` and the topics.
+    static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RegisteredDevice {
         RegisteredDevice(
             id: try row.int64(0),
             app: try row.string(1),
@@ -89,11 +57,48 @@ package struct ListDevices: PostgresStatement {
     }
 }
 
-/// Reads devices that are subscribed to a topic, the newest first; ``ListDevices`` would check each device for it.
-package struct ListSubscribers: PostgresStatement {
-    package static let name = "list_subscribers"
-    package static let sql = """
-        SELECT \(ListDevices.columns), NULL::text[]
+extension DeviceFilter: PostgresBind {
+    package func append(to binds: inout PostgresBinds) {
+        binds.append(app)
+        binds.append(user)
+        binds.append(provider)
+        binds.append(isDisabled)
+        binds.append(topic)
+        binds.append(limit)
+        binds.append(before)
+    }
+}
+
+extension SQL {
+    /// Reads devices, the newest first.
+    ///
+    /// Binds: filter.
+    package static let listDevices = Statement<RegisteredDevice, DeviceFilter>(
+        "list_devices",
+        """
+        SELECT \(RegisteredDevice.columns), NULL::text[]
+        FROM fanfare.devices AS d
+        JOIN fanfare.apps AS a ON a.id = d.app_id
+        JOIN fanfare.targets AS t ON t.id = d.target_id
+        WHERE ($1::text IS NULL OR a.name = $1) AND ($2::text IS NULL OR d.user_id = $2)
+            AND ($3::text IS NULL OR d.provider = $3) AND ($4::boolean IS NULL OR (d.disabled_at IS NOT NULL) = $4)
+            AND ($5::text IS NULL OR EXISTS (
+                SELECT FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
+                WHERE s.device_id = d.id AND o.name = $5))
+            AND ($7::bigint IS NULL OR d.id < $7)
+        ORDER BY d.id DESC
+        LIMIT $6
+        """,
+        decode: RegisteredDevice.decode
+    )
+
+    /// Reads devices that are subscribed to a topic, the newest first; ``listDevices`` would check each device for it.
+    ///
+    /// Binds: filter.
+    package static let listSubscribers = Statement<RegisteredDevice, DeviceFilter>(
+        "list_subscribers",
+        """
+        SELECT \(RegisteredDevice.columns), NULL::text[]
         FROM (
             SELECT s.device_id FROM fanfare.subscriptions AS s
             WHERE s.topic_id = (SELECT o.id FROM fanfare.topics AS o WHERE o.name = $5)
@@ -111,41 +116,26 @@ package struct ListSubscribers: PostgresStatement {
             AND ($3::text IS NULL OR d.provider = $3) AND ($4::boolean IS NULL OR (d.disabled_at IS NOT NULL) = $4)
         ORDER BY s.device_id DESC
         LIMIT $6
-        """
+        """,
+        decode: RegisteredDevice.decode
+    )
 
-    package let filter: DeviceFilter
-
-    package init(filter: DeviceFilter) {
-        self.filter = filter
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        ListDevices(filter: filter).bind(to: &binds)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> RegisteredDevice {
-        try ListDevices.decode(row)
-    }
-}
-
-extension SQL {
     /// Reads one device with its topics.
     ///
     /// Binds: id.
     package static let showDevice = Statement<RegisteredDevice, Int64>(
         "show_device",
         """
-        SELECT \(ListDevices.columns), ARRAY(
+        SELECT \(RegisteredDevice.columns), ARRAY(
             SELECT o.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
             WHERE s.device_id = d.id ORDER BY o.name)
         FROM fanfare.devices AS d
         JOIN fanfare.apps AS a ON a.id = d.app_id
         JOIN fanfare.targets AS t ON t.id = d.target_id
         WHERE d.id = $1
-        """
-    ) { row throws(PostgresError) in
-        try ListDevices.decode(row)
-    }
+        """,
+        decode: RegisteredDevice.decode
+    )
 
     /// Reads the devices of a user, at most 200, the newest first.
     ///
@@ -153,7 +143,7 @@ extension SQL {
     package static let userDevices = Statement<RegisteredDevice, String, String?>(
         "user_devices",
         """
-        SELECT \(ListDevices.columns), ARRAY(
+        SELECT \(RegisteredDevice.columns), ARRAY(
             SELECT o.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
             WHERE s.device_id = d.id ORDER BY o.name LIMIT 100)
         FROM fanfare.devices AS d
@@ -162,8 +152,7 @@ extension SQL {
         WHERE d.app_id = ANY (ARRAY(SELECT x.id FROM fanfare.apps AS x WHERE $2::text IS NULL OR x.name = $2)) AND d.user_id = $1
         ORDER BY d.id DESC
         LIMIT 200
-        """
-    ) { row throws(PostgresError) in
-        try ListDevices.decode(row)
-    }
+        """,
+        decode: RegisteredDevice.decode
+    )
 }

@@ -67,6 +67,16 @@ extension SQL {
     )
 }
 
+/// A waiting event, or where the search stopped.
+package struct WaitingRow: Sendable {
+    /// The event; nil in the last row of a search that reached its limit.
+    package let event: FoundEvent?
+    /// The place after which the search continues.
+    package let place: EventPlace
+    /// When the event was emitted.
+    package let at: Timestamp
+}
+
 /// An event that holds the key.
 package struct EventsOfKeyRow: Sendable {
     package let id: Int64
@@ -83,73 +93,25 @@ extension SQL {
         "SELECT id, type, created_at FROM fanfare.events_of_key($1, $2)",
         row: EventsOfKeyRow.init
     )
-}
 
-/// Finds events that wait to be planned, the newest transaction first.
-package struct FindWaiting: PostgresStatement {
-    package static let name = "find_waiting"
-    package static let sql = """
+    /// Finds events that wait to be planned, the newest transaction first.
+    ///
+    /// Binds: type, key, the app whose rules' types are wanted, limit, the most rows read, the times from which and before
+    /// which events are read, the transaction and id after which events are read.
+    package static let findWaiting = Statement<
+        WaitingRow, String?, String?, String?, Int32, Int32, Timestamp?, Timestamp?, Int64?, Int64?
+    >(
+        "find_waiting",
+        """
         SELECT id, type, key, created_at, 'waiting', detail, replay_of, xid::text::bigint
         FROM fanfare.find_waiting($1, $2, $3, $4, $5, $6, $7, $8::bigint::text::xid8, $9)
         """
-
-    package let type: String?
-    package let key: String?
-    /// The app whose rules' types are wanted.
-    package let app: String?
-    /// The time from which events are read; nil for all.
-    package let since: Timestamp?
-    /// The time before which events are read; nil for all.
-    package let until: Timestamp?
-    /// The place after which events are read; nil for the start.
-    package let before: EventPlace?
-    package let limit: Int32
-    /// The most rows read.
-    package let budget: Int32
-
-    package init(
-        type: String? = nil,
-        key: String? = nil,
-        app: String? = nil,
-        since: Timestamp? = nil,
-        until: Timestamp? = nil,
-        before: EventPlace? = nil,
-        limit: Int32,
-        budget: Int32 = SearchBudget.events
-    ) {
-        (self.type, self.key, self.app) = (type, key, app)
-        (self.since, self.until, self.before) = (since, until, before)
-        (self.limit, self.budget) = (limit, budget)
-    }
-
-    /// An event, or where the search stopped.
-    package struct Row: Sendable {
-        /// The event; nil in the last row of a search that reached its limit.
-        package let event: FoundEvent?
-        /// The place after which the search continues.
-        package let place: EventPlace
-        /// When the event was emitted.
-        package let at: Timestamp
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(type)
-        binds.append(key)
-        binds.append(app)
-        binds.append(limit)
-        binds.append(budget)
-        binds.append(since)
-        binds.append(until)
-        binds.append(before?.transaction)
-        binds.append(before?.id)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
+    ) { row throws(PostgresError) in
         let place = EventPlace(transaction: try row.int64(7), id: try row.int64(0))
         guard let type = try row.string(orNil: 1) else {
-            return Row(event: nil, place: place, at: try row.timestamp(3))
+            return WaitingRow(event: nil, place: place, at: try row.timestamp(3))
         }
-        return Row(event: try FoundEvent(row, type: type), place: place, at: try row.timestamp(3))
+        return WaitingRow(event: try FoundEvent(row, type: type), place: place, at: try row.timestamp(3))
     }
 }
 

@@ -1,14 +1,45 @@
 internal import FanfareStore
 package import PostgresClient
 
-/// Reads the deliveries of the batches that were closed in a window, by the index on the time of closing.
-///
-/// A batch without matching deliveries still has a row, which shows that it was read.
-package struct TailPushes: PostgresStatement {
+/// One delivery of a batch; without a delivery, a batch with no match.
+package struct TailPush: Sendable {
     /// The most batches per query; each has up to a thousand rows.
     package static let limit = 50
-    package static let name = "tail_pushes"
-    package static let sql = """
+
+    package let batchID: Int64
+    package let at: Timestamp
+    package let attempt: Int16
+    package let eventType: String
+    package let rule: String
+    package let app: String
+    package let provider: String
+    package let environment: String
+    package let delivery: Delivery?
+
+    /// A delivery with its outcome.
+    package struct Delivery: Sendable {
+        package let eventID: Int64
+        package let deviceID: Int64
+        package let userID: String?
+        package let outcome: String
+        package let reason: String
+        /// Why the delivery was refused.
+        package let detail: String?
+        /// When the event was emitted; nil if its log row is gone.
+        package let emittedAt: Timestamp?
+        package let traceID: String?
+    }
+}
+
+extension SQL {
+    /// Reads the deliveries of the batches that were closed in a window, by the index on the time of closing.
+    ///
+    /// A batch without matching deliveries still has a row, which shows that it was read.
+    ///
+    /// Binds: window, and its user, app and rule.
+    package static let tailPushes = Statement<TailPush, TailWindow, String?, String?, String?>(
+        "tail_pushes",
+        """
         SELECT b.id, b.closed_at, b.attempt, v.event_type, r.name, a.name, t.provider, t.environment,
             p.event_id, p.device_id, p.user_id, p.outcome, p.reason,
             CASE WHEN p.outcome = 'refused' THEN b.details ->> p.event_id::text END,
@@ -24,7 +55,7 @@ package struct TailPushes: PostgresStatement {
                 AND ($9::text IS NULL OR rule_version IN (
                     SELECT x.id FROM fanfare.rule_versions AS x JOIN fanfare.rules AS y ON y.id = x.rule_id WHERE y.name = $9))
             ORDER BY closed_at
-            LIMIT \(limit)
+            LIMIT \(TailPush.limit)
         ) AS b
         JOIN fanfare.rule_versions AS v ON v.id = b.rule_version
         JOIN fanfare.rules AS r ON r.id = v.rule_id
@@ -49,49 +80,8 @@ package struct TailPushes: PostgresStatement {
         ) AS p ON true
         LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id
         """
-
-    package let window: TailWindow
-
-    package init(_ window: TailWindow) {
-        self.window = window
-    }
-
-    /// One delivery of a batch; without a delivery, a batch with no match.
-    package struct Row: Sendable {
-        package let batchID: Int64
-        package let at: Timestamp
-        package let attempt: Int16
-        package let eventType: String
-        package let rule: String
-        package let app: String
-        package let provider: String
-        package let environment: String
-        package let delivery: Delivery?
-    }
-
-    /// A delivery with its outcome.
-    package struct Delivery: Sendable {
-        package let eventID: Int64
-        package let deviceID: Int64
-        package let userID: String?
-        package let outcome: String
-        package let reason: String
-        /// Why the delivery was refused.
-        package let detail: String?
-        /// When the event was emitted; nil if its log row is gone.
-        package let emittedAt: Timestamp?
-        package let traceID: String?
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        window.bind(to: &binds)
-        binds.append(window.user)
-        binds.append(window.app)
-        binds.append(window.rule)
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
+    ) { row throws(PostgresError) in
+        TailPush(
             batchID: try row.int64(0),
             at: try row.timestamp(1),
             attempt: try row.int16(2),
@@ -100,13 +90,13 @@ package struct TailPushes: PostgresStatement {
             app: try row.string(5),
             provider: try row.string(6),
             environment: try row.string(7),
-            delivery: try delivery(row)
+            delivery: try tailedDelivery(row)
         )
     }
 
-    private static func delivery(_ row: borrowing PostgresRow) throws(PostgresError) -> Delivery? {
+    private static func tailedDelivery(_ row: borrowing PostgresRow) throws(PostgresError) -> TailPush.Delivery? {
         guard let eventID = try row.int64(orNil: 8) else { return nil }
-        return Delivery(
+        return TailPush.Delivery(
             eventID: eventID,
             deviceID: try row.int64(9),
             userID: try row.string(orNil: 10),

@@ -19,7 +19,7 @@ extension SQL {
 }
 
 /// The window of the two logs that one query of a tail reads, with its filters.
-package struct TailWindow: Sendable {
+package struct TailWindow: PostgresBind {
     /// The start of the window.
     package let since: Timestamp
     /// The end of the window.
@@ -43,7 +43,7 @@ package struct TailWindow: Sendable {
         (self.since, self.until, self.seen) = (since, until, seen)
     }
 
-    func bind(to binds: inout PostgresBinds) {
+    package func append(to binds: inout PostgresBinds) {
         binds.append(since)
         binds.append(until)
         binds.append(seen)
@@ -53,13 +53,29 @@ package struct TailWindow: Sendable {
     }
 }
 
-/// Reads the oldest events planned in a window, by the index on the time of planning; if the limit is reached, there
-/// may be more.
-package struct TailEvents: PostgresStatement {
+/// One event of a tail.
+package struct TailEvent: Sendable {
     /// The most rows per query.
     package static let limit = 10_000
-    package static let name = "tail_events"
-    package static let sql = """
+
+    package let id: Int64
+    package let at: Timestamp
+    package let createdAt: Timestamp
+    package let type: String
+    package let fate: String
+    package let key: String?
+    package let detail: String?
+    package let traceID: String?
+}
+
+extension SQL {
+    /// Reads the oldest events planned in a window, by the index on the time of planning; if the limit is reached, there
+    /// may be more.
+    ///
+    /// Binds: window.
+    package static let tailEvents = Statement<TailEvent, TailWindow>(
+        "tail_events",
+        """
         SELECT e.id, e.planned_at, e.created_at, e.type, f.name, e.key,
             nullif(concat_ws('; ', 'replay of ' || e.replay_of || coalesce(' for ' || e.only_user, ''), e.detail), ''),
             \(traceIDSQL(of: "e.trace"))
@@ -69,41 +85,10 @@ package struct TailEvents: PostgresStatement {
                 AND ($4::bigint IS NULL OR id = $4) AND ($5::text IS NULL OR type = $5)
                 AND ($6::text[] IS NULL OR fate IN (SELECT x.fate FROM fanfare.event_fates AS x WHERE x.name = ANY ($6)))
             ORDER BY planned_at
-            LIMIT \(limit)
+            LIMIT \(TailEvent.limit)
         ) AS e
         JOIN fanfare.event_fates AS f ON f.fate = e.fate
-        """
-
-    package let window: TailWindow
-
-    package init(_ window: TailWindow) {
-        self.window = window
-    }
-
-    /// One event.
-    package struct Row: Sendable {
-        package let id: Int64
-        package let at: Timestamp
-        package let createdAt: Timestamp
-        package let type: String
-        package let fate: String
-        package let key: String?
-        package let detail: String?
-        package let traceID: String?
-    }
-
-    package func bind(to binds: inout PostgresBinds) { window.bind(to: &binds) }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Row {
-        Row(
-            id: try row.int64(0),
-            at: try row.timestamp(1),
-            createdAt: try row.timestamp(2),
-            type: try row.string(3),
-            fate: try row.string(4),
-            key: try row.string(orNil: 5),
-            detail: try row.string(orNil: 6),
-            traceID: try row.string(orNil: 7)
-        )
-    }
+        """,
+        row: TailEvent.init
+    )
 }

@@ -1,5 +1,23 @@
 package import PostgresClient
 
+/// A limit on sessions.
+package struct SessionLimit {
+    /// The role or database that the limit applies to; nil for the server.
+    package let holder: String?
+    /// The allowed number; nil for no limit.
+    package let allowed: Int64?
+    /// The number in use without this session.
+    package let used: Int64
+}
+
+/// One app's use.
+package struct AppUse {
+    package let name: String
+    /// The providers with at least one enabled device.
+    package let providers: [String]
+    package let rules: [String]
+}
+
 extension SQL {
     /// Reads the privileges that the daemon's role lacks, as `DELETE on fanfare.outbox`.
     package static let missingPrivileges = Statement<[String]>(
@@ -60,12 +78,11 @@ extension SQL {
         """,
         row: { ($0, $1) }
     )
-}
 
-/// Reads the limits on sessions and their use without this session: of the server, of the role and of the database.
-package struct SessionLimits: PostgresStatement {
-    package static let name = "session_limits"
-    package static let sql = """
+    /// Reads the limits on sessions and their use without this session: of the server, of the role and of the database.
+    package static let sessionLimits = Statement<SessionLimit>(
+        "session_limits",
+        """
         SELECT NULL::text,
             current_setting('max_connections')::bigint - current_setting('superuser_reserved_connections')::bigint
                 -- Since PostgreSQL 16.
@@ -80,29 +97,14 @@ package struct SessionLimits: PostgresStatement {
         SELECT 'database ' || quote_ident(d.datname), CASE WHEN d.datconnlimit >= 0 AND NOT r.rolsuper THEN d.datconnlimit::bigint END,
             (SELECT s.numbackends::bigint - 1 FROM pg_stat_database AS s WHERE s.datid = d.oid)
         FROM pg_database AS d JOIN pg_roles AS r ON r.rolname = session_user WHERE d.datname = current_database()
+        """,
+        row: SessionLimit.init
+    )
+
+    /// Reads the apps in the database, with their providers in use.
+    package static let appUse = Statement<AppUse>(
+        "app_use",
         """
-
-    package init() {}
-
-    /// One limit.
-    package struct Limit {
-        /// The role or database that the limit applies to; nil for the server.
-        package let holder: String?
-        /// The allowed number; nil for no limit.
-        package let allowed: Int64?
-        /// The number in use without this session.
-        package let used: Int64
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Limit {
-        Limit(holder: try row.string(orNil: 0), allowed: try row.int64(orNil: 1), used: try row.int64(2))
-    }
-}
-
-/// Reads the apps in the database, with their providers in use.
-package struct AppUse: PostgresStatement {
-    package static let name = "app_use"
-    package static let sql = """
         SELECT a.name,
             ARRAY(
                 SELECT DISTINCT t.provider FROM fanfare.targets AS t WHERE t.app_id = a.id AND EXISTS (
@@ -114,19 +116,7 @@ package struct AppUse: PostgresStatement {
                 WHERE r.app_id = a.id AND r.dropped_at IS NULL AND r.name NOT LIKE 'gather/%' ORDER BY r.name)
         FROM fanfare.apps AS a
         ORDER BY a.name
-        """
-
-    package init() {}
-
-    /// One app's use.
-    package struct Use {
-        package let name: String
-        /// The providers with at least one enabled device.
-        package let providers: [String]
-        package let rules: [String]
-    }
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> Use {
-        Use(name: try row.string(0), providers: try row.read(1), rules: try row.read(2))
-    }
+        """,
+        row: AppUse.init
+    )
 }

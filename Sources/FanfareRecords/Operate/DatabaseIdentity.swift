@@ -46,39 +46,25 @@ public struct DatabaseIdentity: Sendable {
     }
 }
 
-/// Reads the recorded installation, and the database's identity when it was adopted.
-package struct RecordedIdentity: PostgresStatement {
-    package static let name = "recorded_identity"
-    package static let sql = "SELECT name, system_identifier, database_oid::bigint FROM fanfare.installation"
+extension SQL {
+    /// Reads the recorded installation, and the database's identity when it was adopted.
+    package static let recordedIdentity = Statement<DatabaseIdentity>(
+        "recorded_identity",
+        "SELECT name, system_identifier, database_oid::bigint FROM fanfare.installation",
+        row: DatabaseIdentity.init
+    )
 
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DatabaseIdentity {
-        DatabaseIdentity(
-            name: try row.string(orNil: 0),
-            systemIdentifier: try row.int64(1),
-            databaseOID: try row.int64(2)
-        )
-    }
-}
-
-/// Reads the database's present identity.
-package struct ActualIdentity: PostgresStatement {
-    package static let name = "actual_identity"
-    package static let sql = """
+    /// Reads the database's present identity.
+    package static let actualIdentity = Statement<DatabaseIdentity>(
+        "actual_identity",
+        """
         SELECT NULL::text, fanfare.server_identifier(), d.oid::bigint
         FROM pg_database AS d
         WHERE d.datname = current_database()
-        """
+        """,
+        row: DatabaseIdentity.init
+    )
 
-    package init() {}
-
-    package static func decode(_ row: borrowing PostgresRow) throws(PostgresError) -> DatabaseIdentity {
-        try RecordedIdentity.decode(row)
-    }
-}
-
-extension SQL {
     /// Calls `fanfare.adopt`.
     ///
     /// Binds: installation.

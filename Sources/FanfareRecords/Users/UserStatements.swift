@@ -8,35 +8,7 @@ extension SQL {
         "forget_user",
         "SELECT fanfare.forget_user($1, $2)"
     )
-}
 
-/// Disables a user's oldest devices above a limit.
-package struct LimitDevices: PostgresStatement {
-    package static let name = "limit_devices"
-    package static let sql = """
-        UPDATE fanfare.devices AS d SET disabled_at = clock_timestamp(), disabled_reason = 'unregistered'
-        WHERE d.id IN (
-            SELECT x.id FROM fanfare.devices AS x
-            WHERE x.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND x.user_id = $2 AND x.disabled_at IS NULL
-            ORDER BY x.registered_at DESC, x.id DESC OFFSET $3::int)
-        """
-
-    package let app: String
-    package let user: String
-    package let limit: Int32
-
-    package init(app: String, user: String, limit: Int32) {
-        (self.app, self.user, self.limit) = (app, user, limit)
-    }
-
-    package func bind(to binds: inout PostgresBinds) {
-        binds.append(app)
-        binds.append(user)
-        binds.append(limit)
-    }
-}
-
-extension SQL {
     /// Reads which of some ids are no devices of an app, or not of one of its users.
     ///
     /// Binds: ids, app, user.

@@ -7,13 +7,13 @@ struct AppNeeds {
     /// The number of rules that the warning names at most.
     private static let shown = 5
 
-    private let use: AppUse.Use
+    private let use: AppUse
     private let app: Configuration.App?
 
     /// - Parameters:
     ///   - use: the app's devices and rules in the database.
     ///   - app: the app's credentials; nil if the configuration lacks the app.
-    init(_ use: AppUse.Use, _ app: Configuration.App?) {
+    init(_ use: AppUse, _ app: Configuration.App?) {
         self.use = use
         self.app = app
     }

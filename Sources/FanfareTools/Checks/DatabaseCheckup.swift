@@ -87,7 +87,7 @@ struct DatabaseCheckup {
         // and `users_sql` four.
         let onTop = configuration.listen.isEmpty ? 2 : 3
         let needed = Int64(configuration.database.connections + onTop)
-        let rooms = try connection.run(SessionLimits()).compactMap { limit in
+        let rooms = try connection.run(SQL.sessionLimits()).compactMap { limit in
             limit.allowed.map { SessionRoom(holder: limit.holder, allowed: $0, free: $0 - limit.used) }
         }
         let narrow = rooms.filter { $0.free < needed }
@@ -150,7 +150,7 @@ struct DatabaseCheckup {
     }
 
     private func appItems() throws(PostgresError) -> [CheckItem] {
-        let stored = try connection.run(AppUse())
+        let stored = try connection.run(SQL.appUse())
         let names = Set(stored.map(\.name))
         let unable = stored.compactMap { AppNeeds($0, configuration.apps[$0.name]).item }
         let unused = configuration.apps.keys.sorted().filter { !names.contains($0) }.map { name in

@@ -37,7 +37,7 @@ extension ToolDatabase {
         topics: [String] = []
     ) async throws(ToolError) -> Int64? {
         let owner = registration.replaces.map { SQL.deviceOwner(registration.app, registration.provider, $0) }
-        let limit = registration.userID.map { LimitDevices(app: registration.app, user: $0, limit: Self.devicesOfUser) }
+        let limit = registration.userID.map { SQL.limitDevices(registration.app, $0, Self.devicesOfUser) }
         return try await register(registration, topics, owner: owner, limit: limit)
     }
 
@@ -46,17 +46,16 @@ extension ToolDatabase {
         _ registration: DeviceRegistration,
         _ topics: [String],
         owner: StatementCall<String?>?,
-        limit: LimitDevices?
+        limit: StatementCall<Void>?
     ) async throws(ToolError) -> Int64? {
         try Self.check(provider: registration.provider)
         try Self.check(registration)
-        let statement = RegisterDevice(registration: registration)
         return try await transaction { transaction throws(PostgresError) -> Int64? in
             if let owner, let found = try transaction.connection.run(owner).first.flatMap(\.self) {
                 guard found.utf8.elementsEqual((registration.userID ?? "").utf8) else { return nil }
             }
             let id = try transaction.asCaller { connection throws(PostgresError) -> Int64? in
-                guard let id = try connection.run(statement).first else { return nil }
+                guard let id = try connection.run(SQL.registerDevice(registration)).first else { return nil }
                 for topic in topics { _ = try connection.run(SQL.subscribeDevices([id], topic)) }
                 return id
             }
@@ -127,7 +126,7 @@ extension ToolDatabase {
         if let provider = filter.provider { try Self.check(provider: provider) }
         return try await run { connection throws(PostgresError) in
             filter.topic != nil && filter.user == nil
-                ? try connection.run(ListSubscribers(filter: filter)) : try connection.run(ListDevices(filter: filter))
+                ? try connection.run(SQL.listSubscribers(filter)) : try connection.run(SQL.listDevices(filter))
         }
     }
 

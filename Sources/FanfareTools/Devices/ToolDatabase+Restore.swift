@@ -29,13 +29,14 @@ extension ToolDatabase {
             try connection.run(SQL.prunedSince(request.since.seconds, request.since.text))
         }
         guard let since = start.first else { throw ToolError(.failed, "the database did not say what time it is") }
+        let pruned = PrunedDevices(request, since: since)
         var (counts, waiting): ([String: Int64], [Int64]) = ([:], [])
         var next: Int64? = 0
         while let place = next {
             next = nil
             // The session is returned to the pool after each part, so that other callers do not wait for the whole
             // scan.
-            let rows = try await rows(of: FindPruned(request: request, since: since, after: place, withIDs: !isDryRun))
+            let rows = try await rows(of: SQL.findPruned(pruned, place, !isDryRun))
             for row in rows {
                 switch row {
                 case .found(let reason, let devices, let ids):
@@ -47,7 +48,7 @@ extension ToolDatabase {
             while waiting.count >= Self.restoredAtOnce || (next == nil && !waiting.isEmpty) {
                 let ids = [Int64](waiting.prefix(Self.restoredAtOnce))
                 waiting.removeFirst(ids.count)
-                for row in try await restore(ids, of: request, since: since) {
+                for row in try await restore(ids, of: pruned, in: request.app) {
                     counts[row.reason, default: 0] += row.devices
                 }
             }
@@ -57,13 +58,13 @@ extension ToolDatabase {
 
     private func restore(
         _ ids: [Int64],
-        of request: RestoreRequest,
-        since: Timestamp
+        of pruned: PrunedDevices,
+        in app: String
     ) async throws(ToolError) -> [(reason: String, devices: Int64)] {
         try await change { connection throws(PostgresError) in
-            try connection.run(RestoreDevices(request: request, since: since, ids: ids))
+            try connection.run(SQL.restoreDevices(pruned, ids))
         } action: { rows in
-            rows.isEmpty ? nil : ToolAction("device.restore", request.app, count: rows.reduce(0) { $0 + $1.devices })
+            rows.isEmpty ? nil : ToolAction("device.restore", app, count: rows.reduce(0) { $0 + $1.devices })
         }
     }
 }

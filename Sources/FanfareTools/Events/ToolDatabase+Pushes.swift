@@ -22,13 +22,9 @@ extension ToolDatabase {
         after: [Int64]?,
         limit: Int
     ) async throws(ToolError) -> FoundPushes {
-        let statement = EventPushes(
-            event: event,
-            after: after.map { DeliveryRow.Place(batch: $0[0], event: event, device: $0[1]) },
-            outcome: outcome,
-            reason: reason,
-            limit: Int32(limit + 1)
-        )
+        let (batch, device) = (after?[0] ?? 0, after?[1] ?? 0)
+        let most = Int32(limit + 1)
+        let statement = SQL.eventPushes(event, batch, device, outcome, reason, most, SearchBudget.batches)
         let found = try await rows(of: statement)
         let rows = found.compactMap(\.found)
         if rows.count > limit {

@@ -53,7 +53,7 @@ public struct DatabaseSetup: Sendable {
             } catch {
                 throw signals?.isRaised == true ? PostgresError(.cancelled, message: "ended by a signal") : error
             }
-            guard try connection.run(RecordedIdentity()).isEmpty else { return false }
+            guard try connection.run(SQL.recordedIdentity()).isEmpty else { return false }
             try connection.run(SQL.adoptDatabase(installation))
             return true
         }

@@ -88,7 +88,7 @@ extension ToolDatabase {
             do throws(PostgresError) {
                 let isThere = try connection.run(SQL.hasRelation("fanfare.schema_version")).first ?? false
                 let version = try isThere ? connection.run(SQL.schemaVersion()).first : nil
-                there = (version, false, try isThere ? !connection.run(RecordedIdentity()).isEmpty : false)
+                there = (version, false, try isThere ? !connection.run(SQL.recordedIdentity()).isEmpty : false)
             } catch {
                 // Loading the schema makes this role a member of the schema's owner, if the role has the right.
                 guard error.sqlState == "42501" else { throw error }
@@ -113,8 +113,8 @@ extension ToolDatabase {
     /// - Throws: ``ToolError``.
     public func adoption(as name: String?) async throws(ToolError) -> AdoptionChange {
         try await run { connection throws(PostgresError) in
-            let old = try connection.run(RecordedIdentity()).first
-            guard let here = try connection.run(ActualIdentity()).first else {
+            let old = try connection.run(SQL.recordedIdentity()).first
+            guard let here = try connection.run(SQL.actualIdentity()).first else {
                 throw PostgresError(.protocolMismatch, message: "the server does not say which database this is")
             }
             let new = DatabaseIdentity(

@@ -68,12 +68,13 @@ public final class LogTail {
         // After the clock was set back, rows may lie in the future; they are read when their time comes.
         var end = now + Self.margin
         var isBehind = false
-        var fates = filter.hidesEvents ? [] : try connection.run(TailEvents(window(until: end, seen: events)))
-        if fates.count >= TailEvents.limit {
+        var fates = filter.hidesEvents ? [] : try connection.run(SQL.tailEvents(window(until: end, seen: events)))
+        if fates.count >= TailEvent.limit {
             (isBehind, end) = (true, fates.reduce(place) { max($0, $1.at.microseconds) })
         }
-        let pushes = try connection.run(TailPushes(window(until: end, seen: batches)))
-        if Set(pushes.map(\.batchID)).count >= TailPushes.limit {
+        let range = window(until: end, seen: batches)
+        let pushes = try connection.run(SQL.tailPushes(range, range.user, range.app, range.rule))
+        if Set(pushes.map(\.batchID)).count >= TailPush.limit {
             (isBehind, end) = (true, pushes.reduce(place) { max($0, $1.at.microseconds) })
             // These rows are read again after the batches before them.
             fates.removeAll { $0.at.microseconds > end }

@@ -4,7 +4,7 @@ internal import PostgresClient
 
 extension TailLine {
     /// Makes the line for an event's fate.
-    init(_ row: TailEvents.Row) {
+    init(_ row: TailEvent) {
         self.init(
             at: row.at,
             eventID: row.id,
@@ -16,7 +16,7 @@ extension TailLine {
     }
 
     /// Makes the line for a delivery's outcome; nil if the filter leaves no delivery of the batch.
-    init?(_ row: TailPushes.Row) {
+    init?(_ row: TailPush) {
         guard let delivery = row.delivery else { return nil }
         self.init(
             at: row.at,

@@ -33,7 +33,7 @@ struct BenchDatabase: Sendable {
         return BenchDatabase(url: cluster.connectionURL(database: "bench"), server: server, devices: devices)
     }
 
-    /// Loads the schema, devices and rules, and the plain table of ``InsertPlain``.
+    /// Loads the schema, devices and rules, and the plain table of ``SQL/insertPlain``.
     ///
     /// - Parameter configuration: a configuration file that names this database.
     /// - Throws: the database's error.
@@ -81,7 +81,7 @@ struct BenchDatabase: Sendable {
         """,
         """
         {"app": "bench", "name": "sample", "event": "bench.sample", "to": {"users": "$.user"}, "lane": "transactional",
-         "collapse": "\(EmitSample.collapsePrefix){{n}}",
+         "collapse": "\(LatencyBench.collapsePrefix){{n}}",
          "message": {"notification": {"title": "Order {{n}}", "body": "On its way, and with you tomorrow between nine and eleven"}}}
         """,
         """

@@ -99,9 +99,9 @@ struct EmitRates: Sendable {
             let turns = max(1, Int(seconds.rounded()))
             var (inserted, emitted, wrote) = (0.0, 0.0, 0.0)
             for _ in 0..<turns {
-                inserted += try rate(of: InsertPlain(), writers: writers, seconds: seconds / Double(turns))
-                emitted += try rate(of: EmitUnmatched(), writers: writers, seconds: seconds / Double(turns))
-                wrote += try rate(of: InsertUnmatched(), writers: writers, seconds: seconds / Double(turns))
+                inserted += try rate(of: SQL.insertPlain(), writers: writers, seconds: seconds / Double(turns))
+                emitted += try rate(of: SQL.emitUnmatched(), writers: writers, seconds: seconds / Double(turns))
+                wrote += try rate(of: SQL.insertUnmatched(), writers: writers, seconds: seconds / Double(turns))
             }
             inserts[load, default: []].append(inserted / Double(turns))
             emits[load, default: []].append(emitted / Double(turns))
@@ -110,7 +110,7 @@ struct EmitRates: Sendable {
     }
 
     /// - Returns: the commits per second of all writers.
-    private func rate(of statement: some PostgresStatement, writers: Int, seconds: Double) throws -> Double {
+    private func rate(of statement: some BoundStatement, writers: Int, seconds: Double) throws -> Double {
         // A session's first statement is planned and compiled, which slows down the other sessions too.
         let once = { @Sendable (session: PostgresConnection) throws in _ = try session.runReturningCount(statement) }
         return try Writers(writers, to: database, preparation: once) { session in
@@ -126,24 +126,20 @@ struct EmitRates: Sendable {
     }
 }
 
-/// Emits the row of ``InsertPlain`` as an event that no rule matches.
-struct EmitUnmatched: PostgresStatement {
-    typealias Row = Void
-    static let name = "bench_emit_unmatched"
-    static let sql = "SELECT fanfare.emit('bench.none', '{\"user\": \"u1\", \"n\": 1}')"
+extension SQL {
+    /// Emits the row of ``insertPlain`` as an event that no rule matches.
+    static let emitUnmatched = Statement<Void>(
+        "bench_emit_unmatched",
+        "SELECT fanfare.emit('bench.none', '{\"user\": \"u1\", \"n\": 1}')"
+    )
 
-    func bind(to binds: inout PostgresBinds) {}
-}
-
-/// Inserts the event of ``EmitUnmatched`` into the outbox.
-struct InsertUnmatched: PostgresStatement {
-    typealias Row = Void
-    static let name = "bench_insert_unmatched"
-    static let sql = """
+    /// Inserts the event of ``emitUnmatched`` into the outbox.
+    static let insertUnmatched = Statement<Void>(
+        "bench_insert_unmatched",
+        """
         INSERT INTO fanfare.outbox (type, payload) VALUES ('bench.none', '{"user": "u1", "n": 1}') RETURNING id
         """
-
-    func bind(to binds: inout PostgresBinds) {}
+    )
 }
 
 extension BenchReport {

@@ -68,7 +68,7 @@ extension BenchPlace {
     ///
     /// - Parameters:
     ///   - name: the name of its folder.
-    ///   - keepsLedger: whether it records the arrival of samples (``EmitSample``), or only counts.
+    ///   - keepsLedger: whether it records the arrival of samples (``SQL/emitSample``), or only counts.
     ///   - faults: its faults, in the sandbox's format.
     /// - Returns: the provider, and its endpoint and credentials.
     /// - Throws: if it cannot start.
@@ -79,7 +79,7 @@ extension BenchPlace {
     ) async throws -> (sandbox: PushSandbox, sink: BenchSink) {
         var options = SandboxOptions(directory: directory + "/" + name)
         options.sink = !keepsLedger
-        options.ledgerCollapsePrefix = EmitSample.collapsePrefix
+        options.ledgerCollapsePrefix = LatencyBench.collapsePrefix
         options.faults = faults.map { Array($0.utf8) }
         let sandbox = try await PushSandbox.start(options)
         let sink = BenchSink(

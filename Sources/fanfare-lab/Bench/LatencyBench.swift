@@ -7,6 +7,9 @@ import Threading
 ///
 /// Events are emitted on a schedule, without waiting for earlier ones: a slow event delays no other sample.
 struct LatencyBench: Sendable {
+    /// The prefix of the collapse id of a push of ``SQL/emitSample``, before the number.
+    static let collapsePrefix = "sample-"
+
     let daemon: DaemonProcess
     let database: BenchDatabase
     let samples: Int
@@ -67,7 +70,7 @@ struct LatencyBench: Sendable {
             try prepare()
             Thread.sleep(forTimeInterval: .random(in: 0.02..<0.06))
             try connection.execute("BEGIN")
-            try connection.run(EmitSample(user: "u\(1 + sample % database.devices)", number: Int64(sample)))
+            try connection.run(SQL.emitSample("u\(1 + sample % database.devices)", Int64(sample)))
             commits[sample] = KernelClock.monotonic.microseconds
             try connection.execute("COMMIT")
         }
@@ -75,19 +78,12 @@ struct LatencyBench: Sendable {
     }
 }
 
-/// Emits an event that is identified at the provider.
-struct EmitSample: PostgresStatement {
-    typealias Row = Void
-    static let name = "bench_emit_sample"
-    /// The prefix of its push's collapse id, before the number.
-    static let collapsePrefix = "sample-"
-    static let sql = "SELECT fanfare.emit('bench.sample', jsonb_build_object('user', $1::text, 'n', $2::bigint))"
-
-    let user: String
-    let number: Int64
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(user)
-        binds.append(number)
-    }
+extension SQL {
+    /// Emits an event that is identified at the provider.
+    ///
+    /// Binds: user, number.
+    static let emitSample = Statement<Void, String, Int64>(
+        "bench_emit_sample",
+        "SELECT fanfare.emit('bench.sample', jsonb_build_object('user', $1::text, 'n', $2::bigint))"
+    )
 }

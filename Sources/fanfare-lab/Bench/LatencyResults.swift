@@ -42,7 +42,7 @@ struct LatencyResults: Sendable {
         var arrivals: [Int: Int64] = [:]
         for line in try Data(contentsOf: URL(fileURLWithPath: ledger), options: .mappedIfSafe).split(separator: 10) {
             let push = try decoder.decode(ReceivedPush.self, from: line)
-            let number = push.headers["apns-collapse-id"]?.dropFirst(EmitSample.collapsePrefix.count)
+            let number = push.headers["apns-collapse-id"]?.dropFirst(LatencyBench.collapsePrefix.count)
             guard let sample = number.flatMap({ Int($0) }) else { continue }
             let at = Int64(push.atNanoseconds / 1000)
             arrivals[sample] = min(at, arrivals[sample] ?? at)

@@ -43,7 +43,7 @@ struct ThroughputBench: Sendable {
         let (turns, devices) = (Turns(events), database.devices)
         let sessions = Writers(writers, to: database) { session in
             while let number = turns.next() {
-                try session.run(EmitOne(user: "u\(1 + number * 7919 % devices)", number: Int64(number)))
+                try session.run(SQL.emitOne("u\(1 + number * 7919 % devices)", Int64(number)))
             }
         }
         return try measure(on: connection, pushes: events) { try sessions.run() }
@@ -55,7 +55,7 @@ struct ThroughputBench: Sendable {
     func inserts(_ rows: Int, writers: Int) throws -> Double {
         let turns = Turns(rows)
         let sessions = Writers(writers, to: database) { session in
-            while turns.next() != nil { try session.run(InsertPlain()) }
+            while turns.next() != nil { try session.run(SQL.insertPlain()) }
         }
         let start = KernelClock.monotonic.microseconds
         try sessions.run()
@@ -114,17 +114,12 @@ struct ThroughputBench: Sendable {
         """
 }
 
-/// Emits an event for one user.
-struct EmitOne: PostgresStatement {
-    typealias Row = Void
-    static let name = "bench_emit_one"
-    static let sql = "SELECT fanfare.emit('bench.one', jsonb_build_object('user', $1::text, 'n', $2::bigint))"
-
-    let user: String
-    let number: Int64
-
-    func bind(to binds: inout PostgresBinds) {
-        binds.append(user)
-        binds.append(number)
-    }
+extension SQL {
+    /// Emits an event for one user.
+    ///
+    /// Binds: user, number.
+    static let emitOne = Statement<Void, String, Int64>(
+        "bench_emit_one",
+        "SELECT fanfare.emit('bench.one', jsonb_build_object('user', $1::text, 'n', $2::bigint))"
+    )
 }

@@ -73,11 +73,10 @@ final class Turns: Sendable {
     }
 }
 
-/// Inserts a row into a plain table: the cost of a commit on this machine without Fanfare.
-struct InsertPlain: PostgresStatement {
-    typealias Row = Void
-    static let name = "bench_insert_plain"
-    static let sql = "INSERT INTO plain (type, payload) VALUES ('bench.none', '{\"user\": \"u1\", \"n\": 1}')"
-
-    func bind(to binds: inout PostgresBinds) {}
+extension SQL {
+    /// Inserts a row into a plain table: the cost of a commit on this machine without Fanfare.
+    static let insertPlain = Statement<Void>(
+        "bench_insert_plain",
+        "INSERT INTO plain (type, payload) VALUES ('bench.none', '{\"user\": \"u1\", \"n\": 1}')"
+    )
 }

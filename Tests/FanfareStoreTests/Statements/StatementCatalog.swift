@@ -458,9 +458,10 @@ struct StatementCatalog {
     }
 
     private static func tools(_ parts: Parts) -> [any BoundStatement] {
+        let epoch = Timestamp(microseconds: 0)
         let pruned = RestoreRequest(app: "shop", since: Since("1h"), reason: "Unregistered", environment: "production")
         return [
-            ListDevices(filter: DeviceFilter()), ListSubscribers(filter: Self.ofNews),
+            SQL.listDevices(DeviceFilter()), SQL.listSubscribers(Self.ofNews),
             SQL.showDevice(parts.device),
             SQL.listTokens(
                 FCMDeviceFilter(app: "shop").app,
@@ -469,22 +470,22 @@ struct StatementCatalog {
                 0,
                 10
             ),
-            RegisterDevice(registration: DeviceRegistration(app: "shop", provider: "apns", token: "abcd")),
+            SQL.registerDevice(DeviceRegistration(app: "shop", provider: "apns", token: "abcd")),
             SQL.importDevices("shop", #"[{"provider": "apns", "token": "abce"}]"#, false),
             SQL.noteImport("shop", [1], "devices.csv", 0, 1, "{}", false),
             SQL.findImport("shop", [2]), SQL.forgetImports(),
-            ExportDevices(page: Self.page), ExportDevicesWithTokens(page: Self.page),
+            SQL.exportDevices(Self.page), SQL.exportDevicesWithTokens(Self.page),
             SQL.unregisterDevice("shop", "apns", parts.token),
             SQL.unregisterDeviceByID("shop", parts.device),
             SQL.subscribeDevices([parts.device], "sport"),
             SQL.unsubscribeDevices([parts.device], "news"),
             SQL.appNames(), SQL.pruneReasons(),
             SQL.prunedSince(pruned.since.seconds, pruned.since.text),
-            FindPruned(request: pruned, since: Timestamp(microseconds: 0), after: 0, withIDs: true),
-            RestoreDevices(request: pruned, since: Timestamp(microseconds: 0), ids: Array(1...50)),
+            SQL.findPruned(PrunedDevices(pruned, since: epoch), 0, true),
+            SQL.restoreDevices(PrunedDevices(pruned, since: epoch), Array(1...50)),
             SQL.tailStart(3600, nil),
-            TailEvents(TailWindow(since: .minusInfinity, until: .infinity, seen: [])),
-            TailPushes(TailWindow(since: .minusInfinity, until: .infinity, seen: [])),
+            SQL.tailEvents(TailWindow(since: .minusInfinity, until: .infinity, seen: [])),
+            SQL.tailPushes(TailWindow(since: .minusInfinity, until: .infinity, seen: []), nil, nil, nil),
             SQL.missingRoles(),
             SQL.hasRelation("fanfare.outbox"),
             SQL.schemaVersion(),
@@ -493,8 +494,8 @@ struct StatementCatalog {
             SQL.publications(),
             SQL.hiddenTables(),
             SQL.adoptDatabase(nil),
-            RecordedIdentity(),
-            ActualIdentity(),
+            SQL.recordedIdentity(),
+            SQL.actualIdentity(),
             SQL.listDaemons(),
             SQL.listQueues(),
             SQL.listHealth(),
@@ -504,9 +505,9 @@ struct StatementCatalog {
             SQL.databaseNow(),
             SQL.missingPrivileges(),
             SQL.hasAutovacuum(), SQL.unknownTimeZones(),
-            SessionLimits(), SQL.authorsLimits(),
+            SQL.sessionLimits(), SQL.authorsLimits(),
             SQL.limitEvents("shop", ["*"]),
-            AppUse(),
+            SQL.appUse(),
             SQL.judgeWhen(#"{"total": 11}"#, "$.total > 10"),
         ]
     }
@@ -538,7 +539,7 @@ struct StatementCatalog {
             SQL.showEvent(parts.event),
             SQL.forgetUser("shop", "u"),
             SQL.devicesOfOthers([parts.device], "shop", "v"),
-            LimitDevices(app: "shop", user: "u", limit: 50),
+            SQL.limitDevices("shop", "u", 50),
             SQL.deviceOwner("shop", "apns", parts.token),
         ]
     }
@@ -596,25 +597,19 @@ struct StatementCatalog {
         let (rule, epoch) = (RuleID(app: "shop", name: "users"), Timestamp(microseconds: 0))
         return [
             SQL.findEvents(nil, nil, "order", nil, "planned", 5, SearchBudget.events, "shop"),
-            FindWaiting(
-                type: "order",
-                app: "shop",
-                since: epoch,
-                before: EventPlace(transaction: 9, id: parts.event),
-                limit: 5
-            ),
+            SQL.findWaiting("order", nil, "shop", 5, SearchBudget.events, epoch, nil, 9, parts.event),
             SQL.eventIDAt(epoch),
             SQL.eventsOfKey("k", nil),
             SQL.eventHead(parts.event),
-            EventPushes(event: parts.event, after: nil, limit: 5),
+            SQL.eventPushes(parts.event, 0, 0, nil, nil, 5, SearchBudget.batches),
             SQL.eventOutcomes(parts.event, 0, SearchBudget.counted),
             SQL.eventVariants(parts.event, 0, 20),
             SQL.eventRun(parts.event),
             SQL.eventEnds([parts.event]),
             SQL.unplannedEvents(),
             SQL.lastDeliveries(5),
-            FindNamed("Users"), SQL.ruleVariant(#"{"app": "shop", "name": "r"}"#, "u"),
-            CampaignActionLog(of: "shop/due", limit: 5),
+            SQL.findNamed("Users"), SQL.ruleVariant(#"{"app": "shop", "name": "r"}"#, "u"),
+            SQL.campaignActionLog("shop/due", 5),
             SQL.userPushes("u", nil, nil, 5, SearchBudget.pushes),
             SQL.listBacklog(),
             SQL.listUnsent([parts.event]),

@@ -135,9 +135,9 @@ import Testing
         // With any number of devices, each query uses ids.
         let connection = try World().connection
         try connection.execute("ANALYZE fanfare.devices")
-        let since = Timestamp(microseconds: 0)
-        _ = try connection.run(FindPruned(request: hour, since: since, after: 0, withIDs: true))
-        _ = try connection.run(RestoreDevices(request: hour, since: since, ids: []))
+        let pruned = PrunedDevices(hour, since: Timestamp(microseconds: 0))
+        _ = try connection.run(SQL.findPruned(pruned, 0, true))
+        _ = try connection.run(SQL.restoreDevices(pruned, []))
         for call in [
             "find_pruned ('shop', 'now', NULL, NULL, NULL, 7, true)",
             "restore_devices ('shop', 'now', NULL, NULL, NULL, '{7}')",

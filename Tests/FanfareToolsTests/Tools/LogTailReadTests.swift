@@ -96,14 +96,14 @@ import Testing
         var filter = LogTail.Filter()
         filter.since = Since("1h")
         let tail = try toolDatabase().tail(filter)
-        try close(TailPushes.limit + 20)
+        try close(TailPush.limit + 20)
         try plan(1, bytes: 1...1)
         let kinds = { (lines: [TailLine]) in
             lines.map { line in
                 if case .event = line.subject { "fate" } else { "push" }
             }
         }
-        #expect(kinds(try tail.next()) == Array(repeating: "push", count: TailPushes.limit))
+        #expect(kinds(try tail.next()) == Array(repeating: "push", count: TailPush.limit))
         #expect(kinds(try tail.next()) == Array(repeating: "push", count: 20) + ["fate"])
         #expect(try tail.next().isEmpty)
     }
@@ -112,7 +112,7 @@ import Testing
         var options = PostgresOptions(url: TestDatabase.current.url)
         options.session = LogTail.settings(options.session)
         let connection = try PostgresConnection.open(options)
-        for (name, sql, more) in [("e", TailEvents.sql, ""), ("p", TailPushes.sql, ", NULL, NULL, NULL")] {
+        for (name, sql, more) in [("e", SQL.tailEvents.sql, ""), ("p", SQL.tailPushes.sql, ", NULL, NULL, NULL")] {
             try connection.execute("PREPARE \(name) AS \(sql)")
             let plan = try connection.query(
                 "EXPLAIN EXECUTE \(name) (now(), now(), '{}', NULL, NULL, NULL\(more))"
