@@ -15,7 +15,7 @@ package final class Scheduler: Stage {
     package let name = "scheduler"
     /// How many runs are fired before the query runs are checked.
     private static let limit = 200
-    /// The longest sleep; a campaign that is activated in the meantime may be due at once.
+    /// The longest known time until something is due; the controller rings for what becomes due sooner.
     static let longestWait = Micros.second
     /// The shortest sleep, used if something is due but cannot be fired yet.
     static let shortestWait = 100 * Micros.millisecond
@@ -24,7 +24,7 @@ package final class Scheduler: Stage {
     private let reader: Bell
     private let running: RunningQuery
     private let stopping = StopSignal()
-    private let bell = Bell()
+    private let bell: Bell
     /// The clock step for which campaigns were last rescheduled, by this host's steady clock.
     private let rescheduledFor = Locked(Microseconds.min)
 
@@ -32,10 +32,11 @@ package final class Scheduler: Stage {
     ///
     /// - Parameters:
     ///   - context: what every stage needs.
+    ///   - bell: rung when something is due.
     ///   - reader: rung when runs wait for their campaigns' queries.
     ///   - running: the current query of this daemon's ``QueryReader``.
-    package init(context: StageContext, reader: Bell, running: RunningQuery) {
-        (self.context, self.reader, self.running) = (context, reader, running)
+    package init(context: StageContext, bell: Bell, reader: Bell, running: RunningQuery) {
+        (self.context, self.bell, self.reader, self.running) = (context, bell, reader, running)
     }
 
     package func stop() {
@@ -54,7 +55,11 @@ package final class Scheduler: Stage {
                 try checkQueryRuns(of: owner, on: connection)
                 return min(wait, try emitDigests(on: connection, at: now))
             }
-            bell.wait(timeout: .microseconds(wait ?? 0))
+            if wait == Self.longestWait {
+                context.sleep(name, on: bell)
+            } else {
+                bell.wait(timeout: .microseconds(wait ?? 0))
+            }
         }
     }
 

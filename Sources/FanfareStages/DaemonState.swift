@@ -10,6 +10,8 @@ package final class DaemonState: Sendable {
         var listenProvedAt: Double?
         var breakers: [String: BreakerReport] = [:]
         var unserved: [String] = []
+        var hasPlans = false
+        var hasOthers = true
     }
 
     private let state = Locked(State())
@@ -37,6 +39,32 @@ package final class DaemonState: Sendable {
 
     /// Whether LISTEN is known to work.
     package var isListening: Bool { state.withLock { $0.isListening } }
+
+    /// Whether there were large audiences to expand at the last look.
+    package var hasPlans: Bool { state.withLock { $0.hasPlans } }
+
+    /// Records whether there are large audiences to expand.
+    ///
+    /// - Returns: whether there are, and were none before.
+    package func plans(_ hasPlans: Bool) -> Bool {
+        state.withLock { state in
+            defer { state.hasPlans = hasPlans }
+            return hasPlans && !state.hasPlans
+        }
+    }
+
+    /// Whether there may be other daemons.
+    package var hasOthers: Bool { state.withLock { $0.hasOthers } }
+
+    /// Records whether there are other daemons.
+    ///
+    /// - Returns: whether there are, and were none before.
+    package func others(_ hasOthers: Bool) -> Bool {
+        state.withLock { state in
+            defer { state.hasOthers = hasOthers }
+            return hasOthers && !state.hasOthers
+        }
+    }
 
     /// Records the state of a provider's breaker.
     package func breaker(_ name: String, _ report: BreakerReport) {

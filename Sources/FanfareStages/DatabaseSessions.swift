@@ -111,7 +111,7 @@ package struct DatabaseSessions: Sendable {
 
     /// Options for foreign channels and the lease: trivial statements on sessions that hold locks.
     package func control(_ stage: String) -> PostgresOptions {
-        options(stage, Self.probed(.slices).setting("statement_timeout", to: "9s"), trivialPatience)
+        options(stage, Self.probed(.queue).setting("statement_timeout", to: "9s"), trivialPatience)
     }
 
     /// Longer than the settings' `statement_timeout` of 30 s.

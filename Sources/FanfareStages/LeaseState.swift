@@ -45,6 +45,9 @@ package final class LeaseState: Sendable {
         }
     }
 
+    /// Whether the controller looked at the database within the last second; then it wakes each stage that has work.
+    package var isWatched: Bool { state.withLock { $0.owner != nil && ($0.guardian.startsUntil ?? 0) > Clocks.steady } }
+
     /// Records that the cancellations were read.
     package func cancelsRead(startedAt: Microseconds) {
         state.withLock { $0.guardian.cancelsRead(startedAt: startedAt) }

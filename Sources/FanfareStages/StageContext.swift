@@ -61,6 +61,23 @@ package struct StageContext: Sendable {
         return owner
     }
 
+    /// Sleeps without work until the bell rings.
+    ///
+    /// The controller rings it for work. If the controller does not look at the database, a sleep is one second at most.
+    ///
+    /// - Parameters:
+    ///   - stage: the name of the stage, whose pulse goes on.
+    ///   - bell: the stage's bell.
+    ///   - limit: the longest sleep.
+    package func sleep(_ stage: String, on bell: Bell, atMost limit: Duration = .seconds(86_400)) {
+        let end = ContinuousClock.now + limit
+        repeat {
+            pulses.beat(stage)
+            let time = Duration.seconds(lease.isWatched ? 10 : 1)
+            if bell.wait(timeout: max(.zero, min(time, end - .now))) { return }
+        } while lease.isWatched && .now < end
+    }
+
     /// Sleeps on the stage's own thread to let others work.
     package func linger(_ duration: Duration) {
         Bell().wait(timeout: duration)
@@ -71,10 +88,13 @@ package struct StageContext: Sendable {
 package struct StageBells: Sendable {
     /// For changes that the planner's session does not get by LISTEN.
     package let plan = WakeSignal()
-    package let slice = Bell()
+    /// One for each slicer: a bell wakes one thread.
+    package let slices: [Bell]
     package let claim = Bell()
     package let control = Bell()
     package let maintain = Bell()
+    /// Campaigns, digests or campaigns' queries are due.
+    package let schedule = Bell()
     /// Runs wait for their campaigns' queries.
     package let read = Bell()
     /// Events were moved to the quarantine.
@@ -84,7 +104,23 @@ package struct StageBells: Sendable {
     /// Events wait for the query of a rule whose query is slow.
     package let slowQueries = Bell()
 
-    package init() {}
+    /// Whether maintenance runs on a session of its own, not on a slicer's.
+    private let isMaintenanceApart: Bool
+
+    package init(slicers: Int = 1, isMaintenanceApart: Bool = true) {
+        slices = (0..<slicers).map { _ in Bell() }
+        self.isMaintenanceApart = isMaintenanceApart
+    }
+
+    /// Wakes the slicers, because there may be large audiences to expand.
+    package func ringForPlans() {
+        for bell in slices { bell.ring() }
+    }
+
+    /// Wakes maintenance.
+    package func ringForUpkeep() {
+        if isMaintenanceApart { maintain.ring() } else { slices.first?.ring() }
+    }
 
     /// Wakes both query planners, because events may wait for a query.
     package func ringForQueries() {

@@ -3,7 +3,7 @@ public import PushTransport
 internal import Threading
 
 extension HTTP2Engine {
-    /// Sends, receives, and waits until an answer arrives, a slot becomes free, or a waker is called.
+    /// Sends, receives, and waits until an answer arrives, a slot becomes free, a connection ends, or a waker is called.
     ///
     /// - Parameters:
     ///   - timeout: the longest time to wait; with zero the call does only what is possible at once.
@@ -19,8 +19,10 @@ extension HTTP2Engine {
             for connection in connections { write(on: connection, into: &answers) }
             let hasNews = answers.count > before || (!hadSlots && freeSlots > 0)
             let woken = wait(until: hasNews ? now : min(end, nextEvent(wantsSlot: !hadSlots)))
+            let links = connections.count
             work(into: &answers)
-            if woken || answers.count > before || now >= end || (!hadSlots && freeSlots > 0) { return }
+            let hasEnded = connections.count < links
+            if woken || hasEnded || answers.count > before || now >= end || (!hadSlots && freeSlots > 0) { return }
         }
     }
 

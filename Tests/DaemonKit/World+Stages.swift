@@ -29,7 +29,7 @@ extension World {
     /// A planner that leaves all batches to the claimer.
     func planner() -> Planner { Planner(planning: planning, orders: orders) }
 
-    func slicer() -> Slicer { Slicer(context: context, bell: bells.slice, claimer: bells.claim) }
+    func slicer() -> Slicer { Slicer(context: context, bell: bells.slices[0], claimer: bells.claim) }
 
     func loneClaimer(_ pools: SenderPools, _ recorder: Mailbox<RecorderMessage>, patience: Int64) -> LoneClaimer {
         LoneClaimer(
@@ -48,7 +48,7 @@ extension World {
     }
 
     func scheduler(_ running: RunningQuery = RunningQuery()) -> Scheduler {
-        Scheduler(context: context, reader: bells.read, running: running)
+        Scheduler(context: context, bell: bells.schedule, reader: bells.read, running: running)
     }
 
     func maintainer() -> Maintainer {

@@ -21,6 +21,9 @@ struct PruneGate {
     /// Since when there are unshared answers.
     private var unsharedSince: Microseconds?
 
+    /// Whether there are unshared answers.
+    var hasUnshared: Bool { unsharedSince != nil }
+
     init(_ fuses: PruneFuses) {
         self.fuses = fuses
     }

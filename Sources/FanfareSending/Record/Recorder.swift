@@ -46,7 +46,9 @@ package final class Recorder: Stage {
         var failures = 0
         while true {
             context.pulses.beat(name)
-            let wait = ledger.policy.dueAt.map { Duration.microseconds(max(0, $0 - Clocks.steady)) } ?? .seconds(1)
+            let wait =
+                ledger.policy.dueAt.map { Duration.microseconds(max(0, $0 - Clocks.steady)) }
+                ?? .seconds(gate.hasUnshared ? 1 : 10)
             guard let messages = mailbox.take(timeout: wait) else { break }
             for message in messages { ledger.take(message, at: Clocks.steady) }
             gate.share(over: session)

@@ -21,6 +21,8 @@ final class Sender: Sendable {
     private let links: SenderLinks
     private let inbox = Mailbox<PreparedBatch>()
     private let waker = Locked<(any TransportWaker)?>(nil)
+    /// The time without work after which a sender looks less often.
+    private static let rest = 5 * Micros.second
     /// The free descriptors that a starting sender leaves for connections and the rest of the daemon; if senders used
     /// them all, none could send.
     private static let headroom = 16
@@ -97,6 +99,7 @@ final class Sender: Sendable {
             state.turn()
             let now = Clocks.steady
             if state.isIdle { pool.isIdle(self, for: now - lastBusy) } else { lastBusy = now }
+            state.isResting = now - lastBusy >= Self.rest
         }
         state.drain()
     }
@@ -185,6 +188,8 @@ struct SenderState {
     private var gauges: TransportGauges
     /// The name of the thread.
     var name = ""
+    /// Whether there has been no work for a while.
+    var isResting = false
     /// Wakes this thread's poll; registered when the in-flight budget is used up.
     var whenBlocked: @Sendable () -> Void = {}
 
@@ -227,8 +232,9 @@ struct SenderState {
         }
         checkTransport()
         let hasWork = queues.values.contains { !$0.isEmpty }
-        let wait: Duration = transport.inFlight > 0 ? .milliseconds(50) : hasWork ? .milliseconds(20) : .seconds(1)
-        poll(wait)
+        // The client of many origins does not wake for a lost connection, of which the gauges tell within a second.
+        let idle = Duration.seconds(isResting && !shared.hasManyOrigins ? 5 : 1)
+        poll(transport.inFlight > 0 ? .milliseconds(50) : hasWork ? .milliseconds(20) : idle)
         report()
         watchBreaker()
         context.frequentLines.tellLeftOut(to: context.logger)

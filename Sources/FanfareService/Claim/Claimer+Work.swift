@@ -16,6 +16,8 @@ extension Claimer {
         var doubts = DoubtfulClaims()
         var unserved = UnservedTargets()
         var leaseToken = Int64.random(in: 1..<Int64.max / 2)
+        /// Whether no batch was waiting a second ago, and the bell has not rung since.
+        var isIdle = false
         /// The versions of the gates and rates that this state is based on.
         var gates = 0
         var rates = 0

@@ -48,7 +48,7 @@ struct Claimer: Stage {
                 try work.doubts.settle(on: connection, logger: context.logger)
                 return try check(for: owner, &work, on: connection)
             }
-            if let wait, wait > .zero { bell.wait(timeout: wait) }
+            if let wait, wait > .zero, bell.wait(timeout: wait) { work.isIdle = false }
         }
         giveBack(work.held.all)
     }
@@ -73,6 +73,8 @@ struct Claimer: Stage {
                 )
             }
         }
+        if work.isIdle, try nextCheck(of: pools.roster, on: connection) == nil { return idle }
+        work.isIdle = false
         let orders = orders.current
         obey(orders, &work)
         leaveHeld(&work) { $0.isOutdated(orders.preferences) }
@@ -91,8 +93,9 @@ struct Claimer: Stage {
         )
         guard !paced.isEmpty || !others.isEmpty else {
             let next = try nextCheck(of: roster, on: connection)
-            guard let wait = work.turns.wait(at: Clocks.steady) else { return next }
-            return min(next, .microseconds(max(wait, Micros.millisecond)))
+            work.isIdle = next == nil && work.held.isEmpty && !orders.arePaced
+            guard let wait = work.turns.wait(at: Clocks.steady) else { return next ?? idle }
+            return min(next ?? .seconds(1), .microseconds(max(wait, Micros.millisecond)))
         }
         var queue = BatchQueue(paced + others)
         while let group = queue.next(deliveries: context.settings.batchSize) {
@@ -222,17 +225,21 @@ struct Claimer: Stage {
         left = []
     }
 
-    private func nextCheck(of roster: SenderRoster, on connection: PostgresConnection) throws(PostgresError) -> Duration
-    {
-        guard let next = try connection.run(NextDue(places: batchRequests(of: roster).places)).first else {
-            return .seconds(1)
-        }
+    /// The pause while no batch waits, unless the bell rings: the batches of other daemons do not ring it.
+    private var idle: Duration { context.status.hasOthers ? .seconds(1) : .microseconds(Self.sweepInterval) }
+
+    /// Returns the time until a batch without a rate is due, at most a second; nil if none waits.
+    private func nextCheck(
+        of roster: SenderRoster,
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> Duration? {
+        guard let next = try connection.run(NextDue(places: batchRequests(of: roster).places)).first else { return nil }
         guard next.targetCount == catalog.targets.all.count else {
             // A provider has its first device: its first push should not wait for the next sweep.
             catalog.targets.replace(try connection.run(SQL.allTargets()))
             return .zero
         }
-        guard let due = next.due else { return .seconds(1) }
+        guard let due = next.due else { return nil }
         let wait = due.microseconds - next.now.microseconds
         // A batch is due but was not claimed: there is no room, or another daemon is claiming it.
         return wait <= 0 ? .milliseconds(50) : .microseconds(min(wait, Micros.second))

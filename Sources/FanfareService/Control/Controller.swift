@@ -9,7 +9,7 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Keeps the daemon's lease, reads cancellations and gates, and frees the batches of dead daemons.
+/// Keeps the daemon's lease, looks for orders and work, and frees the batches of dead daemons.
 ///
 /// Its session holds the advisory lock that shows that this daemon is alive. When the session is lost, the owner number
 /// is given up: batches of the old number are submitted for one more second at most, and the next session starts with a
@@ -91,21 +91,16 @@ private struct Tenure {
     private var renewedAt: Microseconds
     private var checkedAt: Microseconds = 0
     private var toldAt = Clocks.steady
-    private var cancelsSince: String
-    private var preferencesSince: String
+    private var lookout: Lookout
     private var watch = DeathWatch()
     private var links = LinkWatch()
     private var clock = ClockWatch()
 
     init(of stage: Controller, on connection: PostgresConnection) throws(PostgresError) {
         self.stage = stage
-        let (context, orders) = (stage.context, stage.orders)
-        // Before anything is claimed, because fuses that blew earlier apply to this daemon too.
-        try FuseSync(stage.fuses, logger: context.logger).synchronize(on: connection)
-        // Before the lease begins, so that later reads see all earlier cancellations.
-        let cancels = try connection.run(NewCancels(since: nil))
-        let preferences = try connection.run(SQL.newPreferences(nil))
-        _ = try Self.readPolicies(into: orders, on: connection)
+        let context = stage.context
+        // Before the lease begins, so that nothing is claimed under unknown orders.
+        lookout = try Lookout(stage, on: connection)
         let start = Clocks.steady
         let entered = try connection.run(
             EnterInstance(
@@ -117,32 +112,26 @@ private struct Tenure {
                 schemaVersion: Schema.versions.upperBound
             )
         )
-        guard let instance = entered.first, instance.isLocked, let seen = cancels.first?.seen,
-            let said = preferences.first?.seen
-        else {
+        guard let instance = entered.first, instance.isLocked else {
             throw PostgresError(.protocolMismatch, message: "the lock of a new instance is taken")
         }
         owner = instance.id
-        cancelsSince = seen
-        preferencesSince = said
         renewedAt = start
         context.lease.begin(owner: owner, startedAt: start, databaseNow: instance.databaseNow.microseconds)
         try renew(on: connection)
-        try readOrders(on: connection)
+        try lookout.look(for: owner, on: connection)
         context.logger.notice("lease taken", metadata: .init([.instanceID: "\(owner)"]))
     }
 
     private var context: StageContext { stage.context }
 
     mutating func tick(on connection: PostgresConnection) throws(PostgresError) {
-        try readOrders(on: connection)
-        let fuses = FuseSync(stage.fuses, logger: context.logger)
-        try fuses.synchronize(on: connection)
+        try lookout.look(for: owner, on: connection)
         let now = Clocks.steady
         if now - renewedAt >= LeaseGuard.renewalInterval {
             try context.database.verify(connection, logger: context.logger)
             try renew(on: connection)
-            try fuses.judge(on: connection)
+            try FuseSync(stage.fuses, logger: context.logger).judge(on: connection)
         }
         if now - toldAt >= TrafficTally.interval {
             toldAt = now
@@ -216,41 +205,10 @@ private struct Tenure {
         }
     }
 
-    /// Reads the changes that stop or slow pushes: cancellations, gates, preferences and policies.
-    private mutating func readOrders(on connection: PostgresConnection) throws(PostgresError) {
-        let start = Clocks.steady
-        let (rows, gates) = try connection.run(NewCancels(since: cancelsSince), LiveGates())
-        stage.orders.cancels.add(rows.compactMap(\.fact))
-        if stage.orders.replace(gates: gates) { ringForGates() }
-        context.lease.cancelsRead(startedAt: start)
-        if let seen = rows.first?.seen { cancelsSince = seen }
-        let preferences = try connection.run(SQL.newPreferences(preferencesSince))
-        stage.orders.said(in: preferences.compactMap(\.app))
-        if let seen = preferences.first?.seen { preferencesSince = seen }
-        if try Self.readPolicies(into: stage.orders, on: connection) { stage.bells.claim.ring() }
-    }
-
-    /// Reads the rates and quiet hours of apps' policies.
-    ///
-    /// - Returns: whether rates changed, so that batches have to be claimed differently.
-    private static func readPolicies(
-        into orders: Orders,
-        on connection: PostgresConnection
-    ) throws(PostgresError) -> Bool {
-        let (rates, quiet) = try connection.run(SQL.liveRates(), SQL.liveQuiet())
-        return orders.replace(rates: rates, quiet: quiet)
-    }
-
-    /// Wakes the claimer and maintenance, which act on changed gates.
-    private func ringForGates() {
-        stage.bells.claim.ring()
-        stage.bells.maintain.ring()
-    }
-
     /// Frees the batches of dead daemons.
     private mutating func rescue(on connection: PostgresConnection) throws(PostgresError) {
         let now = Clocks.steady
-        let others = try connection.run(OtherInstances(owner: owner))
+        let others = context.status.hasOthers ? try connection.run(OtherInstances(owner: owner)) : []
         watch.see(others, at: Clocks.steady)
         for other in others {
             if watch.shouldTryLock(of: other) {

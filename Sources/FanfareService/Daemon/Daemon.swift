@@ -85,7 +85,7 @@ public struct Daemon: Sendable {
             logger: logger
         )
         let hooks = try FeedbackHook.read(fresh.feedback, environment: environment)
-        wiring.context.apply(StageSettings(fresh, version: version))
+        wiring.apply(StageSettings(fresh, version: version))
         feedback.apply(hooks)
         wiring.senders.replace(with: apps)
     }

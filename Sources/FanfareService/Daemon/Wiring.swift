@@ -1,4 +1,5 @@
 internal import FanfareCampaigns
+internal import FanfareConfiguration
 internal import FanfareSending
 internal import FanfareStages
 internal import Threading
@@ -8,7 +9,7 @@ struct Wiring {
     let context: StageContext
     let limits: Limits
     let senders: SenderPools
-    private let bells = StageBells()
+    private let bells: StageBells
     private let orders: Orders
     private let catalog = Catalog()
     private let figures: Figures
@@ -17,6 +18,10 @@ struct Wiring {
     private let running = RunningQuery()
 
     init(context: StageContext, counters: PipelineCounters, apps: [String: AppSenders]) {
+        bells = StageBells(
+            slicers: context.settings.sessions.slicers,
+            isMaintenanceApart: context.settings.sessions.isMaintenanceApart
+        )
         (self.context, orders, figures) = (context, Orders(), Figures(counters))
         limits = Limits(capacity: context.settings.unrecorded)
         let links = SenderLinks(
@@ -28,6 +33,12 @@ struct Wiring {
             recorder: results
         )
         senders = SenderPools(apps, links: links)
+    }
+
+    /// Applies changed settings.
+    func apply(_ settings: StageSettings) {
+        context.apply(settings)
+        bells.ringForUpkeep()
     }
 
     func makeController() -> Controller {
@@ -72,7 +83,7 @@ struct Wiring {
 
     /// Returns a slicer, which may run maintenance on its session too.
     func makeSlicer(_ index: Int, maintains: Bool) -> Slicer {
-        var slicer = Slicer(context: context, bell: bells.slice, claimer: bells.claim, index: index)
+        var slicer = Slicer(context: context, bell: bells.slices[index], claimer: bells.claim, index: index)
         if maintains { slicer.makeMaintenance = makeMaintenance }
         return slicer
     }
@@ -83,7 +94,9 @@ struct Wiring {
 
     func makeQueryReader() -> QueryReader { QueryReader(context: context, bell: bells.read, running: running) }
 
-    func makeScheduler() -> Scheduler { Scheduler(context: context, reader: bells.read, running: running) }
+    func makeScheduler() -> Scheduler {
+        Scheduler(context: context, bell: bells.schedule, reader: bells.read, running: running)
+    }
 
     func makeListener() -> Listener { Listener(context: context, planner: bells.plan) }
 

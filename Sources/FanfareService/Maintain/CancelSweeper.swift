@@ -26,6 +26,9 @@ struct CancelSweeper {
     /// The snapshot and the time of the last sweep.
     private var last: (seen: String, at: Microseconds)?
 
+    /// Whether a sweep is to be repeated.
+    var isPending: Bool { last != nil }
+
     init(_ cancels: CancelIndex, counters: PipelineCounters, claimer: Bell, logger: Logger) {
         (self.cancels, self.counters) = (cancels, counters)
         (self.claimer, self.logger) = (claimer, logger)

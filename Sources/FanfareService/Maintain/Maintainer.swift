@@ -25,7 +25,7 @@ struct Maintainer: Stage {
         var maintenance = makeMaintenance()
         context.takeTurns(on: context.database.queue(name), until: stopping) { session in
             maintenance.takeTurn(in: session)
-            bell.wait(timeout: maintenance.wait)
+            context.sleep(name, on: bell, atMost: maintenance.wait)
         }
     }
 }
@@ -35,7 +35,10 @@ struct Maintainer: Stage {
 ///
 /// The leader is the daemon that holds the advisory lock. Turns are short, since the session may have other work too.
 struct Maintenance {
+    /// The time between two turns while the controller does not look, or a gate is aborting.
     private static let interval = 500 * Micros.millisecond
+    /// The time between two turns while gates may be done, batches may be cancelled, or another daemon leads.
+    private static let longInterval = 5 * Micros.second
     private static let choreInterval = Micros.minute
     /// The time that one turn spends on unchecked rules.
     private static let share = 250 * Micros.millisecond
@@ -66,8 +69,11 @@ struct Maintenance {
         cancelSweeper = CancelSweeper(orders.cancels, counters: counters, claimer: bells.claim, logger: logger)
     }
 
-    /// The time until the next turn.
+    /// The time until the next turn, unless the bell is rung before.
     var wait: Duration { .microseconds(max(0, dueAt - Clocks.steady)) }
+
+    /// Whether a turn is due, or the bell was rung since the last call.
+    var isDue: Bool { bells.maintain.wait(timeout: .zero) || wait == .zero }
 
     /// Runs one turn.
     mutating func takeTurn(in session: Session) {
@@ -91,7 +97,15 @@ struct Maintenance {
             return leads == nil ? true : try lead(on: connection)
         }
         if isDone == nil { context.status.lead(.maintenance, false) }
-        dueAt = Clocks.steady + (isDone ?? true ? Self.interval : 0)
+        dueAt = isDone == false ? 0 : isDone == nil ? Clocks.steady + Self.interval : nextTurn(after: Clocks.steady)
+    }
+
+    /// Returns when a turn is due after one that left nothing to do at once.
+    private func nextTurn(after now: Microseconds) -> Microseconds {
+        let gates = orders.current.gates
+        guard context.lease.isWatched, gates.aborting.isEmpty else { return now + Self.interval }
+        let isQuiet = leads != nil && gates.isEmpty && !cancelSweeper.isPending
+        return isQuiet ? min(choresAt, auditAt) : now + Self.longInterval
     }
 
     /// Stores the event types from this daemon's configuration; every daemon does this, because the leader's may not

@@ -108,6 +108,9 @@ struct OutboxTracks {
     /// Whether every visible event has been examined; the urgent track does not count, because the main one covers it.
     var areAtEnd: Bool { main.isAtEnd && heavy.allSatisfy(\.isAtEnd) && suspects?.isAtEnd ?? true }
 
+    /// Whether every event is on the main track, and perhaps on the urgent one too.
+    var isMainOnly: Bool { main.choice == nil }
+
     /// Whether at least one track, other than the urgent one, has more events waiting.
     var isFull: Bool { main.isFull || heavy.contains { $0.isFull } || suspects?.isFull ?? false }
 

@@ -88,7 +88,9 @@ struct PlannerLoop {
     mutating func wakeUp(wasNotified: Bool, on connection: PostgresConnection) throws(PostgresError) -> Duration {
         let lastSweep = sweptAt
         let mayWait = unjudged != nil
-        let cycle = try goAround(on: connection)
+        let nothing = wasNotified ? nil : try probe(on: connection)
+        let cycle: Cycle
+        if let nothing { cycle = nothing } else { cycle = try goAround(on: connection) }
         let next = schedule.looked(
             cycle.snapshot,
             found: cycle.taken,
@@ -178,6 +180,20 @@ extension PlannerLoop {
 
         /// Whether there is nothing left to do.
         var isIdle: Bool { taken == 0 && isAtEnd }
+    }
+
+    /// Looks for events without planning a round.
+    ///
+    /// - Returns: a cycle that found nothing; nil if a round is needed.
+    private func probe(on connection: PostgresConnection) throws(PostgresError) -> Cycle? {
+        guard tracks.isMainOnly, tracks.areAtEnd, unjudged == nil, Clocks.steady - sweptAt < sweepInterval else {
+            return nil
+        }
+        context.pulses.beat(Planner.name)
+        guard let seen = try connection.run(SQL.outboxProbe(tracks.main.floor, 1)).first, !seen.hasEvents,
+            let snapshot = seen.snapshot?.sweep
+        else { return nil }
+        return Cycle(isAtEnd: true, snapshot: snapshot)
     }
 
     /// Plans one round on each track.

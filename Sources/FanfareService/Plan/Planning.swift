@@ -20,7 +20,7 @@ struct Planning: Sendable {
     /// Wakes the stages that continue what was committed, and counts and logs the events that left the outbox.
     func committed(_ round: PlanRoundSummary, _ counts: PlannedCounts, isLeftToClaim: Bool) {
         if isLeftToClaim { bells.claim.ring() }
-        if counts.plans > 0 { bells.slice.ring() }
+        if counts.plans > 0 { bells.ringForPlans() }
         if counts.queries > 0 { bells.ringForQueries() }
         counters.ended(round.fates)
         log(round.ended)

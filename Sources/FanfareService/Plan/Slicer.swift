@@ -40,16 +40,18 @@ struct Slicer: Stage {
         var maintenance = makeMaintenance?()
         var turns = PlanTurns()
         context.takeTurns(on: context.database.slices(name), until: stopping) { session in
-            if maintenance?.wait == .zero { maintenance?.takeTurn(in: session) }
+            if maintenance?.isDue ?? false { maintenance?.takeTurn(in: session) }
             let turn = session.attempt { connection throws(PostgresError) in
                 try takeTurn(&turns, on: connection)
             }
             guard let turn else { return }
-            let idle = maintenance?.wait ?? .seconds(1)
+            let idle = maintenance?.wait ?? .seconds(86_400)
             switch turn {
             case .goOn: break
             case .rest(let time): bell.wait(timeout: min(time, idle))
-            case .nothingToDo: bell.wait(timeout: idle)
+            // Another session plans; what it leaves is not announced.
+            case .nothingToDo where context.status.hasPlans: bell.wait(timeout: min(.seconds(1), idle))
+            case .nothingToDo: context.sleep(name, on: bell, atMost: idle)
             }
         }
     }

@@ -32,8 +32,7 @@ package struct NewCancels: PostgresStatement {
     package static let sql = """
         SELECT look.at::text, c.id, c.event_id, c.type, c.key, c.created_at, c.event_number
         FROM (SELECT pg_current_snapshot() AS at) AS look
-        LEFT JOIN fanfare.cancels AS c ON c.xid >= pg_snapshot_xmin($1::text::pg_snapshot)
-            AND c.xid < pg_snapshot_xmax(look.at) AND NOT pg_visible_in_snapshot(c.xid, $1::text::pg_snapshot)
+        LEFT JOIN fanfare.cancels AS c ON \(SQL.isNewSQL("c.xid", since: "$1"))
         """
 
     /// The snapshot of the last query; nil to begin with cancellations from now on.

@@ -104,6 +104,15 @@ extension SQL {
         """,
         row: OutboxPlace.init
     )
+
+    /// Reads whether there are events after a floor, and the snapshot that shows it.
+    ///
+    /// Binds: the floor, 1.
+    package static let outboxProbe = Statement<(snapshot: OutboxSnapshot?, hasEvents: Bool), OutboxFloor, Int32>(
+        "outbox_probe",
+        "SELECT pg_current_snapshot()::text, EXISTS (SELECT FROM \(OutboxQuery(columns: "xid").both) AS o)",
+        row: { (OutboxSnapshot($0), $1) }
+    )
 }
 
 /// The position of a planning session in the outbox, by transaction id and not by row id.

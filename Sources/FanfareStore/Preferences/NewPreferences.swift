@@ -12,8 +12,7 @@ extension SQL {
         LEFT JOIN LATERAL (
             SELECT DISTINCT a.name AS app
             FROM fanfare.preferences AS p JOIN fanfare.apps AS a ON a.id = p.app_id
-            WHERE p.xid >= pg_snapshot_xmin($1::text::pg_snapshot) AND p.xid < pg_snapshot_xmax(look.at)
-                AND NOT pg_visible_in_snapshot(p.xid, $1::text::pg_snapshot)
+            WHERE \(isNewSQL("p.xid", since: "$1"))
         ) AS n ON true
         """,
         row: { ($0, $1) }

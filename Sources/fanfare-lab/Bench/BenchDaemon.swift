@@ -25,6 +25,9 @@ struct BenchDaemon: AsyncParsableCommand {
     @Option(help: "Events whose way is timed; 0 leaves latency out.")
     var samples = 300
 
+    @Option(help: "Seconds for which an idle daemon is measured, once each run; 0 leaves them out.")
+    var idleSeconds = 20
+
     @Option(
         help: """
             What to push to for throughput (default: nghttpd where it is installed); latency is always taken at the sandbox.
@@ -45,8 +48,10 @@ struct BenchDaemon: AsyncParsableCommand {
     var yesThisEndpointIsMine = false
 
     func validate() throws {
-        guard devices >= 1, events >= writers, writers >= 1, samples >= 0 else {
-            throw ValidationError("--devices and --writers must be at least 1, --events at least --writers")
+        guard devices >= 1, events >= writers, writers >= 1, samples >= 0, idleSeconds >= 0 else {
+            throw ValidationError(
+                "--devices and --writers must be at least 1, --events at least --writers"
+            )
         }
         guard let endpoint else { return }
         let place: Endpoint
@@ -71,15 +76,19 @@ struct BenchDaemon: AsyncParsableCommand {
             let (database, configuration) = try await place.startDatabase(devices: devices, sink: sink)
             var report = BenchReport(setting: setting)
             report.add(try await measureThroughput(database, sink, certificates: sandbox.ready.dir, in: place))
+            guard samples > 0 || idleSeconds > 0 else { return report }
+            let daemon = try await blocking {
+                try DaemonProcess.start(named: "latency", configuration: configuration, database: database, in: place)
+            }
+            report.add(
+                try await blocking { [idleSeconds, runs = options.runs] in
+                    let bench = IdleBench(daemon: daemon, database: database, seconds: Double(idleSeconds))
+                    return try (0..<(idleSeconds > 0 ? runs : 0)).map { _ in try bench.run() }
+                }
+            )
             guard samples > 0 else { return report }
             let commits = try await blocking { [samples] in
-                let daemon = try DaemonProcess.start(
-                    named: "latency",
-                    configuration: configuration,
-                    database: database,
-                    in: place
-                )
-                return try LatencyBench(daemon: daemon, database: database, samples: samples).run()
+                try LatencyBench(daemon: daemon, database: database, samples: samples).run()
             }
             await sandbox.stop()
             let ledger = sandbox.ready.dir + "/received.jsonl"

@@ -16,11 +16,25 @@ enum ProcessFiles {
         return cpu
     }
 
+    /// Returns how often the threads of a process slept and were woken.
+    static func voluntarySwitches(of process: Int32) -> Int64 {
+        numbers(in: "/proc/\(process)/task").reduce(0) { sum, thread in
+            let lines = (text("/proc/\(process)/task/\(thread)/status") ?? "").split(separator: "\n")
+            let line = lines.first { $0.hasPrefix("voluntary_ctxt_switches:") }
+            return sum + (line?.split(separator: "\t").last.flatMap { Int64($0) } ?? 0)
+        }
+    }
+
+    /// Returns the children of a process.
+    static func children(of parent: Int32) -> [Int32] {
+        numbers(in: "/proc").filter { status(of: $0)?.parent == parent }
+    }
+
     /// Returns the CPU seconds of a process and all its children, including those that ended and were waited for.
     static func familyCPU(of parent: Int32) -> Double {
         var ticks = status(of: parent).map { $0.own + $0.ofEndedChildren } ?? 0
-        for process in numbers(in: "/proc") {
-            guard let child = status(of: process), child.parent == parent else { continue }
+        for process in children(of: parent) {
+            guard let child = status(of: process) else { continue }
             ticks += child.own + child.ofEndedChildren
         }
         return Double(ticks) / ticksPerSecond

@@ -194,6 +194,7 @@ struct StatementCatalog {
                 choice: OutboxChoice(only: ["order"], except: ["other"], suspects: ["all": 1])
             ),
             SQL.outboxAhead(OutboxFloor(), 1),
+            SQL.outboxProbe(OutboxFloor(), 1),
             SQL.outboxSizes(OutboxFloor(), 10, OutboxChoice()),
             SQL.eventTypeRuleCounts(),
             SQL.quarantinedEventRules(parts.slow.xid, parts.slow.id),
@@ -269,6 +270,7 @@ struct StatementCatalog {
             LiveGates(),
             SQL.liveRates(),
             SQL.liveQuiet(),
+            SQL.lookAround("1:1:", "1:1:", owner),
             SQL.newPreferences(nil),
             FetchDevices(deviceIDs: [parts.device]),
             FetchDeviceRange(around: (0..<50).map { parts.device + $0 })!,
