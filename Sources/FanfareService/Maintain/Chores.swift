@@ -161,11 +161,11 @@ struct Chores {
     }
 
     private func keepLogsWithinRetention(on connection: PostgresConnection) throws(PostgresError) {
-        let days = context.settings.logRetentionDays
-        for day in 0..<Int16(EventID.ringDays) {
+        let days = Int32(clamping: context.settings.logRetentionDays)
+        for day in try connection.run(SQL.oldLogDays(days)) {
             try emptyIfOver(day, on: connection)
-            try exhaust(SQL.forgetBatches(day, Int32(clamping: days)), on: connection)
-            try exhaust(SQL.forgetEvents(day, Int32(clamping: days)), on: connection)
+            try exhaust(SQL.forgetBatches(day, days), on: connection)
+            try exhaust(SQL.forgetEvents(day, days), on: connection)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import FanfareCore
 package import PostgresClient
 
 extension SQL {
@@ -80,6 +81,19 @@ extension SQL {
         """
     )
 
+    /// Reads the days of the log partitions that have rows older than the retention.
+    ///
+    /// Binds: retentionDays.
+    package static let oldLogDays = Statement<Int16, Int32>(
+        "old_log_days",
+        """
+        SELECT d.day::smallint FROM generate_series(0, \(EventID.ringDays - 1)) AS d (day)
+        WHERE least(
+            (SELECT min(id) FROM fanfare.event_log WHERE day = d.day::smallint),
+            (SELECT min(id) FROM fanfare.batch_log WHERE day = d.day::smallint)) < (\(firstKeptSQL("$1")))
+        """
+    )
+
     /// Whether a log partition has rows, all of them older than the retention, to which no queue refers.
     ///
     /// The queues have no index for this and are scanned only if a partition's days are over, which is rare.
@@ -112,7 +126,7 @@ extension SQL {
     package static let forgetEvents = Statement<Void, Int16, Int32>(
         "forget_events",
         """
-        WITH kept AS (\(firstKeptSQL)),
+        WITH kept AS (\(firstKeptSQL("$2"))),
         needed AS MATERIALIZED (
             SELECT id FROM fanfare.outbox
             UNION ALL
@@ -146,7 +160,7 @@ extension SQL {
     package static let forgetBatches = Statement<Void, Int16, Int32>(
         "forget_batches",
         """
-        WITH kept AS (\(firstKeptSQL))
+        WITH kept AS (\(firstKeptSQL("$2")))
         DELETE FROM fanfare.batch_log
         WHERE day = $1
             AND (SELECT min(id) FROM fanfare.batch_log WHERE day = $1) < (SELECT id FROM kept)
@@ -163,7 +177,7 @@ private let newestSQL = """
     SELECT greatest((SELECT max(id) FROM fanfare.event_log WHERE day = $1), (SELECT max(id) FROM fanfare.batch_log WHERE day = $1))
     """
 
-/// The first id of the oldest day that is kept, `$2` days before today.
-private let firstKeptSQL = """
-    SELECT ((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - $2::int)::bigint << 32 AS id
-    """
+/// Returns a query for the first id of the oldest day that is kept, some days before today.
+private func firstKeptSQL(_ days: String) -> String {
+    "SELECT ((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - \(days)::int)::bigint << 32 AS id"
+}

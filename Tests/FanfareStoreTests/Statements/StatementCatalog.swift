@@ -384,6 +384,7 @@ struct StatementCatalog {
             SQL.forgetKeys(0),
             SQL.forgetCancels(0),
             SQL.forgetCollapseKeys(),
+            SQL.oldLogDays(30),
             SQL.isRingDayOver(3, Int32(clamping: 30)),
             SQL.forgetEvents(3, Int32(clamping: 30)),
             SQL.forgetBatches(3, Int32(clamping: 30)),
