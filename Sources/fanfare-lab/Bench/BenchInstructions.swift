@@ -1,6 +1,7 @@
 import ArgumentParser
 import FanfareService
 import Foundation
+import Programs
 import PushSandbox
 
 /// `fanfare bench instructions`: counts the instructions per push, which do not change with the load of the machine.
@@ -33,6 +34,7 @@ struct BenchInstructions: AsyncParsableCommand {
             let (database, configuration) = try await place.startDatabase(devices: devices, sink: sink)
             return try await blocking { [devices, runs = options.runs] in
                 let counter = try InstructionCounter(place: place)
+                let program = try place.daemonWithoutDebugInformation()
                 var report = BenchReport(setting: ["devices": "\(devices)", "version": Program.version])
                 var counts: (daemon: [Double], h2load: [Double]) = ([], [])
                 for run in 1...runs {
@@ -41,7 +43,7 @@ struct BenchInstructions: AsyncParsableCommand {
                         try counter.perUnit(devices) { broadcasts, valgrind in
                             let daemon = try DaemonProcess.start(
                                 named: "instructions",
-                                under: valgrind,
+                                command: valgrind + [program],
                                 configuration: configuration,
                                 database: database,
                                 in: place
@@ -66,6 +68,18 @@ struct BenchInstructions: AsyncParsableCommand {
             }
         }
         try options.show(report)
+    }
+}
+
+extension BenchPlace {
+    /// Copies the daemon's program without its debug information, which valgrind 3.19 cannot read.
+    fileprivate func daemonWithoutDebugInformation() throws -> String {
+        let copy = directory + "/fanfare"
+        let strip = try Command.wait(for: ["strip", "--strip-debug", "-o", copy, MainProgram.path])
+        guard strip.status == 0 else {
+            throw BenchError("strip failed; on Debian: apt install binutils\n\(strip.errors)")
+        }
+        return copy
     }
 }
 

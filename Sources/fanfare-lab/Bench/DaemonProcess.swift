@@ -9,7 +9,7 @@ struct DaemonProcess: Sendable {
     ///
     /// - Parameters:
     ///   - name: the name of its log.
-    ///   - wrapper: the words before its command.
+    ///   - command: the program, after the words that run it.
     ///   - configuration: the path of its configuration.
     ///   - database: its database.
     ///   - place: the folder of its log; the daemon ends with the bench.
@@ -17,13 +17,13 @@ struct DaemonProcess: Sendable {
     /// - Throws: if it ends, or does not check its rules within two minutes.
     static func start(
         named name: String,
-        under wrapper: [String] = [],
+        command: [String] = [MainProgram.path],
         configuration: String,
         database: BenchDatabase,
         in place: BenchPlace
     ) throws -> DaemonProcess {
         let log = place.directory + "/\(name).log"
-        let words = wrapper + [MainProgram.path, "serve", "-c", configuration]
+        let words = command + ["serve", "-c", configuration]
         let process = try BenchProcess(words[0], Array(words.dropFirst()), log: log)
         let daemon = DaemonProcess(process: process)
         place.atEnd { daemon.process.kill() }
