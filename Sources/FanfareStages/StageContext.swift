@@ -119,7 +119,9 @@ package struct StageBells: Sendable {
 
     /// Wakes maintenance.
     package func ringForUpkeep() {
-        if isMaintenanceApart { maintain.ring() } else { slices.first?.ring() }
+        // On a slicer's session it looks whether its own bell has rung, once the slicer's has ended the sleep.
+        maintain.ring()
+        if !isMaintenanceApart { slices.first?.ring() }
     }
 
     /// Wakes both query planners, because events may wait for a query.

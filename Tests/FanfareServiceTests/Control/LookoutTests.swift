@@ -133,6 +133,7 @@ struct LookoutTests {
         #expect(bells.slices.map { $0.wait(timeout: .zero) } == [true, true, true])
         bells.ringForUpkeep()
         #expect(bells.slices.map { $0.wait(timeout: .zero) } == [true, false, false], "the first has maintenance")
+        #expect(bells.maintain.wait(timeout: .zero), "a turn of maintenance is due")
     }
 
     @Test mutating func ordersTakeEffect() throws {
