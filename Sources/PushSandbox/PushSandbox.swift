@@ -48,7 +48,8 @@ public final class PushSandbox: Sendable {
         if let json = options.faults {
             try faults.replace(json)
         }
-        let parts = SimulatorParts(options: options, folder: folder, faults: faults)
+        let installations = FCMInstallations()
+        let parts = SimulatorParts(options: options, folder: folder, faults: faults, installations: installations)
         let state = SandboxState(
             router: Router(simulators: try SimulatedProviders.all.flatMap { try $0.simulators(parts) }),
             faults: faults,
@@ -57,7 +58,8 @@ public final class PushSandbox: Sendable {
                 collapsePrefix: options.ledgerCollapsePrefix
             ),
             options: options,
-            secret: folder.subscriberSecret
+            secret: folder.subscriberSecret,
+            installations: installations
         )
         do {
             let (listeners, ready) = try await Listeners.open(state: state, folder: folder)

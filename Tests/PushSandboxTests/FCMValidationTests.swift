@@ -200,6 +200,45 @@ struct FCMValidationTests {
         }
     }
 
+    /// A FID and the tokens of its installation exclude each other.
+    @Test func anInstallationHasOneAddress() async throws {
+        try await withSandbox { fixture in
+            let client = try await fixture.connect()
+            let access = try await GoogleClient(fixture).accessToken(fixture, by: client)
+            let control = ControlClient(port: fixture.sandbox.controlPort)
+            func statuses() async throws -> [Int] {
+                var found: [Int] = []
+                for target in [#""fid":"app-7""#, #""token":"app-7:one""#, #""token":"app-7""#] {
+                    found.append(try await client.push(.fcm(access, "{\(target)}")).status ?? 0)
+                }
+                return found
+            }
+            #expect(try await statuses() == [200, 200, 200], "unknown installations are delivered to")
+            for (address, expected) in [
+                ("fid", [200, 404, 200]), ("token", [404, 200, 404]), ("none", [404, 404, 404]),
+            ] {
+                let body = #"{"name":"app","first":5,"count":10,"address":"\#(address)"}"#
+                #expect(try await control.send("POST", "/installations", body: body).status == 204)
+                #expect(try await statuses() == expected, "\(address)")
+            }
+            // The service answers a malformed FID as one that is gone, and a malformed token as malformed.
+            for (target, status, code) in [
+                (#""fid":"a.b""#, 404, "UNREGISTERED"), (#""fid":"app:one""#, 404, "UNREGISTERED"),
+                (#""fid":"""#, 404, "UNREGISTERED"), (#""token":"a b""#, 400, "INVALID_ARGUMENT"),
+            ] {
+                let response = try await client.push(.fcm(access, "{\(target)}"))
+                #expect(response.status == status && response.body.contains(code), "\(target): \(response.body)")
+            }
+            for body in [
+                "", "[]", #"{"name":"a b","address":"fid"}"#, #"{"name":"a"}"#, #"{"name":"a","address":"x"}"#,
+                #"{"name":"a","address":"fid","count":10001}"#, #"{"name":"a","address":"fid","more":1}"#,
+            ] {
+                #expect(try await control.send("POST", "/installations", body: body).status == 400, "\(body)")
+            }
+            await client.close()
+        }
+    }
+
     @Test func accessIsCheckedBeforeTheMessage() async throws {
         try await withSandbox { fixture in
             let client = try await fixture.connect()

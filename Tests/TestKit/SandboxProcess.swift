@@ -126,6 +126,19 @@ public final class SandboxProcess: Sendable {
         return device
     }
 
+    /// Registers simulated apps at FCM, by their Firebase installation id or by a token.
+    ///
+    /// - Parameters:
+    ///   - name: the installation's id; the start of the ids if there is a range.
+    ///   - numbers: the ends of the ids after a hyphen, at most 10000; nil for the one installation of the name.
+    ///   - address: `fid`, `token`, or `none` for an app that was removed.
+    /// - Throws: an error if the sandbox does not answer, or keeps no more.
+    public func registerInstallations(_ name: String, _ numbers: Range<Int>? = nil, by address: String) async throws {
+        let range = numbers.map { #", "first": \#($0.lowerBound), "count": \#($0.count)"# } ?? ""
+        let body = Data(#"{"name": "\#(name)", "address": "\#(address)"\#(range)}"#.utf8)
+        _ = try await control("POST", "/installations", body)
+    }
+
     static func decodeLines(_ lines: Data) throws -> [ReceivedPush] {
         let decoder = JSONDecoder()
         return try lines.split(separator: UInt8(ascii: "\n")).map {

@@ -10,14 +10,24 @@ final class SandboxState: Sendable {
     let options: SandboxOptions
     /// The secret from which keys and secrets of simulated devices are derived.
     let secret: Data
+    /// The apps that registered at FCM.
+    let installations: FCMInstallations
     private let connections = Locked<(next: Int, open: [Int: any Channel])>((next: 1, open: [:]))
 
-    init(router: Router, faults: FaultPlan, ledger: Ledger, options: SandboxOptions, secret: Data) {
+    init(
+        router: Router,
+        faults: FaultPlan,
+        ledger: Ledger,
+        options: SandboxOptions,
+        secret: Data,
+        installations: FCMInstallations
+    ) {
         self.router = router
         self.faults = faults
         self.ledger = ledger
         self.options = options
         self.secret = secret
+        self.installations = installations
     }
 
     /// Assigns a number to a new connection.

@@ -13,6 +13,7 @@ import NIOHTTP1
 /// | `POST /faults` | puts a list of faults in their place; 400 names index and field of a mistake |
 /// | `DELETE /faults` | ends all faults |
 /// | `POST /subscriptions` | JSON lines of simulated browser subscriptions, as `SubscriptionRequest` describes |
+/// | `POST /installations` | simulated apps that register at FCM by their FID or by a token, as `InstallationRequest` describes |
 /// | `GET /devices?name=NAME` | a list with a simulated device of each provider, as `register_device` wants it; the same name gives the same ones |
 struct ControlRoutes: Sendable {
     let state: SandboxState
@@ -35,15 +36,22 @@ struct ControlRoutes: Sendable {
                 state.clearFaults()
                 return ControlAnswer(status: .noContent)
             case (.POST, "/subscriptions"): return try subscriptions(request)
+            case (.POST, "/installations"):
+                let apps = try InstallationRequest(request.body)
+                guard state.installations.register(apps.ids, as: apps.address) else {
+                    return .failure(.conflict, "no more than \(FCMInstallations.most) installations are kept")
+                }
+                return ControlAnswer(status: .noContent)
             case (.GET, "/devices"):
                 guard let ready = readiness.ready else { return Self.notYetReady }
                 return try .json(state.devices(named: try request.text("name"), ready))
-            case (_, "/"), (_, "/counts"), (_, "/received"), (_, "/faults"), (_, "/subscriptions"), (_, "/devices"):
+            case (_, "/"), (_, "/counts"), (_, "/received"), (_, "/faults"), (_, "/subscriptions"), (_, "/devices"),
+                (_, "/installations"):
                 return .failure(.methodNotAllowed, "\(request.path) does not take \(request.method.rawValue)")
             default:
                 return .failure(
                     .notFound,
-                    "nothing here; there are /, /received, /counts, /faults, /subscriptions and /devices"
+                    "nothing here; there are /, /received, /counts, /faults, /subscriptions, /installations and /devices"
                 )
             }
         } catch let error as SandboxError {

@@ -100,13 +100,7 @@ extension FCMMessage {
     }
 
     private var tokenFailure: GoogleError? {
-        let token: String
-        switch targets.first {
-        case .token(let text)?: token = text
-        case .installation(let id)?: token = id
-        default: return nil
-        }
-        guard !FCMToken.isWellFormed(token) else { return nil }
+        guard case .token(let token)? = targets.first, !FCMToken.isWellFormed(token) else { return nil }
         return Self.malformedToken
     }
 }

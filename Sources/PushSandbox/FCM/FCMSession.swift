@@ -55,6 +55,7 @@ final class FCMSession: ProviderSession {
         let failure =
             FCMSchemaCheck.failure(root)
             ?? message.failure(packageName: simulator.packageName)
+            ?? registrationFailure(message)
             ?? quotaFailure(message, now: now)
         let target = message.targets.first
         return Judgement(
@@ -63,6 +64,11 @@ final class FCMSession: ProviderSession {
             answer: failure?.answer ?? success(message, at: request.unixMicroseconds),
             delivers: !message.validatesOnly
         )
+    }
+
+    private func registrationFailure(_ message: FCMMessage) -> GoogleError? {
+        guard let target = message.targets.first, !simulator.installations.reaches(target) else { return nil }
+        return GoogleError(status: 404, message: FCMErrorCode.unregistered.text, code: .unregistered)
     }
 
     private func quotaFailure(_ message: FCMMessage, now: Int64) -> GoogleError? {

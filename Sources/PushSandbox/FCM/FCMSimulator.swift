@@ -1,7 +1,7 @@
 /// Firebase Cloud Messaging, HTTP v1.
 ///
-/// Every well-formed registration token is registered; faults make tokens unknown, those of another sender, or
-/// throttled.
+/// Every well-formed registration token and installation id is registered, unless a test registers its app otherwise;
+/// faults make tokens unknown, those of another sender, or throttled.
 struct FCMSimulator: ProviderSimulator {
     let name = SimulatedService.fcm
     let streamLimit: Int
@@ -13,6 +13,7 @@ struct FCMSimulator: ProviderSimulator {
     let packageName: String
     let tokens: AccessTokens
     let quota: FCMQuota
+    let installations: FCMInstallations
 
     func serves(_ head: RequestHead) -> Bool {
         // The endpoints of some browsers have the same host name.

@@ -14,7 +14,8 @@ struct SimulatedFCM: SimulatedProvider {
                 foreignProjectIDs: options.foreignProjectIDs,
                 packageName: options.packageName,
                 tokens: tokens,
-                quota: FCMQuota(project: options.projectQuota, device: options.deviceQuota)
+                quota: FCMQuota(project: options.projectQuota, device: options.deviceQuota),
+                installations: parts.installations
             ),
             OAuthSimulator(
                 streamLimit: streams,

@@ -38,6 +38,8 @@ struct SimulatorParts {
     let options: SandboxOptions
     let folder: SandboxFolder
     let faults: FaultPlan
+    /// The apps that registered at FCM.
+    let installations: FCMInstallations
 }
 
 /// The addresses of a running sandbox.

@@ -23,7 +23,7 @@ import Testing
     @Test func everyRequestToTheControlPortIsListed() throws {
         let article = try Documentation.text("Sandbox")
         let rows = try rows("Control/ControlRoutes.swift").filter { $0.hasPrefix("| `") }
-        #expect(rows.count == 8)
+        #expect(rows.count == 9)
         for row in rows {
             let request = row.components(separatedBy: " | ")[0]
             #expect(article.contains("\n\(request) | "), "\(request)")
