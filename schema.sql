@@ -254,7 +254,7 @@ GRANT SELECT ON fanfare.schema_version TO fanfare_reader;
 
 DO $$
 DECLARE
-    this_version CONSTANT int := 1;
+    this_version CONSTANT int := 2;
     oldest_daemon CONSTANT int := 1;
     there int := (SELECT version FROM fanfare.schema_version);
     -- The daemon sends the file as one string, so current_query() is the whole file.
@@ -289,6 +289,19 @@ $$;
 -- a table introduced by its own version from older rows would have to come last in the file.
 --
 -- Each version has a section of its own. Version 1 is the first.
+
+-- Version 2.
+SELECT fanfare.add_column('fanfare.providers', 'fid_shape', 'text');
+SELECT fanfare.add_column('fanfare.devices', 'address', 'text');
+DO $$
+BEGIN
+    -- They have other arguments or results now.
+    IF to_regprocedure('fanfare.register_device(text,text,text,text,text,text,text,text,jsonb,text,text,text)') IS NOT NULL THEN
+        DROP FUNCTION fanfare.register_device(text, text, text, text, text, text, text, text, jsonb, text, text, text);
+        DROP FUNCTION fanfare.import_rows(smallint, jsonb);
+    END IF;
+END
+$$;
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 6. Ids
@@ -376,6 +389,9 @@ CREATE TABLE IF NOT EXISTS fanfare.providers (
     token_shape text NOT NULL,
     token_error text NOT NULL,
     token_hint text NOT NULL,
+    -- A regular expression for Firebase installation ids, with which apps of the provider can register instead of a
+    -- token; NULL if the provider has none. Lengths are not limited either.
+    fid_shape text,
     -- Whether a device has an encryption key, devices.p256dh.
     has_p256dh boolean NOT NULL,
     -- A regular expression for devices.auth, which each device must then have; NULL if devices of the provider have
@@ -391,34 +407,34 @@ CREATE TABLE IF NOT EXISTS fanfare.providers (
 );
 GRANT SELECT ON fanfare.providers TO fanfare_author, fanfare_reader;
 
-INSERT INTO fanfare.providers AS p (name, label, both_environments, folds_case, token_shape, token_error, token_hint,
+INSERT INTO fanfare.providers AS p (name, label, both_environments, folds_case, token_shape, token_error, token_hint, fid_shape,
     has_p256dh, auth_shape, auth_error, auth_hint, oldest_daemon)
 VALUES
     ('apns', 'APNs', true, true, '^(?:[0-9a-fA-F]{2})+$',
         'this is not an APNs token: it must be an even number of hexadecimal digits',
         'Send its bytes as hexadecimal text, without spaces or brackets; for an Android token use provider fcm.',
-        false, NULL, NULL, NULL, 1),
+        NULL, false, NULL, NULL, NULL, 1),
     ('fcm', 'FCM', false, false, '^[A-Za-z0-9:_.~%=-]+$',
         'this is not an FCM registration token', 'Pass the token exactly as the Firebase SDK gives it.',
-        false, NULL, NULL, NULL, 1),
+        '^[A-Za-z0-9_-]+$', false, NULL, NULL, NULL, 1),
     -- Checks the keys as far as possible without arithmetic: not whether the point lies on the curve. 16 bytes are 22
     -- characters in base64; padding and both alphabets are accepted, as in the daemon.
     ('webpush', 'Web Push', false, false, '^https://[^[:space:]]+$',
         'a Web Push token is the subscription''s endpoint, an https URL',
         'Pass subscription.endpoint as token, keys.p256dh and keys.auth beside it.',
-        true, '^[A-Za-z0-9+/_-]{22}(==)?$',
+        NULL, true, '^[A-Za-z0-9+/_-]{22}(==)?$',
         'auth is not an authentication secret: it must be 16 bytes in base64url',
         'Pass keys.auth exactly as subscription.toJSON() gives it.', 1),
     -- A secret is 24 to 64 bytes in standard base64, as in Standard Webhooks.
     ('webhook', 'a webhook', false, false, '^https://[^[:space:]]+$',
         'a webhook''s token is the https URL that is posted to', 'Pass the URL as token, and the signing secret as auth.',
-        false, '^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?'
+        NULL, false, '^whsec_(?:(?:[A-Za-z0-9+/]{4}){8,20}(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?'
             '|(?:[A-Za-z0-9+/]{4}){21}(?:[A-Za-z0-9+/][AQgw]==)?)$',
         'auth is not a signing secret: it must be whsec_ and 24 to 64 bytes in base64',
         'Pass the secret as Standard Webhooks writes it, whsec_ and standard base64 with its padding.', 1)
 ON CONFLICT (name) DO UPDATE
     SET label = excluded.label, both_environments = excluded.both_environments, folds_case = excluded.folds_case,
-        token_shape = excluded.token_shape, token_error = excluded.token_error, token_hint = excluded.token_hint,
+        token_shape = excluded.token_shape, token_error = excluded.token_error, token_hint = excluded.token_hint, fid_shape = excluded.fid_shape,
         has_p256dh = excluded.has_p256dh, auth_shape = excluded.auth_shape, auth_error = excluded.auth_error,
         auth_hint = excluded.auth_hint, oldest_daemon = excluded.oldest_daemon
     WHERE p.* IS DISTINCT FROM excluded.*;
@@ -546,6 +562,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (164, 'rejected', 'invalid_token', 'fcm', 'FCM calls the token malformed. The device is kept until FCM refuses another rule''s push, or if pruning has stopped.'),
     (165, 'rejected', 'APNs_Unregistered', 'fcm', 'APNs told FCM that the token is gone; the pruning breaker keeps the device.'),
     (166, 'rejected', 'APNs_BadDeviceToken', 'fcm', 'APNs told FCM that the token is bad: it is stale, or belongs to another environment than FCM''s key.'),
+    (167, 'rejected', 'UNREGISTERED_new', 'fcm', 'FCM does not know a FID that registered less than 10 minutes ago; the device is kept.'),
     (192, 'rejected', 'status_4xx', 'webpush', 'A 4xx status without a known meaning.'),
     (193, 'rejected', 'status_3xx', 'webpush', 'A redirect; Fanfare follows none.'),
     (194, 'rejected', 'status_other', 'webpush', 'A status outside 200 to 599.'),
@@ -638,11 +655,17 @@ CREATE TABLE IF NOT EXISTS fanfare.devices (
     -- When the device was enabled for its user, with no interruption since. NULL means registered_at, which each
     -- registration renews.
     reachable_since timestamptz,
+    -- 'fid' if the token is a Firebase installation id; NULL for the provider's ordinary tokens.
+    address text,
     CONSTRAINT devices_disabled CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL))
 ) WITH (fillfactor = 90);
 
 -- Not a partial index: lookups of why a user got no push mostly look for disabled devices.
 SELECT fanfare.create_index('devices_user', $$CREATE INDEX devices_user ON fanfare.devices (app_id, user_id)$$);
+-- Finds the registration token of a Firebase installation: it begins with the installation's id and a colon.
+SELECT fanfare.create_index('devices_installation', $$
+    CREATE INDEX devices_installation ON fanfare.devices (app_id, left(split_part(token, ':', 1), 64))
+    WHERE provider = 'fcm' AND address IS NULL AND strpos(token, ':') > 0 AND disabled_reason IS DISTINCT FROM 'reassigned'$$);
 -- Web Push endpoints are long, so the index has their hash. A row whose token moved to another user stays for the logs
 -- but no longer holds the token. This index is created last: if indexes have equal cost, as they do while an app has a
 -- single device, the planner uses the newest. Otherwise it would cache a plan that looks tokens up by app alone and
@@ -665,7 +688,7 @@ $$;
 -- An operator undoes pruning. A reader sees all columns except those needed to push to a device.
 GRANT UPDATE (disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_operator;
 GRANT SELECT (id, app_id, target_id, provider, kind, token_hash, user_id, locale, time_zone, attributes,
-    registered_at, disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_reader;
+    registered_at, disabled_at, disabled_reason, reachable_since, address) ON fanfare.devices TO fanfare_reader;
 
 CREATE TABLE IF NOT EXISTS fanfare.topics (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -2586,14 +2609,68 @@ BEGIN ATOMIC
     SELECT 'Use ' || regexp_replace(array_to_string(fanfare.token_kinds(), ', '), ', ([^,]*)$', ' or \1.');
 END;
 
+-- Apps register at FCM with a registration token or with their Firebase installation id (FID), and only the last of the
+-- two works. The token begins with the FID and a colon. Google does not promise this, so it only finds the device whose
+-- address changed, and which otherwise `replaces` would have to name. A FID is no secret as a token is: it never takes a
+-- device of another user.
+CREATE OR REPLACE FUNCTION fanfare.device_of_installation(app_id smallint, token text, address text, user_id text) RETURNS bigint
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+BEGIN
+    IF address = 'fid' THEN
+        -- Several tokens are left of an installation if FCM renewed them. The enabled and newest one is in use.
+        RETURN (
+            SELECT t.id FROM (
+                SELECT d.id, d.disabled_at, d.user_id, d.registered_at FROM fanfare.devices AS d
+                WHERE d.app_id = device_of_installation.app_id AND d.provider = 'fcm' AND d.address IS NULL AND strpos(d.token, ':') > 0
+                    AND d.disabled_reason IS DISTINCT FROM 'reassigned'
+                    AND left(split_part(d.token, ':', 1), 64) = left(device_of_installation.token, 64)
+                    AND split_part(d.token, ':', 1) = device_of_installation.token
+                LIMIT 100) AS t
+            WHERE (t.user_id <> device_of_installation.user_id) IS NOT TRUE
+            ORDER BY t.disabled_at IS NOT NULL, t.registered_at DESC, t.id DESC
+            LIMIT 1);
+    ELSIF strpos(token, ':') > 1 THEN
+        RETURN (
+            SELECT d.id FROM fanfare.devices AS d
+            WHERE d.app_id = device_of_installation.app_id AND d.provider = 'fcm' AND d.address = 'fid'
+                AND d.token_hash = sha256(convert_to(split_part(device_of_installation.token, ':', 1), 'UTF8'))
+                AND d.disabled_reason IS DISTINCT FROM 'reassigned' AND (d.user_id <> device_of_installation.user_id) IS NOT TRUE);
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION fanfare.device_of_installation IS
+    'The id of the device that FCM reaches by the other address of the same installation, or null.';
+
+-- Why a device cannot have this address, or, if is_note, why it is stored as a token. Some versions of Firebase's SDK
+-- for Apple give an old registration token as the FID; FCM accepts it as a token only.
+CREATE OR REPLACE FUNCTION fanfare.address_error(
+    label text, fid_shape text, address text, token text, OUT reason text, OUT hint text, OUT is_note boolean)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT e.words[1], e.words[2], e.words[3] IS NOT NULL
+    FROM (SELECT CASE
+        WHEN address IS NULL OR address = 'token' THEN NULL
+        WHEN address <> 'fid' THEN ARRAY[format('unknown kind of address %L', left(address, 40)), 'Use token or fid.', NULL]
+        WHEN fid_shape IS NULL THEN ARRAY[format('%s has no FIDs', label), 'Leave address out: only FCM has Firebase installation ids.', NULL]
+        WHEN strpos(token, ':') > 0 THEN ARRAY['the FID has a colon and is a registration token, stored as such',
+            'Use version 12.19 or newer of Firebase''s SDK for Apple, or call it a token.', 'note']
+        WHEN token !~ fid_shape THEN ARRAY['this is not a Firebase installation id: it has other characters than a-z A-Z 0-9 - _',
+            'Pass the FID exactly as onRegistered gives it.', NULL]
+        END AS words) AS e;
+END;
+COMMENT ON FUNCTION fanfare.address_error IS 'Why no device can have this kind of address; null if there is no error.';
+
 CREATE OR REPLACE FUNCTION fanfare.register_device(
     app text, provider text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
     environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL, attributes jsonb DEFAULT NULL,
-    p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL)
+    p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL, address text DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
+    label text;
     folds_case boolean;
     token_shape text;
+    fid_shape text;
     has_p256dh boolean;
     auth_shape text;
     the_app smallint;
@@ -2605,10 +2682,12 @@ DECLARE
     old_hash bytea;
     lacks_keys boolean;
     there record;
+    problem record;
     device bigint;
+    installation bigint;
 BEGIN
-    SELECT p.folds_case, p.token_shape, p.has_p256dh, p.auth_shape, t.app_id, t.id
-    INTO folds_case, token_shape, has_p256dh, auth_shape, the_app, the_target
+    SELECT p.label, p.folds_case, p.token_shape, p.fid_shape, p.has_p256dh, p.auth_shape, t.app_id, t.id
+    INTO label, folds_case, token_shape, fid_shape, has_p256dh, auth_shape, the_app, the_target
     FROM fanfare.providers AS p
     LEFT JOIN fanfare.targets AS t
         ON t.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = register_device.app)
@@ -2644,6 +2723,15 @@ BEGIN
     THEN
         PERFORM fanfare.check_device(register_device.provider, canonical, register_device.p256dh, register_device.auth);
     END IF;
+    IF register_device.address IS NOT NULL THEN
+        SELECT * INTO problem FROM fanfare.address_error(label, fid_shape, register_device.address, canonical);
+        IF problem.is_note THEN
+            RAISE NOTICE '%', problem.reason USING HINT = problem.hint;
+            address := 'token';
+        ELSIF problem.reason IS NOT NULL THEN
+            RAISE EXCEPTION '%', problem.reason USING ERRCODE = '22023', HINT = problem.hint;
+        END IF;
+    END IF;
     IF register_device.kind <> ALL (fanfare.token_kinds()) THEN
         RAISE EXCEPTION 'unknown kind of token %', quote_literal(left(register_device.kind, 40)) USING ERRCODE = '22023',
             HINT = fanfare.token_kinds_hint();
@@ -2676,7 +2764,7 @@ BEGIN
             AND d.disabled_reason IS DISTINCT FROM 'reassigned'
             AND EXISTS (SELECT FROM fanfare.devices AS o WHERE o.app_id = the_app AND o.provider = register_device.provider
                 AND o.token_hash = old_hash AND o.disabled_reason IS DISTINCT FROM 'reassigned');
-        UPDATE fanfare.devices AS d SET token = canonical, token_hash = hash
+        UPDATE fanfare.devices AS d SET token = canonical, token_hash = hash, address = nullif(register_device.address, 'token')
         WHERE d.app_id = the_app AND d.provider = register_device.provider
             AND d.token_hash = old_hash AND d.disabled_reason IS DISTINCT FROM 'reassigned';
         IF NOT FOUND AND NOT EXISTS (
@@ -2710,6 +2798,7 @@ BEGIN
                 user_id = coalesce(register_device.user_id, d.user_id), locale = coalesce(register_device.locale, d.locale),
                 time_zone = coalesce(register_device.time_zone, d.time_zone), attributes = coalesce(register_device.attributes, d.attributes),
                 p256dh = coalesce(register_device.p256dh, d.p256dh), auth = coalesce(register_device.auth, d.auth),
+                address = CASE WHEN register_device.address IS NULL THEN d.address ELSE nullif(register_device.address, 'token') END,
                 registered_at = clock_timestamp(), disabled_at = NULL, disabled_reason = NULL, doubted_by = NULL,
                 reachable_since = CASE
                     WHEN d.disabled_at IS NULL AND d.user_id IS NOT DISTINCT FROM coalesce(register_device.user_id, d.user_id)
@@ -2717,14 +2806,24 @@ BEGIN
                     ELSE clock_timestamp() END
             WHERE d.id = there.id;
             RETURN there.id;
+        ELSIF fid_shape IS NOT NULL AND installation IS NULL THEN
+            -- The app changed from tokens to FIDs, or back: the device keeps its id, and with it its subscriptions.
+            installation := fanfare.device_of_installation(the_app, canonical, register_device.address, register_device.user_id);
+            IF installation IS NOT NULL THEN
+                UPDATE fanfare.devices AS d SET token = canonical, token_hash = hash, address = nullif(register_device.address, 'token')
+                WHERE d.id = installation AND d.disabled_reason IS DISTINCT FROM 'reassigned';
+                CONTINUE;
+            END IF;
         END IF;
 
         IF lacks_keys THEN
             PERFORM fanfare.check_device(register_device.provider, canonical, NULL, NULL);
         END IF;
-        INSERT INTO fanfare.devices (app_id, target_id, provider, kind, token, token_hash, user_id, locale, time_zone, attributes, p256dh, auth)
+        INSERT INTO fanfare.devices (app_id, target_id, provider, kind, token, token_hash, user_id, locale, time_zone, attributes, p256dh, auth,
+            address)
         VALUES (the_app, the_target, register_device.provider, coalesce(register_device.kind, 'device'), canonical, hash, register_device.user_id,
-                register_device.locale, register_device.time_zone, register_device.attributes, register_device.p256dh, register_device.auth)
+            register_device.locale, register_device.time_zone, register_device.attributes, register_device.p256dh, register_device.auth,
+            nullif(register_device.address, 'token'))
         ON CONFLICT DO NOTHING
         RETURNING id INTO device;
         IF device IS NOT NULL THEN
@@ -2734,7 +2833,7 @@ BEGIN
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fanfare.register_device IS 'Registers a token, or renews its registration, and returns the device''s id.';
+COMMENT ON FUNCTION fanfare.register_device IS 'Registers a token or FID, or renews its registration, and returns the device''s id.';
 GRANT EXECUTE ON FUNCTION fanfare.register_device TO fanfare_registrar;
 
 -- The rows of an import, in the form in which register_device would store them, with what it would say. Only errors
@@ -2743,16 +2842,16 @@ GRANT EXECUTE ON FUNCTION fanfare.register_device TO fanfare_registrar;
 CREATE OR REPLACE FUNCTION fanfare.import_rows(app_id smallint, devices jsonb)
 RETURNS TABLE (number bigint, provider text, token text, hash bytea, user_id text, kind text, environment text, locale text, time_zone text,
     attributes jsonb, p256dh text, auth text, topics jsonb, registered_at timestamptz, disabled_at timestamptz, disabled_reason text,
-    has_p256dh boolean, lacks_keys boolean, target_id smallint, is_refused boolean, field text, reason text, hint text)
+    address text, has_p256dh boolean, has_fids boolean, lacks_keys boolean, target_id smallint, is_refused boolean, field text, reason text, hint text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH input AS MATERIALIZED (
         SELECT x.*
         FROM ROWS FROM (jsonb_to_recordset(devices) AS (provider text, token text, user_id text, kind text,
             environment text, locale text, time_zone text, attributes jsonb, p256dh text, auth text, topics jsonb,
-            registered_at timestamptz, disabled_at timestamptz, disabled_reason text)) WITH ORDINALITY
+            registered_at timestamptz, disabled_at timestamptz, disabled_reason text, address text)) WITH ORDINALITY
             AS x (provider, token, user_id, kind, environment, locale, time_zone, attributes, p256dh, auth, topics,
-                registered_at, disabled_at, disabled_reason, number)
+                registered_at, disabled_at, disabled_reason, address, number)
     ), zones AS MATERIALIZED (
         SELECT z.name, fanfare.time_zone(z.name) AS known FROM (SELECT DISTINCT i.time_zone AS name FROM input AS i) AS z
     ), rows AS (
@@ -2760,7 +2859,7 @@ BEGIN ATOMIC
             i.kind, i.environment, CASE WHEN NOT fanfare.is_nothing(i.locale) THEN i.locale END AS locale,
             CASE WHEN NOT fanfare.is_nothing(i.time_zone) THEN i.time_zone END AS time_zone, z.known AS known_zone, i.attributes,
             nullif(i.p256dh, '') AS p256dh, nullif(i.auth, '') AS auth, i.topics, i.registered_at, i.disabled_at, i.disabled_reason,
-            p.label, p.token_shape, p.has_p256dh, p.auth_shape,
+            i.address, p.label, p.token_shape, p.fid_shape, p.has_p256dh, p.auth_shape,
             p.auth_shape IS NOT NULL AND nullif(i.p256dh, '') IS NULL AND nullif(i.auth, '') IS NULL AS lacks_keys, t.id AS target_id
         FROM input AS i
         LEFT JOIN fanfare.providers AS p ON p.name = i.provider
@@ -2771,9 +2870,11 @@ BEGIN ATOMIC
     )
     SELECT r.number, r.provider, r.token, sha256(convert_to(r.token, 'UTF8')), r.user_id, r.kind, r.environment,
         CASE WHEN fanfare.is_locale(r.locale) THEN r.locale END, CASE WHEN r.time_zone IS NOT NULL THEN r.known_zone END, r.attributes,
-        r.p256dh, r.auth, r.topics, r.registered_at, r.disabled_at, r.disabled_reason, r.has_p256dh, r.lacks_keys, r.target_id,
+        r.p256dh, r.auth, r.topics, r.registered_at, r.disabled_at, r.disabled_reason, CASE WHEN NOT a.is_note THEN r.address ELSE 'token' END,
+        r.has_p256dh, r.fid_shape IS NOT NULL, r.lacks_keys, r.target_id,
         s.is_error, s.words[1], s.words[2], s.words[3]
     FROM rows AS r
+    CROSS JOIN LATERAL fanfare.address_error(r.label, r.fid_shape, r.address, r.token) AS a
     -- Field, reason and hint.
     CROSS JOIN LATERAL (SELECT CASE
         WHEN r.label IS NULL THEN ARRAY['provider', format('unknown provider %s', quote_nullable(left(r.provider, 40))),
@@ -2790,6 +2891,7 @@ BEGIN ATOMIC
                 WHEN r.has_p256dh AND fanfare.is_public_key(r.p256dh) IS NOT TRUE OR NOT r.has_p256dh AND r.p256dh IS NOT NULL THEN 'p256dh'
                 ELSE 'auth' END, f.reason, f.hint]
                 FROM fanfare.device_error(r.provider, r.token, r.p256dh, r.auth) AS f)
+        WHEN NOT a.is_note AND a.reason IS NOT NULL THEN ARRAY['address', a.reason, a.hint]
         WHEN r.kind <> ALL (fanfare.token_kinds()) THEN ARRAY['kind',
             format('unknown kind of token %s', quote_literal(left(r.kind, 40))), fanfare.token_kinds_hint()]
         WHEN jsonb_typeof(r.attributes) <> 'object' THEN ARRAY['attributes', 'attributes must be a JSON object',
@@ -2807,6 +2909,7 @@ BEGIN ATOMIC
         WHEN r.disabled_reason = 'reassigned' OR r.disabled_at IS NOT NULL AND r.disabled_reason IS NULL THEN ARRAY['disabled_reason',
             'what is disabled has a reason, which is not that another user has the token', 'Leave out rows whose token another row has.']
         END AS error, CASE
+        WHEN a.is_note THEN ARRAY['address', a.reason, a.hint]
         WHEN NOT fanfare.is_locale(r.locale) THEN ARRAY['locale',
             format('unknown locale %s, registered without', quote_literal(left(r.locale, 40))), 'Pass es, es-MX or zh-Hans.']
         WHEN r.time_zone IS NOT NULL AND r.known_zone IS NULL THEN ARRAY['time_zone',
@@ -2856,6 +2959,7 @@ DECLARE
     there record;
     is_there boolean;
     has_moved boolean;
+    the_address text;
     since timestamptz;
     ended timestamptz;
     device bigint;
@@ -2889,8 +2993,15 @@ BEGIN
                 the_target := coalesce(r.target_id, fanfare.target_id_for(the_app, r.provider, coalesce(r.environment, 'production')));
             END IF;
             is_there := FOUND;
+            IF NOT is_there AND r.has_fids THEN
+                device := fanfare.device_of_installation(the_app, r.token, r.address, r.user_id);
+                SELECT d.* INTO there FROM fanfare.devices AS d WHERE d.id = device AND d.disabled_reason IS DISTINCT FROM 'reassigned';
+                is_there := FOUND;
+            END IF;
             device := there.id;
             has_moved := is_there AND there.user_id <> r.user_id;
+
+            the_address := CASE WHEN r.address IS NULL AND there.token = r.token THEN there.address ELSE nullif(r.address, 'token') END;
 
             -- 2. What becomes of the row. The stored device takes precedence over some rows.
             outcome := CASE
@@ -2903,9 +3014,9 @@ BEGIN
                 WHEN (CASE WHEN r.environment IS NULL THEN there.target_id ELSE r.target_id END,
                         coalesce(r.kind, there.kind), coalesce(r.user_id, there.user_id), coalesce(r.locale, there.locale),
                         coalesce(r.time_zone, there.time_zone), coalesce(r.attributes, there.attributes),
-                        coalesce(r.p256dh, there.p256dh), coalesce(r.auth, there.auth), ended)
+                        coalesce(r.p256dh, there.p256dh), coalesce(r.auth, there.auth), ended, r.token, the_address)
                     IS NOT DISTINCT FROM (there.target_id, there.kind, there.user_id, there.locale, there.time_zone, there.attributes,
-                        there.p256dh, there.auth, there.disabled_at)
+                        there.p256dh, there.auth, there.disabled_at, there.token, there.address)
                     THEN 'unchanged'
                 ELSE 'updated' END;
             IF outcome = 'refused' THEN
@@ -2917,7 +3028,7 @@ BEGIN
             -- 3. Rows that update the device, or confirm it, or make one.
             IF has_moved THEN
                 device := fanfare.register_device(import_devices.app, r.provider, r.token, r.user_id, coalesce(r.kind, 'device'),
-                    coalesce(r.environment, 'production'), r.locale, r.time_zone, r.attributes, r.p256dh, r.auth);
+                    coalesce(r.environment, 'production'), r.locale, r.time_zone, r.attributes, r.p256dh, r.auth, address => r.address);
                 UPDATE fanfare.devices AS d SET registered_at = since, disabled_at = ended, disabled_reason = r.disabled_reason
                 WHERE d.id = device;
                 EXIT;
@@ -2928,15 +3039,16 @@ BEGIN
                         user_id = coalesce(r.user_id, d.user_id), locale = coalesce(r.locale, d.locale),
                         time_zone = coalesce(r.time_zone, d.time_zone), attributes = coalesce(r.attributes, d.attributes),
                         p256dh = coalesce(r.p256dh, d.p256dh), auth = coalesce(r.auth, d.auth), registered_at = since,
+                        token = r.token, token_hash = r.hash, address = the_address,
                         disabled_at = ended, disabled_reason = r.disabled_reason
                     WHERE d.id = device;
                 END IF;
                 EXIT;
             END IF;
             INSERT INTO fanfare.devices (app_id, target_id, provider, kind, token, token_hash, user_id, locale, time_zone, attributes,
-                p256dh, auth, registered_at, disabled_at, disabled_reason)
+                p256dh, auth, registered_at, disabled_at, disabled_reason, address)
             VALUES (the_app, the_target, r.provider, coalesce(r.kind, 'device'), r.token, r.hash, r.user_id, r.locale, r.time_zone,
-                r.attributes, r.p256dh, r.auth, since, ended, r.disabled_reason)
+                r.attributes, r.p256dh, r.auth, since, ended, r.disabled_reason, the_address)
             ON CONFLICT DO NOTHING
             RETURNING id INTO device;
             EXIT WHEN device IS NOT NULL;

@@ -1,6 +1,7 @@
 /// A property that a column of an imported file can give.
 enum ImportField: Int, CaseIterable, Sendable {
-    case token, provider, userID, kind, environment, locale, timeZone, attributes, p256dh, auth, topics, registeredAt,
+    case token, provider, userID, kind, address, environment, locale, timeZone, attributes, p256dh, auth, topics,
+        registeredAt,
         disabledAt, disabledReason, isDisabled, isEnabled, deviceType, notificationTypes, subscription
 
     /// The name in `--map`.
@@ -13,12 +14,13 @@ enum ImportField: Int, CaseIterable, Sendable {
             [
                 "token", "device_token", "push_token", "fcm_token", "registration_token", "registration_id",
                 "apns_token",
-                "gcm_token", "identifier", "endpoint",
+                "gcm_token", "identifier", "endpoint", "fid", "installation_id",
             ]
         case .provider: ["provider", "platform", "service", "os", "type"]
         case .userID:
             ["user_id", "external_user_id", "external_id", "user", "uid", "customer_id", "account_id", "member_id"]
         case .kind: ["kind", "token_kind"]
+        case .address: ["address", "address_kind"]
         case .environment: ["environment", "apns_environment", "env"]
         case .locale: ["locale", "language", "lang", "language_code"]
         case .timeZone: ["time_zone", "timezone_id", "timezone", "tz"]

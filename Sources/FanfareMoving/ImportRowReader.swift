@@ -79,6 +79,7 @@ struct ImportRowReader: Sendable {
             row["token"] = token
             row["user_id"] = try user(values)
             row["kind"] = try kind(values)
+            row["address"] = address(values)
             row["environment"] = try environment(values)
             row["locale"] = values[.locale]
             // Some systems export a UTC offset in seconds, which is not a time zone.
@@ -126,7 +127,7 @@ struct ImportRowReader: Sendable {
     /// Returns the provider that the name of the token's column implies.
     private func implied(_ values: Values) -> String? {
         switch ImportField.key(values.column(of: .token)) {
-        case "fcmtoken", "gcmtoken", "registrationtoken": "fcm"
+        case "fcmtoken", "gcmtoken", "registrationtoken", "fid", "installationid": "fcm"
         case "apnstoken": "apns"
         case "endpoint", "subscription", "pushsubscription": "webpush"
         default: nil
@@ -163,6 +164,12 @@ struct ImportRowReader: Sendable {
         guard let text = values[.kind] else { return nil }
         guard text.utf8.count <= 40 else { throw values.refusal(.kind, "is not a kind of token: \(shown(text))") }
         return text.lowercased().replacing("-", with: "_")
+    }
+
+    /// Returns what the token is; a column of FIDs says so by its name.
+    private func address(_ values: Values) -> String? {
+        if let text = values[.address] { return text.lowercased() }
+        return ["fid", "installationid"].contains(ImportField.key(values.column(of: .token))) ? "fid" : nil
     }
 
     private func environment(_ values: Values) throws(ImportRowError) -> String? {

@@ -39,6 +39,31 @@ import Testing
         }
     }
 
+    @Test func aFIDKeepsTheDeviceOfItsToken() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.registrar, .reader)
+            let path = "/v1/apps/shop/devices"
+            func register(_ address: String, _ more: String) async throws -> (status: Int?, body: JSONValue) {
+                let body = #"{"provider": "fcm", "token": "\#(address)"\#(more)}"#
+                let answer = try await api.ask("PUT", path, body, token: token)
+                return (answer.status, try answer.json)
+            }
+            let id = try await register("X:one", "").body["id"]?.stringValue ?? ""
+            let moved = try await register("X", #", "address": "fid""#).body
+            #expect(moved["id"]?.stringValue == id)
+            #expect(try await api.ask("GET", "\(path)/\(id)", token: token).json["address"] == "fid")
+            // An SDK that gives a token as the FID: registered, and said.
+            let mistaken = try await register("X:two", #", "address": "fid""#).body
+            #expect(mistaken["id"]?.stringValue == id)
+            #expect(mistaken["notes"]?.text.contains("has a colon") == true, "\(mistaken.text)")
+            #expect(try await api.ask("GET", "\(path)/\(id)", token: token).json["address"] == "token")
+            for more in [#", "address": "fax""#, #", "address": 7"#] {
+                #expect(try await register("Y", more).status == 422, "\(more)")
+            }
+            #expect(try await register("a.b", #", "address": "fid""#).status == 422)
+        }
+    }
+
     @Test func aDeviceGoesThroughItsLife() async throws {
         try await APIWorld.with { api in
             let token = try await api.token(.registrar, .reader)

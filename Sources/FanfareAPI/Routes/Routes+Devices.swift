@@ -146,6 +146,7 @@ extension DeviceRegistration {
         device.p256dh = try fields.text(orNil: "p256dh")
         device.auth = try fields.text(orNil: "auth")
         device.replaces = try fields.text(orNil: "replaces")
+        device.address = try fields.text(orNil: "address")
         let topics = try fields.texts(orNil: "topics") ?? []
         guard topics.count <= topicLimit else {
             throw Fields.refusal("has \(topics.count) topics, at most \(topicLimit) are allowed", at: "/topics")

@@ -225,7 +225,7 @@ extension Fact {
         var facts = [
             Fact(name: "App", words: device.app), Fact(name: "Provider", words: device.provider),
             Fact(name: "Environment", words: device.environment), Fact(name: "For", words: device.kind),
-            Fact(name: "Token's hash", code: device.tokenHash),
+            Fact(name: device.address == "fid" ? "FID's hash" : "Token's hash", code: device.tokenHash),
         ]
         if let user = device.userID {
             let href = PageAddress("/people", ["app": device.app, "user": user]).text

@@ -120,6 +120,8 @@ struct DeviceCountLine: ViewContext {
     let app: String
     let provider: String
     let environment: String
+    /// What FCM's devices are reached by, `token` or `FID`; nil if all devices of the provider have tokens.
+    let address: String?
     let href: String
     let enabled: String
     let disabled: String
@@ -133,7 +135,9 @@ extension DeviceCountLine {
     /// - Parameter rows: the sampled counts.
     /// - Returns: the lines in the order of the targets' names.
     fileprivate static func lines(_ rows: [SampleDevicesRow]) -> [DeviceCountLine] {
-        let targets = Dictionary(grouping: rows) { [$0.app, $0.provider, $0.environment] }
+        let targets = Dictionary(grouping: rows) { [$0.app, $0.provider, $0.environment, $0.address] }
+        // Other providers' devices have tokens only.
+        let withFIDs = Set(rows.filter { $0.address == "fid" }.map { [$0.app, $0.provider] })
         return targets.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { target, rows in
             let enabled = rows.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }
             let disabled = rows.filter { $0.disabledReason != nil }.reduce(0) { $0 + $1.devices }
@@ -142,6 +146,7 @@ extension DeviceCountLine {
                 app: target[0],
                 provider: target[1],
                 environment: target[2],
+                address: withFIDs.contains([target[0], target[1]]) ? (target[3] == "fid" ? "FID" : "token") : nil,
                 href: PageAddress("/devices", ["app": target[0], "provider": target[1]]).text,
                 enabled: about + FigureText.count(enabled),
                 disabled: about + FigureText.count(disabled),

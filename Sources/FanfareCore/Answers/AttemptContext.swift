@@ -12,6 +12,8 @@ public struct AttemptContext: Equatable, Sendable {
     public let plannedAt: Microseconds?
     /// Whether the push names a topic other than its app's: then an answer about the token may be about the topic.
     public let hasOwnTopic: Bool
+    /// Whether the push went to a Firebase installation id instead of a token.
+    public let isInstallation: Bool
 
     /// Makes the circumstances of an attempt.
     ///
@@ -21,17 +23,20 @@ public struct AttemptContext: Equatable, Sendable {
     ///   - answeredAt: when the answer came, wall clock.
     ///   - plannedAt: when the delivery was planned, wall clock.
     ///   - hasOwnTopic: whether the push names a topic other than its app's.
+    ///   - isInstallation: whether the push went to a Firebase installation id instead of a token.
     public init(
         history: RetryHistory = .none,
         registeredAt: Microseconds,
         answeredAt: Microseconds,
         plannedAt: Microseconds? = nil,
-        hasOwnTopic: Bool = false
+        hasOwnTopic: Bool = false,
+        isInstallation: Bool = false
     ) {
         self.history = history
         self.registeredAt = registeredAt
         self.answeredAt = answeredAt
         self.plannedAt = plannedAt
         self.hasOwnTopic = hasOwnTopic
+        self.isInstallation = isInstallation
     }
 }

@@ -24,6 +24,8 @@ public struct DeviceRegistration: Sendable {
     public var auth: String?
     /// The old token that this one replaces.
     public var replaces: String?
+    /// What the token is: `token` or `fid`, a Firebase installation id; nil for what it was, or for a new one a token.
+    public var address: String?
 
     /// Makes a registration with defaults.
     ///

@@ -3,6 +3,8 @@ public import FanfareCore
 extension FCMAnswer {
     /// The wait after 429 without `Retry-After` (Firebase, "Best practices when sending FCM messages at scale").
     static let quotaFloor: Microseconds = Micros.minute
+    /// How long after its registration a FID that FCM does not know is kept.
+    static let newRegistration: Microseconds = 10 * Micros.minute
 
     /// Judges the answer, for every status, code and body.
     ///
@@ -31,6 +33,7 @@ extension FCMAnswer {
 
     private func verdict(on code: FCMErrorCode, in context: AttemptContext) -> Verdict {
         switch code {
+        case .unregistered where isNew(context): Verdict(.fcmUnregisteredNew, .final)
         case .unregistered: dead(.goneFCMUnregistered, .strong, in: context)
         case .invalidArgument: invalidArgument(in: context)
         case .senderIDMismatch: Verdict(.fcmSenderIDMismatch, .final)
@@ -123,6 +126,14 @@ extension FCMAnswer {
             case .credential: .retryingSenderThrottled
             }
         return Verdict(outcome, .retry(retry(unlessAsked: Self.quotaFloor, scope: scope, in: context)))
+    }
+
+    /// Returns whether the push went to a FID that registered a moment ago.
+    ///
+    /// Some versions of Firebase's SDKs report a registration as done that FCM does not know.
+    private func isNew(_ context: AttemptContext) -> Bool {
+        context.isInstallation
+            && context.answeredAt.subtractingClamping(context.registeredAt) < Self.newRegistration
     }
 
     private func unavailable(in context: AttemptContext) -> Verdict {

@@ -89,7 +89,7 @@ public struct FCMErrorBody: Equatable, Sendable {
     /// Returns whether only the token is rejected: by the field in BadRequest, or without one by the observed text for
     /// malformed tokens.
     private static func namesToken(fields: [String], message: String) -> Bool {
-        guard fields.isEmpty else { return fields.allSatisfy { $0 == "message.token" } }
+        guard fields.isEmpty else { return fields.allSatisfy { $0 == "message.token" || $0 == "message.fid" } }
         return message.mentions("registration token is not a valid fcm registration token")
     }
 

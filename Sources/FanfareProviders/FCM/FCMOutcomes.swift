@@ -17,6 +17,7 @@ extension Outcome {
     static var fcmNotFound: Outcome { Outcome(rawValue: 163) }
     static var fcmInvalidToken: Outcome { Outcome(rawValue: 164) }
     static var fcmAPNSBadDeviceToken: Outcome { Outcome(rawValue: 166) }
+    static var fcmUnregisteredNew: Outcome { Outcome(rawValue: 167) }
 }
 
 extension OutcomeBlock {
@@ -76,6 +77,11 @@ extension OutcomeBlock {
                 .fcmAPNSBadDeviceToken,
                 "APNs_BadDeviceToken",
                 "APNs told FCM that the token is bad: it is stale, or belongs to another environment than FCM's key."
+            ),
+            OutcomeRow(
+                .fcmUnregisteredNew,
+                "UNREGISTERED_new",
+                "FCM does not know a FID that registered less than 10 minutes ago; the device is kept."
             ),
         ]
     )

@@ -19,7 +19,25 @@ package struct FCMProvider: Provider {
     package var addedHeaders: String { "authorization is" }
 
     package func address(of recipient: Recipient, as identity: ProviderIdentity) -> PushAddress? {
-        .shared(path: identity.path, insertion: FCMTarget.token(recipient.token).insertion)
+        guard recipient.isInstallation else {
+            return .shared(path: identity.path, insertion: FCMTarget.token(recipient.token).insertion)
+        }
+        // FCM answers a malformed FID as one that is gone, so such an answer would be no evidence.
+        guard Self.isInstallationID(recipient.token) else { return nil }
+        return .shared(path: identity.path, insertion: FCMTarget.installation(recipient.token).insertion)
+    }
+
+    /// Returns whether a text has the alphabet of Firebase installation ids (base64url); their length is not promised.
+    private static func isInstallationID(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
     }
 
     package var invalidRecipient: Outcome { .fcmInvalidToken }

@@ -21,6 +21,8 @@ public enum FCMRequest {
 public enum FCMTarget: Equatable, Sendable {
     /// One registration token.
     case token(String)
+    /// One Firebase installation id (FID).
+    case installation(String)
     /// The subscribers of one of FCM's own topics; the name has no prefix.
     case topic(String)
     /// The devices that meet a condition on FCM's own topics.
@@ -31,6 +33,7 @@ public enum FCMTarget: Equatable, Sendable {
         let (key, value) =
             switch self {
             case .token(let token): ("token", token)
+            case .installation(let id): ("fid", id)
             case .topic(let name): ("topic", name)
             case .condition(let text): ("condition", text)
             }

@@ -9,10 +9,13 @@ package struct Recipient {
     package let p256dh: String?
     /// The secret, if it has one.
     package let auth: String?
+    /// Whether the token is a Firebase installation id.
+    package let isInstallation: Bool
 
     /// Makes a recipient from the columns of the database.
-    package init(token: String, p256dh: String?, auth: String?) {
+    package init(token: String, p256dh: String?, auth: String?, isInstallation: Bool = false) {
         (self.token, self.p256dh, self.auth) = (token, p256dh, auth)
+        self.isInstallation = isInstallation
     }
 }
 
@@ -119,6 +122,8 @@ package struct PreparedDelivery: Sendable {
     package let user: String?
     /// The rule whose push made the provider report a bad token, while it is unknown whether the token was at fault.
     package let doubtedBy: Int32?
+    /// Whether the token is a Firebase installation id.
+    package let isInstallation: Bool
 
     /// Makes a delivery.
     package init(
@@ -129,11 +134,12 @@ package struct PreparedDelivery: Sendable {
         deliveryID: [UInt8],
         registeredAt: Int64,
         user: String? = nil,
-        doubtedBy: Int32? = nil
+        doubtedBy: Int32? = nil,
+        isInstallation: Bool = false
     ) {
         (self.position, self.variant, self.token) = (position, variant, token)
         (self.address, self.deliveryID, self.registeredAt) = (address, deliveryID, registeredAt)
-        (self.user, self.doubtedBy) = (user, doubtedBy)
+        (self.user, self.doubtedBy, self.isInstallation) = (user, doubtedBy, isInstallation)
     }
 }
 

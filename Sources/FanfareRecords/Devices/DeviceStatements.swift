@@ -15,6 +15,7 @@ extension DeviceRegistration: PostgresBind {
         binds.append(p256dh)
         binds.append(auth)
         binds.append(replaces)
+        binds.append(address)
     }
 }
 
@@ -24,7 +25,7 @@ extension SQL {
     /// Binds: registration.
     package static let registerDevice = Statement<Int64, DeviceRegistration>(
         "register_device",
-        "SELECT fanfare.register_device($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12)"
+        "SELECT fanfare.register_device($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12, $13)"
     )
 
     /// Disables a user's oldest devices above a limit.

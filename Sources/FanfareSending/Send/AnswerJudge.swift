@@ -147,7 +147,8 @@ struct AnswerJudge {
             registeredAt: delivery.registeredAt,
             answeredAt: context.lease.databaseNow,
             plannedAt: batch.variants[Int(delivery.variant)].event.plannedAt.microseconds,
-            hasOwnTopic: batch.variants[Int(delivery.variant)].push.hasOwnTopic
+            hasOwnTopic: batch.variants[Int(delivery.variant)].push.hasOwnTopic,
+            isInstallation: delivery.isInstallation
         )
     }
 

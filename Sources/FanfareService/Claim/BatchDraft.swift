@@ -161,7 +161,8 @@ struct BatchDraft {
             address: address,
             registeredAt: device.registeredAt.microseconds,
             user: device.userID,
-            doubtedBy: device.doubtedBy
+            doubtedBy: device.doubtedBy,
+            isInstallation: device.isInstallation
         )
         return nil
     }
@@ -261,7 +262,8 @@ struct BatchDraft {
         address: PushAddress,
         registeredAt: Microseconds,
         user: String? = nil,
-        doubtedBy: Int32? = nil
+        doubtedBy: Int32? = nil,
+        isInstallation: Bool = false
     ) {
         let shared = variants[Int(variant)]
         let id = DeliveryID(
@@ -279,13 +281,20 @@ struct BatchDraft {
                 deliveryID: shared.content.push.deliveryHeader?.value(id) ?? [],
                 registeredAt: registeredAt,
                 user: user,
-                doubtedBy: doubtedBy
+                doubtedBy: doubtedBy,
+                isInstallation: isInstallation
             )
         )
     }
 
     /// Returns the address of a device; nil if it can never receive a push.
     private func address(of device: DeviceRow, token: String) -> PushAddress? {
-        provider?.address(of: Recipient(token: token, p256dh: device.p256dh, auth: device.auth), as: identity)
+        let recipient = Recipient(
+            token: token,
+            p256dh: device.p256dh,
+            auth: device.auth,
+            isInstallation: device.isInstallation
+        )
+        return provider?.address(of: recipient, as: identity)
     }
 }

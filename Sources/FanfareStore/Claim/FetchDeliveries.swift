@@ -19,6 +19,8 @@ package struct DeviceRow {
     /// The rule whose push made the provider call the token bad; nil if no push did, or if the provider accepted
     /// another one since.
     package var doubtedBy: Int32? = nil
+    /// Whether the token is a Firebase installation id.
+    package var isInstallation = false
 }
 
 /// Reads tokens and state of a batch's devices, in the order of ids.
@@ -112,7 +114,7 @@ extension DeviceRow {
     /// The columns of a device `d`.
     fileprivate static let columns = """
         d.id, d.token, d.target_id, d.kind, d.disabled_at IS NULL, d.registered_at, d.locale, d.p256dh, d.auth, d.user_id,
-            d.doubted_by
+            d.doubted_by, d.address IS NOT NULL
         """
 
     /// A device that was deleted.
@@ -139,7 +141,8 @@ extension DeviceRow {
             p256dh: try row.string(orNil: 7),
             auth: try row.string(orNil: 8),
             userID: try row.string(orNil: 9),
-            doubtedBy: try row.int32(orNil: 10)
+            doubtedBy: try row.int32(orNil: 10),
+            isInstallation: try row.bool(11)
         )
     }
 }

@@ -250,7 +250,7 @@ private enum LoneBatchSQL {
                     'id', d.id, 'token', d.token, 'target', d.target_id, 'kind', d.kind,
                     'registered_at', extract(epoch FROM d.registered_at) * 1000000,
                     'locale', d.locale, 'p256dh', d.p256dh, 'auth', d.auth, 'user', d.user_id,
-                    'doubted_by', d.doubted_by) ORDER BY u.position)
+                    'doubted_by', d.doubted_by, 'fid', d.address IS NOT NULL) ORDER BY u.position)
                 FROM unnest(q.device_ids) WITH ORDINALITY AS u (id, position)
                 CROSS JOIN LATERAL (SELECT * FROM fanfare.devices AS x WHERE x.id = u.id OFFSET 0) AS d))::text
         FROM queued AS q CROSS JOIN taken AS t WHERE (SELECT places FROM lone) IS NOT NULL AND q.owner IS NOT NULL

@@ -231,7 +231,8 @@ extension DeviceRow {
             p256dh: json["p256dh"]?.stringValue,
             auth: json["auth"]?.stringValue,
             userID: json["user"]?.stringValue,
-            doubtedBy: json.integer("doubted_by").flatMap(Int32.init(exactly:))
+            doubtedBy: json.integer("doubted_by").flatMap(Int32.init(exactly:)),
+            isInstallation: json["fid"] == .bool(true)
         )
     }
 }

@@ -18,7 +18,9 @@ extension DatabaseCheckup {
         let text = "version \(version)"
         if version < newest {
             let detail = "\(text), this program brings \(newest)"
-            return CheckItem(.warn, "schema", detail, advice: "Run `fanfare migrate`.")
+            // A daemon refuses what lacks tables and columns that it reads.
+            let level: CheckItem.Level = Schema.versions.contains(version) ? .warn : .fail
+            return CheckItem(level, "schema", detail, advice: "Run `fanfare migrate`.")
         }
         return switch isOwn {
         case true?: CheckItem(.ok, "schema", text)

@@ -27,8 +27,12 @@ struct DatabaseCheckup {
         items.append(privilegeItem(missing))
         guard missing.isEmpty else { return items }
         items.append(contentsOf: try installationItems())
+        // What follows reads columns that an older schema lacks.
+        guard let version = try connection.run(SQL.schemaVersion()).first, Schema.versions.contains(version) else {
+            return items
+        }
         items += try Self.timeZoneItems(unknown: connection.run(SQL.unknownTimeZones()).first ?? [])
-        items += try appItems() + ruleItems() + healthItems()
+        items += try appItems() + addressItems() + ruleItems() + healthItems()
         return items
     }
 
@@ -162,6 +166,19 @@ struct DatabaseCheckup {
             )
         }
         return unable + unused
+    }
+
+    /// Returns how many of each app's FCM devices are reached by a token, and how many by a FID.
+    private func addressItems() throws(PostgresError) -> [CheckItem] {
+        let rows = try connection.run(SQL.sampleDevices(nil)).filter {
+            $0.provider == "fcm" && $0.disabledReason == nil
+        }
+        return Dictionary(grouping: rows, by: \.app).sorted { $0.key < $1.key }.map { app, rows in
+            let about = rows.allSatisfy(\.isExact) ? "" : "about "
+            let fids = rows.filter { $0.address == "fid" }.reduce(0) { $0 + $1.devices }
+            let all = rows.reduce(0) { $0 + $1.devices }
+            return CheckItem(.ok, "FCM devices of \(app)", "\(about)\(all - fids) by token, \(fids) by FID")
+        }
     }
 
     private func ruleItems() throws(PostgresError) -> [CheckItem] {

@@ -11,6 +11,7 @@ extension RegisteredDevice {
         object["provider"] = .string(provider)
         object["environment"] = .string(environment)
         object["kind"] = .string(kind)
+        object["address"] = .string(address)
         object["token_hash"] = .string(tokenHash)
         object["user_id"] = JSONValue(orNull: userID)
         object["locale"] = JSONValue(orNull: locale)

@@ -69,6 +69,9 @@ extension Devices {
         @Option(help: "The token that this one takes the place of; the device keeps its id.")
         var replaces: String?
 
+        @Option(help: "FCM: fid if the token is a Firebase installation id, else token.")
+        var address: String?
+
         func run() async throws {
             var registration = DeviceRegistration(app: token.app, provider: token.provider, token: token.token)
             registration.userID = user
@@ -80,6 +83,7 @@ extension Devices {
             registration.p256dh = p256dh
             registration.auth = try auth.map { try StandardInput.text(for: $0).trimmingCharacters(in: .newlines) }
             registration.replaces = replaces
+            registration.address = address
             let id = try await options.withDatabase { database throws(ToolError) in
                 try await database.register(registration)
             }

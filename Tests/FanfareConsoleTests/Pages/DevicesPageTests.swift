@@ -54,6 +54,23 @@ import Testing
         }
     }
 
+    @Test func devicesOfFCMAreCountedByAddress() async throws {
+        try await APIWorld.with { api in
+            for sql in [
+                "SELECT fanfare.register_device('shop', 'fcm', 't' || n) FROM generate_series(1, 3) AS n",
+                "SELECT fanfare.register_device('shop', 'fcm', 'f' || n, address => 'fid') FROM generate_series(1, 2) AS n",
+                "SELECT fanfare.register_device('shop', 'apns', 'ab')",
+            ] { _ = try await api.rows(sql) }
+            let browser = try await api.console()
+            let page = try await browser.scan("/devices").text
+            #expect(page.contains("by FID") && page.contains("by token"))
+            let device = try #require(
+                try await api.rows("SELECT id FROM fanfare.devices WHERE token = 'f1'").first?.first ?? nil
+            )
+            #expect(try await browser.scan("/devices/\(device)").text.contains("FID's hash"))
+        }
+    }
+
     @Test func severalTargetsHaveASum() async throws {
         try await APIWorld.with { api in
             try await fill(api)

@@ -76,6 +76,47 @@ struct FCMVerdictTests {
         #expect(verdict(status, body("WHATEVER", code)) == Verdict(outcome, disposition))
     }
 
+    /// FCM answers a malformed FID, and one that it does not know yet, like one that is gone.
+    @Test func aFIDIsKeptForTenMinutesAfterItsRegistration() {
+        let gone = body("NOT_FOUND", "UNREGISTERED")
+        let answered = 2000 * Micros.second
+        for (age, outcome, disposition) in [
+            (0, .fcmUnregisteredNew, .final), (10 * Micros.minute - 1, .fcmUnregisteredNew, .final),
+            // The phone's clock has no part in it, but the database's may have stepped back.
+            (-Micros.minute, .fcmUnregisteredNew, .final),
+        ] as [(Microseconds, Outcome, Disposition)] {
+            let circumstances = context(registeredAt: answered - age, isInstallation: true)
+            #expect(verdict(404, gone, in: circumstances) == Verdict(outcome, disposition), "\(age)")
+        }
+        let old = context(registeredAt: answered - 10 * Micros.minute, isInstallation: true)
+        #expect(verdict(404, gone, in: old).outcome == .goneFCMUnregistered)
+        // A token is believed at once.
+        #expect(verdict(404, gone, in: context(registeredAt: answered)).outcome == .goneFCMUnregistered)
+    }
+
+    @Test func anErrorThatNamesTheFIDIsOneAboutTheAddress() {
+        let answer = body("INVALID_ARGUMENT", "INVALID_ARGUMENT", fields: ["message.fid"])
+        #expect(verdict(400, answer, in: context(isInstallation: true)).outcome == .goneFCMInvalidToken)
+        let both = body("INVALID_ARGUMENT", "INVALID_ARGUMENT", fields: ["message.fid", "message.android"])
+        #expect(verdict(400, both, in: context(isInstallation: true)).outcome == .fcmInvalidArgument)
+    }
+
+    @Test func addressesAreFIDsOrTokens() {
+        func insertion(_ token: String, isInstallation: Bool) -> String? {
+            let recipient = Recipient(token: token, p256dh: nil, auth: nil, isInstallation: isInstallation)
+            guard case .shared(_, let bytes)? = FCMProvider().address(of: recipient, as: ProviderIdentity()) else {
+                return nil
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
+        #expect(insertion("cTmBeCwtQDuDsClbyr6d3z", isInstallation: true) == #""fid":"cTmBeCwtQDuDsClbyr6d3z""#)
+        #expect(insertion("X:APA91b", isInstallation: false) == #""token":"X:APA91b""#)
+        // FCM would answer these as gone, which would be no evidence.
+        for text in ["", "X:APA91b", "a b", "a.b", "ä", "a\"b"] {
+            #expect(insertion(text, isInstallation: true) == nil, "\(text)")
+        }
+    }
+
     @Test(
         arguments: [
             (401, "UNAUTHENTICATED", .fcmUnauthenticated, .renewCredential),

@@ -7,13 +7,15 @@ import Testing
 func context(
     _ marks: RetryHistory.Marks = [],
     registeredAt: Microseconds = 1000 * Micros.second,
-    plannedAt: Microseconds? = nil
+    plannedAt: Microseconds? = nil,
+    isInstallation: Bool = false
 ) -> AttemptContext {
     AttemptContext(
         history: RetryHistory(marks: marks),
         registeredAt: registeredAt,
         answeredAt: 2000 * Micros.second,
-        plannedAt: plannedAt
+        plannedAt: plannedAt,
+        isInstallation: isInstallation
     )
 }
 

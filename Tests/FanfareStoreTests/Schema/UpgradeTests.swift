@@ -22,20 +22,21 @@ struct UpgradeTests {
             FROM pg_constraint WHERE connamespace = 'fanfare'::regnamespace) AS lines
         """
 
-    /// The schema of a fictitious version 2, which adds a column, an index and a view's column, and drops an index.
+    /// The schema of a fictitious version 3, which adds a column, an index and a view's column, and drops an index.
     private static let next: String = {
         var sql = Schema.sql
         for (old, new) in [
-            ("this_version CONSTANT int := 1;", "this_version CONSTANT int := 2;"),
+            ("this_version CONSTANT int := 2;", "this_version CONSTANT int := 3;"),
             (
-                "-- Each version has a section of its own. Version 1 is the first.\n",
+                "-- Version 2.\n",
                 """
+                -- Version 2.
                 SELECT fanfare.add_column('fanfare.devices', 'model', 'text');
                 DROP INDEX IF EXISTS fanfare.event_log_planned;
 
                 """
             ),
-            ("    reachable_since timestamptz,\n", "    reachable_since timestamptz,\n    model text,\n"),
+            ("    address text,\n", "    address text,\n    model text,\n"),
             (
                 "SELECT fanfare.create_index('event_log_planned', ",
                 "SELECT fanfare.create_index('event_log_planned_at', "
@@ -48,7 +49,7 @@ struct UpgradeTests {
         return sql
     }()
 
-    /// Version 2 is loaded during a broadcast; the daemon of version 1 continues, and new daemons join it.
+    /// The next version is loaded during a broadcast; the daemon of this one continues, and new daemons join it.
     @Test func aNewerVersionIsLoadedBelowADaemonOfThisOne() throws {
         var settings = StageSettings()
         settings.batchSize = 2
@@ -68,7 +69,7 @@ struct UpgradeTests {
         try send(batches[..<1])
         for _ in 0..<2 { try world.connection.execute(Self.next) }
         #expect(
-            try world.connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "2 1"
+            try world.connection.text("SELECT version || ' ' || oldest_daemon FROM fanfare.schema_version") == "3 1"
         )
         try send(batches[1...])
         let late = try world.emit("all")
@@ -81,16 +82,16 @@ struct UpgradeTests {
             VALUES ('\(name)', 'h', 1, '\(version)', clock_timestamp() + interval '15 s', \(version))
             """
         }
-        for (name, version) in [("old", 1), ("new", 2)] {
+        for (name, version) in [("old", 2), ("new", 3)] {
             #expect(world.connection.refusal(enter(name, version)) == nil)
         }
         #expect(
-            world.connection.refusal("SELECT fanfare.require_daemon(2)")?.message.contains("old (Fanfare 1") == true
+            world.connection.refusal("SELECT fanfare.require_daemon(3)")?.message.contains("old (Fanfare 2") == true
         )
         try world.connection.execute(
-            "DELETE FROM fanfare.instances WHERE name = 'old'; SELECT fanfare.require_daemon(2)"
+            "DELETE FROM fanfare.instances WHERE name = 'old'; SELECT fanfare.require_daemon(3)"
         )
-        #expect(world.connection.refusal(enter("old", 1))?.hint == "Upgrade Fanfare.")
+        #expect(world.connection.refusal(enter("old", 2))?.hint == "Upgrade Fanfare.")
         // An upgraded database has the same shape as a new one.
         let upgraded = try world.connection.text(Self.shape)
         for (index, isThere) in [("event_log_planned", "f"), ("event_log_planned_at", "t")] {
@@ -100,6 +101,36 @@ struct UpgradeTests {
         try world.connection.execute("DROP SCHEMA fanfare CASCADE")
         try world.connection.execute(Self.next)
         #expect(try world.connection.text(Self.shape) == upgraded)
+    }
+
+    /// What version 2 added is taken away first, so that the database is as version 1 made it.
+    @Test func version1IsUpgradedWithItsDevices() throws {
+        let connection = try TestDatabase.current.connect()
+        let fresh = try connection.text(Self.shape)
+        try connection.execute(
+            """
+            DROP FUNCTION fanfare.register_device;
+            DROP FUNCTION fanfare.import_rows;
+            DROP INDEX fanfare.devices_installation;
+            ALTER TABLE fanfare.devices DROP COLUMN address;
+            ALTER TABLE fanfare.providers DROP COLUMN fid_shape;
+            CREATE FUNCTION fanfare.register_device(app text, provider text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
+                environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL,
+                attributes jsonb DEFAULT NULL, p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL)
+            RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';
+            CREATE FUNCTION fanfare.import_rows(app_id smallint, devices jsonb) RETURNS TABLE (number bigint) LANGUAGE sql AS 'SELECT 0::bigint';
+            UPDATE fanfare.schema_version SET version = 1;
+            INSERT INTO fanfare.apps (name) VALUES ('shop');
+            INSERT INTO fanfare.devices (app_id, target_id, provider, token, token_hash, user_id)
+            SELECT a.id, fanfare.target_id_for(a.id, 'fcm', 'production'), 'fcm', 'X:one', sha256('X:one'), 'ann' FROM fanfare.apps AS a
+            """
+        )
+        let id = try connection.number("SELECT id FROM fanfare.devices")
+        for _ in 0..<2 { try connection.execute(Schema.sql) }
+        #expect(try connection.text(Self.shape) == fresh)
+        #expect(try connection.text("SELECT version FROM fanfare.schema_version") == "2")
+        let call = "fanfare.register_device('shop', 'fcm', 'X', 'ann', address => 'fid')"
+        #expect(try connection.number("SELECT \(call)") == id)
     }
 
     /// No such installation exists; its columns and tables had other names.

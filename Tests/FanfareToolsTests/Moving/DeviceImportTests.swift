@@ -64,6 +64,22 @@ struct DeviceImportTests {
         }
     }
 
+    @Test func aColumnOfFIDsSaysSoByItsName() async throws {
+        try sql("SELECT fanfare.register_device('shop', 'fcm', 'X:one', 'ann')")
+        try await withNewFolder { folder in
+            var importer = TestImporter(folder)
+            let tally = try await importer.run(
+                "fid,user_id,registered_at\nX,ann,2099-01-01\nY,bob,\nZ:1,eve,\na.b,bob,\n"
+            )
+            #expect(tally.new == 2 && tally.updated == 1 && tally.refused.count == 1)
+            #expect(importer.refused.contains { $0.contains("Firebase installation id") }, "\(importer.refused)")
+            let other = try await importer.run("token,provider,address\nV,fcm,FID\nW,fcm,token\n")
+            #expect(other.new == 2)
+        }
+        #expect(try sql("SELECT token FROM fanfare.devices WHERE address = 'fid' ORDER BY 1") == ["V", "X", "Y"])
+        #expect(try sql("SELECT count(*) FROM fanfare.devices") == ["5"])
+    }
+
     @Test func tablesOfTokensNeedNoMoreThanNames() async throws {
         try await withNewFolder { folder in
             var importer = TestImporter(folder)

@@ -79,6 +79,26 @@ import Testing
         }
     }
 
+    @Test func devicesOfFCMAreCountedByAddress() async throws {
+        try sql("SELECT fanfare.adopt('production')")
+        try sql("SELECT fanfare.register_device('shop', 'fcm', 't' || n) FROM generate_series(1, 3) AS n")
+        try sql(
+            "SELECT fanfare.register_device('shop', 'fcm', 'f' || n, address => 'fid') FROM generate_series(1, 2) AS n"
+        )
+        try sql("SELECT fanfare.unregister_device('shop', 'fcm', 'f1')")
+        #expect(try await item("FCM devices of shop", in: items())?.detail == "3 by token, 1 by FID")
+    }
+
+    /// What the newer program reads is not there.
+    @Test func anOlderSchemaIsNamedAndNotRead() async throws {
+        try sql("SELECT fanfare.adopt('production')")
+        try sql("UPDATE fanfare.schema_version SET version = 1")
+        try sql("ALTER TABLE fanfare.devices DROP COLUMN address")
+        let items = try await items("installation: production")
+        #expect(item("schema", in: items)?.level == .fail)
+        #expect(item("rules", in: items) == nil)
+    }
+
     @Test func zonesThatTheServerLacksAreAWarning() async throws {
         #expect(DatabaseCheckup.timeZoneItems(unknown: []).isEmpty)
         let one = try #require(DatabaseCheckup.timeZoneItems(unknown: ["Europe/Kyiv"]).first)

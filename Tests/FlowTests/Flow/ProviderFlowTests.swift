@@ -87,6 +87,56 @@ struct ProviderFlowTests {
         }
     }
 
+    /// An app changes to FIDs and back, with pushes before, between and after.
+    @Test func anInstallationIsReachedByTheAddressItRegistered() async throws {
+        try await Flow.run { flow in
+            let id = try await flow.sql { world in
+                try world.rule("one", event: "one", to: #"{"users": "$.user"}"#)
+                try world.rule("all", event: "all", to: #"{"everyone": true}"#)
+                for n in 1...3 { try world.device("other\(n)", user: "other", provider: "fcm") }
+                return try world.device("mover:1", user: "mover", provider: "fcm")
+            }
+            // Returns the latest outcome of the mover, after an event to it alone, and one to all.
+            func push() async throws -> [String?] {
+                for (type, payload) in [("one", #"{"user": "mover"}"#), ("all", "{}")] {
+                    try await flow.sql { _ = try $0.emit(type, payload) }
+                    try await flow.untilIdle()
+                }
+                return try await flow.sql { world in
+                    try world.connection.column(
+                        """
+                        SELECT outcome || ' ' || reason FROM fanfare.deliveries WHERE device_id = \(id) ORDER BY event_id DESC LIMIT 2
+                        """
+                    )
+                }
+            }
+            func register(_ token: String, _ address: String) async throws -> Int64 {
+                try await flow.sql { try $0.device(token, user: "mover", provider: "fcm", "address => '\(address)'") }
+            }
+            let accepted = Array(repeating: "accepted accepted", count: 2)
+            #expect(try await push() == accepted)
+            try await flow.sandbox.registerInstallations("mover", by: "fid")
+            #expect(try await register("mover", "fid") == id)
+            #expect(try await push() == accepted)
+            let last = try #require(try await flow.sandbox.received().last { $0.body?.contains("mover") == true })
+            #expect(last.body?.contains(#""fid":"mover""#) == true)
+            // Rolled back to an old version of the app.
+            try await flow.sandbox.registerInstallations("mover", by: "token")
+            #expect(try await push() == Array(repeating: "rejected UNREGISTERED_new", count: 2), "a new FID is kept")
+            #expect(try await register("mover:2", "token") == id)
+            #expect(try await push() == accepted)
+            // Removed an hour ago.
+            try await flow.sandbox.registerInstallations("mover", by: "none")
+            #expect(try await register("mover", "fid") == id)
+            try await flow.sql { world in
+                try world.connection.execute(
+                    "UPDATE fanfare.devices SET registered_at = registered_at - interval '1 hour' WHERE id = \(id)"
+                )
+            }
+            #expect(try await push().first == "gone UNREGISTERED")
+        }
+    }
+
     /// 65 bytes that start with 4 and are not a point of P-256: SQL accepts them, but encryption with them fails.
     @Test func aKeyOffTheCurveEndsItsDeviceOnce() async throws {
         try await Flow.run { flow in

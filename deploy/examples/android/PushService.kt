@@ -31,18 +31,20 @@ import kotlinx.coroutines.withContext
 import org.json.JSONObject
 
 /**
- * Sends the device's token to your backend (PUT /push/device, as in server.mjs), and shows pushes while the app is open.
+ * Sends the Firebase installation id (FID) to your backend (PUT /push/device, as in server.mjs), and shows pushes while
+ * the app is open. Needs firebase-messaging 25.1.2 or newer.
  *
  * In the manifest:
  *
  *     <uses-permission android:name="android.permission.POST_NOTIFICATIONS" />
+ *     <meta-data android:name="firebase_messaging_installation_id_enabled" android:value="true" />
  *     <service android:name=".PushService" android:exported="false">
  *         <intent-filter><action android:name="com.google.firebase.MESSAGING_EVENT" /></intent-filter>
  *     </service>
  */
 class PushService : FirebaseMessagingService() {
-    /** Called at the first start, after a restore, when the app's data was cleared, and when FCM renews the token. */
-    override fun onNewToken(token: String) = RegisterDevice.enqueue(this, token)
+    /** Called after each register(), also with the id of before, and when the id changed. From then on, FCM refuses the old token. */
+    override fun onRegistered(installationId: String) = RegisterDevice.enqueue(this, installationId)
 
     /** Called for messages; while the app is in the background, Android itself shows a message that has a notification. */
     override fun onMessageReceived(message: RemoteMessage) {
@@ -65,22 +67,24 @@ class PushService : FirebaseMessagingService() {
 /** Registers the device once a network is available, and retries until it succeeds. */
 class RegisterDevice(context: Context, parameters: WorkerParameters) : CoroutineWorker(context, parameters) {
     override suspend fun doWork(): Result = withContext(Dispatchers.IO) {
-        val token = inputData.getString("token") ?: return@withContext Result.failure()
+        val id = inputData.getString("id") ?: return@withContext Result.failure()
         // No user has signed in: the work is enqueued again after signing in.
         val session = Session.token(applicationContext) ?: return@withContext Result.failure()
         val kept = applicationContext.getSharedPreferences("push", Context.MODE_PRIVATE)
+        // From an older version of the app, this is a registration token.
         val last = kept.getString("token", null)
         val device = JSONObject()
             .put("provider", "fcm")
-            .put("token", token)
+            .put("token", id)
+            .put("address", "fid")
             .put("locale", Locale.getDefault().toLanguageTag())
             .put("time_zone", TimeZone.getDefault().id)
         // The device keeps its topics.
-        if (last != null && last != token) device.put("replaces", last)
+        if (last != null && last != id) device.put("replaces", last)
         try {
             when (send("PUT", "/push/device", device, session)) {
                 in 200..299 -> {
-                    kept.edit().putString("token", token).apply()
+                    kept.edit().putString("token", id).apply()
                     Result.success()
                 }
                 429, in 500..599 -> Result.retry()
@@ -93,17 +97,18 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
 
     companion object {
         /** Call it at each start of the app, and after signing in. */
-        fun refresh(context: Context) {
-            FirebaseMessaging.getInstance().token.addOnSuccessListener { enqueue(context.applicationContext, it) }
+        fun refresh() {
+            // PushService.onRegistered gets the id.
+            FirebaseMessaging.getInstance().register()
         }
 
-        fun enqueue(context: Context, token: String) {
+        fun enqueue(context: Context, id: String) {
             val work = OneTimeWorkRequestBuilder<RegisterDevice>()
-                .setInputData(workDataOf("token" to token))
+                .setInputData(workDataOf("id" to id))
                 .setConstraints(Constraints.Builder().setRequiredNetworkType(NetworkType.CONNECTED).build())
                 .setBackoffCriteria(BackoffPolicy.EXPONENTIAL, 30, TimeUnit.SECONDS)
                 .build()
-            // Only the newest token counts.
+            // Only the newest id counts.
             WorkManager.getInstance(context).enqueueUniqueWork("push-token", ExistingWorkPolicy.REPLACE, work)
         }
 
