@@ -29,6 +29,22 @@ struct ConformanceTests {
         try await Flow.run { flow in try await flow.conform(to: table.independent) }
     }
 
+    /// FCM's answers mean the same for a FID as for a token, except that it does not know the FID of a new registration.
+    @Test(arguments: [("1 hour", "gone/UNREGISTERED"), ("1 minute", "rejected/UNREGISTERED_new")])
+    func eachReasonIsTakenAtItsWordForFIDs(age: String, unknown: String) async throws {
+        let cases = ConformanceTable.fcm.independent.map { item in
+            item.name == "UNREGISTERED" ? ConformanceCase(.fcm, item.name, nil, unknown) : item
+        }
+        try await Flow.run { flow in
+            let change = """
+                UPDATE fanfare.devices SET address = 'fid', registered_at = clock_timestamp() - interval '\(age)'
+                """
+            try await flow.conform(to: cases, change: change)
+            let pushes = try await flow.sandbox.received().filter { $0.provider == "fcm" }
+            #expect(pushes.contains { $0.body?.contains(#""fid":"UNREGISTERED-android-phone""#) == true })
+        }
+    }
+
     @Test(arguments: ConformanceTable.all.flatMap(\.stopping))
     func aRefusedCredentialCostsNoDeviceAndNoPush(refused: ConformanceCase) async throws {
         let refusal = try #require(refused.refusal)

@@ -1,3 +1,4 @@
+import PostgresClient
 import TestKit
 import Testing
 
@@ -87,7 +88,8 @@ extension Flow {
     /// - Parameters:
     ///   - cases: cases of one or more providers, with different names.
     ///   - message: the rule's member `message`; empty for a plain one.
-    func conform(to cases: [ConformanceCase], message: String = "") async throws {
+    ///   - change: SQL that changes the registered devices; empty for none.
+    func conform(to cases: [ConformanceCase], message: String = "", change: String = "") async throws {
         var faults: [String] = []
         for item in cases where !item.fault.isEmpty {
             faults.append(item.provider.fault(item.fault, for: try await item.provider.device(item.name, in: self)))
@@ -95,6 +97,7 @@ extension Flow {
         try await sandbox.setFaults("[\(faults.joined(separator: ","))]")
         for item in cases { try await item.provider.register(item.name, in: self) }
         try await sql { world in
+            if !change.isEmpty { try world.connection.execute(change) }
             try world.rule("conformance", event: "conformance", to: #"{"users": "$.users"}"#, message)
             let users = cases.map { #""\#($0.name)""# }.joined(separator: ", ")
             try world.emit("conformance", #"{"users": [\#(users)]}"#)
