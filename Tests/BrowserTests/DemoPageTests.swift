@@ -23,6 +23,25 @@ struct DemoPageTests {
         ],
     ]
 
+    /// A message that Safari shows by itself: the worker of another browser finds the link in `navigate`.
+    private static let declarative: JSON = [
+        "app": "demo", "name": "parcel-away", "event": "parcel.away",
+        "to": ["users": "$.customer_id"],
+        "message": [
+            "notification": ["title": "Parcel {{parcel}} is away", "body": "Follow it"],
+            "data": ["parcel": "{{parcel}}"],
+            "webpush": [
+                "declarative": true,
+                "notification": [
+                    "navigate": "https://shop.example.com/parcels/{{parcel}}",
+                    "actions": [
+                        ["action": "map", "title": "Map", "navigate": "https://shop.example.com/map/{{parcel}}"]
+                    ],
+                ],
+            ],
+        ],
+    ]
+
     /// Returns a script that replaces the push service's subscriptions by simulated ones, and rejects what a push
     /// service would reject.
     private static func playPushService(_ subscription: JSON) throws -> String {
@@ -48,30 +67,35 @@ struct DemoPageTests {
 
     private static let notifications = """
         const worker = await navigator.serviceWorker.ready
-        return (await worker.getNotifications()).map(({ title, body, dir, data }) => ({ title, body, dir, data }))
+        return (await worker.getNotifications()).map(({ title, body, dir, data: { link, parcel } }) => ({ title, body, dir, link, parcel }))
         """
 
     /// JavaScript that dispatches the click's event: a desktop's notification cannot be clicked by DevTools.
-    private static let click = """
+    private static func click(action: String = "") -> String {
+        """
         const [notification] = await registration.getNotifications()
         return new Promise((opened) => {
           Clients.prototype.openWindow = async (link) => opened(link)
           // On an event that a script created, waitUntil only throws.
           ExtendableEvent.prototype.waitUntil = () => {}
-          self.dispatchEvent(new NotificationEvent('notificationclick', { notification }))
+          self.dispatchEvent(new NotificationEvent('notificationclick', { notification, action: '\(action)' }))
         })
         """
+    }
 
     @Test func aBrowserSubscribesIsShownAPushAndSignsOut() async throws {
         try await DevProcess.with { dev in
-            _ = try await dev.ask("POST", "/v1/apps/demo/rules/apply", ["rules": [Self.rule]])
+            _ = try await dev.ask("POST", "/v1/apps/demo/rules/apply", ["rules": [Self.rule, Self.declarative]])
             var options = BrowserOptions()
             options.language = "es-MX"
             try await Browser.with(options) { browser in
                 let subscription = try await dev.subscription()
                 try await subscribe(browser, dev, subscription)
-                let push = try await emit(browser, dev, to: subscription)
+                let push = try await emit("parcel.there", "Parcel 7", browser, dev, to: subscription)
                 try await show(push, browser, dev)
+                let declared = try await emit("parcel.away", "Parcel 7 is away", browser, dev, to: subscription)
+                #expect(declared.hasPrefix(#"{"web_push":8030,"#))
+                try await showDeclared(declared, browser, dev)
 
                 try await browser.find("#off").click()
                 try await browser.wait(for: "#state", toSay: "No more.")
@@ -104,15 +128,22 @@ struct DemoPageTests {
         try await dev.ask("GET", "/v1/apps/demo/devices")["data"].elements.first { $0["locale"] == "es-MX" } ?? .null
     }
 
-    private func emit(_ browser: Browser, _ dev: DevProcess, to subscription: JSON) async throws -> String {
+    private func emit(
+        _ type: String,
+        _ title: String,
+        _ browser: Browser,
+        _ dev: DevProcess,
+        to subscription: JSON
+    ) async throws -> String {
         // An event is matched by the rules in force at its emit.
         try await browser.wait(for: "the rule to be in force") {
             let rules = try await dev.ask("GET", "/v1/apps/demo/rules")["data"].elements
-            return rules.contains { $0["name"] == "parcel-there" && $0["state"] == "active" } ? true : nil
+            let names = rules.filter { $0["state"] == "active" }.map { $0["name"] }
+            return names.contains("parcel-there") && names.contains("parcel-away") ? true : nil
         }
-        let event: JSON = ["type": "parcel.there", "payload": ["customer_id": "alice", "parcel": 7]]
+        let event: JSON = ["type": .string(type), "payload": ["customer_id": "alice", "parcel": 7]]
         _ = try await dev.ask("POST", "/v1/events", event)
-        return try await dev.push(to: try #require(subscription["endpoint"].text), saying: "Parcel 7")
+        return try await dev.push(to: try #require(subscription["endpoint"].text), saying: title)
     }
 
     private func show(_ push: String, _ browser: Browser, _ dev: DevProcess) async throws {
@@ -122,15 +153,37 @@ struct DemoPageTests {
         #expect(
             shown == [
                 [
-                    "title": "Parcel 7", "body": "Look before your door", "dir": "rtl",
-                    "data": ["parcel": "7", "link": "https://shop.example.com/parcels"],
+                    "title": "Parcel 7", "body": "Look before your door", "dir": "rtl", "parcel": "7",
+                    "link": "https://shop.example.com/parcels",
                 ]
             ]
         )
 
-        #expect(try await browser.runInWorker(Self.click, at: worker) == "https://shop.example.com/parcels")
+        #expect(try await browser.runInWorker(Self.click(), at: worker) == "https://shop.example.com/parcels")
         try await browser.wait(for: "the notification to go") {
             try await browser.run(Self.notifications).elements.isEmpty ? true : nil
+        }
+    }
+
+    /// A browser that does not know the form runs the worker, as for any other push.
+    private func showDeclared(_ push: String, _ browser: Browser, _ dev: DevProcess) async throws {
+        let worker = "\(dev.page)/service-worker.js"
+        for (action, page) in [("", "parcels"), ("map", "map")] {
+            try await browser.deliverPush(push, to: dev.page, worker: worker)
+            let shown = try await browser.run(Self.notifications)
+            #expect(
+                shown == [
+                    [
+                        "title": "Parcel 7 is away", "body": "Follow it", "dir": "auto", "parcel": "7",
+                        "link": "https://shop.example.com/parcels/7",
+                    ]
+                ]
+            )
+            let opened = try await browser.runInWorker(Self.click(action: action), at: worker)
+            #expect(opened == .string("https://shop.example.com/\(page)/7"))
+            try await browser.wait(for: "the notification to go") {
+                try await browser.run(Self.notifications).elements.isEmpty ? true : nil
+            }
         }
     }
 }

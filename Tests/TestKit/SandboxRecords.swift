@@ -60,11 +60,16 @@ public struct ReceivedPush: Decodable, Sendable {
     public let reason: String?
     /// The fault that was applied, if any.
     public let fault: String?
+    /// An error of the sender that the answer does not tell, if any.
+    public let problem: String?
+    /// How Safari shows a declarative message; nil for another one.
+    public let presentation: String?
 
     enum CodingKeys: String, CodingKey {
         case number = "n"
         case nanoseconds = "at_ns"
         case connection, stream, provider, environment, target, path, headers, body, status, reason, fault
+        case problem, presentation
     }
 }
 

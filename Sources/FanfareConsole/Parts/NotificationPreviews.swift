@@ -162,7 +162,8 @@ private struct ScreenText {
         text.add("Urgency", message.header("urgency"))
         text.add("Time to live", message.header("ttl").map(FigureText.span))
         text.add("Topic", message.header("topic"))
-        text.add("Link", json["fcm_options"]?["link"]?.stringValue)
+        text.add("Link", (notification?["navigate"] ?? json["fcm_options"]?["link"])?.stringValue)
+        text.badge = json["app_badge"].flatMap { $0 == 0 ? nil : $0.text }
         return text
     }
 

@@ -39,6 +39,8 @@ package struct FCMContent: ProviderContent {
             // Apple Watch drops a push that contains a null.
             node = node.setting(["apns", "payload"], to: .object([]).mergePatched(with: payload))
         }
+        let declarative = ["webpush", "declarative"]
+        if node[declarative] != nil { node = node.setting(declarative[...], to: nil) }
         guard hasContent(node) else { return nil }
         var headers = APNsHeaders()
         for part in parts { if let block = part.apnsHeaders { try headers.merge(block) } }

@@ -94,6 +94,14 @@ public struct CompiledRule: Sendable {
         try checkNative()
     }
 
+    /// Likely mistakes in the message that are not errors, at most one for each provider.
+    package var advice: [String] {
+        providers.compactMap { provider in
+            let found = editions.joined().lazy.compactMap { $0[provider]?.content.advice }
+            return found.first.map { "message " + $0 }
+        }
+    }
+
     /// Returns whether a string of the message refers to a column of `audience_sql`.
     private static func namesVariables(_ definition: RuleDefinition) -> Bool {
         func names(_ value: JSONValue) -> Bool {

@@ -18,6 +18,8 @@ enum ContentCheck: Sendable {
     case number(ClosedRange<Double>, isWhole: Bool)
     /// Seconds since 1970; a number as large as milliseconds is rejected.
     case time
+    /// A whole number from 0 on, or its digits; sent as a number, or as text.
+    case count(isText: Bool)
     /// A string with a given form.
     case form(MessageForm)
 
@@ -33,6 +35,10 @@ enum ContentCheck: Sendable {
         case .flag: Self.flag(value)
         case .number(let range, let isWhole): Self.number(value, in: range, isWhole: isWhole)
         case .time: Self.number(value, in: 0...Self.milliseconds.nextDown, isWhole: false)
+        case .count(let isText):
+            Self.number(value, in: 0...Double(Int64.max).nextDown, isWhole: true)?.numberValue?.integer.map {
+                isText ? .string(String($0)) : .number(JSONNumber($0))
+            }
         case .form(let form): value.stringValue.map(form.matches) ?? false ? value : Optional.none
         }
     }
@@ -40,7 +46,7 @@ enum ContentCheck: Sendable {
     /// Returns whether a literal in a rule is accepted; it must have the right type, since literals are not converted.
     func takes(_ literal: JSONValue) -> Bool {
         switch self {
-        case .form: value(literal) != nil
+        case .form, .count: value(literal) != nil
         case .flag, .number, .time: literal.stringValue == nil && value(literal) != nil
         }
     }
@@ -48,7 +54,7 @@ enum ContentCheck: Sendable {
     /// Whether the value must be a number.
     var isNumeric: Bool {
         switch self {
-        case .number, .time: true
+        case .number, .time, .count: true
         case .flag, .form: false
         }
     }
@@ -62,6 +68,7 @@ enum ContentCheck: Sendable {
             (isWhole ? "a whole number" : "a number") + " from \(Self.text(range.lowerBound))"
                 + (range.upperBound == .greatestFiniteMagnitude ? " on" : " to \(Self.text(range.upperBound))")
         case .time: "seconds since 1970, not milliseconds"
+        case .count: "a whole number from 0 on"
         case .form(let form): form.needed
         }
     }

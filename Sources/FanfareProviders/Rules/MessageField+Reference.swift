@@ -7,7 +7,7 @@ extension MessageField {
         switch self {
         case .object(let members), .open(let members), .similar(let members):
             for member in members { found += member.field.fields(at: "\(path).\(member.key)") }
-        case .text, .form, .texts, .forms, .flag, .number, .time, .textOr, .textMap, .anything, .freeObject,
+        case .text, .form, .texts, .forms, .flag, .fixedFlag, .number, .time, .textOr, .textMap, .anything, .freeObject,
             .apnsPayload:
             break
         }
@@ -19,7 +19,7 @@ extension MessageField {
         switch self {
         case .text, .form, .textOr: "string"
         case .texts, .forms: "list of strings"
-        case .flag: "boolean"
+        case .flag, .fixedFlag: "boolean"
         case .number, .time: "number"
         case .textMap: "object of strings"
         case .anything, .freeObject, .apnsPayload, .object, .open, .similar: "object"
@@ -30,7 +30,7 @@ extension MessageField {
     var rangeText: String? {
         switch self {
         case .form(let form), .forms(let form): form.rangeText
-        case .text, .texts, .flag, .number, .time, .textOr, .textMap, .anything, .freeObject, .apnsPayload,
+        case .text, .texts, .flag, .fixedFlag, .number, .time, .textOr, .textMap, .anything, .freeObject, .apnsPayload,
             .object, .open, .similar:
             nil
         }
@@ -47,6 +47,9 @@ extension MessageForm {
         case .color: "#rrggbb"
         case .link: "https://…"
         case .label: "1 to 50 of a-z A-Z 0-9 - _ . ~ %"
+        case .address: "https://… | http://…"
+        case .filled: "not empty"
+        case .any: "any text"
         }
     }
 }

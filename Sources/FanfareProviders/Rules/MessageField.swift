@@ -12,6 +12,8 @@ indirect enum MessageField: Sendable {
     case forms(MessageForm)
     /// `true` or `false`.
     case flag
+    /// `true` or `false`, and no template.
+    case fixedFlag
     /// A number in a range.
     case number(ClosedRange<Double>, isWhole: Bool = false)
     /// Seconds since 1970.
@@ -48,6 +50,13 @@ indirect enum MessageField: Sendable {
         case .texts: return try list(value, path, of: .text)
         case .forms(let form): return try list(value, path, of: .form(form))
         case .flag: return try typed(value, path, .flag)
+        case .fixedFlag:
+            if value == true || value == false { return .literal(value) }
+            throw RuleProblem(
+                path: path,
+                reason: "is \(value.kindName)",
+                hint: "write true or false, without a template"
+            )
         case .number(let range, let isWhole): return try typed(value, path, .number(range, isWhole: isWhole))
         case .time: return try typed(value, path, .time)
         case .textOr(let other):
@@ -169,6 +178,12 @@ enum MessageForm: Sendable {
     case exactWord([String])
     /// Whole seconds since 1970; a number as large as milliseconds is rejected.
     case time
+    /// An absolute URL of http or https.
+    case address
+    /// Any text that is not empty.
+    case filled
+    /// Any text.
+    case any
 
     func matches(_ text: String) -> Bool {
         switch self {
@@ -179,6 +194,9 @@ enum MessageForm: Sendable {
         case .label: TopicName.isValid(text) && text.utf8.count <= 50
         case .exactWord(let words): words.contains(text)
         case .time: Self.timeError(in: text) == nil
+        case .address: WebAddress.isAbsolute(text)
+        case .filled: !text.isEmpty
+        case .any: true
         }
     }
 
@@ -200,6 +218,9 @@ enum MessageForm: Sendable {
         case .link: "a URL that begins with https://"
         case .label: "1 to 50 of a-z A-Z 0-9 - _ . ~ %"
         case .time: "whole seconds since 1970, not milliseconds"
+        case .address: "an absolute URL that begins with https:// or http://"
+        case .filled: "a text that is not empty"
+        case .any: "a text"
         }
     }
 
@@ -211,6 +232,9 @@ enum MessageForm: Sendable {
         case .color: "not a color"
         case .link: "not an https URL"
         case .label: "not a label"
+        case .address: "not an absolute URL"
+        case .filled: "empty"
+        case .any: "not a text"
         }
     }
 
@@ -222,6 +246,7 @@ enum MessageForm: Sendable {
         case .color: "write #rrggbb"
         case .link: "begin it with https://"
         case .label: "use 1 to 50 of a-z A-Z 0-9 - _ . ~ %"
+        case .address, .filled, .any: "write \(needed)"
         }
     }
 

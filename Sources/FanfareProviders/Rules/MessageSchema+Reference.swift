@@ -10,6 +10,7 @@ extension MessageSchema {
             switch place {
             case "message.apns.headers": return [key] + APNsHeaders.described
             case "message.webpush.headers": return [key] + WebPushHeaders.described
+            case "message.webpush.declarative": return [key] + DeclarativeMessage.described
             default: return [key]
             }
         }
@@ -126,6 +127,12 @@ extension MessageSchema {
         "webpush.fcm_options": "FCM's options for browsers; `link` applies to every push service.",
         "webpush.fcm_options.link": "The page that a click opens.",
         "webpush.fcm_options.analytics_label": "Label in FCM's statistics, for browsers.",
+        "webpush.declarative":
+            """
+        Whether the body has the form of Declarative Web Push, which Safari shows without the service worker. The message \
+        must then have a title and a link, and each value that Safari reads must be one that Safari accepts. FCM does not \
+        get this key.
+        """,
         "fcm_options": "FCM's options for all platforms.",
         "fcm_options.analytics_label": "Label in FCM's statistics.",
     ]

@@ -68,6 +68,7 @@ enum MessageSchema {
     private static let webPush = MessageField.object([
         ("headers", .textMap()), ("data", .textMap()), ("notification", webNotification),
         ("fcm_options", .object([("link", .form(.link)), ("analytics_label", .form(.label))])),
+        ("declarative", .fixedFlag),
     ])
 
     /// Browsers support more keys than these, and pass unknown ones to the page.

@@ -5,6 +5,9 @@ package protocol ProviderContent: Sendable {
     /// Whether it refers to a device or user field, and is rendered for each device.
     var usesDevice: Bool { get }
 
+    /// A likely mistake that is not an error, as it follows the rule's `message`; nil if there is none.
+    var advice: String? { get }
+
     /// Renders headers and body for the devices of one variant.
     ///
     /// - Parameter request: the event and the variant.
@@ -22,6 +25,10 @@ package protocol ProviderContent: Sendable {
     /// - Returns: headers and body.
     /// - Throws: `RenderProblem` as for devices.
     func render(to audience: NativeTarget, _ request: ContentRequest) throws(RenderProblem) -> RenderedPush
+}
+
+extension ProviderContent {
+    package var advice: String? { nil }
 }
 
 /// The event and the variant that a message is rendered for.

@@ -3,17 +3,25 @@ package import FanfareCore
 /// The content that a rule sends to browsers for one locale, before encryption.
 ///
 /// The body is `{"notification": …, "data": …}`, merged as JSON merge patches (RFC 7396): notification, data, the webpush
-/// block, then the same three of the locale.
+/// block, then the same three of the locale. ``DeclarativeMessage`` adds to it if the message asks for that.
 package struct WebPushContent: ProviderContent {
     /// The maximum plaintext in bytes: one record of 4096 bytes without its header, tag and delimiter (RFC 8291 section
     /// 4).
     static let payloadLimit = 3993
+    /// The plaintext in bytes that Mozilla's service passes on to Firefox on Android through FCM.
+    static let androidFirefoxLimit = 2744
 
     private let headers: WebPushHeaders
     private let body: BadgedBody
     /// The urgency if the rule sets none.
     private let urgency: String
     package let usesDevice: Bool
+
+    package var advice: String? {
+        guard body.minimumSize > Self.androidFirefoxLimit else { return nil }
+        return "has at least \(body.minimumSize) bytes for webpush, but Firefox on Android gets about "
+            + "\(Self.androidFirefoxLimit); shorten it if these users matter"
+    }
 
     /// Compiles the content.
     ///
@@ -30,11 +38,20 @@ package struct WebPushContent: ProviderContent {
         let patches = parts.flatMap { Self.patches(of: $0.node) }
         // A message that consists only of the block passes unchanged, including nulls.
         let isBlockOnly = parts.count == 1 && patches.count == 1
-        let node = isBlockOnly ? patches[0] : patches.reduce(.object([])) { $0.mergePatched(with: $1) }
-        guard ["notification", "data"].contains(where: { node[$0]?.mergeMembers?.isEmpty == false }) else { return nil }
+        var node = isBlockOnly ? patches[0] : patches.reduce(.object([])) { $0.mergePatched(with: $1) }
+        let declarative = DeclarativeMessage(parts)
+        let isDeclarative = declarative.isAsked
+        guard ["notification", "data"].contains(where: { node[$0]?.mergeMembers?.isEmpty == false }) else {
+            if isDeclarative { throw declarative.nothingShown }
+            return nil
+        }
         // The page's service worker passes it to navigator.setAppBadge; data are strings, as in FCM.
-        let badge = BadgedBody.Place(path: ["data", "badge"], isText: true)
-        let body = BadgedBody(node, badgeAt: rule.badgeSQL == nil ? [] : [badge])
+        var badges = [BadgedBody.Place(path: ["data", "badge"], isText: true)]
+        if isDeclarative {
+            badges += DeclarativeMessage.badgePlaces(node)
+            node = try declarative.body(node)
+        }
+        let body = BadgedBody(node, badgeAt: rule.badgeSQL == nil ? [] : badges)
         guard body.minimumSize <= payloadLimit else {
             throw RuleProblem(
                 path: parts[parts.count - 1].path,

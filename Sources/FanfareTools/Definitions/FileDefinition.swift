@@ -23,6 +23,8 @@ package protocol FileDefinition: Sendable {
     var json: JSONValue { get }
     /// Whether it removes the stored one.
     var isRemoval: Bool { get }
+    /// Likely mistakes that are not errors, a line each.
+    var advice: [String] { get }
 
     /// Decodes an entry of a file, and checks it as far as is possible without a database.
     init(entry: JSONValue) throws(RuleProblem)
@@ -71,6 +73,8 @@ extension StoredDefinition {
 extension FileDefinition {
     package var isRemoval: Bool { false }
 
+    package var advice: [String] { [] }
+
     package static func forecasts(
         _ set: DefinitionSet<Self>,
         at now: Timestamp?,
@@ -116,6 +120,8 @@ extension CampaignDefinition: FileDefinition {
     package static var unchecked: Statement<Bool, [String]>? { SQL.areCampaignsUnchecked }
 
     package var id: RuleID { RuleID(app: app, name: name) }
+
+    package var advice: [String] { rule.advice }
 
     package init(entry: JSONValue) throws(RuleProblem) {
         try self.init(json: entry)

@@ -73,11 +73,15 @@ package struct FilesPlan: Sendable {
         changed = Set(wanted.filter { $0.change != .unchanged }.map(\.id))
         (kind, self.prunes) = (Definition.kind, prunes)
         let unknown = configuredApps.isEmpty ? [] : set.apps.filter { !configuredApps.contains($0) }
-        warnings = unknown.map { app in
+        let strangers = unknown.map { app in
             let near = NearestName.suggestion(for: app, among: configuredApps.sorted())
             return "the configuration has no app “\(app)”: \(Self.fate(of: wanted.filter { $0.id.app == app }))"
                 + (near.map { "; did you mean “\($0)”?" } ?? "")
         }
+        let advice = set.entries.flatMap { entry in
+            entry.definition.advice.map { "\(entry.id.app)/\(entry.id.name): \($0)" }
+        }
+        warnings = strangers + advice
     }
 
     /// Tells what happens to definitions of an app that is not configured.

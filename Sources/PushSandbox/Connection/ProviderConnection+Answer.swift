@@ -27,7 +27,8 @@ extension ProviderConnection {
                 isAmbiguous: outcome.isAmbiguous,
                 delivers: judgement.delivers,
                 shownBody: judgement.shownBody,
-                problem: judgement.problem
+                problem: judgement.problem,
+                presentation: judgement.presentation
             )
         )
         guard decision.delayMilliseconds > 0 else { return carryOut(outcome, on: id) }

@@ -18,6 +18,7 @@ extension ReceivedPush {
                 lines.append("  \(name)  \(value)")
             }
         }
+        if let presentation { lines.append("  in Safari  " + presentation) }
         if let problem { lines.append("  problem  " + problem) }
         if let body { lines.append("  payload  " + body) }
         return lines.map(Self.printable).joined(separator: "\n")

@@ -44,6 +44,9 @@ public struct ReceivedPush: Codable, Sendable, Equatable {
     /// An error of the sender that the real service could not detect, so that the response does not report it: a Web
     /// Push message that the browser cannot decrypt.
     public var problem: String?
+    /// How Safari shows a message in the form of Declarative Web Push: `declarative`, or `would fall back, because …`;
+    /// nil for another message.
+    public var presentation: String?
 
     enum CodingKeys: String, CodingKey {
         case n
@@ -51,6 +54,6 @@ public struct ReceivedPush: Codable, Sendable, Equatable {
         case atUnixMicroseconds = "at_unix_us"
         case connection, stream, provider, environment, method, path, target, headers, body
         case bodyBase64 = "body_base64"
-        case status, reason, fault, problem
+        case status, reason, fault, problem, presentation
     }
 }

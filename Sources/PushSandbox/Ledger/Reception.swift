@@ -22,6 +22,8 @@ struct Reception {
     let shownBody: [UInt8]?
     /// An error of the sender that the response does not report.
     let problem: String?
+    /// How the device presents the push; nil if that is not checked.
+    var presentation: String?
 }
 
 extension JSONLine {
@@ -73,6 +75,10 @@ extension JSONLine {
         if let problem = reception.problem {
             append(raw: #","problem":"#)
             append(string: problem)
+        }
+        if let presentation = reception.presentation {
+            append(raw: #","presentation":"#)
+            append(string: presentation)
         }
     }
 

@@ -71,6 +71,8 @@ struct Judgement {
     var shownBody: [UInt8]?
     /// An error of the sender that the real service could not detect, and so does not report.
     var problem: String?
+    /// How the device presents the push; nil if that is not checked.
+    var presentation: String?
 }
 
 /// A response to the client.

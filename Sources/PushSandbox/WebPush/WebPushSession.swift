@@ -105,6 +105,9 @@ final class WebPushSession: ProviderSession {
         case .apple: answer.headers.append((name: "apns-id", value: id))
         case .wns: answer.headers.append((name: "x-wns-notificationstatus", value: "received"))
         }
+        if service == .mozilla {
+            answer = .json(201, #"{"message-id":"\#(id)"}"#).adding(answer.headers)
+        }
         guard service == .rfc, headers.prefersReceipt else { return answer }
         let receipt = #"<\#(request.head.origin)/receipt/\#(id)>; rel="urn:ietf:params:push:receipt""#
         return ProviderAnswer(status: 202, headers: answer.headers + [(name: "link", value: receipt)])
@@ -116,6 +119,9 @@ final class WebPushSession: ProviderSession {
         do {
             let plaintext = try subscriber.decrypt(message)
             judgement.shownBody = plaintext
+            if let check = DeclarativeCheck(plaintext) {
+                (judgement.presentation, judgement.problem) = (check.presentation, check.problem)
+            }
             judgement.identity = judgement.identity.map { topic in
                 var hash = StableHash()
                 hash.combine(String(decoding: plaintext, as: UTF8.self))

@@ -157,7 +157,8 @@ import Testing
                 "r",
                 #"""
                 "when": "$.total > 10", "message": {"notification": {"title": "On its way", "body": "No {{id}}"},
-                    "android": {"notification": {"channel_id": "offers"}}, "webpush": {"notification": {"actions": [{"action": "a", "title": "Look"}]}}}
+                    "android": {"notification": {"channel_id": "offers"}}, "webpush": {"declarative": true, "notification": {"actions": [{"action": "a", "title": "Look", "navigate": "https://shop.example/a"}]},
+                        "fcm_options": {"link": "https://shop.example/{{customer}}"}}}
                 """#
             )
             let token = String(repeating: "ab", count: 32)
@@ -183,6 +184,7 @@ import Testing
                 tried.text.contains("offers") && tried.text.contains("Look")
                     && tried.text.contains("of 4,096 bytes")
             )
+            #expect(tried.text.contains("\"web_push\": 8030") && tried.text.contains("https://shop.example/ann"))
             #expect(!tried.elements.contains { $0.name == "i" })
             let small = HTMLScan(
                 try await browser.send(path, form.merging(["payload": #"{"total": 9}"#]) { $1 }).body

@@ -2,6 +2,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareCampaigns
 @testable import FanfareConfiguration
 @testable import FanfareCore
 @testable import FanfareExplain
@@ -147,6 +148,24 @@ import Testing
         #expect(plan.text.contains("warning: \(warning)"))
         #expect(plan.json["warnings"]?.arrayValue?.count == 1)
         #expect(FilesPlan(rules, stored: [], prunes: false).warnings.isEmpty, "nothing is known of a configuration")
+    }
+
+    /// Once for each rule, although two variants are long; also for a campaign.
+    @Test func aLongBodyForBrowsersIsWarnedAbout() throws {
+        func message(_ count: Int) -> String {
+            "to: {everyone: true}, message: {data: {a: \(String(repeating: "x", count: count))}}"
+        }
+        // {"data":{"a":"…"}} is 17 bytes without its text.
+        let advice = "message has at least 2745 bytes for webpush, but Firefox on Android gets about 2744; shorten it"
+        let variants = "variants: [{name: a, weight: 1}, {name: b, weight: 1, message: {data: {b: x}}}]"
+        let rule = "- {name: long, app: shop, event: e, \(message(2728)), \(variants)}"
+        let plan = FilesPlan(try set(rule), stored: [], prunes: false)
+        #expect(plan.warnings == ["shop/long: \(advice) if these users matter"])
+        #expect(FilesPlan(try set(rule.replacing("xx", with: "x")), stored: [], prunes: false).warnings.isEmpty)
+        let campaign = try RulesFile(yaml: "- {name: c, app: shop, \(message(2728))}", named: "c.yaml", of: .campaign)
+        let campaigns = try DefinitionSet<CampaignDefinition>(campaign.rules)
+        let warnings = FilesPlan(campaigns, stored: [], prunes: false).warnings
+        #expect(warnings == ["shop/c: \(advice) if these users matter"])
     }
 
     @Test func aRuleInTwoFilesIsFound() throws {

@@ -275,6 +275,22 @@ import Testing
         #expect(explanation.json["body"]?["aps"]?["alert"]?["title"] == "Pedido 7")
     }
 
+    /// The form is part of the message, so that what is shown is what is sent.
+    @Test func aDeclarativeMessageIsShownAsItIsSent() throws {
+        let message =
+            "{notification: {title: 'Order {{id}}'}, webpush: {declarative: true, fcm_options: {link: 'https://{{host}}/'}}}"
+        let yaml = "- {name: r, app: shop, event: e, to: {users: $.u, provider: webpush}, message: \(message)}"
+        let set = try RuleSet(RulesFile(yaml: yaml, named: "rules.yaml").rules)
+        let explained = try set.explain(ExampleEvent(payload: #"{"id": 7, "host": "a.example"}"#)) { _ in nil }
+        let link = "https://a.example/"
+        let body =
+            #"{"web_push":8030,"notification":{"title":"Order 7","navigate":"\#(link)"},"fcm_options":{"link":"\#(link)"}}"#
+        #expect(explained.map(\.body) == [body])
+        let refused = try set.explain(ExampleEvent(payload: #"{"id": 7, "host": ""}"#)) { _ in nil }
+        let needed = "an absolute URL that begins with https:// or http://"
+        #expect(refused.map(\.problem) == ["message.webpush.fcm_options.link must be \(needed)"])
+    }
+
     @Test func dataAloneIsSaidToBeSilent() throws {
         let yaml = "{name: sync, app: shop, event: changed, to: {users: $.u}, message: {data: {id: '{{id}}'}}}"
         let set = try RuleSet(RulesFile(yaml: "- " + yaml, named: "rules.yaml").rules)

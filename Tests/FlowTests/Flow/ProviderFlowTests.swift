@@ -19,6 +19,50 @@ struct ProviderFlowTests {
         WHERE outcome <> 'retrying' ORDER BY provider, device_id
         """
 
+    /// The same body to each browser, and the block for FCM without what FCM does not know.
+    @Test func browsersGetADeclarativeMessage() async throws {
+        try await Flow.run { flow in
+            let browsers = try await [flow.sandbox.subscription("safari-1"), flow.sandbox.subscription("safari-2")]
+            try await flow.sql { world in
+                for browser in browsers { try world.register(browser, user: "safari") }
+                try world.register(android: "safari-android", user: "safari")
+                try world.rule(
+                    "declared",
+                    event: "declared",
+                    to: #"{"users": "$.user"}"#,
+                    #"""
+                    "message": {"notification": {"title": "Declared {{n}}"}, "data": {"n": "{{n}}"},
+                        "webpush": {"declarative": true, "notification": {"app_badge": "{{n}}", "mutable": false},
+                            "fcm_options": {"link": "https://{{host}}/orders/{{n}}"}}}
+                    """#
+                )
+                try world.emit("declared", #"{"user": "safari", "n": 12, "host": "shop.example"}"#)
+            }
+            try await flow.until("SELECT count(*) = 3 FROM fanfare.deliveries WHERE outcome = 'accepted'")
+            let pushes = try await flow.sandbox.received()
+            let shown = pushes.filter { $0.provider == "webpush" && $0.body?.contains("Declared 12") == true }
+            #expect(shown.map(\.presentation) == ["declarative", "declarative"])
+            #expect(shown.allSatisfy { $0.problem == nil } && Set(shown.map(\.body)).count == 1)
+            #expect(shown.first?.body?.hasPrefix(#"{"web_push":8030,"notification":{"title":"Declared 12","#) == true)
+            let android = try #require(pushes.first { $0.body?.contains("safari-android") ?? false })
+            #expect(try android.json("message", "webpush", "declarative") == nil && android.status == 200)
+            try await flow.sql { try _ = $0.emit("declared", #"{"user": "safari", "n": 13, "host": ""}"#) }
+            // FCM would refuse the link too.
+            try await flow.until(
+                "SELECT count(*) = 2 FROM fanfare.deliveries WHERE outcome = 'refused' AND provider = 'webpush'"
+            )
+            let detail = try await flow.sql {
+                try $0.connection.text(
+                    "SELECT detail FROM fanfare.deliveries WHERE outcome = 'refused' AND provider = 'webpush' LIMIT 1"
+                )
+            }
+            #expect(
+                detail?.contains("message.webpush.fcm_options.link must be an absolute URL") == true,
+                "\(detail ?? "")"
+            )
+        }
+    }
+
     @Test func oneEventReachesThreeProviders() async throws {
         try await Flow.run { flow in
             let browser = try await flow.sandbox.subscription("trio")
@@ -50,7 +94,7 @@ struct ProviderFlowTests {
             #expect(message["android"]?["priority"]?.stringValue == "HIGH")
             #expect(message["android"]?["collapse_key"]?.stringValue == "order-12")
             #expect(message["data"]?["n"]?.stringValue == "12")
-            let page = try #require(pushes.first { $0.provider == "webpush" })
+            let page = try #require(pushes.first { $0.provider == "webpush" && $0.body?.contains("Order 12") == true })
             #expect(try page.json("notification", "title")?.stringValue == "Order 12", "decrypted")
             #expect(page.headers["urgency"] == "high")
             #expect(page.headers["topic"]?.count == 32)
