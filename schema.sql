@@ -552,7 +552,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (153, 'rejected', 'status_3xx', 'fcm', 'A redirect; Fanfare follows none.'),
     (154, 'rejected', 'status_other', 'fcm', 'A status outside 200 to 599.'),
     (156, 'rejected', 'INVALID_ARGUMENT', 'fcm', 'A field is bad or unknown, or the message is too large.'),
-    (157, 'rejected', 'UNREGISTERED', 'fcm', 'The token is gone; the pruning breaker keeps the device.'),
+    (157, 'rejected', 'UNREGISTERED', 'fcm', 'The token is gone; the device is kept by the pruning breaker, or because the token may be that of a Live Activity.'),
     (158, 'rejected', 'SENDER_ID_MISMATCH', 'fcm', 'The token belongs to another Firebase project.'),
     (159, 'rejected', 'THIRD_PARTY_AUTH_ERROR', 'fcm', 'The APNs or Web Push credential stored in Firebase is bad.'),
     (160, 'rejected', 'UNSPECIFIED_ERROR', 'fcm', 'FCM refused the message without a reason.'),

@@ -99,6 +99,80 @@ struct FCMValidationTests {
             text: "Invalid value at 'message' (oneof), oneof field 'target' is already set.",
             isFCM: false
         ),
+        Row(
+            message: "{\(token),\"android_v2\":{\"background_sync\":{},\"priority\":\"HIGH\"}}",
+            field: "message.android_v2",
+            text:
+                #"Invalid JSON payload received. Unknown name "priority" at 'message.android_v2': Cannot find field."#,
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"android_v2\":{\"background_sync\":{\"x\":1}}}",
+            field: "message.android_v2.background_sync",
+            text:
+                #"Invalid JSON payload received. Unknown name "x" at 'message.android_v2.background_sync': Cannot find field."#,
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"android_v2\":{\"remote_notification\":{\"notification\":{\"proxy\":\"ALLOW\"}}}}",
+            field: "message.android_v2.remote_notification.notification",
+            text:
+                #"Invalid JSON payload received. Unknown name "proxy" at 'message.android_v2.remote_notification.notification': Cannot find field."#,
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"webpush\":{\"declarative\":true}}",
+            field: "message.webpush",
+            text:
+                #"Invalid JSON payload received. Unknown name "declarative" at 'message.webpush': Cannot find field."#,
+            isFCM: false
+        ),
+        Row(
+            message: "{\(token),\"android\":{},\"android_v2\":{\"background_sync\":{}}}",
+            field: "message.android_v2",
+            text: "Only one of android and android_v2 can be set"
+        ),
+        Row(
+            message: "{\(token),\"androidV2\":{\"ttl\":\"5s\"}}",
+            field: "message.android_v2",
+            text: "Exactly one of remote_notification and background_sync must be set"
+        ),
+        Row(
+            message: "{\(token),\"android_v2\":{\"backgroundSync\":{},\"remoteNotification\":{}}}",
+            field: "message.android_v2",
+            text: "Exactly one of remote_notification and background_sync must be set"
+        ),
+        Row(
+            message: "{\(token),\"android_v2\":{\"background_sync\":{},\"ttl\":\"2419200.1s\"}}",
+            field: "message.android_v2.ttl",
+            text: "Invalid ttl: must be from 0 to 2419200 seconds"
+        ),
+        Row(
+            message: "{\(token),\"android_v2\":{\"background_sync\":{},\"data\":{\"google.x\":\"\"}}}",
+            field: "message.android_v2.data[0].key",
+            text: "Invalid data payload key: google.x"
+        ),
+        Row(
+            message:
+                "{\(token),\"android_v2\":{\"remote_notification\":{\"notification\":{\"body\":\"\(String(repeating: "x", count: 4093))\"}}}}",
+            field: "message",
+            text: "Android message is too big"
+        ),
+        Row(
+            message: "{\(token),\"android_v2\":{\"background_sync\":{},\"restricted_package_name\":\"org.other\"}}",
+            field: "message.android_v2.restricted_package_name",
+            text: "The package name does not match the app's"
+        ),
+        Row(
+            message: "{\(token),\"apns\":{\"live_activity_token\":\"\"}}",
+            field: "message.apns.live_activity_token",
+            text: "A token is needed, and one device as the target"
+        ),
+        Row(
+            message: #"{"topic":"news","apns":{"live_activity_token":"x"}}"#,
+            field: "message.apns.live_activity_token",
+            text: "A token is needed, and one device as the target"
+        ),
         Row(message: "{}", field: "message", text: "Recipient of the message is not set."),
         Row(message: #"{"topic":"/topics/news"}"#, field: "message.topic", text: "Malformed topic name"),
         Row(

@@ -20,6 +20,24 @@ package enum ConfigurationText: Sendable {
         }
     }
 
+    /// Returns the value as a boolean; a quoted one is refused.
+    ///
+    /// - Parameter expected: the start of the error message.
+    /// - Returns: the boolean.
+    /// - Throws: an error if the value is not a boolean.
+    package func flag(expected: String) throws(ConfigurationValueError) -> Bool {
+        switch self {
+        case .plain("true"): return true
+        case .plain("false"): return false
+        case .plain: throw ConfigurationValueError(expected)
+        case .yaml(let value):
+            guard case .bool(let flag) = value.content else {
+                throw ConfigurationValueError("\(expected), found \(value.kind)")
+            }
+            return flag
+        }
+    }
+
     /// Returns the value as the text of a number; a quoted number is refused.
     ///
     /// - Parameter expected: the start of the error message.

@@ -138,8 +138,10 @@ private struct ScreenText {
     /// Reads what Android's notification shade shows; as in FCM's library, Android's options override the general ones.
     static func android(_ json: JSONValue, _ message: RuleExplanation) -> ScreenText {
         let sent = json["message"]
-        let android = sent?["android"]
-        let (own, common) = (android?["notification"], sent?["notification"])
+        let second = sent?["android_v2"]
+        let android = second ?? sent?["android"]
+        let own = (second?["remote_notification"] ?? android)?["notification"]
+        let common = sent?["notification"]
         var text = ScreenText()
         text.title = own?["title"]?.stringValue ?? common?["title"]?.stringValue ?? own?["title_loc_key"].map(Self.key)
         text.body = own?["body"]?.stringValue ?? common?["body"]?.stringValue ?? own?["body_loc_key"].map(Self.key)

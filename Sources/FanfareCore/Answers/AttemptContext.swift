@@ -14,6 +14,8 @@ public struct AttemptContext: Equatable, Sendable {
     public let hasOwnTopic: Bool
     /// Whether the push went to a Firebase installation id instead of a token.
     public let isInstallation: Bool
+    /// Whether the push carries the token of a Live Activity: then an answer about the token may be about the activity's.
+    public let isForActivity: Bool
 
     /// Makes the circumstances of an attempt.
     ///
@@ -24,13 +26,15 @@ public struct AttemptContext: Equatable, Sendable {
     ///   - plannedAt: when the delivery was planned, wall clock.
     ///   - hasOwnTopic: whether the push names a topic other than its app's.
     ///   - isInstallation: whether the push went to a Firebase installation id instead of a token.
+    ///   - isForActivity: whether the push carries the token of a Live Activity.
     public init(
         history: RetryHistory = .none,
         registeredAt: Microseconds,
         answeredAt: Microseconds,
         plannedAt: Microseconds? = nil,
         hasOwnTopic: Bool = false,
-        isInstallation: Bool = false
+        isInstallation: Bool = false,
+        isForActivity: Bool = false
     ) {
         self.history = history
         self.registeredAt = registeredAt
@@ -38,5 +42,6 @@ public struct AttemptContext: Equatable, Sendable {
         self.plannedAt = plannedAt
         self.hasOwnTopic = hasOwnTopic
         self.isInstallation = isInstallation
+        self.isForActivity = isForActivity
     }
 }

@@ -44,7 +44,7 @@ extension ToolDatabase {
             return (next, try reader.audience(of: next, payload: own, policy), limits)
         }
         let messages = try await RenderThread.run { () throws(ToolError) in
-            try chosen.definition.messages(own, run, for: audience) { configuration.apps[$0]?.apns?.topic }
+            try chosen.definition.messages(own, run, for: audience, configuration)
         }
         return CampaignExplanation(chosen, run, audience, limits, messages)
     }
@@ -79,14 +79,14 @@ extension CampaignDefinition {
     ///   - own: the payload to lay over the campaign's own.
     ///   - run: the run.
     ///   - audience: the audience.
-    ///   - topic: the APNs topic of an app; nil if it is unknown.
+    ///   - configuration: supplies the apps' identities.
     /// - Returns: one explanation for each message.
     /// - Throws: ``ToolError``.
     fileprivate func messages(
         _ own: JSONObject,
         _ run: NextRun.Row,
         for audience: CampaignAudience,
-        topic: (String) -> String?
+        _ configuration: Configuration
     ) throws(ToolError) -> [RuleExplanation] {
         let set = RuleSet(rule)
         let payload = payload(with: own, at: run.at ?? run.firesAt)
@@ -98,7 +98,11 @@ extension CampaignDefinition {
         var messages: [RuleExplanation] = []
         for locale in [nil] + rule.definition.locales.keys.map(Optional.some) {
             example.locale = locale
-            messages += try set.explain(example, topic: topic)
+            messages += try set.explain(example) {
+                configuration.apps[$0]?.apns?.topic
+            } asksForPreview: {
+                configuration.apps[$0]?.fcm?.usesAndroidV2 ?? false
+            }
         }
         return messages.filter { reached.isEmpty || reached.contains($0.provider.rawValue) }
     }

@@ -39,19 +39,25 @@ extension RuleSet {
     /// - Parameters:
     ///   - example: the event and the device.
     ///   - topic: returns the APNs topic of an app; nil if it is unknown.
+    ///   - asksForPreview: returns whether an app asks for FCM's coming form of messages.
     /// - Returns: one explanation for each variant of each rule and each provider that it has a message for; for a rule
     ///   without a message, the reason.
     /// - Throws: ``ToolError`` of kind `usage` if the payload is not a JSON object.
     package func explain(
         _ example: ExampleEvent,
-        topic: (String) -> String?
+        topic: (String) -> String?,
+        asksForPreview: (String) -> Bool = { _ in false }
     ) throws(ToolError) -> [RuleExplanation] {
         let payload = try ToolJSON.object(example.payload, as: .event)
         let (now, began) = (Clocks.wallSeconds, Clocks.steady)
         var explanations: [RuleExplanation] = []
         var bytes = 0
         for entry in entries {
-            let own = explain(entry, example, payload, now: now, topic: topic(entry.id.app))
+            let identity = ProviderIdentity(
+                topic: topic(entry.id.app) ?? "(topic of \(entry.id.app))",
+                asksForPreview: asksForPreview(entry.id.app)
+            )
+            let own = explain(entry, example, payload, now: now, identity: identity)
             bytes += own.reduce(0) { $0 + $1.body.utf8.count }
             explanations += own
             guard bytes <= Self.explainedBytes, Clocks.steady - began < Self.explainTime else {
@@ -70,14 +76,18 @@ extension RuleSet {
     /// - Parameters:
     ///   - example: the event and the device.
     ///   - configuration: supplies the apps' APNs topics.
-    /// - Returns: as ``explain(_:topic:)``.
-    /// - Throws: as ``explain(_:topic:)``, and ``ToolError`` of kind `unavailable` if too many requests wait.
+    /// - Returns: as ``explain(_:topic:asksForPreview:)``.
+    /// - Throws: as ``explain(_:topic:asksForPreview:)``, and ``ToolError`` of kind `unavailable` if too many requests wait.
     package func explain(
         _ example: ExampleEvent,
         _ configuration: Configuration
     ) async throws(ToolError) -> [RuleExplanation] {
         try await RenderThread.run { () throws(ToolError) in
-            try explain(example) { configuration.apps[$0]?.apns?.topic }
+            try explain(example) {
+                configuration.apps[$0]?.apns?.topic
+            } asksForPreview: {
+                configuration.apps[$0]?.fcm?.usesAndroidV2 ?? false
+            }
         }
     }
 
@@ -90,7 +100,7 @@ extension RuleSet {
         _ example: ExampleEvent,
         _ payload: JSONObject,
         now: Int64,
-        topic: String?
+        identity: ProviderIdentity
     ) -> [RuleExplanation] {
         let rule = entry.definition
         let context = rule.exampleContext(payload, key: example.key, now: now)
@@ -108,7 +118,7 @@ extension RuleSet {
                         context,
                         provider: provider,
                         example: example,
-                        topic: topic ?? "(topic of \(entry.id.app))",
+                        identity: identity,
                         device: device,
                         variant: variant
                     )
@@ -156,17 +166,16 @@ extension CompiledRule {
         _ context: RenderContext,
         provider: PushProvider,
         example: ExampleEvent,
-        topic: String,
+        identity: ProviderIdentity,
         device: DeviceContext,
         variant: Int
     ) throws(RenderProblem) -> ExplainedPush {
-        let identity = ProviderIdentity(topic: topic)
         let known = Providers.named(provider.rawValue)
         let push: RenderedPush
         let address: PushAddress?
         if case .native(let audience) = audience {
             let native = try audience.target(context)
-            push = try render(context, to: native)
+            push = try render(context, to: native, identity: identity)
             address = known?.address(of: native, as: identity)
         } else {
             push = try render(

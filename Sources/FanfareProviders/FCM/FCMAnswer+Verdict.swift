@@ -106,6 +106,8 @@ extension FCMAnswer {
         mayBlameMessage: Bool = false,
         in context: AttemptContext
     ) -> Verdict {
+        // FCM does not say whether the device's token is dead, or that of the activity.
+        if context.isForActivity { return Verdict(gone.keepingDevice, .final) }
         // FCM gives no time, so only the registration whose token was read counts as judged.
         let evidence = PruneEvidence(
             strength: strength,

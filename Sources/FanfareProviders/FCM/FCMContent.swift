@@ -7,22 +7,11 @@ package struct FCMContent: ProviderContent {
     /// The end of a request body, which closes message and body.
     static let closing = Array("}}".utf8)
 
-    /// The two templates of a body: with and without a deadline.
-    private struct Form: Sendable {
-        let withDeadline: BadgedBody
-        let withoutDeadline: BadgedBody
-
-        init(_ message: ContentNode, badgeAt badges: [BadgedBody.Place]) {
-            withDeadline = BadgedBody(FCMContent.expiring(message), badgeAt: badges)
-            withoutDeadline = BadgedBody(message, badgeAt: badges)
-        }
-    }
-
-    private let plain: Form
-    /// The form with a collapse id; nil for a rule without one.
-    private let collapsing: Form?
-    /// The rule's `android.ttl`; the bodies have a placeholder for the remaining time.
-    private let timeToLive: ContentNode?
+    private let forms: FCMForms
+    /// The forms for apps that ask for ``AndroidBlock/second``; nil if these are the same.
+    private let preview: FCMPreview?
+    /// Whether the message carries the token of a Live Activity.
+    private let isForActivity: Bool
     package let usesDevice: Bool
 
     /// Compiles the content.
@@ -45,15 +34,21 @@ package struct FCMContent: ProviderContent {
         var headers = APNsHeaders()
         for part in parts { if let block = part.apnsHeaders { try headers.merge(block) } }
         try checkSilence(node, headers, rule)
+        try AndroidBlock.check(node, in: parts[parts.count - 1])
+        let activity = ["apns", "live_activity_token"]
+        let isForActivity = node[activity] != nil
+        if MessageChecks.areOn, isForActivity, let keeper = rule.audience.selection.provider {
+            throw RuleProblem(
+                path: ([parts[parts.count - 1].path] + activity).joined(separator: "."),
+                reason: "is for the activity of one device, but \(keeper.rawValue) keeps the audience",
+                hint: "use users: or tokens:"
+            )
+        }
         try check(node, path: parts[parts.count - 1].path)
-        let place = ["android", "ttl"]
-        let given = node[place].flatMap { $0.removesMember ? nil : $0 }
-        let counting = given == nil ? node : node.setting(place[...], to: .derived(.givenDuration))
-        let badges = rule.badgeSQL == nil ? [] : badgePlaces(node)
         return FCMContent(
-            plain: Form(counting, badgeAt: badges),
-            collapsing: rule.collapse == nil ? nil : Form(collapsing(counting), badgeAt: badges),
-            timeToLive: given,
+            forms: FCMForms(node, rule: rule),
+            preview: FCMPreview(node, rule: rule),
+            isForActivity: isForActivity,
             usesDevice: node.usesDevice
         )
     }
@@ -65,15 +60,14 @@ package struct FCMContent: ProviderContent {
     /// - Throws: `RenderProblem` if a name is missing or the payload is too large.
     package func render(_ request: ContentRequest) throws(RenderProblem) -> RenderedPush {
         var scope = try request.derivedScope()
-        let given = try givenDuration(scope)
+        let forms = request.identity.asksForPreview ? preview?.forms ?? forms : forms
+        let given = try forms.givenDuration(scope)
         let lifetime = given.flatMap { Self.seconds($0) }
         scope.derived.givenDuration = given
         if let lifetime, scope.context.secondsSpent > 0 {
             scope.derived.givenDuration = "\(max(lifetime.subtractingClamping(scope.context.secondsSpent), 0))s"
         }
-        let form = scope.derived.collapse == nil ? plain : collapsing ?? plain
-        let template = scope.derived.secondsLeft == nil ? form.withoutDeadline : form.withDeadline
-        var body = try template.render(in: scope, after: Self.opening)
+        var body = try forms.template(in: scope).render(in: scope, after: Self.opening)
         let message = body[Self.opening.count...]
         // FCM's size is smaller than that of the whole text, so the exact size is rarely needed.
         if message.count > FCMPayload.limit, let json = try? JSONValue(parsing: Array(message)) {
@@ -88,7 +82,8 @@ package struct FCMContent: ProviderContent {
             body: body,
             bodySuffix: Self.closing,
             deliveryHeader: nil,
-            endsAt: lifetime.flatMap { context.end(ofLifetime: $0) }
+            endsAt: lifetime.flatMap { context.end(ofLifetime: $0) },
+            isForActivity: isForActivity
         )
     }
 
@@ -98,16 +93,6 @@ package struct FCMContent: ProviderContent {
         _ request: ContentRequest
     ) throws(RenderProblem) -> RenderedPush {
         try render(request)
-    }
-
-    /// Returns the rule's own `android.ttl` as the first attempt sends it.
-    private func givenDuration(_ scope: TemplateScope) throws(RenderProblem) -> String? {
-        switch timeToLive {
-        case .literal(let value)?: return value.stringValue
-        case .text(let template)?, .value(let template)?: return try template.text(in: scope)
-        case .checked(let checked)?: return try checked.value(in: scope).stringValue
-        default: return nil
-        }
     }
 
     /// Returns the whole seconds of `3600s` or `3.5s`, truncated as FCM does; nil for a template's value that FCM will
@@ -121,7 +106,7 @@ package struct FCMContent: ProviderContent {
     private static func hasContent(_ message: ContentNode) -> Bool {
         let places = [
             ["notification"], ["data"], ["android", "notification"], ["android", "data"], ["apns", "payload"],
-            ["webpush", "notification"], ["webpush", "data"],
+            ["webpush", "notification"], ["webpush", "data"], ["android_v2"],
         ]
         return places.contains { message[$0]?.mergeMembers?.isEmpty == false }
     }
@@ -144,11 +129,13 @@ package struct FCMContent: ProviderContent {
     }
 
     private static func check(_ message: ContentNode, path: String) throws(RuleProblem) {
-        let notification = message[["android", "notification"]]
+        let block = AndroidBlock(of: message).notification
+        let notification = message[block]
+        let place = ([path] + block).joined(separator: ".")
         for name in ["title", "body"] where notification?["\(name)_loc_args"] != nil {
             guard notification?["\(name)_loc_key"] == nil else { continue }
             throw RuleProblem(
-                path: "\(path).android.notification.\(name)_loc_args",
+                path: "\(place).\(name)_loc_args",
                 reason: "has no \(name)_loc_key beside it",
                 hint: "give the key, or leave the arguments out"
             )
@@ -156,7 +143,7 @@ package struct FCMContent: ProviderContent {
         if let lights = notification?["light_settings"] {
             for name in ["color", "light_on_duration", "light_off_duration"] where lights[name] == nil {
                 throw RuleProblem(
-                    path: "\(path).android.notification.light_settings",
+                    path: "\(place).light_settings",
                     reason: "has no \(name)",
                     hint: "FCM needs color, light_on_duration and light_off_duration"
                 )
@@ -184,57 +171,22 @@ extension FCMContent {
             for block in [["android", "notification"], ["webpush", "notification"]] {
                 result = result.setting((block + [key])[...], to: nil)
             }
+            // Removed alone: even an empty block says that something is shown.
+            let second = AndroidBlock.second.notification
+            if let members = result[second]?.mergeMembers {
+                result = result.setting(second[...], to: .object(members.filter { !$0.key.isExactly(key) }))
+            }
             // An alert that is plain text replaces title and body.
             let alert = ["apns", "payload", "aps", "alert"]
             let isObject = result[alert]?.mergeMembers != nil
             if isObject || key != "image" { result = result.setting((isObject ? alert + [key] : alert)[...], to: nil) }
         }
         for (key, value) in overlay["data"]?.mergeMembers ?? [] {
-            for block in ["android", "webpush"] where result[[block, "data"]]?.mergeMembers != nil {
+            for block in ["android", "android_v2", "webpush"] where result[[block, "data"]]?.mergeMembers != nil {
                 result = result.setting([block, "data", key], to: value.removesMember ? nil : value)
             }
             result = result.setting(["apns", "payload", key], to: nil)
         }
         return result.mergePatched(with: overlay)
-    }
-
-    /// Returns the places of the badge count: only where something is shown, because a badge would make a data message
-    /// visible.
-    private static func badgePlaces(_ message: ContentNode) -> [BadgedBody.Place] {
-        let isShown = message["notification"]?.mergeMembers?.isEmpty == false
-        let aps = message[["apns", "payload", "aps"]]
-        let android = message[["android", "notification"]]
-        var places: [BadgedBody.Place] = []
-        if isShown || aps.map(APNsContent.hasVisiblePart) ?? false {
-            places.append(BadgedBody.Place(path: ["apns", "payload", "aps", "badge"]))
-        }
-        if isShown || android?.mergeMembers?.isEmpty == false {
-            places.append(BadgedBody.Place(path: ["android", "notification", "notification_count"]))
-        }
-        return places
-    }
-
-    private static func collapsing(_ message: ContentNode) -> ContentNode {
-        message.settingUnlessGiven(["android", "collapse_key"], to: .derived(.collapse))
-            .settingUnlessGiven(["apns", "headers", "apns-collapse-id"], to: .derived(.collapse))
-            .settingUnlessGiven(["webpush", "headers", "Topic"], to: .derived(.collapseTopic))
-    }
-
-    private static func expiring(_ message: ContentNode) -> ContentNode {
-        message.settingUnlessGiven(["android", "ttl"], to: .derived(.duration(atMost: MessageSchema.timeToLiveLimit)))
-            .settingUnlessGiven(["apns", "headers", "apns-expiration"], to: .derived(.expiration))
-            .settingUnlessGiven(
-                ["webpush", "headers", "TTL"],
-                to: .derived(.secondsLeft(atMost: MessageSchema.webTimeToLiveLimit))
-            )
-    }
-}
-
-extension ContentNode {
-    /// Sets a value at the end of a path unless the rule has one; the last key is compared without case, as in headers.
-    fileprivate func settingUnlessGiven(_ path: [String], to value: ContentNode) -> ContentNode {
-        let name = path.last?.lowercased()
-        let siblings = self[Array(path.dropLast())]?.mergeMembers ?? []
-        return siblings.contains { $0.key.lowercased() == name } ? self : setting(path[...], to: value)
     }
 }

@@ -44,7 +44,11 @@ extension OutcomeBlock {
                 "INVALID_ARGUMENT",
                 "A field is bad or unknown, or the message is too large."
             ),
-            OutcomeRow(157, "UNREGISTERED", "The token is gone; the pruning breaker keeps the device."),
+            OutcomeRow(
+                157,
+                "UNREGISTERED",
+                "The token is gone; the device is kept by the pruning breaker, or because the token may be that of a Live Activity."
+            ),
             OutcomeRow(.fcmSenderIDMismatch, "SENDER_ID_MISMATCH", "The token belongs to another Firebase project."),
             OutcomeRow(
                 .fcmThirdPartyAuthError,

@@ -18,10 +18,11 @@ enum FCMPayload {
     static func size<Node: PayloadSized>(of message: Node) -> Int {
         let notification = member(message, "notification")
         let data = member(message, "data")
-        let own = ["android", "webpush"].map { name in
+        let own = ["android", "android_v2", "webpush"].map { name in
             let block = member(message, name)
+            let holder = name == "android_v2" ? block.flatMap { member($0, "remote_notification") } : block
             // The block's notification is merged over the common one; its data replaces the common data.
-            let shown = merged(notification, block.flatMap { member($0, "notification") })
+            let shown = merged(notification, holder.flatMap { member($0, "notification") })
             return shown + size(block.flatMap { member($0, "data") } ?? data)
         }
         let payload = member(message, "apns").flatMap { member($0, "payload") }

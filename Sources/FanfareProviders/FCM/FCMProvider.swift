@@ -80,7 +80,7 @@ package struct FCMProvider: Provider {
             makeTransport: make
         )
         let path = Array(FCMRequest.path(project: account.projectID).utf8)
-        return ProviderSenders([pool], identity: ProviderIdentity(path: path))
+        return ProviderSenders([pool], identity: ProviderIdentity(path: path, asksForPreview: settings.usesAndroidV2))
     }
 
     /// Adds 2 to the pool's cost, because fetching a token takes its own connection.

@@ -9,6 +9,8 @@ package struct FCMSettings: ProviderSettings {
     package var endpoint = Endpoint.fcm
     /// Absolute path of a PEM file with CAs to trust; nil for the system's CAs.
     package var caFile: String?
+    /// Whether messages have the block `android_v2` in place of `android`.
+    package var usesAndroidV2 = false
 
     package static let name = "fcm"
 
@@ -49,6 +51,13 @@ extension FCMSettings {
             \FCMSettings.caFile,
             ConfigurationValueKind<String>.path.optional,
             "PEM file with CAs to trust for messages and access tokens, in addition to the system's CAs."
+        ),
+        .init(
+            "android_v2",
+            \FCMSettings.usesAndroidV2,
+            .flag,
+            "Whether the app's messages have the block `android_v2` in place of `android`: a preview of FCM's. Messages "
+                + "that have `android_v2` are sent as they are in any case."
         ),
     ]
 }

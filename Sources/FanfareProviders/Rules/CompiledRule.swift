@@ -193,15 +193,20 @@ public struct CompiledRule: Sendable {
     /// - Parameters:
     ///   - context: the event.
     ///   - target: the result of ``NativeAudience/target(_:)`` for the event.
+    ///   - identity: the app's identity at the provider.
     /// - Returns: headers and body; the address holds the insertion.
     /// - Throws: `RenderProblem`; the delivery is then `refused`.
-    public func render(_ context: RenderContext, to target: NativeTarget) throws(RenderProblem) -> RenderedPush {
+    package func render(
+        _ context: RenderContext,
+        to target: NativeTarget,
+        identity: ProviderIdentity = ProviderIdentity()
+    ) throws(RenderProblem) -> RenderedPush {
         let preferred = definition.audience.selection.provider ?? providers[0]
         guard let content = editions[0][0][preferred]?.content else { throw .noContent(preferred) }
         let request = ContentRequest(
             scope: TemplateScope(context: context, device: nil),
             kind: definition.audience.kind,
-            identity: ProviderIdentity(),
+            identity: identity,
             collapse: collapse,
             app: definition.app
         )

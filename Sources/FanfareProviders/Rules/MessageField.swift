@@ -71,6 +71,13 @@ indirect enum MessageField: Sendable {
         case .freeObject:
             return try ContentNode(.object(RuleObject(value, path: path).object), path: path, typing: .kept)
         case .object(let fields):
+            if fields.isEmpty, let key = value.objectValue?.keys.first {
+                throw RuleProblem(
+                    path: "\(path).\(key)",
+                    reason: "unknown key",
+                    hint: "the object has no keys; write {}"
+                )
+            }
             try RuleObject(value, path: path).checkKeys(fields.map(\.key))
             return try object(value, path, fields, allowsNull: allowsNull)
         case .open(let fields): return try object(value, path, fields, allowsNull: true)

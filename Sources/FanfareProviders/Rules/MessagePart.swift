@@ -46,7 +46,7 @@ package struct MessagePart {
         apnsOptions = try apns?.object("fcm_options")
         webPushHeaders = try message.object("webpush")?.object("headers")
         if let data { try Self.checkData(data) }
-        for block in ["android", "webpush"] where node[[block, "data"]]?.mergeMembers != nil {
+        for block in ["android", "android_v2", "webpush"] where node[[block, "data"]]?.mergeMembers != nil {
             if let data = try message.object(block)?.object("data") { try Self.checkData(data) }
         }
         for key in webPushHeaders?.object.keys ?? [] where Self.forbiddenWebPushHeaders.contains(key.lowercased()) {

@@ -5,7 +5,7 @@ extension MessageSchema {
     /// the table below.
     static var described: [KeyDescription] {
         message.fields(at: "message").dropFirst().flatMap { place, field -> [KeyDescription] in
-            let meaning = meanings[String(place.dropFirst("message.".count))] ?? ""
+            let meaning = meaning(of: String(place.dropFirst("message.".count)))
             let key = KeyDescription(place, field.typeName, range: field.rangeText, meaning)
             switch place {
             case "message.apns.headers": return [key] + APNsHeaders.described
@@ -14,6 +14,16 @@ extension MessageSchema {
             default: return [key]
             }
         }
+    }
+
+    /// Returns the meaning of a key; keys of `android_v2` without an own one mean the same as in `android`.
+    private static func meaning(of place: String) -> String {
+        if let own = meanings[place] { return own }
+        let notification = "android_v2.remote_notification.notification."
+        if place.hasPrefix(notification) {
+            return meanings["android.notification." + place.dropFirst(notification.count)] ?? ""
+        }
+        return meanings["android." + place.dropFirst("android_v2.".count)] ?? ""
     }
 
     /// The meaning of each key, by its path in the message.
@@ -89,6 +99,27 @@ extension MessageSchema {
         "android.direct_boot_ok": "Whether the message is delivered before the device is first unlocked after a start.",
         "android.bandwidth_constrained_ok": "Whether the message is delivered over bandwidth-constrained networks.",
         "android.restricted_satellite_ok": "Whether the message is delivered over restricted satellite networks.",
+        "android_v2":
+            """
+        FCM's coming block for Android, a preview, in place of `android`: a message has one of them. It needs exactly one \
+        of `remote_notification` and `background_sync`, which tell FCM how urgent the message is.
+        """,
+        "android_v2.collapse_key":
+            """
+        Messages with the same key replace each other while the device is offline. By default derived \
+        from `collapse`.
+        """,
+        "android_v2.remote_notification":
+            "An urgent message, which also passes the saving of energy. Gives browsers urgency `high`.",
+        "android_v2.remote_notification.notification":
+            "The notification on Android; each key replaces the same key of `notification`.",
+        "android_v2.remote_notification.notification.id":
+            "Number of the notification, which a newer one with the same number replaces.",
+        "android_v2.remote_notification.mutable_content":
+            "Whether the app may change the notification before it is shown.",
+        "android_v2.remote_notification.use_as_v1_data_message":
+            "Whether apps with an older SDK get the data only, without the notification.",
+        "android_v2.background_sync": "`{}`: a message that wakes the app, and may be delayed or joined with others.",
         "apns": "The block for Apple's devices only.",
         "apns.headers": "Headers of APNs. Only the following are allowed; Fanfare sets the others.",
         "apns.payload":

@@ -14,8 +14,8 @@ enum MessageSchema {
     static let keys = fields.map(\.key)
 
     private static let fields: [(key: String, field: MessageField)] = [
-        ("notification", notification), ("data", .textMap()), ("android", android), ("apns", apns),
-        ("webpush", webPush), ("fcm_options", labelOnly),
+        ("notification", notification), ("data", .textMap()), ("android", android),
+        ("android_v2", androidV2), ("apns", apns), ("webpush", webPush), ("fcm_options", labelOnly),
     ]
 
     private static let notification = MessageField.object([("title", .text), ("body", .text), ("image", .text)])
@@ -29,7 +29,33 @@ enum MessageSchema {
         ("bandwidth_constrained_ok", .flag), ("restricted_satellite_ok", .flag),
     ])
 
-    private static let androidNotification = MessageField.object([
+    /// A preview (Firebase, "Migrate from FCM HTTP v1 API to AndroidConfigV2").
+    private static let androidV2 = MessageField.object([
+        ("collapse_key", .text), ("ttl", .form(.duration(atMost: timeToLiveLimit))),
+        ("restricted_package_name", .text), ("data", .textMap()), ("fcm_options", labelOnly),
+        ("direct_boot_ok", .flag), ("bandwidth_constrained_ok", .flag), ("restricted_satellite_ok", .flag),
+        (
+            "remote_notification",
+            .object([
+                (
+                    "notification",
+                    .object(
+                        androidFields + [("id", .number(-2_147_483_648...2_147_483_647, isWhole: true))]
+                    )
+                ),
+                ("mutable_content", .flag), ("use_as_v1_data_message", .flag),
+            ])
+        ), ("background_sync", .object([])),
+    ])
+
+    private static let androidNotification = MessageField.object(
+        androidFields + [
+            ("proxy", .form(.word(["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]))),
+            ("bypass_proxy_notification", .flag),
+        ]
+    )
+
+    private static let androidFields: [(key: String, field: MessageField)] = [
         ("title", .text), ("body", .text), ("icon", .text), ("color", .form(.color)), ("sound", .text), ("tag", .text),
         ("click_action", .text), ("title_loc_key", .text), ("title_loc_args", .texts), ("body_loc_key", .text),
         ("body_loc_args", .texts), ("channel_id", .text), ("ticker", .text), ("sticky", .flag), ("event_time", .text),
@@ -48,9 +74,7 @@ enum MessageSchema {
         ("visibility", .form(.word(["VISIBILITY_UNSPECIFIED", "PRIVATE", "PUBLIC", "SECRET"]))),
         ("notification_count", .number(0...2_147_483_647, isWhole: true)), ("light_settings", lightSettings),
         ("image", .text),
-        ("proxy", .form(.word(["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]))),
-        ("bypass_proxy_notification", .flag),
-    ])
+    ]
 
     private static let share = MessageField.number(0...1)
 
@@ -62,7 +86,7 @@ enum MessageSchema {
     private static let apns = MessageField.object([
         ("headers", .textMap(forms: [APNsHeaders.expiration: .time])), ("payload", .apnsPayload),
         ("fcm_options", .object([("image", .text), ("analytics_label", .form(.label))])),
-        ("live_activity_token", .text),
+        ("live_activity_token", .form(.filled)),
     ])
 
     private static let webPush = MessageField.object([

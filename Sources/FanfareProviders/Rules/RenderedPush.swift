@@ -20,6 +20,9 @@ public struct RenderedPush: Sendable {
     /// Whether the rule names an APNs topic other than the app's.
     package var hasOwnTopic = false
 
+    /// Whether the push carries the token of a Live Activity beside that of the device.
+    package var isForActivity = false
+
     /// The value of a header.
     ///
     /// - Parameter name: its name, in lower case.

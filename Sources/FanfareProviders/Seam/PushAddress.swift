@@ -63,10 +63,12 @@ package struct ProviderIdentity: Sendable {
     package let topic: String
     /// The path of its requests, if all have the same.
     package let path: [UInt8]
+    /// Whether the app asks for the provider's coming form of messages.
+    package let asksForPreview: Bool
 
     /// Makes an identity.
-    package init(topic: String = "", path: [UInt8] = []) {
-        (self.topic, self.path) = (topic, path)
+    package init(topic: String = "", path: [UInt8] = [], asksForPreview: Bool = false) {
+        (self.topic, self.path, self.asksForPreview) = (topic, path, asksForPreview)
     }
 }
 

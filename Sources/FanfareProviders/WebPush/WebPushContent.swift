@@ -60,11 +60,10 @@ package struct WebPushContent: ProviderContent {
             )
         }
         let message = parts.dropFirst().reduce(parts[0].node) { $0.mergePatched(with: $1.node) }
-        let priority = message[["android", "priority"]]?.literalValue?.stringValue
         return WebPushContent(
             headers: headers,
             body: body,
-            urgency: priority?.uppercased() == "HIGH" ? "high" : "normal",
+            urgency: AndroidBlock.isUrgent(message) ? "high" : "normal",
             usesDevice: headers.usesDevice || node.usesDevice
         )
     }

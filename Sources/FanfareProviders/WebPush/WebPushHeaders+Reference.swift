@@ -14,7 +14,7 @@ extension WebPushHeaders {
             "message.webpush.headers.\(urgency)",
             "string",
             range: urgencies.joined(separator: " | "),
-            standard: "high with `android.priority: HIGH`, else normal",
+            standard: "high with `android.priority: HIGH` or `android_v2.remote_notification`, else normal",
             "How soon a device that saves power gets the push."
         ),
         KeyDescription(

@@ -148,7 +148,8 @@ struct AnswerJudge {
             answeredAt: context.lease.databaseNow,
             plannedAt: batch.variants[Int(delivery.variant)].event.plannedAt.microseconds,
             hasOwnTopic: batch.variants[Int(delivery.variant)].push.hasOwnTopic,
-            isInstallation: delivery.isInstallation
+            isInstallation: delivery.isInstallation,
+            isForActivity: batch.variants[Int(delivery.variant)].push.isForActivity
         )
     }
 

@@ -242,7 +242,7 @@ struct BatchDraft {
         let context = verdicts.renderContext(of: event)
         do throws(RenderProblem) {
             let native = try audience.target(context)
-            let push = try rule.compiled.render(context, to: native)
+            let push = try rule.compiled.render(context, to: native, identity: identity)
             guard let address = provider?.address(of: native, as: identity) else {
                 return DeliveryResult(position: Int32(position), outcome: .refused)
             }

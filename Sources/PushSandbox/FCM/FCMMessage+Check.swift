@@ -9,15 +9,35 @@ extension FCMMessage {
     /// - Parameter packageName: the simulated app's package name.
     /// - Returns: the error of the response, or nil.
     func failure(packageName: String) -> GoogleError? {
-        targetFailure ?? dataFailure ?? appleFailure ?? ttlFailure ?? linkFailure ?? sizeFailure ?? packageFailure(
-            packageName
-        )
+        targetFailure ?? androidFailure ?? dataFailure ?? appleFailure ?? ttlFailure ?? linkFailure ?? sizeFailure
+            ?? packageFailure(
+                packageName
+            )
             ?? silenceFailure ?? tokenFailure
+    }
+
+    /// The error of the blocks for Android; the documentation of the preview names no texts.
+    private var androidFailure: GoogleError? {
+        guard let second = body.field("android_v2")?.members else { return nil }
+        if body.field("android") != nil {
+            return .invalid("message.android_v2", "Only one of android and android_v2 can be set")
+        }
+        let kinds = ["remote_notification", "background_sync"].filter { second.field($0) != nil }
+        guard kinds.count != 1 else { return nil }
+        return .invalid(
+            "message.android_v2",
+            "Exactly one of remote_notification and background_sync must be set"
+        )
     }
 
     private var appleFailure: GoogleError? {
         if let place = part("apns", "payload")?.members.flatMap({ ApplePayload.fault(in: $0) }) {
             return .invalid("message.apns.payload.\(place)", "A phone ignores this value")
+        }
+        if let token = part("apns", "live_activity_token"),
+            token.text?.isEmpty != false || targets.first?.isDevice != true
+        {
+            return .invalid("message.apns.live_activity_token", "A token is needed, and one device as the target")
         }
         guard let time = appleHeader("apns-expiration"), UInt64(time).map({ $0 < 100_000_000_000 }) != true else {
             return nil
@@ -75,9 +95,9 @@ extension FCMMessage {
     }
 
     private var ttlFailure: GoogleError? {
-        guard let seconds = part("android", "ttl")?.text.flatMap(FCMDuration.init)?.seconds else { return nil }
+        guard let seconds = part(androidName, "ttl")?.text.flatMap(FCMDuration.init)?.seconds else { return nil }
         guard seconds > Self.longestTTL else { return nil }
-        return .invalid("message.android.ttl", "Invalid ttl: must be from 0 to 2419200 seconds")
+        return .invalid("message.\(androidName).ttl", "Invalid ttl: must be from 0 to 2419200 seconds")
     }
 
     private var linkFailure: GoogleError? {
@@ -95,8 +115,8 @@ extension FCMMessage {
     }
 
     private func packageFailure(_ packageName: String) -> GoogleError? {
-        guard let name = part("android", "restricted_package_name")?.text, name != packageName else { return nil }
-        return .invalid("message.android.restricted_package_name", "The package name does not match the app's")
+        guard let name = part(androidName, "restricted_package_name")?.text, name != packageName else { return nil }
+        return .invalid("message.\(androidName).restricted_package_name", "The package name does not match the app's")
     }
 
     private var tokenFailure: GoogleError? {

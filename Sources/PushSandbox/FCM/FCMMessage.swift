@@ -56,20 +56,30 @@ struct FCMMessage {
     var dataMaps: [(path: String, map: JSONObject)] {
         [
             ("message.data", body["data"]), ("message.android.data", part("android", "data")),
-            ("message.webpush.data", part("webpush", "data")),
+            ("message.android_v2.data", part("android_v2", "data")), ("message.webpush.data", part("webpush", "data")),
         ]
         .compactMap { path, value in value?.members.map { (path: path, map: $0) } }
     }
 
     /// Returns a field of a provider's block.
     func part(_ block: String, _ name: String) -> JSONValue? {
-        body[block]?.members?.field(name)
+        body.field(block)?.members?.field(name)
+    }
+
+    /// The block for Android: `android_v2` if the message has it.
+    var androidName: String { body.field("android_v2") == nil ? "android" : "android_v2" }
+
+    /// The notification of the block for Android.
+    var androidNotification: JSONValue? {
+        androidName == "android"
+            ? part("android", "notification")
+            : part("android_v2", "remote_notification")?.members?.field("notification")
     }
 
     /// The number of bytes that count for Android: keys and values of data and notification.
     var androidSize: Int {
-        let data = part("android", "data") ?? body["data"]
-        return Self.size(data) + Self.size(body["notification"]) + Self.size(part("android", "notification"))
+        let data = part(androidName, "data") ?? body["data"]
+        return Self.size(data) + Self.size(body["notification"]) + Self.size(androidNotification)
     }
 
     /// The size of the payload for APNs in bytes.

@@ -9,6 +9,7 @@ enum FCMSchema {
         "data": .stringMap,
         "notification": .message(["title": .string, "body": .string, "image": .string]),
         "android": .message(android),
+        "android_v2": .message(androidV2),
         "webpush": .message(webpush),
         "apns": .message(apns),
         "fcm_options": analytics,
@@ -32,7 +33,29 @@ enum FCMSchema {
         "restricted_satellite_ok": .bool,
     ]
 
-    private static let androidNotification: [String: FCMField] = [
+    /// A preview; the fields of `android` without `priority`, and one of two kinds.
+    private static let androidV2: [String: FCMField] = [
+        "collapse_key": .string, "ttl": .duration, "restricted_package_name": .string, "data": .stringMap,
+        "fcm_options": analytics, "direct_boot_ok": .bool, "bandwidth_constrained_ok": .bool,
+        "restricted_satellite_ok": .bool,
+        "remote_notification": .message([
+            "notification": .message(
+                shownFields.merging(["id": .integer]) { field, _ in field }
+            ),
+            "mutable_content": .bool, "use_as_v1_data_message": .bool,
+        ]),
+        "background_sync": .message([:]),
+    ]
+
+    private static let androidNotification = shownFields.merging([
+        "proxy": .choice(
+            "google.firebase.fcm.v1.AndroidNotification.Proxy",
+            ["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]
+        ),
+        "bypass_proxy_notification": .bool,
+    ]) { field, _ in field }
+
+    private static let shownFields: [String: FCMField] = [
         "title": .string, "body": .string, "icon": .string, "color": .string, "sound": .string, "tag": .string,
         "click_action": .string,
         "title_loc_key": .string, "title_loc_args": .list(.string),
@@ -57,11 +80,6 @@ enum FCMSchema {
             "light_on_duration": .duration, "light_off_duration": .duration,
         ]),
         "image": .string,
-        "proxy": .choice(
-            "google.firebase.fcm.v1.AndroidNotification.Proxy",
-            ["PROXY_UNSPECIFIED", "ALLOW", "DENY", "IF_PRIORITY_LOWERED"]
-        ),
-        "bypass_proxy_notification": .bool,
     ]
 
     private static let webpush: [String: FCMField] = [

@@ -48,7 +48,8 @@ extension SimulatedService {
         status: { FCMErrorCode(rawValue: $0)?.status },
         shown: { body in
             let message = body?.field("message")?.members
-            let android = message?["android"]?.members?["notification"]?.members
+            let second = message?.field("android_v2")?.members?.field("remote_notification")?.members
+            let android = (second ?? message?["android"]?.members)?["notification"]?.members
             return lines(of: message?["notification"]?.members, over: android)
         }
     )

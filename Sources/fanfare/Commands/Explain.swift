@@ -81,6 +81,8 @@ struct Explain: AsyncParsableCommand {
         let judgements = try await judge(rules, example, configuration)
         let explanations = try (judgements.map(rules.matched) ?? rules).explain(example) { app in
             topic ?? configuration?.apps[app]?.apns?.topic
+        } asksForPreview: { app in
+            configuration?.apps[app]?.fcm?.usesAndroidV2 ?? false
         }
         let answers = try explanations.map { Answer($0, try ask(about: $0, configuration)) }
         let parts = judgements?.map { judgement in Part(judgement, answers) } ?? [Part(nil, answers)]

@@ -13,7 +13,7 @@ import Testing
         let lines = all.split(separator: "\n")
         #expect(lines.count == ConfigurationSchema.all.keys.count)
         for line in lines {
-            #expect(line.wholeMatch(of: /\* `[a-z_.<>]+` \([^)]+\): .+\./) != nil, "\(line)")
+            #expect(line.wholeMatch(of: /\* `[a-z0-9_.<>]+` \([^)]+\): .+\./) != nil, "\(line)")
         }
         #expect(
             lines.contains(

@@ -55,6 +55,19 @@ struct FCMVerdictTests {
         #expect(verdict(200, body("NOT_FOUND", "UNREGISTERED")) == .accepted)
     }
 
+    /// FCM does not say whether the device's token is dead, or that of the activity.
+    @Test func aPushForALiveActivityPrunesNothing() {
+        let circumstances = context(isForActivity: true)
+        let answers = [
+            verdict(404, body("NOT_FOUND", "UNREGISTERED"), in: circumstances),
+            verdict(400, body(nil, "INVALID_ARGUMENT", apns: (410, "Unregistered")), in: circumstances),
+            verdict(400, body(nil, "INVALID_ARGUMENT", fields: ["message.token"]), in: circumstances),
+        ]
+        #expect(answers.map(\.outcome) == [Outcome(rawValue: 157), Outcome(rawValue: 165), .fcmInvalidToken])
+        #expect(answers.allSatisfy { $0.disposition == .final })
+        #expect(verdict(404, body("NOT_FOUND", "UNREGISTERED")).outcome == .goneFCMUnregistered)
+    }
+
     @Test(
         arguments: [
             (400, "UNSPECIFIED_ERROR", .fcmUnspecifiedError, .final),

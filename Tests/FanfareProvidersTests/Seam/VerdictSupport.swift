@@ -8,14 +8,16 @@ func context(
     _ marks: RetryHistory.Marks = [],
     registeredAt: Microseconds = 1000 * Micros.second,
     plannedAt: Microseconds? = nil,
-    isInstallation: Bool = false
+    isInstallation: Bool = false,
+    isForActivity: Bool = false
 ) -> AttemptContext {
     AttemptContext(
         history: RetryHistory(marks: marks),
         registeredAt: registeredAt,
         answeredAt: 2000 * Micros.second,
         plannedAt: plannedAt,
-        isInstallation: isInstallation
+        isInstallation: isInstallation,
+        isForActivity: isForActivity
     )
 }
 

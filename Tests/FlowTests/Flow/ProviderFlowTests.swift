@@ -63,6 +63,53 @@ struct ProviderFlowTests {
         }
     }
 
+    /// A preview: the block of a rule is passed on.
+    @Test func androidGetsTheComingBlock() async throws {
+        try await Flow.run { flow in
+            let sent = try await sendAndroid(flow, token: "v2-android-plain")
+            #expect(sent.own["android_v2"]?["collapse_key"] == "order-12" && sent.own["android"] == nil)
+            #expect(sent.own["android_v2"]?["remote_notification"]?["notification"]?["id"] == 12)
+            #expect(sent.made["android"] == ["priority": "NORMAL"] && sent.made["android_v2"] == nil)
+        }
+    }
+
+    @Test func anAppThatAsksGetsTheComingBlockInEveryMessage() async throws {
+        try await Flow.run({ $0.apps["shop"]?.fcm?.usesAndroidV2 = true }) { flow in
+            let sent = try await sendAndroid(flow, token: "v2-android-asked")
+            #expect(sent.own["android_v2"]?["collapse_key"] == "order-12")
+            #expect(sent.made["android_v2"] == ["background_sync": [:]] && sent.made["android"] == nil)
+        }
+    }
+
+    /// Returns the messages of a rule with the block and of one with data alone, as FCM accepted them.
+    private func sendAndroid(_ flow: Flow, token: String) async throws -> (own: JSONValue, made: JSONValue) {
+        try await flow.sql { world in
+            try world.register(android: token, user: "v2")
+            try world.rule(
+                "own",
+                event: "v2",
+                to: #"{"users": "$.user"}"#,
+                #"""
+                "collapse": "order-{{n}}",
+                "message": {"notification": {"title": "Own {{n}}"},
+                    "android_v2": {"remote_notification": {"mutable_content": true, "notification": {"id": "{{n}}"}}}}
+                """#
+            )
+            try world.rule(
+                "made",
+                event: "v2",
+                to: #"{"users": "$.user"}"#,
+                #""message": {"data": {"n": "{{n}}"}, "android": {"priority": "NORMAL"}}"#
+            )
+            try world.emit("v2", #"{"user": "v2", "n": 12}"#)
+        }
+        try await flow.until("SELECT count(*) = 2 FROM fanfare.deliveries WHERE outcome = 'accepted'")
+        let bodies = try await flow.sandbox.received().compactMap(\.body)
+        let messages = try bodies.filter { $0.contains(token) }.map { try JSONValue(parsing: $0)["message"] ?? .null }
+        let own = try #require(messages.first { $0["notification"] != nil })
+        return (own, try #require(messages.first { $0["notification"] == nil }))
+    }
+
     @Test func oneEventReachesThreeProviders() async throws {
         try await Flow.run { flow in
             let browser = try await flow.sandbox.subscription("trio")
