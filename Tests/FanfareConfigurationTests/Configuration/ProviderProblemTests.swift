@@ -54,11 +54,19 @@ import Testing
         #expect(app(provider, "") == missing.map { "fanfare.yaml:3:5: apps.shop.\(provider).\($0): is required" })
     }
 
+    @Test(arguments: [("yes", "a string"), ("\"true\"", "a string"), ("1", "a number"), ("[true]", "a list")])
+    func aFlagIsTrueOrFalse(text: String, found: String) {
+        let file = "service_account_file: a.json"
+        let expected = "fanfare.yaml:3:54: apps.shop.fcm.android_v2: expected true or false, found \(found)"
+        #expect(app("fcm", "\(file), android_v2: \(text)") == [expected])
+        for flag in ["true", "false"] { #expect(app("fcm", "\(file), android_v2: \(flag)").isEmpty) }
+    }
+
     @Test func unknownKeysAreNamed() {
         #expect(
             app("fcm", "service_account_file: a.json, project: b") == [
                 "fanfare.yaml:3:42: apps.shop.fcm.project: unknown key; known here: `service_account_file`, "
-                    + "`endpoint`, `ca_file`"
+                    + "`endpoint`, `ca_file`, `android_v2`"
             ]
         )
         #expect(

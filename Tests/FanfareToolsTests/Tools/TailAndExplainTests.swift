@@ -291,6 +291,20 @@ import Testing
         #expect(refused.map(\.problem) == ["message.webpush.fcm_options.link must be \(needed)"])
     }
 
+    @Test func anAppThatAsksForThePreviewSeesIt() throws {
+        let yaml = "- {name: r, app: shop, event: e, to: {users: $.u, provider: fcm}, message: {data: {id: x}}}"
+        let set = try RuleSet(RulesFile(yaml: yaml, named: "rules.yaml").rules)
+        let explained = try set.explain(ExampleEvent(payload: "{}")) { _ in
+            nil
+        } asksForPreview: {
+            $0 == "shop"
+        }
+        let body = #"{"message":{"data":{"id":"x"},"android_v2":{"background_sync":{}},"token":"…"}}"#
+        #expect(explained.map(\.body) == [body])
+        let plain = try set.explain(ExampleEvent(payload: "{}")) { _ in nil }
+        #expect(plain.map(\.body) == [body.replacing(#""android_v2":{"background_sync":{}},"#, with: "")])
+    }
+
     @Test func dataAloneIsSaidToBeSilent() throws {
         let yaml = "{name: sync, app: shop, event: changed, to: {users: $.u}, message: {data: {id: '{{id}}'}}}"
         let set = try RuleSet(RulesFile(yaml: "- " + yaml, named: "rules.yaml").rules)

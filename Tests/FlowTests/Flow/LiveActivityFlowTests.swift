@@ -36,6 +36,32 @@ struct LiveActivityFlowTests {
         try world.rule("end", event: "delivered", to: activity, Self.end)
     }
 
+    /// FCM has one code for a dead registration and for an activity that has ended.
+    @Test func aPushForAnActivityThroughFCMKeepsTheDevice() async throws {
+        try await Flow.run { flow in
+            try await flow.sql { world in
+                try world.register(android: "gone-activity", user: "9")
+                try world.rule(
+                    "through-fcm",
+                    event: "moved",
+                    to: #"{"users": "$.user", "provider": "fcm"}"#,
+                    #"""
+                    "message": {"apns": {"live_activity_token": "{{token}}", "payload": {"aps": {
+                        "timestamp": "{{event.time}}", "event": "update", "content-state": {"stage": "packed"}}}}}
+                    """#
+                )
+                try world.emit("moved", #"{"user": "9", "token": "a1b2"}"#)
+            }
+            try await flow.untilIdle()
+            let outcomes = try await flow.sql { world in
+                try world.connection.column("SELECT outcome || ' ' || reason FROM fanfare.deliveries")
+            }
+            #expect(outcomes == ["rejected UNREGISTERED"])
+            let disabled = "SELECT count(*) FROM fanfare.devices WHERE disabled_at IS NOT NULL"
+            #expect(try await flow.sql { try $0.connection.number(disabled) } == 0)
+        }
+    }
+
     @Test func anActivityIsStartedUpdatedAndEnded() async throws {
         try await Flow.run { flow in
             try await flow.sql { world in
