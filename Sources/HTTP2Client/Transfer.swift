@@ -30,6 +30,8 @@ final class Transfer {
     private var answerHeaderBytes = 0
     private var bodyOffset = 0
     private var headers: HeaderList?
+    /// The method that the easy handle is set to.
+    private var method = RequestMethod.post
     private let node: UnsafeMutablePointer<curl_slist>
     private var line: UnsafeMutableBufferPointer<CChar>
     private let errorBuffer: UnsafeMutablePointer<CChar>
@@ -83,11 +85,25 @@ final class Transfer {
             "POSTFIELDSIZE",
             unsafe ccurl_setopt_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.contentLength))
         )
+        try setMethod(request.head.method)
         self.headers = headers
         setVaryingLine(headers.varyingPrefix, request.varyingValue)
         unsafe node.pointee.next = headers.tail
         unsafe errorBuffer.pointee = 0
         self.request = request
+    }
+
+    /// Sets the method if it differs from that of the handle's last request.
+    private func setMethod(_ wanted: RequestMethod) throws(TransportError) {
+        guard wanted != method else { return }
+        // A null pointer restores the method of CURLOPT_POST.
+        try check(
+            "CUSTOMREQUEST",
+            wanted == .post
+                ? unsafe ccurl_setopt_pointer(easy, CURLOPT_CUSTOMREQUEST, nil)
+                : unsafe ccurl_setopt_string(easy, CURLOPT_CUSTOMREQUEST, wanted.rawValue)
+        )
+        method = wanted
     }
 
     /// Clears the transfer for the pool, so that no data of a request outlives its answer.

@@ -21,7 +21,8 @@ struct HeaderEncoder {
     private static let staticCount = 61
     /// The names in the static table (appendix A) that requests use.
     private static let staticNames = [
-        ":authority": 1, ":path": 4, "accept": 19, "authorization": 23, "content-encoding": 26, "content-length": 28,
+        ":authority": 1, ":method": 2, ":path": 4, "accept": 19, "authorization": 23, "content-encoding": 26,
+        "content-length": 28,
         "content-type": 31, "user-agent": 58,
     ]
     /// Shared fields whose value differs for nearly every event.
@@ -80,8 +81,7 @@ struct HeaderEncoder {
     private mutating func encodeAnew(_ request: PushRequest, into bytes: inout [UInt8]) {
         let before = inserted
         let start = bytes.count
-        // `:method: POST` and `:scheme: https` are in the static table.
-        bytes += [0x80 | 3, 0x80 | 7]
+        appendMethod(request.head.method, to: &bytes)
         append(Field(name: ":authority", value: authority), changes: false, to: &bytes)
         let lead = Array(bytes[start...])
         bytes.append(addingCapacity: OutputSpan<UInt8>.pathLimit(request)) { $0.append(pathOf: request) }
@@ -102,6 +102,13 @@ struct HeaderEncoder {
         guard inserted == before else { return }
         let tail = Array(bytes[end...])
         prepared = PreparedBlock(request.head, inserted: inserted, lead: lead, varyingName: varyingName, tail: tail)
+    }
+
+    /// Appends method and scheme: `:method: POST` and `:scheme: https` are in the static table.
+    private mutating func appendMethod(_ method: RequestMethod, to bytes: inout [UInt8]) {
+        guard method != .post else { return bytes += [0x80 | 3, 0x80 | 7] }
+        append(Field(name: ":method", value: method.rawValue), changes: false, to: &bytes)
+        bytes.append(0x80 | 7)
     }
 
     // MARK: Fields

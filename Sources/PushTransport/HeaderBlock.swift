@@ -20,11 +20,22 @@ public struct HeaderField: Hashable, Sendable {
     }
 }
 
-/// The header fields that many requests share; immutable.
+/// The method of a request.
+public enum RequestMethod: String, Sendable, CaseIterable {
+    /// Sends a push, or creates something.
+    case post = "POST"
+    /// Removes something.
+    case delete = "DELETE"
+}
+
+/// The method and the header fields that many requests share; immutable.
 ///
 /// A transport may cache its own encoding of a block, so share one block between requests instead of creating equal
 /// ones.
 public final class HeaderBlock: Sendable {
+    /// The method of the requests.
+    public let method: RequestMethod
+
     /// The shared fields, in the order in which they are sent.
     public let fields: [HeaderField]
 
@@ -36,8 +47,13 @@ public final class HeaderBlock: Sendable {
     /// - Parameters:
     ///   - fields: the shared fields; pseudo-header fields and `content-length` are reserved for the transport.
     ///   - varyingName: the name of the field that each request sets by ``PushRequest/varyingValue``.
+    ///   - method: the method of the requests.
     /// - Throws: ``HeaderError`` if a name appears twice, is reserved or is malformed.
-    public init(_ fields: [HeaderField], varyingName: String? = nil) throws(HeaderError) {
+    public init(
+        _ fields: [HeaderField],
+        varyingName: String? = nil,
+        method: RequestMethod = .post
+    ) throws(HeaderError) {
         var names: Set<String> = ["content-length", "transfer-encoding", "connection", "host", "expect"]
         for name in fields.map(\.name) + (varyingName.map { [$0] } ?? []) {
             guard isFieldName(name) else { throw HeaderError(field: "", .name) }
@@ -45,6 +61,7 @@ public final class HeaderBlock: Sendable {
         }
         self.fields = fields
         self.varyingName = varyingName
+        self.method = method
     }
 }
 

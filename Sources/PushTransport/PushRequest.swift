@@ -1,4 +1,4 @@
-/// One validated POST to a provider; immutable.
+/// One validated request to a provider, usually a POST; immutable.
 ///
 /// A class, because a request is passed on several times before it is sent: each copy then costs one reference count.
 public final class PushRequest: Sendable {

@@ -23,7 +23,9 @@ struct HeaderEncoderTests {
 
     private func fields(of request: PushRequest) -> [String] {
         let path = String(decoding: request.path, as: UTF8.self)
-        var fields = [":method: POST", ":scheme: https", ":authority: localhost", ":path: \(path)"]
+        var fields = [
+            ":method: \(request.head.method.rawValue)", ":scheme: https", ":authority: localhost", ":path: \(path)",
+        ]
         fields.append("content-length: \(request.contentLength)")
         if let name = request.head.varyingName {
             fields.append("\(name): \(String(decoding: request.varyingValue, as: UTF8.self))")
@@ -66,6 +68,26 @@ struct HeaderEncoderTests {
         }
     }
 
+    /// A method other than POST is inserted into the table once; blocks of pushes keep their bytes.
+    @Test func aMethodIsPartOfTheBlock() throws {
+        let post = try HeaderBlock([HeaderField("authorization", "Bearer x")])
+        let delete = try HeaderBlock(post.fields, method: .delete)
+        var encoder = HeaderEncoder(authority: "localhost")
+        let decoder = try Decoder()
+        var sizes: [Int] = []
+        for block in [post, post, delete, delete, delete, post] {
+            let request = try request(block, "/x", body: block.method == .delete ? [] : [1])
+            var bytes: [UInt8] = []
+            encoder.encode(request, into: &bytes)
+            if block.method == .post { #expect(bytes[0] == 0x83 && bytes[1] == 0x87) }
+            #expect(try decoder.fields(in: bytes) == fields(of: request))
+            sizes.append(bytes.count)
+        }
+        #expect(sizes[1] == sizes[3] && sizes[3] == sizes[4] && sizes[4] == sizes[5] && sizes[2] > sizes[3])
+        #expect(encoder.prepared(for: try request(post, "/x")) != nil)
+        #expect(encoder.prepared(for: try request(delete, "/x")) == nil)
+    }
+
     @Test func aSmallerTableIsAnnouncedAndKeptTo() throws {
         let block = try HeaderBlock([HeaderField("authorization", String(repeating: "x", count: 300))])
         var encoder = HeaderEncoder(authority: "localhost")
@@ -95,7 +117,8 @@ struct HeaderEncoderTests {
                 let length = 1 + pick(pick(4) == 0 ? 1500 : 30)
                 return try HeaderField(name, String(repeating: "v", count: length) + "\(pick(5))")
             }
-            return try HeaderBlock(fields, varyingName: pick(2) == 0 ? "apns-id" : nil)
+            let varyingName = pick(2) == 0 ? "apns-id" : nil
+            return try HeaderBlock(fields, varyingName: varyingName, method: pick(4) == 0 ? .delete : .post)
         }
         var encoder = HeaderEncoder(authority: "localhost")
         let decoder = try Decoder()

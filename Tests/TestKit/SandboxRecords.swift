@@ -48,6 +48,8 @@ public struct ReceivedPush: Decodable, Sendable {
     public let environment: String
     /// The recipient: a device token, the path of an endpoint, a topic.
     public let target: String
+    /// The HTTP method.
+    public let method: String
     /// The path of the request; for APNs it ends in the token.
     public let path: String
     /// Header fields, lower case.
@@ -68,7 +70,7 @@ public struct ReceivedPush: Decodable, Sendable {
     enum CodingKeys: String, CodingKey {
         case number = "n"
         case nanoseconds = "at_ns"
-        case connection, stream, provider, environment, target, path, headers, body, status, reason, fault
+        case connection, stream, provider, environment, target, method, path, headers, body, status, reason, fault
         case problem, presentation
     }
 }

@@ -46,6 +46,29 @@ struct DeliveryTests {
         }
     }
 
+    /// One connection carries both; a request without a body ends with its header.
+    @Test(arguments: Transport.allCases)
+    func theMethodIsThatOfTheBlock(_ transport: Transport) async throws {
+        try await APNsPeer.with { peer in
+            let delete = try HeaderBlock(peer.head.fields, method: .delete)
+            let post = try HeaderBlock(peer.head.fields)
+            let requests = try (0..<40).map { number in
+                let isDelete = number % 3 == 0
+                return try PushRequest(
+                    tag: UInt64(number),
+                    path: Array("/3/device/\(hexadecimal(number, digits: 64))".utf8),
+                    head: isDelete ? delete : post,
+                    body: PushBody(isDelete ? [] : Array(#"{"aps":{"alert":"x"}}"#.utf8))
+                )
+            }
+            let delivery = try await deliver(requests, to: peer.endpoint, peer.options, by: transport)
+            #expect(delivery.answers.allSatisfy { $0.status == ($0.tag % 3 == 0 ? 405 : 200) })
+            let received = try await peer.sandbox.received()
+            #expect(received.count { $0.method == "DELETE" && $0.body?.isEmpty ?? true } == 14)
+            #expect(received.count { $0.method == "POST" && $0.headers["content-length"] != "0" } == 26)
+        }
+    }
+
     @Test(arguments: Transport.allCases)
     func bodiesLargerThanOneFrameArriveWhole(_ transport: Transport) async throws {
         try await APNsPeer.with { peer in
