@@ -725,6 +725,23 @@ CREATE TABLE IF NOT EXISTS fanfare.imports (
 -- For `fanfare devices import --resume`.
 GRANT SELECT ON fanfare.imports TO fanfare_registrar;
 
+-- The progress of changes to FCM's own topics, kept for a month so that a later attempt can continue. Only the daemon's
+-- role reads tokens, so only it can run `fanfare topics`.
+CREATE TABLE IF NOT EXISTS fanfare.topic_changes (
+    app text NOT NULL,
+    operation text NOT NULL CONSTRAINT topic_changes_operation CHECK (operation IN ('subscribe', 'unsubscribe')),
+    topic text NOT NULL,
+    -- Hashes the selection of devices and the project.
+    fingerprint bytea NOT NULL,
+    -- The highest id up to which every selected device is done; 0 at the beginning.
+    device_id bigint NOT NULL,
+    counts jsonb NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    noted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    finished_at timestamptz,
+    PRIMARY KEY (app, operation, topic, fingerprint)
+);
+
 -- Opt-outs of users: a category that rules name, or `*` for all categories. Has rows only for users who made a choice.
 -- Claims read it without locks, so they never block a user's transaction.
 CREATE TABLE IF NOT EXISTS fanfare.preferences (
@@ -3086,6 +3103,22 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.note_import IS 'Stores how far a file has been imported.';
 GRANT EXECUTE ON FUNCTION fanfare.note_import TO fanfare_registrar;
+
+-- Stores how far a change of one of FCM's own topics has come. With device 0 it begins anew.
+CREATE OR REPLACE FUNCTION fanfare.note_topic_change(app text, operation text, topic text, fingerprint bytea, device_id bigint,
+    counts jsonb, finished boolean)
+RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    INSERT INTO fanfare.topic_changes AS c (app, operation, topic, fingerprint, device_id, counts, finished_at)
+    VALUES (note_topic_change.app, note_topic_change.operation, note_topic_change.topic, note_topic_change.fingerprint,
+        note_topic_change.device_id, note_topic_change.counts,
+        CASE WHEN note_topic_change.finished THEN clock_timestamp() END)
+    ON CONFLICT ON CONSTRAINT topic_changes_pkey DO UPDATE
+    SET device_id = excluded.device_id, counts = excluded.counts, noted_at = clock_timestamp(), finished_at = excluded.finished_at,
+        started_at = CASE WHEN excluded.device_id = 0 THEN clock_timestamp() ELSE c.started_at END;
+END;
+COMMENT ON FUNCTION fanfare.note_topic_change IS 'Stores how far a change of one of FCM''s own topics has come.';
+GRANT EXECUTE ON FUNCTION fanfare.note_topic_change TO fanfare_daemon;
 
 CREATE OR REPLACE FUNCTION fanfare.device_id(app text, provider text, token text) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off

@@ -6,7 +6,7 @@
 #   deploy/test.sh --quick   the same without sanitizers
 #   deploy/test.sh --soak [PART …]
 #                            the long forms of some tests, half an hour each; a part that passed is not run again at
-#                            the same commit. Parts: crash planning conditions simulator fuzz; coverage, which runs all tests
+#                            the same commit. Parts: crash planning conditions simulator topics fuzz; coverage, which runs all tests
 #                            and prints the lines that they reach; versions, which runs all tests
 #                            that need a database on PostgreSQL 16 and 18, or on the server whose programs are in the
 #                            directory FANFARE_POSTGRES; webhook, which checks requests
@@ -26,7 +26,7 @@ readonly address_sanitized="ThreadingTests PushCryptoTests PostgresClientTests H
 readonly thread_sanitized="ThreadingTests FanfareMetricsTests PostgresClientTests TransportTests HTTP2EngineTests"
 # Tests that need a database.
 readonly database_tests="PostgresClientTests FanfareStoreTests FanfareSendingTests FanfareServiceTests FanfareCampaignsTests FanfareToolsTests FanfareExplainTests FlowTests FanfareAPITests FanfareConsoleTests"
-readonly all_parts="crash planning conditions simulator fuzz coverage versions webhook clients contract metrics schedules bareroot"
+readonly all_parts="crash planning conditions simulator topics fuzz coverage versions webhook clients contract metrics schedules bareroot"
 # Many daemons and clusters at once starve each other on two cores, and then exceed their time limits.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=${SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH:-8}
 results=""
@@ -128,6 +128,7 @@ soak_tests() {
         planning) echo FanfareServiceTests.ExactlyOnceTests ;;
         conditions) echo FanfareServiceTests.ConditionTests ;;
         simulator) echo SimulatorTests ;;
+        topics) echo FanfareToolsTests.TopicProcessTests ;;
         fuzz | coverage | versions | webhook | clients | contract | metrics | schedules | bareroot) echo "" ;;
         *)
             echo "test.sh: no long run is called '$1'; there are: $all_parts" >&2

@@ -13,7 +13,7 @@ package enum RecordsStatements {
         SQL.abortCampaign, SQL.actualIdentity, SQL.adoptDatabase, SQL.appNames, SQL.appUse,
         SQL.areCampaignsUnchecked, SQL.areRulesUnchecked, SQL.authorsLimits, SQL.campaignActionLog,
         SQL.campaignErrors, SQL.campaignHistory, SQL.campaignWaves, SQL.canaryStanding, SQL.cancelEvent,
-        SQL.cancelEvents, SQL.cancelKey, SQL.countAttempts, SQL.createAPIToken, SQL.databaseNow,
+        SQL.cancelEvents, SQL.cancelKey, SQL.countAttempts, SQL.countTokens, SQL.createAPIToken, SQL.databaseNow,
         SQL.deviceOwner, SQL.devicesOfOthers, SQL.dropCampaign, SQL.dropRule, SQL.endSession, SQL.eventEnds,
         SQL.eventHead, SQL.eventIDAt, SQL.eventOutcomes, SQL.eventPushes, SQL.eventRun, SQL.eventVariants,
         SQL.eventsOfKey, SQL.exportDevices, SQL.exportDevicesWithTokens, SQL.findCampaignRun, SQL.findDevices,

@@ -61,5 +61,11 @@ extension SandboxOptions {
         guard projectQuota ?? 1 > 0, deviceQuota ?? 1 > 0 else {
             throw SandboxError(.invalidOption, "quota: must be 1 or more messages per minute")
         }
+        guard topicQuota ?? 1 > 0 else {
+            throw SandboxError(.invalidOption, "topic quota: must be 1 or more changes a second")
+        }
+        guard [400, 429].contains(topicLimitStatus) else {
+            throw SandboxError(.invalidOption, "topic limit status: must be 400 or 429")
+        }
     }
 }

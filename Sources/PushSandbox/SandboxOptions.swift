@@ -36,6 +36,13 @@ public struct SandboxOptions: Sendable {
     public var projectQuota: Int?
     /// FCM's limit of messages per minute and device; nil for no limit.
     public var deviceQuota: Int?
+    /// FCM's limit of changes to topics a second; nil for no limit.
+    public var topicQuota: Int?
+    /// The status for a registration with 2,000 topics that subscribes to another: 400 or 429, as Google documents
+    /// neither.
+    public var topicLimitStatus = 400
+    /// The largest number of topics of a registration; tests lower it.
+    var topicLimit = 2000
     /// The sender's contact in the written configuration, which becomes VAPID's `sub`.
     public var vapidSubject = "mailto:push@example.com"
     /// The providers in the written configuration, of ``PushSandbox/providers``; credentials are created for all.

@@ -40,11 +40,8 @@ public struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     /// Apple's server for managing broadcast channels of development-signed builds.
     public static let channelsSandbox = Endpoint(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195)
 
-    /// Google's server for FCM messages.
+    /// Google's server for FCM messages and topics.
     public static let fcm = Endpoint(host: "fcm.googleapis.com", port: 443)
-
-    /// Google's Instance ID service, which manages FCM topics.
-    public static let fcmTopics = Endpoint(host: "iid.googleapis.com", port: 443)
 
     private init(host: String, port: UInt16) {
         self.host = host

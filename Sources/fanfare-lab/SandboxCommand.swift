@@ -50,6 +50,12 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: "Messages that FCM takes per minute and device; any number by default.")
     var deviceQuota: Int?
 
+    @Option(help: "Changes to FCM's topics that it takes a second; any number by default.")
+    var topicQuota: Int?
+
+    @Option(help: "FCM's answer to the 2,001st topic of a registration: 400 or 429.")
+    var topicLimitStatus = 400
+
     func run() async throws {
         var options = SandboxOptions(directory: dir)
         options.appName = app
@@ -62,6 +68,8 @@ struct SandboxCommand: AsyncParsableCommand {
         if let accessTokenLifetime { options.accessTokenLifetime = accessTokenLifetime }
         options.projectQuota = projectQuota
         options.deviceQuota = deviceQuota
+        options.topicQuota = topicQuota
+        options.topicLimitStatus = topicLimitStatus
         if let faults { options.faults = try Self.contents(of: faults) }
         let sandbox = try await PushSandbox.start(options)
         if let warning = Self.warning(of: sandbox.ready) { FileHandle.standardError.write(Data((warning + "\n").utf8)) }

@@ -156,7 +156,8 @@ struct LedgerTests {
             isAmbiguous: isAmbiguous,
             delivers: true,
             shownBody: nil,
-            problem: nil
+            problem: nil,
+            membership: nil
         )
     }
 }

@@ -87,11 +87,16 @@ public struct SandboxCounts: Decodable, Sendable {
     public let duplicates: Int
     /// Connections that negotiated HTTP/2.
     public let connections: Int
+    /// Memberships of FCM's topics that were requested, each by one operation, and served.
+    public let memberships: Int
+    /// The largest number of requests for one of them, without those answered 429 or 5xx.
+    public let requestsPerMembership: Int
     /// Requests by provider, then by status and reason.
     public let byProvider: [String: [String: Int]]
 
     enum CodingKeys: String, CodingKey {
-        case received, accepted, duplicates, connections
+        case received, accepted, duplicates, connections, memberships
+        case requestsPerMembership = "requests_per_membership"
         case distinctTokens = "distinct_tokens"
         case byProvider = "by_provider"
     }

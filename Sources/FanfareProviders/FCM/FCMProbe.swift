@@ -1,7 +1,8 @@
-internal import FanfareCore
+package import FanfareCore
 internal import HTTP2Client
 internal import PushCrypto
 package import PushTransport
+internal import Threading
 
 /// Tests whether Google issues an access token for the service account, and whether FCM accepts it for the project.
 package struct FCMProbe {
@@ -36,6 +37,8 @@ package struct FCMProbe {
         package let project: String
         /// The token itself.
         package let token: String
+        /// The time from which it should be renewed (steady clock).
+        package let renewsAt: Microseconds
     }
 
     /// Requests an access token from the token endpoint.
@@ -45,14 +48,18 @@ package struct FCMProbe {
     /// - Throws: ``ProbeProblem`` with the endpoint's error, or the reason why the file cannot be used.
     package func access(_ files: CredentialFiles) throws -> Access {
         let account = try files.serviceAccount(credentials, app: app)
+        let asked = Clocks.steady
         let granted = try askForToken(account)
         if let problem = judge(granted, of: account) {
             throw ProbeProblem(problem.detail, hint: problem.advice)
         }
-        guard let token = Self.accessToken(in: granted) else {
+        let answer = try? JSONValue(parsing: granted.body)
+        guard let token = answer?["access_token"]?.stringValue, !token.isEmpty else {
             throw ProbeProblem("\(account.tokenURI) gave no access token", hint: Self.wrongPlace)
         }
-        return Access(project: account.projectID, token: token)
+        let seconds = answer?["expires_in"]?.numberValue?.integer.map(Double.init)
+        let times = AccessTokenTimes(asked: asked, answered: Clocks.steady, expiresIn: seconds)
+        return Access(project: account.projectID, token: token, renewsAt: times.renewsAt)
     }
 
     private static let wrongPlace = "Is token_uri in the service account's file the one that Google wrote?"
@@ -66,6 +73,16 @@ package struct FCMProbe {
     private func ask(_ access: Access) throws -> PushAnswer {
         let message = FCMRequest.validatingOnly(Array("{\"message\":{".utf8))
         return try ask(message + Self.token.insertion + Array("}}".utf8), access)
+    }
+
+    /// Asks FCM whether the project exists, by a message that it only validates.
+    ///
+    /// - Parameter access: the access token and its project.
+    /// - Returns: false if FCM says that there is no such project; true also if it does not say.
+    /// - Throws: if the transport cannot be made.
+    package func knowsProject(_ access: Access) throws -> Bool {
+        let answer = try ask(access)
+        return answer.status != 404 || FCMErrorBody(parsing: answer.body).errorCode != nil
     }
 
     /// Sends one request to FCM.
@@ -89,13 +106,6 @@ package struct FCMProbe {
         var options = TransportOptions()
         options.caFile = credentials.caFile
         return try probe.answer(to: request, options: options)
-    }
-
-    private static func accessToken(in answer: SingleAnswer) -> String? {
-        guard let text = (try? JSONValue(parsing: answer.body))?["access_token"]?.stringValue, !text.isEmpty else {
-            return nil
-        }
-        return text
     }
 
     /// Judges the answer of the token endpoint (RFC 6749 section 5.2).

@@ -5,7 +5,7 @@ package import PushTransport
 package struct FCMSettings: ProviderSettings {
     /// Absolute path of the service account's JSON file.
     package var serviceAccountFile = ""
-    /// The endpoint for messages; the service account's file names the endpoint for tokens.
+    /// The endpoint for messages and topics; the service account's file names the endpoint for tokens.
     package var endpoint = Endpoint.fcm
     /// Absolute path of a PEM file with CAs to trust; nil for the system's CAs.
     package var caFile: String?
@@ -43,8 +43,8 @@ extension FCMSettings {
             "endpoint",
             \FCMSettings.endpoint,
             .endpoint,
-            "The address to which messages are sent. Set another address for a simulator or a gateway. Access tokens "
-                + "are fetched from the key file's `token_uri`."
+            "The address to which messages and changes of topics are sent. Set another address for a simulator or a "
+                + "gateway. Access tokens are fetched from the key file's `token_uri`."
         ),
         .init(
             "ca_file",

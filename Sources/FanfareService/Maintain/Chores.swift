@@ -137,12 +137,13 @@ struct Chores {
         _ = try connection.runReturningCount(SQL.forgetGrants())
     }
 
-    /// Deletes old HTTP requests, actions and imports.
+    /// Deletes old HTTP requests, actions, imports and changes of topics.
     private func forgetAsked(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(SQL.forgetRequests(context.settings.keyRetentionSeconds), on: connection)
         let days = context.settings.logRetentionDays
         try exhaust(SQL.forgetActions(Int32(clamping: days)), on: connection)
         try exhaust(SQL.forgetImports(), on: connection)
+        try exhaust(SQL.forgetTopicChanges(), on: connection)
     }
 
     /// Deletes feedback one day after the batches that it is about.

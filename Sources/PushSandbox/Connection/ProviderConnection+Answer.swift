@@ -13,6 +13,7 @@ extension ProviderConnection {
     ) {
         let decision = decision(about: judgement, provider: provider)
         let outcome = Outcome(decision, judgement, session, unixMicroseconds: request.unixMicroseconds)
+        if outcome.isProcessed { judgement.effect?() }
         state.ledger.append(
             Reception(
                 request: request,
@@ -28,7 +29,8 @@ extension ProviderConnection {
                 delivers: judgement.delivers,
                 shownBody: judgement.shownBody,
                 problem: judgement.problem,
-                presentation: judgement.presentation
+                presentation: judgement.presentation,
+                membership: judgement.membership
             )
         )
         guard decision.delayMilliseconds > 0 else { return carryOut(outcome, on: id) }
@@ -140,6 +142,8 @@ private struct Outcome {
     let action: FaultAction?
     /// Whether the client, without a response, has to assume that the request may have been processed.
     let isAmbiguous: Bool
+    /// Whether the service processes the request, whatever the client learns of it.
+    let isProcessed: Bool
 
     init(_ decision: FaultDecision, _ judgement: Judgement, _ session: any ProviderSession, unixMicroseconds: Int64) {
         action = decision.action
@@ -147,21 +151,27 @@ private struct Outcome {
         case nil, .slow?, .streamLimit?, .window?:
             answer = judgement.answer
             isAmbiguous = false
+            isProcessed = true
         case .status(let fault)?:
             answer = session.answer(fault, to: judgement, unixMicroseconds: unixMicroseconds)
             isAmbiguous = false
+            isProcessed = false
         case .goAway(let fault)?:
             answer = fault.answers ? judgement.answer : nil
             isAmbiguous = !fault.answers && fault.lastStream != .below
+            isProcessed = fault.answers || isAmbiguous
         case .refuse?:
             answer = nil
             isAmbiguous = false
+            isProcessed = false
         case .reset(let code)?:
             answer = nil
             isAmbiguous = code != HTTP2ErrorCode.refusedStream.networkCode
+            isProcessed = isAmbiguous
         case .silence?, .close?:
             answer = nil
             isAmbiguous = true
+            isProcessed = true
         }
     }
 }

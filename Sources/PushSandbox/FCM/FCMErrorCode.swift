@@ -59,4 +59,12 @@ enum GoogleStatus {
         default: "UNKNOWN"
         }
     }
+
+    /// Returns the HTTP status of a name; nil for an unknown one.
+    static func status(of name: String) -> Int? {
+        switch name {
+        case "ALREADY_EXISTS", "ABORTED": 409
+        default: [400, 401, 403, 404, 429, 500, 501, 503, 504].first { self.name(of: $0) == name }
+        }
+    }
 }

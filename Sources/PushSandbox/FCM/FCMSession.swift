@@ -19,7 +19,12 @@ final class FCMSession: ProviderSession {
             return Judgement(target: "", answer: .page(405, "The request method is inappropriate for the URL."))
         }
         let now = request.unixMicroseconds / 1_000_000
-        if let failure = accessFailure(request.head, project: String(parts[3]), now: now) {
+        let failure = simulator.projects.failure(
+            credentials.check(request.head.header("authorization"), now: now),
+            project: String(parts[3]),
+            permission: "cloudmessaging.messages.create"
+        )
+        if let failure {
             return Judgement(target: "", answer: failure.answer)
         }
         guard let root = JSONParser.parse(request.bytes)?.members else {
@@ -27,27 +32,6 @@ final class FCMSession: ProviderSession {
             return Judgement(target: "", answer: GoogleError(status: 400, message: text).answer)
         }
         return judge(root, request, now: now)
-    }
-
-    private func accessFailure(_ head: RequestHead, project: String, now: Int64) -> GoogleError? {
-        switch credentials.check(head.header("authorization"), now: now) {
-        case .missing?:
-            return GoogleError(status: 401, message: "Request is missing required authentication credential.")
-        case .invalid?:
-            return GoogleError(
-                status: 401,
-                message: "Request had invalid authentication credentials. Expected OAuth 2 access token."
-            )
-        case nil: break
-        }
-        if project == simulator.projectID { return nil }
-        // Whether the real service tells another sender's project from a missing one is unknown; a client should handle
-        // both.
-        guard simulator.foreignProjectIDs.contains(project) else {
-            return GoogleError(status: 404, message: "Requested entity was not found.")
-        }
-        let text = "Permission 'cloudmessaging.messages.create' denied on resource 'projects/\(project)'."
-        return GoogleError(status: 403, message: text)
     }
 
     private func judge(_ root: JSONObject, _ request: PushRequest, now: Int64) -> Judgement {
@@ -73,7 +57,7 @@ final class FCMSession: ProviderSession {
 
     private func quotaFailure(_ message: FCMMessage, now: Int64) -> GoogleError? {
         if let seconds = simulator.quota.secondsToWaitForProject(now: now) {
-            return .quota("project:\(simulator.projectID)", "Project message rate exceeded", retryAfter: seconds)
+            return .quota("project:\(simulator.projects.id)", "Project message rate exceeded", retryAfter: seconds)
         }
         guard let target = message.targets.first, target.isDevice, !message.validatesOnly else { return nil }
         // Without Retry-After, so that a client meets both forms.
@@ -91,30 +75,10 @@ final class FCMSession: ProviderSession {
             } else {
                 String(UInt64(unixMicroseconds) &* 1000 &+ sent % 1000)
             }
-        return .json(200, #"{"name":"projects/\#(simulator.projectID)/messages/\#(id)"}"#)
+        return .json(200, #"{"name":"projects/\#(simulator.projects.id)/messages/\#(id)"}"#)
     }
 
     func answer(_ fault: StatusFault, to judgement: Judgement, unixMicroseconds: Int64) -> ProviderAnswer {
-        let code = fault.reason.flatMap(FCMErrorCode.init(rawValue:))
-        let status = fault.status ?? code?.status ?? 500
-        if let body = fault.body {
-            return ProviderAnswer.raw(status, reason: fault.reason, body).adding(fault.headers)
-        }
-        // Proxies between a client and Google respond with HTML.
-        guard status != 502, status != 504, status >= 400 else {
-            return ProviderAnswer.page(status, "Error \(status)").adding(fault.headers)
-        }
-        var error = GoogleError(
-            status: status,
-            message: code?.text ?? fault.reason ?? "Error \(status)",
-            code: code ?? (status >= 500 ? FCMErrorCode.allCases.first { $0.status == status } : nil)
-        )
-        if code == .quotaExceeded {
-            error.quota = GoogleError.Violation(
-                field: "project:\(simulator.projectID)",
-                description: "as a fault wants"
-            )
-        }
-        return error.answer.adding(fault.headers)
+        GoogleError.answer(fault, project: simulator.projects.id)
     }
 }

@@ -6,18 +6,17 @@ struct FCMSimulator: ProviderSimulator {
     let name = SimulatedService.fcm
     let streamLimit: Int
     let opensNarrow = false
-    /// The project of the service account.
-    let projectID: String
-    /// Projects that exist but that the service account may not send for.
-    let foreignProjectIDs: Set<String>
+    let projects: FCMProjects
     let packageName: String
     let tokens: AccessTokens
     let quota: FCMQuota
     let installations: FCMInstallations
 
     func serves(_ head: RequestHead) -> Bool {
-        // The endpoints of some browsers have the same host name.
-        head.path.hasPrefix("/v1/projects/") || head.host == "fcm.mtls.googleapis.com"
+        guard !TopicRequest.serves(head.path) else { return false }
+        // The endpoints of some browsers have the same host name. Google's topic API of before 2026 answers 404.
+        return head.path.hasPrefix("/v1/projects/") || head.path.hasPrefix("/iid/")
+            || head.host == "fcm.mtls.googleapis.com"
             || head.host == "fcm.googleapis.com" && !WebPushEndpoint.serves(head)
     }
 

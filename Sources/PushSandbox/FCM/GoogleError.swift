@@ -15,6 +15,8 @@ struct GoogleError {
     var quota: Violation?
     /// The seconds of a `Retry-After` header.
     var retryAfter: Int64?
+    /// Google's name of the status, if it is not the usual one of the HTTP status.
+    var statusName: String?
 
     /// Returns the error for a message over a rate limit.
     static func quota(_ subject: String, _ description: String, retryAfter: Int64?) -> GoogleError {
@@ -39,7 +41,7 @@ struct GoogleError {
 
     /// The response, in two DATA frames so that no client relies on one.
     var answer: ProviderAnswer {
-        var answer = ProviderAnswer.json(status, reason: code?.rawValue ?? GoogleStatus.name(of: status), body)
+        var answer = ProviderAnswer.json(status, reason: code?.rawValue ?? name, body)
         answer.splitsBody = true
         if status == 401, code == nil {
             answer.headers.append((name: "www-authenticate", value: #"Bearer realm="https://accounts.google.com/""#))
@@ -50,10 +52,12 @@ struct GoogleError {
         return answer
     }
 
+    private var name: String { statusName ?? GoogleStatus.name(of: status) }
+
     private var body: String {
         let details = [codeDetail, badRequestDetail, quotaDetail].compactMap(\.self).joined(separator: ",")
         return #"{"error":{"code":\#(status),"message":\#(JSONValue.quoted(message)),"#
-            + #""status":"\#(GoogleStatus.name(of: status))""#
+            + #""status":"\#(name)""#
             + (details.isEmpty ? "}}" : #","details":[\#(details)]}}"#)
     }
 
@@ -81,5 +85,37 @@ struct GoogleError {
 
     private static func detail(_ type: String, _ members: String) -> String {
         #"{"@type":"type.googleapis.com/\#(type)",\#(members)}"#
+    }
+}
+
+extension GoogleError {
+    /// Returns the response to a fault.
+    ///
+    /// - Parameters:
+    ///   - fault: the fault; its reason is a code of FCM or Google's name of a status.
+    ///   - project: the project that an exhausted quota names.
+    /// - Returns: the response, with FCM's detail if the reason is a code of FCM or none is given for a 5xx.
+    static func answer(_ fault: StatusFault, project: String) -> ProviderAnswer {
+        let code = fault.reason.flatMap(FCMErrorCode.init(rawValue:))
+        let named = fault.reason.flatMap(GoogleStatus.status(of:))
+        let status = fault.status ?? code?.status ?? named ?? 500
+        if let body = fault.body {
+            return ProviderAnswer.raw(status, reason: fault.reason, body).adding(fault.headers)
+        }
+        // Proxies between a client and Google respond with HTML.
+        guard status != 502, status != 504, status >= 400 else {
+            return ProviderAnswer.page(status, "Error \(status)").adding(fault.headers)
+        }
+        let isServers = status >= 500 && named == nil
+        var error = GoogleError(
+            status: status,
+            message: code?.text ?? fault.reason ?? "Error \(status)",
+            code: code ?? (isServers ? FCMErrorCode.allCases.first { $0.status == status } : nil)
+        )
+        if code == nil, named != nil { error.statusName = fault.reason }
+        if code == .quotaExceeded {
+            error.quota = Violation(field: "project:\(project)", description: "as a fault wants")
+        }
+        return error.answer.adding(fault.headers)
     }
 }

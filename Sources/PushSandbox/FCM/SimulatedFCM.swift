@@ -1,17 +1,17 @@
-/// The simulation of Firebase Cloud Messaging, with the services that issue its access tokens and manage its topics.
+/// The simulation of Firebase Cloud Messaging, with the services that issue its access tokens and keep its topics.
 struct SimulatedFCM: SimulatedProvider {
     let name = "fcm"
-    let services = [SimulatedService.fcm, .oauth, .iid]
+    let services = [SimulatedService.fcm, .oauth, .fcmTopics]
 
     func simulators(_ parts: SimulatorParts) throws -> [any ProviderSimulator] {
         let options = parts.options
         let tokens = AccessTokens()
         let streams = options.openStreamLimit
+        let projects = FCMProjects(id: options.projectID, foreignIDs: options.foreignProjectIDs)
         return [
             FCMSimulator(
                 streamLimit: streams,
-                projectID: options.projectID,
-                foreignProjectIDs: options.foreignProjectIDs,
+                projects: projects,
                 packageName: options.packageName,
                 tokens: tokens,
                 quota: FCMQuota(project: options.projectQuota, device: options.deviceQuota),
@@ -23,7 +23,14 @@ struct SimulatedFCM: SimulatedProvider {
                 tokens: tokens,
                 lifetime: Int64(options.accessTokenLifetime)
             ),
-            TopicManagementSimulator(streamLimit: streams, tokens: tokens, faults: parts.faults),
+            TopicSimulator(
+                streamLimit: streams,
+                projects: projects,
+                tokens: tokens,
+                quota: TopicQuota(options.topicQuota),
+                limitStatus: options.topicLimitStatus,
+                subscriptions: TopicSubscriptions(mostTopics: options.topicLimit)
+            ),
         ]
     }
 
@@ -62,11 +69,11 @@ extension SimulatedService {
         status: { OAuthRejection.status(of: $0) }
     )
 
-    /// Google's Instance ID service, which manages FCM's topics.
-    static let iid = SimulatedService(
-        rawValue: "iid",
+    /// FCM's own topics: which registration is subscribed to which.
+    static let fcmTopics = SimulatedService(
+        rawValue: "fcm_topics",
         isPush: false,
-        success: "FCM changed the subscriptions of a topic",
-        status: { TopicError(rawValue: $0)?.status }
+        success: "FCM changed or read the topics of a registration",
+        status: { FCMErrorCode(rawValue: $0)?.status ?? GoogleStatus.status(of: $0) }
     )
 }

@@ -8,9 +8,9 @@ import Foundation
 /// | key | value |
 /// |---|---|
 /// | `match` | an object with `token`, `share` or both; without `match`, every request matches |
-/// | `match.token` | a regular expression. For APNs it is searched in the device token; for FCM in the token, in `/topics/NAME` or in the condition; for Web Push in the endpoint's path; for webhooks in the URL's path (`/hooks/…`); for a broadcast in the channel id |
+/// | `match.token` | a regular expression. For APNs it is searched in the device token; for FCM in the token, in `/topics/NAME` or in the condition; for FCM's topics in the registration; for Web Push in the endpoint's path; for webhooks in the URL's path (`/hooks/…`); for a broadcast in the channel id |
 /// | `match.share`, `match.salt` | `share`, from 0 to 1, is the share of tokens that match. A hash of `salt` and the token selects these tokens, so they are always the same |
-/// | `provider` | the name of a provider, such as `"apns"`, or `"oauth"` (FCM's access tokens) or `"iid"` (FCM's topics). Without `provider`, every provider matches, but not `"oauth"` and `"iid"` |
+/// | `provider` | the name of a provider, such as `"apns"`, or `"oauth"` (FCM's access tokens) or `"fcm_topics"` (changes of FCM's topics). Without `provider`, every provider matches, but not `"oauth"` and `"fcm_topics"` |
 /// | `environment` | `"production"` or `"sandbox"` |
 /// | `skip` | the number of matching requests that pass before the fault begins |
 /// | `times` | how often the fault is applied to each token |
@@ -42,12 +42,6 @@ struct Fault: Sendable {
     var timesPerToken: Int?
     var total: Int?
     var action: FaultAction
-
-    /// Whether it applies to single tokens of a call to FCM's topic management.
-    var isAboutBatchedTokens: Bool {
-        guard case .status = action else { return false }
-        return provider == .iid && (token != nil || share != nil)
-    }
 }
 
 /// The effect of a fault.

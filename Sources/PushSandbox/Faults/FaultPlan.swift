@@ -95,7 +95,6 @@ final class FaultPlan: Sendable {
                 switch state.entries[index].fault.action {
                 case .close(atHeaders: true): continue
                 case .status(let status) where !accepted || !status.isKnown(to: provider): continue
-                case .status where state.entries[index].fault.isAboutBatchedTokens: continue
                 default: break
                 }
                 guard Self.applies(&state.entries[index], provider, environment, target) else { continue }
@@ -107,20 +106,6 @@ final class FaultPlan: Sendable {
                 decision.delayMilliseconds += milliseconds
             }
             return decision
-        }
-    }
-
-    /// Returns the reason that a `status` fault gives for one token of a call with several; counts the fault if there
-    /// is one.
-    func reason(provider: SimulatedService, environment: Environment, token: String) -> String? {
-        state.withLock { state in
-            for index in state.entries.indices where state.entries[index].fault.isAboutBatchedTokens {
-                guard case .status(let status) = state.entries[index].fault.action, let reason = status.reason,
-                    Self.applies(&state.entries[index], provider, environment, token)
-                else { continue }
-                return reason
-            }
-            return nil
         }
     }
 

@@ -15,7 +15,7 @@ enum CertificateAuthority {
         "api.push.apple.com", "api.sandbox.push.apple.com", "api.development.push.apple.com",
         "api-broadcast.push.apple.com", "api-broadcast.sandbox.push.apple.com",
         "api-manage-broadcast.push.apple.com", "api-manage-broadcast.sandbox.push.apple.com",
-        "fcm.googleapis.com", "fcm.mtls.googleapis.com", "oauth2.googleapis.com", "iid.googleapis.com",
+        "fcm.googleapis.com", "fcm.mtls.googleapis.com", "oauth2.googleapis.com",
         "web.push.apple.com", "updates.push.services.mozilla.com", "*.notify.windows.com",
     ]
 

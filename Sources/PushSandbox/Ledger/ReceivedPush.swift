@@ -10,7 +10,7 @@ public struct ReceivedPush: Codable, Sendable, Equatable {
     public var connection: Int
     /// The HTTP/2 stream on that connection.
     public var stream: Int
-    /// The simulated service: a provider's name; `oauth` and `iid` for FCM's access tokens and topics.
+    /// The simulated service: a provider's name; `oauth` and `fcm_topics` for FCM's access tokens and topics.
     public var provider: String
     /// `production` or `sandbox`.
     public var environment: String
@@ -18,8 +18,8 @@ public struct ReceivedPush: Codable, Sendable, Equatable {
     public var method: String
     /// The HTTP path, which for APNs ends in the device token.
     public var path: String
-    /// The target of the request: a device token, `/topics/NAME`, a condition, the path of a Web Push endpoint, or a
-    /// channel id; empty if it names none.
+    /// The target of the request: a device token, `/topics/NAME`, a condition, the path of a Web Push endpoint, a
+    /// channel id, or the registration of a topic request; empty if it names none.
     public var target = ""
     /// The header fields by lower-case name, with `:authority` as the only pseudo-header.
     ///

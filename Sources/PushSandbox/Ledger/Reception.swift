@@ -24,6 +24,8 @@ struct Reception {
     let problem: String?
     /// How the device presents the push; nil if that is not checked.
     var presentation: String?
+    /// The membership of a topic that it changes; nil if it changes none.
+    let membership: String?
 }
 
 extension JSONLine {

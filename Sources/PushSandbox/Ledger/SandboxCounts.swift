@@ -26,12 +26,17 @@ public struct SandboxCounts: Codable, Sendable, Equatable {
     /// The number of requests with an error that the real service could not detect: Web Push messages that no browser
     /// can decrypt.
     public var problems = 0
+    /// The number of memberships of FCM's topics that were requested, each by one operation, and served.
+    public var memberships = 0
+    /// The largest number of served requests for one of them; those answered 429 or 5xx do not count.
+    public var requestsPerMembership = 0
     /// The number of requests by provider, then by status and reason: `{"apns": {"200": 7, "410 Unregistered": 1,
     /// "none": 2}}`.
     public var byProvider: [String: [String: Int]] = [:]
 
     enum CodingKeys: String, CodingKey {
-        case received, accepted, unanswered, duplicates, connections, problems
+        case received, accepted, unanswered, duplicates, connections, problems, memberships
+        case requestsPerMembership = "requests_per_membership"
         case distinctTokens = "distinct_tokens"
         case openConnections = "open_connections"
         case maxStreams = "max_streams"

@@ -14,6 +14,8 @@ struct Tally {
     /// With ten million tokens, the probability of any collision is one in 400,000.
     private var tokens: Set<UInt64> = []
     private var delivered: Set<UInt64> = []
+    /// The number of requests that were served for each membership of a topic, by the membership's hash.
+    private var memberships: [UInt64: Int] = [:]
 
     mutating func count(_ reception: Reception) {
         received += 1
@@ -28,6 +30,7 @@ struct Tally {
         if reception.problem != nil {
             counts.problems += 1
         }
+        count(membershipOf: reception)
         guard reception.delivers, isAccepted || reception.isAmbiguous else { return }
         var hash = StableHash()
         hash.combine(reception.target)
@@ -39,6 +42,16 @@ struct Tally {
         if !delivered.insert(hash.value).inserted {
             counts.duplicates += 1
         }
+    }
+
+    /// Counts a request that changes a membership, unless the answer is that it cannot be served now.
+    private mutating func count(membershipOf reception: Reception) {
+        guard let membership = reception.membership, reception.status != 429, reception.status < 500 else { return }
+        var hash = StableHash()
+        hash.combine(membership)
+        let requests = memberships[hash.value, default: 0] + 1
+        memberships[hash.value] = requests
+        counts.requestsPerMembership = max(counts.requestsPerMembership, requests)
     }
 
     mutating func connectionOpened() {
@@ -67,6 +80,7 @@ struct Tally {
         var snapshot = counts
         snapshot.received = received
         snapshot.distinctTokens = tokens.count
+        snapshot.memberships = memberships.count
         for (answer, count) in answers {
             let status = answer.status == 0 ? "none" : String(answer.status)
             let label = answer.reason.map { status + " " + $0 } ?? status

@@ -73,6 +73,10 @@ struct Judgement {
     var problem: String?
     /// How the device presents the push; nil if that is not checked.
     var presentation: String?
+    /// The membership that the request changes, which counts distinguish; nil if it changes none.
+    var membership: String?
+    /// What the request changes; not run if a fault keeps the service from processing it.
+    var effect: (() -> Void)?
 }
 
 /// A response to the client.

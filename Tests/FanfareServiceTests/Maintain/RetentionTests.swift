@@ -105,6 +105,22 @@ struct RetentionTests {
         #expect(try world.connection.column("SELECT file FROM fanfare.imports ORDER BY 1") == ["28 false", "29 true"])
     }
 
+    /// So is the progress of a change of FCM's topics.
+    @Test func changesOfTopicsAreForgottenAfterAMonth() throws {
+        let world = try world()
+        try world.connection.execute(
+            """
+            INSERT INTO fanfare.topic_changes (app, operation, topic, fingerprint, device_id, counts, noted_at, finished_at)
+            SELECT 'shop', 'subscribe', age || ' ' || is_done, '\\x01', 1, '{}', at, CASE WHEN is_done THEN at END
+            FROM (VALUES (29, true), (31, true), (28, false), (32, false)) AS i (age, is_done)
+            CROSS JOIN LATERAL (SELECT now() - age * interval '1 day' AS at) AS a
+            """
+        )
+        try tidyUp(world)
+        let left = try world.connection.column("SELECT topic FROM fanfare.topic_changes ORDER BY 1")
+        #expect(left == ["28 false", "29 true"])
+    }
+
     @Test func howeverManyThereAre() throws {
         let world = try world()
         try log(daysAgo: 0, in: world)

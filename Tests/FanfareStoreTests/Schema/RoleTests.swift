@@ -24,6 +24,10 @@ struct RoleTests {
         ("SELECT fanfare.subscribe('{}'::bigint[], 't')", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.unsubscribe(1, 't')", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.forget_user('a', 'u')", ["fanfare_registrar", "fanfare_daemon"]),
+        (
+            "SELECT fanfare.note_topic_change('a', 'subscribe', 't', 'f', 0, '{}', false) FROM fanfare.topic_changes",
+            ["fanfare_daemon"]
+        ),
         ("SELECT fanfare.set_preference('a', 'u', 'c', true)", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT fanfare.snooze('a', 'u', now())", ["fanfare_registrar", "fanfare_daemon"]),
         ("SELECT * FROM fanfare.preferences", ["fanfare_reader", "fanfare_daemon"]),

@@ -67,6 +67,9 @@ struct StatementCatalog {
         _ = try world.connection.query("SELECT fanfare.set_preference('shop', 'u', 'c', true)")
         _ = try world.connection.query("SELECT fanfare.note_import('shop', '\\x02', 'f', 0, 1, '{}', false)")
         _ = try world.connection.query(
+            "SELECT fanfare.note_topic_change('shop', 'subscribe', 'news', '\\x02', 1, '{}', false)"
+        )
+        _ = try world.connection.query(
             "INSERT INTO fanfare.api_tokens (name, secret_hash, scopes) VALUES ('t', sha256('x'), '{reader}')"
         )
         _ = try world.connection.query(
@@ -473,6 +476,14 @@ struct StatementCatalog {
                 0,
                 10
             ),
+            SQL.countTokens(
+                FCMDeviceFilter(app: "shop").app,
+                FCMDeviceFilter(app: "shop").topic,
+                FCMDeviceFilter(app: "shop").users,
+                0
+            ),
+            SQL.noteTopicChange("shop", "unsubscribe", "news", [1], 0, "{}", true),
+            SQL.findTopicChange("shop", "subscribe", "news", [2]), SQL.forgetTopicChanges(),
             SQL.registerDevice(DeviceRegistration(app: "shop", provider: "apns", token: "abcd")),
             SQL.importDevices("shop", #"[{"provider": "apns", "token": "abce"}]"#, false),
             SQL.noteImport("shop", [1], "devices.csv", 0, 1, "{}", false),

@@ -58,12 +58,16 @@ struct ProviderToolTests {
             try await onThread { [configuration] in
                 _ = try ChannelManager(configuration, app: "shop", isSandbox: false, environment: [:]).list()
                 #expect(proxy.heads.count == 1)
-                var topics = try TopicManager(configuration, app: "shop", environment: [:])
-                _ = try topics.set(["behind-a-proxy"], of: "news", true)
+                let change = try TopicChange(.subscribe, topic: "news", of: FCMDeviceFilter(app: "shop"))
+                let files = CredentialFiles(environment: [:])
+                let topics = try TopicSender(change, configuration, files: files, stop: TopicStop())
+                var step = TopicStep(count: 1, pace: FCMTopicPace())
+                _ = try topics.run(&step, ["behind-a-proxy"]) { _, _ in }
+                topics.close()
+                #expect(step.tally().done == 1)
                 #expect(proxy.heads.count == 3, "an access token, and the topic")
                 let app = try #require(configuration.apps["shop"])
                 let transports = ProviderTransports(configuration.send)
-                let files = CredentialFiles(environment: [:])
                 let fcm = FCMProbe(app: "shop", credentials: try #require(app.fcm), transports: transports)
                 #expect(fcm.item(files).level == .ok)
                 #expect(proxy.heads.count == 5)
@@ -81,59 +85,16 @@ struct ProviderToolTests {
             try ChannelManager(configuration, app: "other", isSandbox: false, environment: [:])
         }
         #expect(channels?.reason == "app other has no apns credentials" && channels?.kind == .configuration)
+        let change = try TopicChange(.subscribe, topic: "news", of: FCMDeviceFilter(app: "other"))
         let topics = #expect(throws: ToolError.self) {
-            try TopicManager(configuration, app: "other", environment: [:])
-        }
-        #expect(topics?.reason == "app other has no fcm credentials")
-    }
-
-    // MARK: Topics
-
-    @Test func devicesJoinATopicAThousandAtATime() async throws {
-        try await flow.sandbox.setFaults(
-            #"""
-            [{"provider": "iid", "match": {"token": "^topic-7$"}, "do": "status", "reason": "NOT_FOUND"},
-             {"provider": "iid", "match": {"token": "^topic-8$"}, "do": "status", "reason": "TOO_MANY_TOPICS"},
-             {"provider": "iid", "match": {"token": "^topic-9$"}, "do": "status", "reason": "INTERNAL", "times": 1}]
-            """#
-        )
-        let before = try await flow.sandbox.awaitCounts().received
-        try await onThread { [database = flow.database] in
-            try World(database).connection.execute(
-                """
-                SELECT fanfare.register_device('shop', 'fcm', 'topic-' || n, 'u' || n % 2)
-                FROM generate_series(1, 1500) AS n;
-                SELECT fanfare.unregister_device('shop', 'fcm', 'topic-3');
-                SELECT fanfare.register_device('shop', 'apns', 'aabb', 'u1');
-                SELECT fanfare.subscribe(fanfare.device_id('shop', 'fcm', 'topic-5'), 'news');
-                """
+            _ = try TopicSender(
+                change,
+                configuration,
+                files: CredentialFiles(environment: [:]),
+                stop: TopicStop()
             )
         }
-        let tools = try ToolDatabase(configuration, environment: [:])
-        var (pages, chosen): ([[String]], [[String]]) = ([], [])
-        try await tools.forEachToken(FCMDeviceFilter(app: "shop")) { pages.append($0) }
-        var filter = FCMDeviceFilter(app: "shop")
-        filter.users = ["u1"]
-        filter.topic = "news"
-        try await tools.forEachToken(filter) { chosen.append($0) }
-        await tools.close()
-        #expect(chosen == [["topic-5"]])
-        let tally = try await onThread { [configuration, pages] in
-            var manager = try TopicManager(configuration, app: "shop", environment: [:])
-            var tally = TopicTally()
-            for tokens in pages { tally += try manager.set(tokens, of: "stores", true) }
-            #expect(try manager.set(["topic-5"], of: "stores", false).done == 1)
-            let error = #expect(throws: ToolError.self) { try manager.set(["topic-1"], of: "no topic", true) }
-            #expect(error?.kind == .usage)
-            return tally
-        }
-        #expect(tally.done == 1497 && tally.gone == 1 && tally.unserved == 0)
-        #expect(tally.refused == ["TOO_MANY_TOPICS": 1] && !tally.isComplete)
-        let calls = try await flow.sandbox.received(after: before).filter { $0.provider == "iid" }
-        let sizes = try calls.map { try $0.json("registration_tokens")?.arrayValue?.count }
-        #expect(sizes == [1000, 1, 499, 1])
-        #expect(calls.map(\.path).last == "/iid/v1:batchRemove")
-        #expect(try calls.allSatisfy { try $0.json("to")?.stringValue == "/topics/stores" })
+        #expect(topics?.reason == "app other has no fcm credentials")
     }
 
     // MARK: Validation
