@@ -294,12 +294,19 @@ $$;
 SELECT fanfare.add_column('fanfare.providers', 'fid_shape', 'text');
 SELECT fanfare.add_column('fanfare.devices', 'address', 'text');
 DO $$
+DECLARE
+    users text;
 BEGIN
     -- They have other arguments or results now.
     IF to_regprocedure('fanfare.register_device(text,text,text,text,text,text,text,text,jsonb,text,text,text)') IS NOT NULL THEN
-        DROP FUNCTION fanfare.register_device(text, text, text, text, text, text, text, text, jsonb, text, text, text);
         DROP FUNCTION fanfare.import_rows(smallint, jsonb);
+        DROP FUNCTION fanfare.register_device(text, text, text, text, text, text, text, text, jsonb, text, text, text);
     END IF;
+EXCEPTION WHEN dependent_objects_still_exist THEN
+    GET STACKED DIAGNOSTICS users = PG_EXCEPTION_DETAIL;
+    RAISE EXCEPTION 'fanfare.register_device has one more argument in this version, and your own objects refer to the old function'
+        USING ERRCODE = '2BP01', DETAIL = users,
+            HINT = 'Drop these objects, migrate, and create them again. Functions whose body is a text do not refer to it.';
 END
 $$;
 

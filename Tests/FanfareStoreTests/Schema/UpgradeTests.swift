@@ -126,6 +126,12 @@ struct UpgradeTests {
             """
         )
         let id = try connection.number("SELECT id FROM fanfare.devices")
+        // An application's function that would break is named.
+        let own = "SELECT fanfare.register_device('shop', 'fcm', 'Y')"
+        try connection.execute("CREATE FUNCTION public.sign_in() RETURNS bigint LANGUAGE sql BEGIN ATOMIC \(own); END")
+        let error = try #require(connection.refusal(Schema.sql))
+        try connection.execute("ROLLBACK; DROP FUNCTION public.sign_in")
+        #expect(error.detail?.contains("sign_in") == true && error.hint?.contains("migrate") == true)
         for _ in 0..<2 { try connection.execute(Schema.sql) }
         #expect(try connection.text(Self.shape) == fresh)
         #expect(try connection.text("SELECT version FROM fanfare.schema_version") == "2")
