@@ -21,6 +21,8 @@ struct ImportRowReader: Sendable {
         private var texts: [String?]
         private var ranks: [Int]
         private(set) var columns: [String?]
+        /// Whether the file has a column of tokens that are no FIDs; it may be empty in this row.
+        private var hasTokenColumn = false
         var attributes = JSONObject()
 
         init() {
@@ -32,6 +34,7 @@ struct ImportRowReader: Sendable {
 
         /// Stores a column's text unless it is empty; if two columns give one field, the more trusted one wins.
         mutating func set(_ field: ImportField, _ cell: String, rank: Int, column: String) {
+            if field == .token, !ImportRowReader.isFID(column) { hasTokenColumn = true }
             let text = ImportCell.text(cell)
             // A word for "nothing" in a field that identifies a device or its user is refused later instead of dropped;
             // \N is MySQL's null in every field.
@@ -46,6 +49,11 @@ struct ImportRowReader: Sendable {
         private static let identities: Set<ImportField> = [.token, .userID, .topics, .provider, .deviceType]
 
         subscript(field: ImportField) -> String? { texts[field.rawValue] }
+
+        /// Whether the row has a FID in place of a token: apps have one without being registered at FCM.
+        var hasOnlyFID: Bool {
+            hasTokenColumn && ranks[ImportField.token.rawValue] > 0 && ImportRowReader.isFID(column(of: .token))
+        }
 
         /// Returns the file's name of a field.
         func column(of field: ImportField) -> String { columns[field.rawValue] ?? field.name }
@@ -65,7 +73,7 @@ struct ImportRowReader: Sendable {
                 throw values.refusal(field, "has the character U+0000")
             }
             let values = try withSubscription(values)
-            guard let token = values[.token] else { return .skipped("without a token") }
+            guard let token = values[.token], !values.hasOnlyFID else { return .skipped("without a token") }
             var row = ImportRow()
             switch try provider(values, token) {
             case .foreign(let channel): return .skipped("of \(channel)")
@@ -169,8 +177,10 @@ struct ImportRowReader: Sendable {
     /// Returns what the token is; a column of FIDs says so by its name.
     private func address(_ values: Values) -> String? {
         if let text = values[.address] { return text.lowercased() }
-        return ["fid", "installationid"].contains(ImportField.key(values.column(of: .token))) ? "fid" : nil
+        return Self.isFID(values.column(of: .token)) ? "fid" : nil
     }
+
+    private static func isFID(_ column: String) -> Bool { ["fid", "installationid"].contains(ImportField.key(column)) }
 
     private func environment(_ values: Values) throws(ImportRowError) -> String? {
         guard let text = values[.environment] else { return defaults.environment }

@@ -90,7 +90,8 @@ struct FCMForms: Sendable {
 final class FCMPreview: Sendable {
     private let message: ContentNode
     private let rule: RuleDefinition
-    private let made = Locked<FCMForms?>(nil)
+    /// The templates once they were asked for; the inner nil if the block cannot be made.
+    private let made = Locked<FCMForms??>(nil)
 
     /// Keeps a message; nil if it has the block already, or nothing for Android.
     init?(_ message: ContentNode, rule: RuleDefinition) {
@@ -102,8 +103,9 @@ final class FCMPreview: Sendable {
     var forms: FCMForms? {
         made.withLock { made in
             if let made { return made }
-            made = AndroidBlock.upgraded(message).map { FCMForms($0, rule: rule) }
-            return made
+            let forms = AndroidBlock.upgraded(message).map { FCMForms($0, rule: rule) }
+            made = .some(forms)
+            return forms
         }
     }
 }

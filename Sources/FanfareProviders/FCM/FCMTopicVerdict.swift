@@ -6,6 +6,8 @@ public enum FCMTopicVerdict: Equatable, Sendable {
     case done
     /// There is no such membership to end, or no such project: the body does not tell which.
     case missing
+    /// There is no such registration to subscribe, or no such project: the body does not tell which.
+    case unknown
     /// The registration is unknown to FCM; a push would disable the device.
     case gone
     /// FCM refused this membership for good, by its code; loggable.
@@ -102,7 +104,8 @@ public enum FCMTopicVerdict: Equatable, Sendable {
 
         func notFound(_ operation: FCMTopicOperation) -> FCMTopicVerdict {
             if code == .unregistered { return .gone }
-            return operation == .unsubscribe && isGoogles ? .missing : .stop(.notFound, words: words)
+            guard isGoogles else { return .stop(.notFound, words: words) }
+            return operation == .subscribe ? .unknown : .missing
         }
 
         /// Judges a 409, which Google sends for ALREADY_EXISTS and for ABORTED, a conflict with another request.

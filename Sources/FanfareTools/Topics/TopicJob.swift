@@ -8,6 +8,9 @@ internal import PostgresClient
 ///
 /// A step begins when the progress of the one before is stored, so a crash repeats at most the requests of one step.
 struct TopicJob {
+    /// The family of the advisory locks of topics, which no other part of Fanfare uses.
+    private static let lockFamily: Int32 = 0x746F_7063
+
     private let change: TopicChange
     private let sender: TopicSender
     private let fingerprint: [UInt8]
@@ -53,6 +56,16 @@ struct TopicJob {
     /// Continues after the last device of an attempt that was not finished, or begins with the first device.
     private mutating func begin(on connection: PostgresConnection) throws {
         let (app, operation) = (change.filter.app, change.operation.rawValue)
+        // Of the session, which ends with the command.
+        var key = Int32(truncatingIfNeeded: change.topic.utf8.count)
+        for byte in "\(app) \(change.topic)".utf8 { key = key &* 31 &+ Int32(byte) }
+        guard try connection.run(SQL.tryLock(Self.lockFamily, key)).first == true else {
+            throw ToolError(
+                .failed,
+                "another command changes the topic \(change.topic) of app \(app)",
+                hint: "Wait until it has ended: two would share FCM's quota and overwrite each other's progress."
+            )
+        }
         let found = try connection.run(SQL.findTopicChange(app, operation, change.topic, fingerprint)).first
         guard let found, !found.isFinished, !change.restarts, found.device > 0 else {
             return try note(isFinished: false, on: connection)

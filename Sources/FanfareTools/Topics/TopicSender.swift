@@ -84,9 +84,12 @@ final class TopicSender {
             throw ToolError(error)
         }
         renewsAt = access.renewsAt
-        let rate = min(max(change.rate, TopicChange.rates.lowerBound), TopicChange.rates.upperBound)
-        // Time that passes between steps is caught up, without exceeding the quota in any second.
-        let burst = max(1, min(rate / 20, TopicChange.rates.upperBound - rate))
+        let asked = min(max(change.rate, TopicChange.rates.lowerBound), TopicChange.rates.upperBound)
+        // Time that passes between steps is caught up, without exceeding the quota in any second. The burst is at least what
+        // becomes due during the shortest wait.
+        let least = max(1, asked * 3 / 1000)
+        let burst = max(least, min(asked / 20, TopicChange.rates.upperBound - asked))
+        let rate = min(asked, TopicChange.rates.upperBound - least)
         bucket = TokenBucket(
             burst: burst,
             interval: 1_000_000_000 / Int64(rate),

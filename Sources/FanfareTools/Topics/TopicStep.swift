@@ -118,6 +118,9 @@ struct TopicStep {
         case .missing:
             settle(index, .done)
             return .doubt
+        case .unknown:
+            settle(index, .gone)
+            return .doubt
         case .gone: settle(index, .gone)
         case .refused(let code): settle(index, .refused(code))
         case .throttled(let floor):

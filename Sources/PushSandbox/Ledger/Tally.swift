@@ -14,6 +14,8 @@ struct Tally {
     /// With ten million tokens, the probability of any collision is one in 400,000.
     private var tokens: Set<UInt64> = []
     private var delivered: Set<UInt64> = []
+    /// The most memberships that are counted; further ones are not.
+    private static let mostMemberships = 4_000_000
     /// The number of requests that were served for each membership of a topic, by the membership's hash.
     private var memberships: [UInt64: Int] = [:]
 
@@ -49,6 +51,7 @@ struct Tally {
         guard let membership = reception.membership, reception.status != 429, reception.status < 500 else { return }
         var hash = StableHash()
         hash.combine(membership)
+        guard memberships.count < Self.mostMemberships || memberships[hash.value] != nil else { return }
         let requests = memberships[hash.value, default: 0] + 1
         memberships[hash.value] = requests
         counts.requestsPerMembership = max(counts.requestsPerMembership, requests)

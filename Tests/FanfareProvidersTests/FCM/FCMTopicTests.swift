@@ -59,7 +59,6 @@ struct FCMTopicVerdictTests {
         return #"{"error":{"status":"\#(status)","message":"\#(message)"\#(detail ?? "")}}"#
     }
 
-    private static let missing: FCMTopicVerdict = .stop(.notFound, words: "404 NOT_FOUND: m")
     private static let retry: FCMTopicVerdict = .retry(floor: 0)
     private static let minute: FCMTopicVerdict = .throttled(floor: Micros.minute)
     private static let full: FCMTopicVerdict = .refused("TOO_MANY_TOPICS")
@@ -71,8 +70,7 @@ struct FCMTopicVerdictTests {
         (409, error("ABORTED"), retry, retry), (409, "<html>", retry, retry),
         (409, error("FAILED_PRECONDITION"), .refused("FAILED_PRECONDITION"), .refused("FAILED_PRECONDITION")),
         (404, error("NOT_FOUND", "UNREGISTERED"), .gone, .gone),
-        (404, error("NOT_FOUND"), missing, .missing),
-        (404, error("NOT_FOUND", "NEW_CODE"), .stop(.notFound, words: "404 NEW_CODE: m"), .missing),
+        (404, error("NOT_FOUND"), .unknown, .missing), (404, error("NOT_FOUND", "NEW_CODE"), .unknown, .missing),
         (404, "<html>", .stop(.notFound, words: "404"), .stop(.notFound, words: "404")),
         (
             400, error("INVALID_ARGUMENT", "INVALID_ARGUMENT"), .refused("INVALID_ARGUMENT"),

@@ -108,10 +108,6 @@ struct TopicJobTests {
                 #""status": 403, "reason": "PERMISSION_DENIED""#, "FCM says 403 PERMISSION_DENIED",
                 "cloudmessaging.topicSubscriptions.create"
             ),
-            (
-                #""status": 404, "reason": "NOT_FOUND""#, "FCM says 404 NOT_FOUND",
-                "Is there a Firebase project demo-project"
-            ),
             (#""status": 302, "location": "https://example.com/""#, "FCM says 302", "is apps.shop.fcm.endpoint right?"),
             (#""status": 401"#, "FCM refuses the access token, also after it was renewed", "fanfare check --online"),
             (#""status": 503"#, "FCM serves no changes of topics, also after repeats", "it continues where it stopped"),
@@ -138,12 +134,33 @@ struct TopicJobTests {
         #expect(try await world.apply(change).tally.done == 300)
     }
 
-    /// The end of a subscription tells a missing membership and a missing project by the same words.
+    /// What a command undoes has to begin anew, although it was stopped half-way.
+    @Test func theOppositeCommandForgetsProgress() async throws {
+        try await world.devices(6, named: "opposite")
+        try await world.flow.sandbox.setFaults(
+            #"[{"provider": "fcm_topics", "match": {"token": "-[456]$"}, "do": "status", "status": 403}]"#
+        )
+        var change = try world.change(.subscribe)
+        change.devicesAtOnce = 3
+        await #expect(throws: ToolError.self) { try await world.apply(change) }
+        #expect(try world.stored() == ["subscribe stores 3"])
+        try await world.flow.sandbox.setFaults("[]")
+        #expect(try await world.apply(world.change(.unsubscribe)).tally.done == 6)
+        #expect(try await world.apply(change).tally.done == 6)
+        let paths = try await world.flow.sandbox.received().filter {
+            $0.method == "POST" && $0.path.contains("opposite-1/")
+        }
+        #expect(paths.count == 2, "also the devices before the stop")
+    }
+
+    /// FCM tells a missing membership, an unknown registration and a missing project by the same words.
     @Test func aMissingProjectIsNoSuccess() async throws {
         try await world.devices(5, named: "lost")
         try await world.flow.sandbox.setFaults(#"[{"provider": "fcm_topics", "do": "status", "reason": "NOT_FOUND"}]"#)
         let report = try await world.apply(world.change(.unsubscribe))
         #expect(report.tally.done == 5, "FCM knows the project, so the memberships were missing")
+        let gone = try await world.apply(world.change(.subscribe))
+        #expect(gone.tally.gone == 5 && gone.tally.done == 0, "and these registrations")
         try await world.flow.sandbox.setFaults("[]")
         try await withNewFolder { folder in
             var other = world.configuration
