@@ -106,7 +106,7 @@ struct InstallationTests {
         #expect(try registerFID("X", "ann", "replaces => 'one'") == id)
         #expect(try registerFID("Y", "ann", "replaces => 'X'") == id)
         #expect(try row(id) == ["Y", "fid", "ann", nil])
-        #expect(try register("two", "ann", "replaces => 'Y'") == id)
+        #expect(try register("two", "ann", "replaces => 'Y', address => 'token'") == id)
         #expect(try row(id) == ["two", nil, "ann", nil])
     }
 
@@ -229,14 +229,12 @@ struct InstallationTests {
         _ = try registerFID("X", "ann")
         if rows.contains("Y") { _ = try register("Y:1", "ann") }
         if rows.contains("Z") { _ = try register("Z:1") }
-        let other = try TestDatabase.current.connect()
-        let pid = other.backendPID
-        try connection.execute("BEGIN; \(first)")
-        let waiting = Task { try await onThread("second") { try other.execute(second) } }
         let database = TestDatabase.current
+        try connection.execute("BEGIN; \(first)")
+        let waiting = Task { try await onThread("second") { try database.connect().execute(second) } }
         try await onThread("wait") {
             try database.connect().waitUntil(
-                "SELECT EXISTS (SELECT FROM pg_locks WHERE pid = \(pid) AND NOT granted)",
+                "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')",
                 seconds: 60
             )
         }
