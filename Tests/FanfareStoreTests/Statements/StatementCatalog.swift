@@ -482,7 +482,7 @@ struct StatementCatalog {
                 FCMDeviceFilter(app: "shop").users,
                 0
             ),
-            SQL.noteTopicChange("shop", "unsubscribe", "news", [1], 0, "{}", true),
+            SQL.noteTopicChange("shop", "unsubscribe", "sport", [1], 0, "{}", true),
             SQL.findTopicChange("shop", "subscribe", "news", [2]), SQL.forgetTopicChanges(),
             SQL.registerDevice(DeviceRegistration(app: "shop", provider: "apns", token: "abcd")),
             SQL.importDevices("shop", #"[{"provider": "apns", "token": "abce"}]"#, false),
