@@ -35,7 +35,6 @@ struct TopicChangeTests {
 
     @Test func progressIsStoredUntilTheChangeBeginsAnew() throws {
         try note(0)
-        try note(0, "unsubscribe")
         let begun = try #require(
             try connection.text("SELECT started_at FROM fanfare.topic_changes WHERE operation = 'subscribe'")
         )
@@ -46,7 +45,17 @@ struct TopicChangeTests {
         #expect(try row() == ["9", "9", "t", "t", "t"])
         try note(0)
         #expect(try row() == ["0", "0", "f", "f", "f"], "a change that begins anew has a new beginning")
-        #expect(try connection.number("SELECT count(*) FROM fanfare.topic_changes") == 2)
+        #expect(try connection.number("SELECT count(*) FROM fanfare.topic_changes") == 1)
+    }
+
+    /// Otherwise the change would continue after devices that the opposite has changed back.
+    @Test func theOppositeForgetsTheProgressWhenItBegins() throws {
+        try note(0)
+        try note(7)
+        try note(5, "unsubscribe")
+        #expect(try row().first == "7", "an opposite that continues has begun before")
+        try note(0, "unsubscribe")
+        #expect(try connection.column("SELECT operation FROM fanfare.topic_changes") == ["unsubscribe"])
     }
 
     @Test func anOperationIsOneOfTwo() throws {
