@@ -62,7 +62,7 @@ extension Rig {
     /// Stops the traffic, and waits until everything is sent and recorded.
     ///
     /// - Returns: the number of events.
-    func settle(_ traffic: Traffic, seconds: Int = 60) async throws -> Int {
+    func settle(_ traffic: Traffic, seconds: Int = 180) async throws -> Int {
         let counted = await traffic.stop()
         let count = try await sql { connection in
             // An event whose COMMIT had no response may exist all the same.
