@@ -142,7 +142,7 @@ private struct Outcome {
     let action: FaultAction?
     /// Whether the client, without a response, has to assume that the request may have been processed.
     let isAmbiguous: Bool
-    /// Whether the service processes the request, whatever the client learns of it.
+    /// Whether the service processes the request; the client may get no answer to a request that was processed.
     let isProcessed: Bool
 
     init(_ decision: FaultDecision, _ judgement: Judgement, _ session: any ProviderSession, unixMicroseconds: Int64) {
