@@ -247,7 +247,7 @@ final class TopicSender {
 }
 
 extension TopicSender {
-    /// Asks FCM once whether the project exists, as the answer to an end of a subscription does not tell.
+    /// Asks FCM once whether the project exists, because a 404 without a code does not tell.
     private func askForProject() {
         guard !isProjectKnown else { return }
         isProjectKnown = true
