@@ -293,18 +293,29 @@ $$;
 -- Version 2.
 SELECT fanfare.add_column('fanfare.providers', 'fid_shape', 'text');
 SELECT fanfare.add_column('fanfare.devices', 'address', 'text');
+SELECT fanfare.add_column('fanfare.outbox', 'wall', 'timestamp');
+SELECT fanfare.add_column('fanfare.quarantine', 'wall', 'timestamp');
+SELECT fanfare.add_column('fanfare.event_log', 'wall', 'timestamp');
 DO $$
 DECLARE
     users text;
 BEGIN
     -- They have other arguments or results now.
+    IF to_regprocedure('fanfare.watch_table(regclass,text,text[],text[])') IS NOT NULL THEN
+        DROP FUNCTION fanfare.watch_table(regclass, text, text[], text[]);
+        DROP FUNCTION fanfare.watch_body(regclass, text, text[], text[]);
+        DROP FUNCTION fanfare.watch_query(text, text, text[], text[], text[], text[], text[], text, text);
+        DROP FUNCTION fanfare.watch_query_now(oid, text, text, text[], text[]);
+        DROP FUNCTION fanfare.watch_query_each(oid, text, text, text[], text[]);
+        DROP FUNCTION fanfare.watch_query_bare(text, text);
+    END IF;
     IF to_regprocedure('fanfare.register_device(text,text,text,text,text,text,text,text,jsonb,text,text,text)') IS NOT NULL THEN
         DROP FUNCTION fanfare.import_rows(smallint, jsonb);
         DROP FUNCTION fanfare.register_device(text, text, text, text, text, text, text, text, jsonb, text, text, text);
     END IF;
 EXCEPTION WHEN dependent_objects_still_exist THEN
     GET STACKED DIAGNOSTICS users = PG_EXCEPTION_DETAIL;
-    RAISE EXCEPTION 'fanfare.register_device has one more argument in this version, and your own objects refer to the old function'
+    RAISE EXCEPTION 'fanfare.register_device and fanfare.watch_table have one more argument in this version, and your own objects refer to the old functions'
         USING ERRCODE = '2BP01', DETAIL = users,
             HINT = 'Drop these objects, migrate, and create them again. Functions whose body is a text do not refer to it.';
 END
@@ -1188,6 +1199,8 @@ CREATE TABLE IF NOT EXISTS fanfare.outbox (
     -- Its default wakes a daemon; the value means nothing. Columns are evaluated in order: when this one is, the transaction
     -- has its id, so a daemon that falls asleep meanwhile sees the transaction among those in progress and looks again.
     wakes boolean DEFAULT fanfare.wake(),
+    -- For recipients' own time: what a device's clock shows when its push is due; usually NULL.
+    wall timestamp,
     PRIMARY KEY (xid, id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_insert_threshold = -1,
         autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000,
@@ -1224,8 +1237,52 @@ CREATE TABLE IF NOT EXISTS fanfare.quarantine (
     only_user text,
     trace bytea,
     own boolean NOT NULL DEFAULT true,
+    wall timestamp,
     PRIMARY KEY (xid, id)
 );
+
+CREATE OR REPLACE FUNCTION fanfare.key_hash(type text, key text) RETURNS uuid LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT md5(type || E'\n' || key)::uuid;
+END;
+COMMENT ON FUNCTION fanfare.key_hash IS 'A hash of an event''s type and key, of 16 bytes: half of what an index of both texts takes.';
+GRANT EXECUTE ON FUNCTION fanfare.key_hash TO fanfare_emitter, fanfare_reader;
+
+-- Events for later. The scheduler moves due rows to the outbox, in the transaction that deletes them. The ids are below
+-- 2^43 and those of events above, since no installation has events of days before 2025-08-09.
+CREATE SEQUENCE IF NOT EXISTS fanfare.scheduled_sequence MAXVALUE 8796093022207;
+GRANT USAGE ON SEQUENCE fanfare.scheduled_sequence TO fanfare_emitter;
+CREATE TABLE IF NOT EXISTS fanfare.scheduled (
+    id bigint PRIMARY KEY DEFAULT nextval('fanfare.scheduled_sequence'),
+    at timestamptz NOT NULL CONSTRAINT scheduled_at CHECK (isfinite(at)),
+    -- The app whose `send` or token made the row; NULL for any other. Emitters cannot set it.
+    app_id smallint,
+    type text NOT NULL,
+    key text,
+    ttl interval,
+    payload jsonb NOT NULL,
+    -- For recipients' own time: what a device's clock shows when its push is due. `at` is then an hour before the first
+    -- zone's.
+    wall timestamp,
+    trace bytea DEFAULT fanfare.trace_context(nullif(current_setting('fanfare.traceparent', true), ''))
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000);
+SELECT fanfare.create_index('scheduled_due', $$CREATE INDEX scheduled_due ON fanfare.scheduled (at)$$);
+SELECT fanfare.create_index('scheduled_key', $$
+    CREATE UNIQUE INDEX scheduled_key ON fanfare.scheduled (fanfare.key_hash(type, key)) WHERE key IS NOT NULL$$);
+SELECT fanfare.create_index('scheduled_app', $$
+    CREATE INDEX scheduled_app ON fanfare.scheduled (app_id, at) WHERE app_id IS NOT NULL$$);
+-- What a delayed watch needs, as for the outbox.
+GRANT INSERT (type, at, payload), SELECT (id) ON fanfare.scheduled TO fanfare_emitter;
+
+-- The event that each row of `scheduled` became. Kept as long as the log.
+CREATE TABLE IF NOT EXISTS fanfare.scheduled_events (
+    scheduled_id bigint PRIMARY KEY,
+    event_id bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 1000000);
+-- Event ids carry their day.
+SELECT fanfare.create_index('scheduled_events_event', $$
+    CREATE INDEX scheduled_events_event ON fanfare.scheduled_events (event_id)$$);
+GRANT SELECT ON fanfare.scheduled_events TO fanfare_reader;
 
 CREATE TABLE IF NOT EXISTS fanfare.event_keys (
     type text NOT NULL,
@@ -1252,6 +1309,7 @@ CREATE TABLE IF NOT EXISTS fanfare.event_log (
     only_app smallint,
     only_user text,
     trace bytea,
+    wall timestamp,
     PRIMARY KEY (day, id),
     CONSTRAINT event_log_day CHECK (day = ((id >> 32) % 32))
 ) PARTITION BY LIST (day);
@@ -2018,6 +2076,7 @@ BEGIN
     -- Far more ids than were assigned since a standby last heard from its primary.
     PERFORM setval(s.name, (nextval(s.name) + 10000000) % 4294967296)
     FROM unnest('{fanfare.event_sequence,fanfare.batch_sequence}'::regclass[]) AS s (name);
+    PERFORM setval('fanfare.scheduled_sequence', nextval('fanfare.scheduled_sequence') + 10000000);
     RETURN true;
 END
 $$;
@@ -2145,6 +2204,14 @@ GRANT EXECUTE ON FUNCTION fanfare.emit TO fanfare_emitter;
 CREATE OR REPLACE FUNCTION fanfare.cancel(event_id bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+    IF fanfare.is_scheduled_id(cancel.event_id) THEN
+        -- Waits for a scheduler that has locked the row; then the next statement sees the event that it became.
+        DELETE FROM fanfare.scheduled AS s WHERE s.id = cancel.event_id;
+        IF FOUND THEN
+            RETURN true;
+        END IF;
+        event_id := fanfare.event_of(cancel.event_id);
+    END IF;
     INSERT INTO fanfare.cancels (event_id) VALUES (cancel.event_id);
     RETURN EXISTS (SELECT FROM fanfare.outbox WHERE id = cancel.event_id)
         OR EXISTS (SELECT FROM fanfare.quarantine WHERE id = cancel.event_id)
@@ -2159,7 +2226,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.cancel(bigint) IS
-    'Stops an event; true if it is known and not finished. No push of it starts later than 1 s after the commit.';
+    'Stops an event, by its own id or by that of its scheduled row; true if it is known and not finished. No push of it '
+    'starts later than 1 s after the commit.';
 GRANT EXECUTE ON FUNCTION fanfare.cancel(bigint) TO fanfare_emitter;
 
 -- Checking for each event whether something of it waits takes time proportional to the queue; `unsent` checks all
@@ -2167,11 +2235,19 @@ GRANT EXECUTE ON FUNCTION fanfare.cancel(bigint) TO fanfare_emitter;
 CREATE OR REPLACE FUNCTION fanfare.cancel_events(event_ids bigint[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    removed bigint[];
     told bigint;
 BEGIN
-    INSERT INTO fanfare.cancels (event_id) SELECT DISTINCT e FROM unnest($1) AS e WHERE e IS NOT NULL ORDER BY e;
+    WITH gone AS (
+        DELETE FROM fanfare.scheduled AS s
+        WHERE s.id = ANY (ARRAY(SELECT x.id FROM fanfare.scheduled AS x WHERE x.id = ANY ($1) ORDER BY x.id FOR UPDATE))
+        RETURNING s.id
+    )
+    SELECT coalesce(array_agg(g.id), '{}') INTO removed FROM gone AS g;
+    INSERT INTO fanfare.cancels (event_id)
+    SELECT fanfare.event_of(g.id) FROM (SELECT unnest($1) EXCEPT SELECT unnest(removed)) AS g (id) WHERE g.id IS NOT NULL ORDER BY 1;
     GET DIAGNOSTICS told = ROW_COUNT;
-    RETURN told;
+    RETURN told + cardinality(removed);
 END
 $$;
 COMMENT ON FUNCTION fanfare.cancel_events IS
@@ -2181,8 +2257,17 @@ GRANT EXECUTE ON FUNCTION fanfare.cancel_events TO fanfare_emitter;
 CREATE OR REPLACE FUNCTION fanfare.cancel(type text, key text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+    removed boolean;
+    stopped boolean;
+BEGIN
+    IF fanfare.given(cancel.key, 'an event''s key', 'Pass the key that the events have.') IS NULL THEN
+        RAISE EXCEPTION 'the key is empty' USING ERRCODE = '22023', HINT = 'Pass the key that the events have, or an event''s id.';
+    END IF;
+    -- Waits for a scheduler that has locked the row; then the next statement sees the event that it became.
+    DELETE FROM fanfare.scheduled AS s WHERE s.key IS NOT NULL AND fanfare.key_hash(s.type, s.key) = fanfare.key_hash(cancel.type, cancel.key);
+    removed := FOUND;
     -- One statement, so that its snapshot sees an event that is being planned either in the outbox or in a batch.
-    stopped boolean := EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.type = cancel.type AND o.key = cancel.key)
+    stopped := EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.type = cancel.type AND o.key = cancel.key)
         OR EXISTS (SELECT FROM fanfare.quarantine AS o WHERE o.type = cancel.type AND o.key = cancel.key)
         OR EXISTS (
             SELECT FROM fanfare.event_keys AS k
@@ -2192,21 +2277,181 @@ DECLARE
                 OR EXISTS (SELECT FROM fanfare.batches AS b WHERE b.event_id = k.event_id OR k.event_id = ANY (b.event_ids))
                 OR EXISTS (SELECT FROM fanfare.rule_versions AS v WHERE v.event_type = cancel.type AND v.audience = 'gather')
                     AND EXISTS (SELECT FROM fanfare.open_digests AS g WHERE k.event_id = ANY (g.event_ids))));
-BEGIN
-    IF fanfare.given(cancel.key, 'an event''s key', 'Pass the key that the events have.') IS NULL THEN
-        RAISE EXCEPTION 'the key is empty' USING ERRCODE = '22023', HINT = 'Pass the key that the events have, or an event''s id.';
-    END IF;
     INSERT INTO fanfare.cancels (type, key, stopped) VALUES (cancel.type, cancel.key, stopped);
     IF stopped THEN
         -- Also cancelled by id: the key may soon belong to another event, and the deliveries of this one must still be
         -- found.
         INSERT INTO fanfare.cancels (event_id) SELECT k.event_id FROM fanfare.event_keys AS k WHERE k.type = cancel.type AND k.key = cancel.key;
     END IF;
-    RETURN stopped;
+    RETURN removed OR stopped;
 END
 $$;
-COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted so far under this type and key.';
+COMMENT ON FUNCTION fanfare.cancel(text, text) IS 'Stops the events emitted or scheduled so far under this type and key; true if any was known and not finished.';
 GRANT EXECUTE ON FUNCTION fanfare.cancel(text, text) TO fanfare_emitter;
+
+CREATE OR REPLACE FUNCTION fanfare.is_scheduled_id(id bigint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT id < 1::bigint << 43;
+END;
+COMMENT ON FUNCTION fanfare.is_scheduled_id IS 'Whether an id is in the range of scheduled rows, and not of events.';
+GRANT EXECUTE ON FUNCTION fanfare.is_scheduled_id TO fanfare_reader;
+
+CREATE OR REPLACE FUNCTION fanfare.event_of(id bigint) RETURNS bigint LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT coalesce((SELECT e.event_id FROM fanfare.scheduled_events AS e WHERE e.scheduled_id = event_of.id), event_of.id);
+END;
+COMMENT ON FUNCTION fanfare.event_of IS 'The event that a scheduled row became; the id itself if it is not that of such a row.';
+GRANT EXECUTE ON FUNCTION fanfare.event_of TO fanfare_reader;
+
+-- Checks what planning would refuse: planning would find it days later.
+CREATE OR REPLACE FUNCTION fanfare.check_scheduled(type text, at timestamptz, payload jsonb, key text, ttl interval) RETURNS void
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    wrong text;
+    advice text;
+BEGIN
+    IF fanfare.is_event_type(check_scheduled.type) IS NOT TRUE THEN
+        wrong := format('type: %s is not an event type', coalesce(quote_literal(left(check_scheduled.type, 80)), 'NULL'));
+        advice := 'An event type has 1 to 255 bytes on one line, for example order.shipped.';
+    ELSIF check_scheduled.at IS NULL OR NOT isfinite(check_scheduled.at) THEN
+        wrong := format('at: %s is not a time', coalesce(check_scheduled.at::text, 'NULL'));
+        advice := 'Pass when the event is due, for example now() + interval ''2 hours''.';
+    ELSIF check_scheduled.at > now() + interval '10 years' THEN
+        wrong := 'at: is more than 10 years ahead';
+        advice := 'Is it in milliseconds, or of another century?';
+    ELSIF check_scheduled.payload IS NULL OR jsonb_typeof(check_scheduled.payload) <> 'object' THEN
+        wrong := 'payload: is not a JSON object';
+        advice := 'Pass an object, for example {"order": 7}.';
+    ELSIF octet_length(check_scheduled.payload::text) > 65536 THEN
+        wrong := 'payload: has more than 65536 bytes';
+        advice := 'Store large data, and send a reference to it.';
+    ELSIF jsonb_path_exists(check_scheduled.payload, '$.**{33}') THEN
+        wrong := 'payload: is nested more than 32 levels deep';
+        advice := 'Send what the message needs, not all that is known.';
+    ELSIF octet_length(check_scheduled.key) > 2048 THEN
+        wrong := 'key: has more than 2048 bytes';
+        advice := 'Use an id, or a hash.';
+    ELSIF check_scheduled.ttl <= interval '0' THEN
+        wrong := 'ttl: is not positive';
+        advice := 'It is counted from the time when the event is due.';
+    END IF;
+    IF wrong IS NOT NULL THEN
+        RAISE EXCEPTION '%', wrong USING ERRCODE = '22023', HINT = advice;
+    END IF;
+END
+$$;
+
+-- Inserts one row of `scheduled`, whose type may be reserved: the callers check it.
+CREATE OR REPLACE FUNCTION fanfare.schedule(type text, at timestamptz, payload jsonb, key text, ttl interval, replace boolean, wall timestamp, app_id smallint)
+RETURNS bigint LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    waiting fanfare.scheduled;
+    new_id bigint;
+    the_key CONSTANT text := CASE WHEN schedule.key IS NOT NULL
+        THEN fanfare.given(schedule.key, 'an event''s key', 'Leave the key out of an event that may be sent again.') END;
+BEGIN
+    PERFORM fanfare.check_scheduled(schedule.type, schedule.at, schedule.payload, the_key, schedule.ttl);
+    INSERT INTO fanfare.scheduled AS s (at, app_id, type, key, ttl, payload, wall)
+    VALUES (schedule.at, schedule.app_id, schedule.type, the_key, schedule.ttl, schedule.payload, schedule.wall)
+    ON CONFLICT (fanfare.key_hash(type, key)) WHERE key IS NOT NULL DO UPDATE
+        SET at = excluded.at, ttl = excluded.ttl, payload = excluded.payload, wall = excluded.wall, trace = excluded.trace
+        WHERE schedule.replace AND s.app_id IS NOT DISTINCT FROM excluded.app_id
+    RETURNING s.id INTO new_id;
+    IF new_id IS NULL THEN
+        SELECT * INTO waiting FROM fanfare.scheduled AS s
+        WHERE s.key IS NOT NULL AND fanfare.key_hash(s.type, s.key) = fanfare.key_hash(schedule.type, the_key);
+        RAISE EXCEPTION 'an event of type % with this key waits already', quote_literal(left(schedule.type, 80))
+            USING ERRCODE = '23505', DETAIL = format('It is scheduled as %s, for %s.', waiting.id, waiting.at),
+                HINT = 'Pass replace => true to replace it, or move it with fanfare.reschedule.';
+    END IF;
+    IF the_key IS NOT NULL AND EXISTS (SELECT FROM fanfare.event_keys AS k WHERE k.type = schedule.type AND k.key = the_key) THEN
+        RAISE WARNING 'an event of type % with this key was emitted before', quote_literal(left(schedule.type, 80))
+            USING HINT = 'This one will be a duplicate, and not be sent, if the key is not forgotten by then (retention.keys). Use a key for each time, for example appointment-7-2026-12-01.';
+    END IF;
+    RETURN new_id;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION fanfare.emit_at(type text, at timestamptz, payload jsonb DEFAULT '{}', key text DEFAULT NULL, ttl interval DEFAULT NULL,
+    replace boolean DEFAULT false)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM fanfare.check_type(emit_at.type);
+    RETURN fanfare.schedule(emit_at.type, emit_at.at, emit_at.payload, emit_at.key, emit_at.ttl, emit_at.replace, NULL, NULL);
+END
+$$;
+COMMENT ON FUNCTION fanfare.emit_at IS
+    'Schedules one domain event in the caller''s transaction and returns the id of the scheduled row. The event is emitted when '
+    'it is due, and its ttl begins then. A key is unique among the events of a type that wait; `replace` replaces the one that has it.';
+GRANT EXECUTE ON FUNCTION fanfare.emit_at TO fanfare_emitter;
+
+CREATE OR REPLACE FUNCTION fanfare.emit_local(type text, at timestamp, zone text, payload jsonb DEFAULT '{}', key text DEFAULT NULL,
+    ttl interval DEFAULT NULL, replace boolean DEFAULT false)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    is_own CONSTANT boolean := emit_local.zone = 'recipient';
+BEGIN
+    PERFORM fanfare.check_type(emit_local.type);
+    IF is_own THEN
+        -- Older daemons would send it to all at once.
+        PERFORM fanfare.require_daemon(2);
+    ELSIF emit_local.zone IS NULL OR NOT fanfare.is_time_zone(emit_local.zone) THEN
+        RAISE EXCEPTION 'zone: %', coalesce(fanfare.time_zone_error(emit_local.zone), 'NULL is not a time zone')
+            USING ERRCODE = '22023', HINT = 'Use a name such as Europe/Madrid, or recipient for each device''s own.';
+    END IF;
+    RETURN fanfare.schedule(emit_local.type, fanfare.next_due(NULL, emit_local.at, emit_local.zone, '-infinity'), emit_local.payload, emit_local.key,
+        emit_local.ttl, emit_local.replace, CASE WHEN is_own THEN emit_local.at END, NULL);
+END
+$$;
+COMMENT ON FUNCTION fanfare.emit_local IS
+    'Schedules one domain event for what clocks show in a time zone, or in each recipient''s own (`recipient`); otherwise as '
+    'emit_at. A time that clocks skip moves later by the length of the gap; of a time that is shown twice, the first is meant.';
+GRANT EXECUTE ON FUNCTION fanfare.emit_local TO fanfare_emitter;
+
+CREATE OR REPLACE FUNCTION fanfare.check_type(type text) RETURNS void LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF fanfare.is_reserved(check_type.type) THEN
+        RAISE EXCEPTION 'events of type % are emitted by Fanfare only', quote_literal(left(check_type.type, 80))
+            USING ERRCODE = '22023', HINT = 'Choose a type that does not begin with campaign., campaign-test. or digest.; fanfare.start_campaign starts a campaign.';
+    END IF;
+END
+$$;
+
+-- For an event by recipients' own time, `at` is the new time of the first of them, and clocks show the same time as before on
+-- another day; emit_local with `replace` sets another one.
+CREATE OR REPLACE FUNCTION fanfare.reschedule(scheduled_id bigint, at timestamptz, payload jsonb DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    s fanfare.scheduled;
+BEGIN
+    -- Waits for a scheduler that has locked the row.
+    SELECT * INTO s FROM fanfare.scheduled AS x WHERE x.id = reschedule.scheduled_id FOR UPDATE;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM fanfare.check_scheduled(s.type, reschedule.at, coalesce(reschedule.payload, s.payload), s.key, s.ttl);
+    UPDATE fanfare.scheduled AS x
+    SET at = reschedule.at, payload = coalesce(reschedule.payload, s.payload), wall = s.wall + (reschedule.at - s.at)
+    WHERE x.id = s.id;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.reschedule(bigint, timestamptz, jsonb) IS
+    'Moves an event that waits to another time, with another payload or the same; false if it does not wait any more.';
+GRANT EXECUTE ON FUNCTION fanfare.reschedule(bigint, timestamptz, jsonb) TO fanfare_emitter;
+
+CREATE OR REPLACE FUNCTION fanfare.reschedule(type text, key text, at timestamptz, payload jsonb DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT fanfare.reschedule(s.id, reschedule.at, reschedule.payload) FROM fanfare.scheduled AS s
+        WHERE s.key IS NOT NULL AND fanfare.key_hash(s.type, s.key) = fanfare.key_hash(reschedule.type, reschedule.key)), false);
+END
+$$;
+COMMENT ON FUNCTION fanfare.reschedule(text, text, timestamptz, jsonb) IS
+    'Moves the event that waits under this type and key to another time, with another payload or the same; false if none waits.';
+GRANT EXECUTE ON FUNCTION fanfare.reschedule(text, text, timestamptz, jsonb) TO fanfare_emitter;
 
 -- Emits the same event again under a new id, with the same type, key, payload and ttl; the ttl starts again. The key
 -- does not make it a duplicate, since a replay is intended. The rules in force now apply.
@@ -2219,6 +2464,7 @@ DECLARE
     rule record;
     new_id bigint;
 BEGIN
+    event_id := fanfare.event_of(replay.event_id);
     SELECT l.* INTO e FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(replay.event_id) AND l.id = replay.event_id;
     IF e.id IS NULL THEN
         IF EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.id = replay.event_id) OR EXISTS (SELECT FROM fanfare.quarantine AS o WHERE o.id = replay.event_id) THEN
@@ -3274,6 +3520,35 @@ END;
 COMMENT ON FUNCTION fanfare.unsubscribe(bigint, text) IS 'Ends a device''s subscription to a topic; 1 if there was one, else 0.';
 GRANT EXECUTE ON FUNCTION fanfare.unsubscribe(bigint, text) TO fanfare_registrar;
 
+CREATE OR REPLACE FUNCTION fanfare.users_rules(app_id smallint) RETURNS TABLE (event_type text, path jsonpath)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+    SELECT DISTINCT ON (v.event_type, v.audience_path::text) v.event_type, v.audience_path FROM fanfare.rule_versions AS v
+    WHERE v.app_id = users_rules.app_id AND v.audience = 'users' AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled;
+END;
+COMMENT ON FUNCTION fanfare.users_rules IS 'The event types for which rules of an app name users in the payload, and where.';
+GRANT EXECUTE ON FUNCTION fanfare.users_rules TO fanfare_reader;
+
+CREATE OR REPLACE FUNCTION fanfare.named_users(payload jsonb, path jsonpath) RETURNS text[] LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT ARRAY(SELECT DISTINCT u.item #>> '{}' FROM jsonb_path_query(payload, path, '{}', true) AS u (item)
+        WHERE jsonb_typeof(u.item) IN ('string', 'number', 'boolean') AND NOT fanfare.is_nothing(u.item #>> '{}') ORDER BY 1);
+END;
+COMMENT ON FUNCTION fanfare.named_users IS 'The users that a payload names at a path, each once.';
+GRANT EXECUTE ON FUNCTION fanfare.named_users TO fanfare_reader;
+
+-- Reads all scheduled rows of the types that such rules take, about a second for a million: an index by user would cost
+-- every row more than the rest of it.
+CREATE OR REPLACE FUNCTION fanfare.forget_scheduled(app_id smallint, user_id text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    DELETE FROM fanfare.scheduled AS s
+    WHERE EXISTS (SELECT FROM fanfare.users_rules(forget_scheduled.app_id) AS r
+        WHERE r.event_type = s.type AND fanfare.named_users(s.payload, r.path) = ARRAY[forget_scheduled.user_id]);
+END
+$$;
+COMMENT ON FUNCTION fanfare.forget_scheduled IS 'Deletes the scheduled events that rules of an app would send to one user only.';
+
 CREATE OR REPLACE FUNCTION fanfare.forget_user(app text, user_id text) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -3295,12 +3570,13 @@ BEGIN
     WHERE p.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND p.user_id = forget_user.user_id;
     DELETE FROM fanfare.cap_grants AS g
     WHERE g.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND g.user_id = forget_user.user_id;
+    PERFORM fanfare.forget_scheduled(a.id, forget_user.user_id) FROM fanfare.apps AS a WHERE a.name = forget_user.app;
     RETURN forgotten;
 END
 $$;
 COMMENT ON FUNCTION fanfare.forget_user IS
-    'Deletes a user''s devices and their subscriptions, preferences and cap counts; returns how many devices. Ids '
-    'left in the logs then refer to no known user.';
+    'Deletes a user''s devices and their subscriptions, preferences, cap counts and the scheduled events that name no other '
+    'user; returns how many devices. Ids left in the logs then refer to no known user.';
 GRANT EXECUTE ON FUNCTION fanfare.forget_user TO fanfare_registrar;
 
 CREATE OR REPLACE FUNCTION fanfare.check_preference(user_id text, category text) RETURNS void
@@ -4070,12 +4346,21 @@ END;
 COMMENT ON FUNCTION fanfare.watch_key IS 'The primary key''s columns, and the condition that pairs a row before an update with the row after.';
 GRANT EXECUTE ON FUNCTION fanfare.watch_key TO fanfare_emitter;
 
+CREATE OR REPLACE FUNCTION fanfare.watch_insert(event_type text, delay interval) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp SET intervalstyle = postgres
+BEGIN ATOMIC
+    SELECT CASE WHEN delay IS NULL THEN format(E'INSERT INTO fanfare.outbox (type, payload)\n        SELECT %L', event_type)
+        ELSE format(E'INSERT INTO fanfare.scheduled (type, at, payload)\n        SELECT %L, clock_timestamp() + interval %L', event_type, delay::text) END;
+END;
+COMMENT ON FUNCTION fanfare.watch_insert IS 'The beginning of the INSERT … SELECT of a watch, up to the payload: at once, or scheduled with a delay.';
+GRANT EXECUTE ON FUNCTION fanfare.watch_insert TO fanfare_emitter;
+
 -- to_jsonb of one nested row builds the payload in a single pass: jsonb_build_object takes a fifth longer, and is
 -- limited to 50 columns. The sub-selects only name columns; the planner flattens them. If the table has virtual
 -- generated columns, the payload is made from the whole row, which has NULL for them, and they are removed: naming one
 -- fails.
 CREATE OR REPLACE FUNCTION fanfare.watch_query(event_type text, operation text, shown text[], computed text[], compared text[], operations text[],
-    key_names text[], key_matches text, table_name text)
+    key_names text[], key_matches text, table_name text, delay interval DEFAULT NULL)
 RETURNS text LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     new_row text := '(SELECT fanfare_new.*) AS fanfare_new_row';
@@ -4105,27 +4390,24 @@ BEGIN
         FROM (SELECT DISTINCT unnest(compared) AS name ORDER BY name) AS compared;
     END IF;
     RETURN format(CASE WHEN operation = 'insert' OR operation = 'update' AND key_names IS NULL THEN $sql$
-        INSERT INTO fanfare.outbox (type, payload)
-        SELECT %1$L, to_jsonb(inserted)%11$s
+        %1$s, to_jsonb(inserted)%11$s
         FROM fanfare_new CROSS JOIN LATERAL %2$s
         CROSS JOIN LATERAL (SELECT %10$L::text AS op, %9$s AS "table", %12$s AS new) AS inserted;$sql$
     WHEN operation = 'delete' THEN $sql$
-        INSERT INTO fanfare.outbox (type, payload)
-        SELECT %1$L, to_jsonb(deleted)%11$s
+        %1$s, to_jsonb(deleted)%11$s
         FROM fanfare_old CROSS JOIN LATERAL %3$s
         CROSS JOIN LATERAL (SELECT 'delete'::text AS op, %9$s AS "table", %13$s AS old) AS deleted;$sql$
     ELSE $sql$
         -- A FULL JOIN, and a condition that cannot reduce it: the plan is cached, and a plan made for a single row must
         -- not be a nested loop, which a statement with a hundred thousand rows would use next.
-        INSERT INTO fanfare.outbox (type, payload)
-        SELECT %1$L, CASE WHEN fanfare_new.%4$I IS NULL THEN to_jsonb(deleted)
+        %1$s, CASE WHEN fanfare_new.%4$I IS NULL THEN to_jsonb(deleted)
             WHEN fanfare_old.%4$I IS NULL THEN to_jsonb(inserted) ELSE to_jsonb(updated) END%11$s
         FROM fanfare_new FULL JOIN fanfare_old ON %5$s CROSS JOIN LATERAL %2$s CROSS JOIN LATERAL %3$s
         CROSS JOIN LATERAL (SELECT 'insert'::text AS op, %9$s AS "table", %12$s AS new) AS inserted
         CROSS JOIN LATERAL (SELECT 'delete'::text AS op, %9$s AS "table", %13$s AS old) AS deleted
         CROSS JOIN LATERAL (SELECT 'update'::text AS op, %9$s AS "table", %12$s AS new, %13$s AS old) AS updated
         WHERE CASE WHEN fanfare_new.%4$I IS NULL THEN %7$L::boolean WHEN fanfare_old.%4$I IS NULL THEN %8$L::boolean ELSE %6$s END;$sql$
-    END, event_type, new_row, old_row, key_names[1], key_matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), table_name, operation, without, new_value, old_value);
+    END, fanfare.watch_insert(event_type, delay), new_row, old_row, key_names[1], key_matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), table_name, operation, without, new_value, old_value);
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_query IS 'The INSERT … SELECT that emits the changes of one statement on a watched table.';
@@ -4170,7 +4452,7 @@ COMMENT ON FUNCTION fanfare.watch_fits IS
     'Whether a table has all columns that a watch of it names, and no virtual generated columns except those that the watch omits.';
 GRANT EXECUTE ON FUNCTION fanfare.watch_fits TO fanfare_emitter;
 
-CREATE OR REPLACE FUNCTION fanfare.watch_query_now(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
+CREATE OR REPLACE FUNCTION fanfare.watch_query_now(rel oid, event_type text, operation text, columns text[], operations text[], delay interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     computed CONSTANT text[] := fanfare.computed_columns(rel);
@@ -4182,7 +4464,7 @@ BEGIN
         SELECT array_agg(c) FILTER (WHERE fanfare.watch_stands(rel, ARRAY[c]) AND c <> ALL (computed)) INTO left_over FROM unnest(columns) AS c;
     END IF;
     RETURN fanfare.watch_query(event_type, operation, CASE WHEN columns IS NOT NULL THEN coalesce(left_over || key.names, left_over, key.names, '{}') END,
-        computed, NULL, operations, key.names, key.matches, '$1');
+        computed, NULL, operations, key.names, key.matches, '$1', delay);
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_query_now IS 'The statement of a watch whose table was altered; $1 is the table''s name.';
@@ -4247,7 +4529,7 @@ COMMENT ON FUNCTION fanfare.watch_event IS
 GRANT EXECUTE ON FUNCTION fanfare.watch_event TO fanfare_emitter;
 
 -- The values are not combined into a row, which is limited to 1 GB. Large values are not read.
-CREATE OR REPLACE FUNCTION fanfare.watch_query_each(rel oid, event_type text, operation text, columns text[], operations text[]) RETURNS text
+CREATE OR REPLACE FUNCTION fanfare.watch_query_each(rel oid, event_type text, operation text, columns text[], operations text[], delay interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     key record;
@@ -4270,37 +4552,33 @@ BEGIN
     SELECT string_agg(format('record_image_ne(ROW(fanfare_new.%1$I), ROW(fanfare_old.%1$I))', name), ' OR ') INTO changed
     FROM unnest(CASE WHEN columns <@ seen THEN columns ELSE seen END) AS name;
     RETURN format(CASE WHEN operation = 'insert' OR operation = 'update' AND key.names IS NULL THEN $sql$
-        INSERT INTO fanfare.outbox (type, payload)
-        SELECT %1$L, fanfare.watch_event(%9$L, $1, told_new.told, NULL) FROM fanfare_new CROSS JOIN LATERAL %2$s$sql$
+        %1$s, fanfare.watch_event(%9$L, $1, told_new.told, NULL) FROM fanfare_new CROSS JOIN LATERAL %2$s$sql$
     WHEN operation = 'delete' THEN $sql$
-        INSERT INTO fanfare.outbox (type, payload)
-        SELECT %1$L, fanfare.watch_event('delete', $1, NULL, told_old.told) FROM fanfare_old CROSS JOIN LATERAL %3$s$sql$
+        %1$s, fanfare.watch_event('delete', $1, NULL, told_old.told) FROM fanfare_old CROSS JOIN LATERAL %3$s$sql$
     ELSE $sql$
-        INSERT INTO fanfare.outbox (type, payload)
-        SELECT %1$L, CASE WHEN fanfare_new.%4$I IS NULL THEN fanfare.watch_event('delete', $1, NULL, told_old.told)
+        %1$s, CASE WHEN fanfare_new.%4$I IS NULL THEN fanfare.watch_event('delete', $1, NULL, told_old.told)
             WHEN fanfare_old.%4$I IS NULL THEN fanfare.watch_event('insert', $1, told_new.told, NULL)
             ELSE fanfare.watch_event('update', $1, told_new.told, told_old.told) END
         FROM fanfare_new FULL JOIN fanfare_old ON %5$s CROSS JOIN LATERAL %2$s CROSS JOIN LATERAL %3$s
         WHERE CASE WHEN fanfare_new.%4$I IS NULL THEN %7$L::boolean WHEN fanfare_old.%4$I IS NULL THEN %8$L::boolean ELSE %6$s END$sql$
-    END, event_type, new_told, old_told, key.names[1], key.matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), operation);
+    END, fanfare.watch_insert(event_type, delay), new_told, old_told, key.names[1], key.matches, changed, 'delete' = ANY (operations), 'insert' = ANY (operations), operation);
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_query_each IS 'The statement of a watch whose INSERT failed: each value in a block of its own; $1 is the table''s name.';
 GRANT EXECUTE ON FUNCTION fanfare.watch_query_each TO fanfare_emitter;
 
-CREATE OR REPLACE FUNCTION fanfare.watch_query_bare(event_type text, operation text) RETURNS text
+CREATE OR REPLACE FUNCTION fanfare.watch_query_bare(event_type text, operation text, delay interval DEFAULT NULL) RETURNS text
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
     SELECT format($sql$
-        INSERT INTO fanfare.outbox (type, payload)
-        SELECT %L, jsonb_build_array('fanfare.watch_table', $1 || ': the row cannot be emitted: SQLSTATE ' || $2,
+        %s, jsonb_build_array('fanfare.watch_table', $1 || ': the row cannot be emitted: SQLSTATE ' || $2,
             jsonb_build_object('op', %L, 'table', $1, 'error', left($3, 1000)))
-        FROM %s$sql$, event_type, operation, CASE operation WHEN 'delete' THEN 'fanfare_old' ELSE 'fanfare_new' END);
+        FROM %s$sql$, fanfare.watch_insert(event_type, delay), operation, CASE operation WHEN 'delete' THEN 'fanfare_old' ELSE 'fanfare_new' END);
 END;
 COMMENT ON FUNCTION fanfare.watch_query_bare IS 'The statement of a watch whose key cannot be compared; $1 is the table''s name, $2 and $3 are the error.';
 GRANT EXECUTE ON FUNCTION fanfare.watch_query_bare TO fanfare_emitter;
 
-CREATE OR REPLACE FUNCTION fanfare.watch_body(rel regclass, event_type text, columns text[], operations text[]) RETURNS text
+CREATE OR REPLACE FUNCTION fanfare.watch_body(rel regclass, event_type text, columns text[], operations text[], delay interval DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     -- Sorted, so that the same watch has the same source.
@@ -4320,7 +4598,7 @@ BEGIN
             HINT = 'A row before and after is told apart by the primary key: add one (not DEFERRABLE), or pass operations => ''{insert,delete}''.';
     END IF;
     SELECT string_agg(format('ELSIF TG_OP = %L THEN%s', upper(o COLLATE "C"),
-        fanfare.watch_query(event_type, o, shown, computed, shown, told, key.names, key.matches, 'fanfare_table')), E'\n    ' ORDER BY o)
+        fanfare.watch_query(event_type, o, shown, computed, shown, told, key.names, key.matches, 'fanfare_table', delay)), E'\n    ' ORDER BY o)
     INTO branches
     FROM unnest(told) AS o;
     needed := ARRAY(SELECT unnest(key.names) UNION SELECT unnest(shown) ORDER BY 1);
@@ -4336,7 +4614,7 @@ BEGIN
     BEGIN
         -- The first call is evaluated when the expression is planned, not when it runs; a restored table has another oid.
         IF NOT (TG_RELID = %4$s::oid AND fanfare.watch_fits(%4$s, %5$L, %10$L) OR fanfare.watch_fits(TG_RELID, %5$L, %10$L)) THEN
-            EXECUTE fanfare.watch_query_now(TG_RELID, %6$L, lower(TG_OP COLLATE "C"), %7$L, %8$L) USING fanfare_table;
+            EXECUTE fanfare.watch_query_now(TG_RELID, %6$L, lower(TG_OP COLLATE "C"), %7$L, %8$L%12$s) USING fanfare_table;
             RETURN NULL;
         %2$s
         END IF;
@@ -4346,19 +4624,21 @@ BEGIN
         WHEN OTHERS OR assert_failure THEN
             -- A value cannot be emitted. The write goes on, and each row is emitted without such values.
             BEGIN
-                EXECUTE fanfare.watch_query_each(TG_RELID, %6$L, lower(TG_OP COLLATE "C"), %7$L, %8$L) USING fanfare_table;
+                EXECUTE fanfare.watch_query_each(TG_RELID, %6$L, lower(TG_OP COLLATE "C"), %7$L, %8$L%12$s) USING fanfare_table;
             EXCEPTION
                 WHEN %11$s THEN
                     RAISE;
                 WHEN OTHERS OR assert_failure THEN
-                    EXECUTE fanfare.watch_query_bare(%6$L, lower(TG_OP COLLATE "C")) USING fanfare_table, SQLSTATE, SQLERRM;
+                    EXECUTE fanfare.watch_query_bare(%6$L, lower(TG_OP COLLATE "C")%12$s) USING fanfare_table, SQLSTATE, SQLERRM;
             END;
             RETURN NULL;
     END;
     RETURN NULL;
 END
 $body$, event_type, branches, to_jsonb(needed), rel::oid, needed, event_type, shown, told,
-        CASE WHEN columns IS NULL THEN to_jsonb(computed)::text ELSE 'what is not listed' END, computed, raised);
+        CASE WHEN columns IS NULL THEN to_jsonb(computed)::text ELSE 'what is not listed' END, computed, raised,
+        -- Nothing without a delay, so that such a watch has the same source as in version 1.
+        coalesce(format(', delay => %L', delay::text), ''));
 END
 $$;
 COMMENT ON FUNCTION fanfare.watch_body IS 'The source of the trigger function of one watch.';
@@ -4420,7 +4700,8 @@ COMMENT ON FUNCTION fanfare.make_watch_function IS
     'Creates the trigger function of one watch, owned by the table''s owner, who alone may execute it.';
 GRANT EXECUTE ON FUNCTION fanfare.make_watch_function TO fanfare_emitter;
 
-CREATE OR REPLACE FUNCTION fanfare.watch_table(rel regclass, event_type text, columns text[] DEFAULT NULL, operations text[] DEFAULT '{insert,update,delete}')
+CREATE OR REPLACE FUNCTION fanfare.watch_table(rel regclass, event_type text, columns text[] DEFAULT NULL, operations text[] DEFAULT '{insert,update,delete}',
+    delay interval DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     body text;
@@ -4429,7 +4710,11 @@ DECLARE
 BEGIN
     PERFORM fanfare.check_watchable(rel, event_type);
     PERFORM fanfare.check_watch_lists(rel, columns, operations);
-    body := fanfare.watch_body(rel, event_type, columns, operations);
+    IF delay NOT BETWEEN interval '1 second' AND interval '10 years' THEN
+        RAISE EXCEPTION 'watch_table: delay cannot be %', delay
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Pass 1 second to 10 years, or NULL to emit at once.';
+    END IF;
+    body := fanfare.watch_body(rel, event_type, columns, operations, delay);
     IF fanfare.is_watched_by(rel, event_type, operations, body) THEN
         RETURN;
     END IF;
@@ -4465,7 +4750,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.watch_table IS
     'Emits an event of this type for every row of the table that is inserted, deleted or changed in one of the '
-    'columns (NULL: any). A repeated call replaces the earlier watch.';
+    'columns (NULL: any), at once or scheduled with a delay. A repeated call replaces the earlier watch.';
 GRANT EXECUTE ON FUNCTION fanfare.watch_table TO fanfare_emitter;
 
 -- Migrations call watch_table each time they run. Declaring the same watch again takes no lock.
@@ -5751,7 +6036,7 @@ BEGIN
     RETURN moved;
 END
 $$;
-COMMENT ON FUNCTION fanfare.reschedule IS 'Computes again, after the clock was set back, when waiting batches, rates, digests and campaigns are due; returns how many campaigns are due earlier.';
+COMMENT ON FUNCTION fanfare.reschedule(timestamptz) IS 'Computes again, after the clock was set back, when waiting batches, rates, digests and campaigns are due; returns how many campaigns are due earlier.';
 
 -- Unregistered tokens do not count as failures: old tokens are normal.
 CREATE OR REPLACE FUNCTION fanfare.is_failure(outcome smallint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -6373,6 +6658,12 @@ COMMENT ON FUNCTION fanfare.may_hold IS 'Whether a batch with these marks may ho
 GRANT EXECUTE ON FUNCTION fanfare.may_hold TO fanfare_reader;
 
 -- Deliveries are counted when the column is selected: omit it in queries over many events.
+SELECT fanfare.create_view('upcoming', 'Events that are scheduled and not emitted yet, without their payloads.', $view$
+SELECT s.id, s.at, s.wall, s.type, s.key, s.ttl, a.name AS app
+FROM fanfare.scheduled AS s LEFT JOIN fanfare.apps AS a ON a.id = s.app_id
+$view$);
+GRANT SELECT ON fanfare.upcoming TO fanfare_reader;
+
 SELECT fanfare.create_view('events', 'Every event, waiting or done, and what became of it.', $view$
 SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,
     -- One subquery for all waiting events, if any, showing an event's first rule: with a subquery for each event, the
@@ -6691,6 +6982,10 @@ SELECT 'open_digests', coalesce(min(due_at) > now() - interval '1 minute', true)
     coalesce('the oldest digest has been due for ' || fanfare.lasting(now() - min(due_at)), 'none is due'), min(due_at)
 FROM fanfare.open_digests WHERE due_at < now() - interval '1 minute'
 UNION ALL
+SELECT 'scheduled', min(at) IS NULL,
+    coalesce('the oldest scheduled event has been due for ' || fanfare.lasting(now() - min(at)), 'none is overdue'), min(at)
+FROM fanfare.scheduled WHERE at < now() - interval '1 minute'
+UNION ALL
 SELECT 'rules', count(*) = 0, CASE count(*) WHEN 0 THEN 'no' ELSE count(*)::text END || CASE count(*) WHEN 1 THEN ' rejected rule version' ELSE ' rejected rule versions' END, min(v.checked_at)
 FROM fanfare.rules AS r
 JOIN fanfare.apps AS a ON a.id = r.app_id
@@ -6753,8 +7048,9 @@ GROUP BY r.name, r.reason
 UNION ALL
 -- One row, although several daemons detect the same step.
 SELECT 'clock', false,
-    format('the database''s clock was set %s by %s within the last hour. Nothing is lost; schedules follow the new clock',
-        CASE WHEN min(s.milliseconds) < 0 THEN 'back' ELSE 'forward' END, max(make_interval(secs => abs(s.milliseconds) / 1000.0))),
+    format('the database''s clock was set %s by %s within the last hour. Nothing is lost; schedules follow the new clock%s',
+        CASE WHEN min(s.milliseconds) < 0 THEN 'back' ELSE 'forward' END, max(make_interval(secs => abs(s.milliseconds) / 1000.0)),
+        CASE WHEN min(s.milliseconds) < 0 THEN '' ELSE ', and events scheduled for the time in between were sent at once' END),
     NULL
 FROM fanfare.instances AS i CROSS JOIN LATERAL (SELECT (i.report ->> 'clock_step_ms')::float8 AS milliseconds) AS s
 WHERE i.lease_until > now() AND s.milliseconds IS NOT NULL
@@ -7132,16 +7428,16 @@ BEGIN ATOMIC
     SELECT x.* FROM (
         SELECT l.day, l.fate, l.id, l.created_at, l.planned_at, l.type, l.key, l.ttl, left(l.detail, 2000), l.payload, l.replay_of,
             l.only_app,
-            l.only_user, l.trace
+            l.only_user, l.trace, l.wall
         FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(why_event.event_id) AND l.id = why_event.event_id
         UNION ALL
         SELECT NULL, 0::smallint, o.id, o.created_at, NULL, o.type, o.key, o.ttl, NULL, o.payload, o.replay_of, o.only_app, o.only_user,
-            o.trace
+            o.trace, o.wall
         FROM fanfare.outbox AS o WHERE o.id = why_event.event_id
         UNION ALL
         SELECT NULL, 0::smallint, o.id, o.created_at, NULL, o.type, o.key, o.ttl, 'it is planned alone, because it may take long or fail',
             o.payload,
-            o.replay_of, o.only_app, o.only_user, o.trace
+            o.replay_of, o.only_app, o.only_user, o.trace, o.wall
         FROM fanfare.quarantine AS o WHERE o.id = why_event.event_id
     ) AS x
     WHERE why_event.app IS NULL OR x.type = ANY (fanfare.types_of_app(why_event.app))
@@ -7153,8 +7449,10 @@ CREATE OR REPLACE FUNCTION fanfare.why_no_event(event_id bigint, app text, now t
     RETURNS TABLE (outcome text, reason text, detail text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT CASE WHEN o.id IS NULL THEN 'unknown' ELSE 'waiting' END, CASE WHEN o.id IS NULL THEN 'no_event' ELSE 'querying' END,
-        CASE WHEN o.id IS NOT NULL THEN 'The query of the event''s campaign is still running: ' || o.state
+    SELECT CASE WHEN o.id IS NULL AND s.id IS NULL THEN 'unknown' ELSE 'waiting' END,
+        CASE WHEN s.id IS NOT NULL THEN 'scheduled' WHEN o.id IS NULL THEN 'no_event' ELSE 'querying' END,
+        CASE WHEN s.id IS NOT NULL THEN format('The event is scheduled for %s, and will be emitted then', fanfare.utc(s.at))
+            WHEN o.id IS NOT NULL THEN 'The query of the event''s campaign is still running: ' || o.state
             WHEN why_no_event.event_id NOT BETWEEN 1::bigint << 32 AND ((now AT TIME ZONE 'UTC')::date - DATE '2020-01-01' + 2)::bigint << 32
                 THEN format('There is no event %s: no id of an event is like that. Copy it from what fanfare.emit returned',
                     why_no_event.event_id)
@@ -7165,7 +7463,9 @@ BEGIN ATOMIC
                 why_no_event.event_id, 'no rule of ' || why_no_event.app || ' names its type, ') END
     FROM (SELECT) AS nothing LEFT JOIN fanfare.runs AS o ON o.event_id = why_no_event.event_id AND (why_no_event.app IS NULL OR EXISTS (
         SELECT FROM fanfare.campaigns AS c JOIN fanfare.apps AS a ON a.id = c.app_id WHERE c.id = o.campaign_id
-            AND a.name = why_no_event.app));
+            AND a.name = why_no_event.app))
+    LEFT JOIN fanfare.scheduled AS s ON s.id = why_no_event.event_id
+        AND (why_no_event.app IS NULL OR s.type = ANY (fanfare.types_of_app(why_no_event.app)));
 END;
 COMMENT ON FUNCTION fanfare.why_no_event IS 'What is known of an id that no event has.';
 
@@ -7774,7 +8074,7 @@ CREATE OR REPLACE FUNCTION fanfare.why_verdict(event_id bigint, user_id text, ap
 RETURNS TABLE (at timestamptz, event_type text, rule text, outcome text, reason text, until timestamptz, detail text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT v.* FROM fanfare.why_devices(why_verdict.user_id, why_verdict.app, 200) AS d
-    CROSS JOIN LATERAL fanfare.why_end(why_verdict.event_id, why_verdict.user_id, why_verdict.app, d.ids, d.apps) AS v
+    CROSS JOIN LATERAL fanfare.why_end(fanfare.event_of(why_verdict.event_id), why_verdict.user_id, why_verdict.app, d.ids, d.apps) AS v
 $$;
 COMMENT ON FUNCTION fanfare.why_verdict IS 'The result of an event for one user, in one row; fanfare.why has the details.';
 GRANT EXECUTE ON FUNCTION fanfare.why_verdict TO fanfare_reader;
@@ -7924,7 +8224,7 @@ BEGIN
         RETURN QUERY
         SELECT w.at, w.rule, w.device_id, w.provider, w.attempt, w.outcome, w.reason, w.until, w.detail
         FROM fanfare.why_devices(why.user_id, why.app, 200) AS d
-        CROSS JOIN LATERAL fanfare.why_steps(why.event_id, why.user_id, why.app, d.ids, d.apps) AS w
+        CROSS JOIN LATERAL fanfare.why_steps(fanfare.event_of(why.event_id), why.user_id, why.app, d.ids, d.apps) AS w
         ORDER BY w.at, w.step, w.rule, w.device_id, w.attempt;
     ELSE
         RETURN QUERY
@@ -8088,6 +8388,51 @@ COMMENT ON FUNCTION fanfare.find_waiting IS
     'Events that wait to be planned, the newest transaction first, after `before_xid` and `before`. A last row '
     'without a type means that the limit was reached; continue after it.';
 GRANT EXECUTE ON FUNCTION fanfare.find_waiting TO fanfare_reader;
+
+-- An app's are those that its `send` made, and those of types that its rules name. A user's are those in which a rule
+-- finds the user.
+CREATE OR REPLACE FUNCTION fanfare.find_upcoming(
+    of_type text DEFAULT NULL, of_app text DEFAULT NULL, of_user text DEFAULT NULL, after_at timestamptz DEFAULT NULL, after bigint DEFAULT 0,
+    count int DEFAULT 50, budget int DEFAULT 20000)
+RETURNS TABLE (id bigint, at timestamptz, wall timestamp, type text, key text, ttl interval, app text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    types CONSTANT text[] := fanfare.event_types_of(find_upcoming.of_app);
+    the_app CONSTANT smallint := (SELECT a.id FROM fanfare.apps AS a WHERE a.name = find_upcoming.of_app);
+BEGIN
+    RETURN QUERY
+    WITH queue AS MATERIALIZED (
+        SELECT s.* FROM fanfare.scheduled AS s
+        WHERE s.at >= coalesce(find_upcoming.after_at, '-infinity') AND (s.at, s.id) > (coalesce(find_upcoming.after_at, '-infinity'), find_upcoming.after)
+        ORDER BY s.at, s.id LIMIT find_upcoming.budget
+    ),
+    paths AS MATERIALIZED (
+        SELECT r.event_type, r.path FROM fanfare.apps AS a CROSS JOIN LATERAL fanfare.users_rules(a.id) AS r
+        WHERE find_upcoming.of_user IS NOT NULL AND coalesce(a.id = the_app, find_upcoming.of_app IS NULL)
+    ),
+    found AS MATERIALIZED (
+        SELECT q.* FROM queue AS q
+        WHERE (find_upcoming.of_type IS NULL OR q.type = find_upcoming.of_type)
+            AND (find_upcoming.of_app IS NULL OR q.app_id = the_app OR q.type = ANY (types))
+            AND (find_upcoming.of_user IS NULL OR EXISTS (
+                SELECT FROM paths AS p WHERE p.event_type = q.type AND fanfare.names_user(q.payload, p.path, find_upcoming.of_user)))
+        ORDER BY q.at, q.id LIMIT find_upcoming.count
+    )
+    SELECT r.id, r.at, r.wall, r.type, r.key, r.ttl, (SELECT a.name FROM fanfare.apps AS a WHERE a.id = r.app_id) FROM (
+        SELECT f.id, f.at, f.wall, f.type, f.key, f.ttl, f.app_id FROM found AS f
+        UNION ALL
+        (SELECT q.id, q.at, NULL, NULL, NULL, NULL, NULL FROM queue AS q
+        WHERE (SELECT count(*) FROM found) < find_upcoming.count AND (SELECT count(*) FROM queue) = find_upcoming.budget
+        ORDER BY q.at DESC, q.id DESC LIMIT 1)
+    ) AS r
+    ORDER BY r.type IS NULL, r.at, r.id;
+END
+$$;
+COMMENT ON FUNCTION fanfare.find_upcoming IS
+    'Scheduled events, the next first, after `after_at` and `after`. A last row without a type means that the limit was '
+    'reached; continue after it.';
+GRANT EXECUTE ON FUNCTION fanfare.find_upcoming TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.unplanned(depth int DEFAULT 100000, OUT events bigint, OUT oldest timestamptz, OUT is_more boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -6,11 +6,11 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Fires due campaigns and emits due digests, on a session and thread of its own in every daemon, so that no other work
-/// delays them.
+/// Fires due campaigns, and emits due digests and scheduled events, on a session and thread of its own in every daemon, so
+/// that no other work delays them.
 ///
 /// Schedulers of several daemons work at the same time without conflicts. Each run is fired in one transaction that
-/// locks its campaign, and the transaction that emits a digest deletes it. ``QueryReader`` runs the campaigns' queries.
+/// locks its campaign, and the transaction that emits a digest or a scheduled event deletes it. ``QueryReader`` runs the campaigns' queries.
 package final class Scheduler: Stage {
     package let name = "scheduler"
     /// How many runs are fired before the query runs are checked.
@@ -53,7 +53,11 @@ package final class Scheduler: Stage {
                 try reschedule(on: connection, at: now)
                 let wait = try fire(on: connection, at: now)
                 try checkQueryRuns(of: owner, on: connection)
-                return min(wait, try emitDigests(on: connection, at: now))
+                return min(
+                    wait,
+                    try emitDigests(on: connection, at: now),
+                    try emitScheduled(on: connection, at: now)
+                )
             }
             if wait == Self.longestWait {
                 context.sleep(name, on: bell)

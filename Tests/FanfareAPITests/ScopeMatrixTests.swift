@@ -100,6 +100,8 @@ private final class Ground: Sendable {
     private let devices: [String: [String]]
     /// The devices to delete, by app.
     private let doomed: Locked<[String: [String]]>
+    /// The ids of events that are scheduled, to cancel all but the first.
+    private let scheduled: Locked<[String]>
     /// The number of campaigns started by app: a running campaign is not started again.
     private let started = Locked<[String: Int]>([:])
 
@@ -140,6 +142,10 @@ private final class Ground: Sendable {
         for row in try await api.rows(found) { devices[row[0] ?? "", default: []].append(row[1] ?? "") }
         self.devices = devices
         doomed = Locked(devices.mapValues { Array($0.dropFirst()) })
+        let ids = try await api.rows(
+            "SELECT fanfare.emit_at('t', now() + interval '1 d')::text FROM generate_series(0, \(times))"
+        )
+        scheduled = Locked(ids.compactMap { $0[0] })
     }
 
     /// - Returns: the target and the body of a request for an operation on an app.
@@ -156,7 +162,11 @@ private final class Ground: Sendable {
             }
             campaign = "sale\(number)"
         }
-        let isOfEvent = operation.path.hasPrefix("/v1/events/")
+        var event = event
+        if operation.path.hasPrefix("/v1/scheduled/") {
+            event = scheduled.withLock { operation.method == "DELETE" && $0.count > 1 ? $0.removeLast() : $0[0] }
+        }
+        let isOfEvent = ["/v1/events/", "/v1/scheduled/"].contains { operation.path.hasPrefix($0) }
         let user = operation.method == "DELETE" ? "leaver" : "u-7"
         var target = operation.path
         for (name, value) in [

@@ -67,20 +67,13 @@ extension NewEvent {
                 hint: "Use 1 to \(RuleNames.eventTypeLimit) bytes, such as order.shipped."
             )
         }
-        let payload = try fields.object(orNil: "payload") ?? JSONObject()
-        guard payload.storedSize <= JSONObject.payloadLimit else {
-            throw Fields.refusal(
-                "has more than \(JSONObject.payloadLimit) bytes",
-                at: "\(pointer)/payload",
-                hint: "Store large data, and send a reference to it."
-            )
-        }
         self.init(
             type: type,
-            payload: payload,
+            payload: try fields.payload(orNil: "payload", at: pointer) ?? JSONObject(),
             key: try fields.text(orNil: "key"),
             ttl: try fields.span(orNil: "ttl"),
-            trace: try fields.text(orNil: "traceparent").flatMap { TraceContext(traceparent: $0) } ?? trace
+            trace: try fields.text(orNil: "traceparent").flatMap { TraceContext(traceparent: $0) } ?? trace,
+            due: try fields.dueTime(orNil: "at", at: pointer)
         )
         try fields.end()
     }

@@ -36,7 +36,7 @@ extension ConsolePage {
                 isStopped: found.isStopped,
                 searchedTo: found.searchedTo
             ),
-            actions: [.cancelEvents(visit, search)],
+            actions: [ActionLink("Upcoming", "/upcoming"), .cancelEvents(visit, search)],
             empty: found.rows.isEmpty ? .events(search, found) : nil
         )
     }

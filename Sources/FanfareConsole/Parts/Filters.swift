@@ -74,6 +74,8 @@ struct Pager: ViewContext {
     var searchedTo: Moment? = nil
     /// The address that continues the search from there.
     var further: String? = nil
+    /// Whether the list goes towards later times.
+    var isAscending = false
 }
 
 extension Pager {

@@ -31,6 +31,7 @@ extension ConsolePage {
         if !visit.isUpdate {
             // Updates by the stream do not contain the details.
             overview.detail = try await visit.database.person(user, apps: apps, app: app)
+            overview.upcoming = try await visit.database.scheduled(app: app, user: user, limit: 5).rows
             overview.why = try await WhyPanel.load(visit, user: user, app: app)
             if overview.why.report == nil { overview.last = try await visit.database.why(user: user, app: app) }
         }
@@ -70,9 +71,18 @@ struct Person: ViewContext {
     let topics: [String]
     /// The number of further topics.
     let moreTopics: String?
+    /// The next events that are scheduled for the user; nil if there are none.
+    let upcoming: PersonUpcoming?
     let pushes: [PushLine]
     let pager: Pager
     let why: WhyPanel
+}
+
+/// The next events that are scheduled for a user.
+struct PersonUpcoming: ViewContext {
+    let rows: [UpcomingLine]
+    /// The address of all of them.
+    let all: String
 }
 
 extension Empty {
@@ -109,6 +119,8 @@ struct PersonOverview {
     /// The app; nil for all.
     let app: String?
     var detail: PersonDetail = ([], [])
+    /// The next events that are scheduled for the user.
+    var upcoming: [ScheduledEvent] = []
     var pushes = FoundPushes(rows: [], next: nil)
     /// The address of the next part of the pushes.
     var next: String?
@@ -140,6 +152,12 @@ struct PersonOverview {
             preferences: detail.preferences.map { PreferenceLine($0.preference, app: $0.app) },
             topics: Array(topics.prefix(shown)),
             moreTopics: topics.count > shown ? "and \(topics.count - shown) more" : nil,
+            upcoming: upcoming.isEmpty
+                ? nil
+                : PersonUpcoming(
+                    rows: upcoming.map(UpcomingLine.init),
+                    all: PageAddress("/upcoming", ["user": user, "app": app ?? ""]).text
+                ),
             pushes: pushes.rows.map(PushLine.init),
             pager: Pager(
                 shown: FigureText.counted(Int64(pushes.rows.count), "push", "pushes"),

@@ -18,12 +18,13 @@ package enum Console {
 
     /// The pages, in the order of the navigation.
     static let pages: [ConsolePage] = [
-        .overview, .events, .event, .person, .devices, .device, .rules, .rule, .campaigns, .campaign, .providers,
+        .overview, .events, .event, .upcoming, .person, .devices, .device, .rules, .rule, .campaigns, .campaign,
+        .providers,
     ]
 
     /// The actions, each with its confirmation page.
     static let actions: [ConsoleAction] =
-        [.cancelEvent, .cancelEvents, .replayEvent, .restoreDevices] + ConsoleAction.campaigns
+        [.cancelEvent, .cancelEvents, .cancelScheduled, .replayEvent, .restoreDevices] + ConsoleAction.campaigns
 
     /// Returns all routes of the console.
     package static func routes() -> [Route] {

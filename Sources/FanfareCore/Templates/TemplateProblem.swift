@@ -43,6 +43,8 @@ public enum RenderProblem: Error, Equatable, Sendable {
     case notForOneUser
     /// The event is replayed for one user, but the rule gathers events into digests.
     case gatheredForOneUser
+    /// The event is for recipients' own time, but the rule gathers events into digests.
+    case gatheredByZone
 }
 
 extension RenderProblem: CustomStringConvertible {
@@ -64,6 +66,7 @@ extension RenderProblem: CustomStringConvertible {
         case .notForOneUser: "the provider manages its audience, of which no single user can be picked for a replay"
         case .gatheredForOneUser:
             "it is gathered with others, so no single user can be picked: replay the digest it was in"
+        case .gatheredByZone: "it gathers events, which have no time for each recipient"
         }
     }
 }

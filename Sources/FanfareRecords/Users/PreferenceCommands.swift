@@ -25,7 +25,7 @@ extension SQL {
     package static let snoozeUser = Statement<Void, String, String, String?, Int64?, String>(
         "snooze_user",
         """
-        SELECT fanfare.snooze($1, $2, coalesce($3::timestamptz, clock_timestamp() + make_interval(secs => $4::float8)), $5)
+        SELECT fanfare.snooze($1, $2, \(timeSQL("$3", "$4")), $5)
         """
     )
 

@@ -63,7 +63,7 @@ struct Chores {
             ("forget_cancels", forgetCancels), ("forget_collapse_keys", forgetCollapseKeys),
             ("forget_gates", forgetGates), ("forget_runs", forgetRuns), ("forget_grants", forgetGrants),
             ("forget_audiences", forgetAudiences), ("forget_requests", forgetAsked),
-            ("forget_feedback", forgetFeedback),
+            ("forget_feedback", forgetFeedback), ("forget_scheduled", forgetScheduled),
         ]
     }
 
@@ -127,6 +127,10 @@ struct Chores {
 
     private func forgetAudiences(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(SQL.forgetAudiences(), on: connection)
+    }
+
+    private func forgetScheduled(on connection: PostgresConnection) throws(PostgresError) {
+        try exhaust(SQL.forgetScheduledEvents(Int32(clamping: context.settings.logRetentionDays)), on: connection)
     }
 
     private func forgetRuns(on connection: PostgresConnection) throws(PostgresError) {

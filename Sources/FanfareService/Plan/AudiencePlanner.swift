@@ -105,6 +105,23 @@ struct AudiencePlanner {
             let statement = SQL.planNative(events, versions, batchSize)
             for planned in try connection.run(statement) { counts += planned }
         }
+        for match in work.local { counts += try planLocal(match, on: connection) }
+        for event in work.localEvents.sorted() { try connection.run(SQL.divideByZone(event, batchSize)) }
+        return counts
+    }
+
+    /// Plans an event by recipients' own time for the users in its payload, as if a query had returned them: a round plans
+    /// users for now.
+    private func planLocal(_ match: DeferredMatch, on connection: PostgresConnection) throws(PostgresError)
+        -> PlannedCounts
+    {
+        var counts = PlannedCounts()
+        guard let users = try connection.run(SQL.usersInPayload(match.eventID, match.ruleVersion)).first else {
+            return counts
+        }
+        _ = try connection.runReturningCount(SQL.openQueries([match.eventID], [match.ruleVersion]))
+        let statement = SQL.planUsers(match.eventID, match.ruleVersion, users, batchSize)
+        for planned in try connection.run(statement) { counts += planned }
         return counts
     }
 
@@ -186,12 +203,17 @@ private struct AudienceWork {
     var native: [DeferredMatch] = []
     var queries: [DeferredMatch] = []
     var staged: [DeferredMatch] = []
+    /// The matches by recipients' own time of rules that find users in the payload.
+    var local: [DeferredMatch] = []
+    /// All events by recipients' own time.
+    var localEvents: Set<Int64> = []
 
     mutating func add(_ match: DeferredMatch, rule: LoadedRule) throws(RenderProblem) {
         let event = match.renderContext
         if rule.isGatherer {
             // A digest also holds other users' events, so one user's replay cannot be gathered.
             if match.onlyUser != nil { throw .gatheredForOneUser }
+            if match.isLocal { throw .gatheredByZone }
             // The rule's other parts apply to the digest's event.
             guard let key = try rule.compiled.digestKey(event), let pace = rule.compiled.definition.digest?.pace
             else { return }
@@ -203,15 +225,17 @@ private struct AudienceWork {
         if match.onlyUser == nil, let key = try rule.compiled.collapseKey(ruleID: Int64(rule.ruleID), event) {
             newest.append((key.rawValue, match.eventID))
         }
+        if match.isLocal { localEvents.insert(match.eventID) }
         switch rule.compiled.audience {
-        case .users: break
+        case .users: if match.isLocal { local.append(match) }
         case .usersSQL: queries.append(match)
         case .tokens: tokens.append(match)
         case .topic:
             guard let name = try rule.compiled.audience.topicName(event) else { break }
             // A campaign's topic is always expanded in slices, because a first slice in the round would ignore
-            // recipients' local time. A replay for one user needs no slices.
-            if RuleNames.isOfCampaign(rule.compiled.definition.name) || match.onlyUser != nil {
+            // recipients' local time. So is that of an event by recipients' own time. A replay for one user needs no
+            // slices.
+            if RuleNames.isOfCampaign(rule.compiled.definition.name) || match.onlyUser != nil || match.isLocal {
                 conditions.append((match, [TopicClause(positive: [name], negative: [])]))
             } else {
                 topics.append((match, name))
@@ -235,6 +259,12 @@ extension DeferredMatch {
         // Few events have one; the search avoids parsing the others twice.
         guard event.contains(#""only_user":"#) else { return nil }
         return (try? JSONValue(parsing: event))?["only_user"]?.stringValue
+    }
+
+    /// Whether each recipient gets it at the recipient's own time.
+    fileprivate var isLocal: Bool {
+        guard event.contains(#""wall":"#) else { return false }
+        return (try? JSONValue(parsing: event))?["wall"] != nil
     }
 
     /// The values that templates can use.

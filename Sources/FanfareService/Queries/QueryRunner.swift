@@ -148,6 +148,7 @@ final class QueryRunner {
                 Int32(context.settings.batchSize)
             )
             turn.batches = try connection.run(statement).first?.batches ?? 0
+            try connection.run(SQL.divideByZone(question.eventID, Int32(context.settings.batchSize)))
         case .failure(let error):
             turn.refusal = try putOff(question, because: error, ruleName: name, on: connection)
         }

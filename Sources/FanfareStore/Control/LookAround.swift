@@ -14,7 +14,7 @@ package struct Sight {
     package let hasPlans: Bool
     /// Whether the maintenance leader has more to do than chores: definitions to check, runs or events that wait.
     package let hasUpkeep: Bool
-    /// Whether a campaign or digest is due within a second, or a campaign's query waits or runs.
+    /// Whether a campaign, digest or scheduled event is due within a second, or a campaign's query waits or runs.
     package let hasSchedule: Bool
 }
 
@@ -44,6 +44,7 @@ extension SQL {
                     SELECT FROM fanfare.campaigns
                     WHERE state = 'active' AND dropped_at IS NULL AND next_at <= statement_timestamp() + interval '1 second')
                 OR EXISTS (SELECT FROM fanfare.open_digests WHERE due_at <= statement_timestamp() + interval '1 second')
+                OR EXISTS (SELECT FROM fanfare.scheduled WHERE at <= statement_timestamp() + interval '1 second')
         FROM (SELECT pg_current_snapshot() AS at) AS look
         """,
         row: Sight.init

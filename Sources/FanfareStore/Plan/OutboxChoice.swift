@@ -103,8 +103,8 @@ extension SQL {
         WITH
         \(OutboxQuery.takeSQL(where: OutboxChoice.condition(parametersFrom: 6))),
         moved AS (
-            INSERT INTO fanfare.quarantine (xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own)
-            SELECT xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own FROM taken
+            INSERT INTO fanfare.quarantine (xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own, wall)
+            SELECT xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own, wall FROM taken
         )
         SELECT 0::smallint, (SELECT count(*) FROM taken), 0, pg_current_snapshot()::text
         UNION ALL

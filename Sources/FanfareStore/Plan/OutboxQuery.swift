@@ -66,7 +66,7 @@ struct OutboxQuery {
                 DELETE FROM fanfare.outbox
                 WHERE ctid = ANY ((SELECT rows FROM opened) || ARRAY(
                     \(query.begun) LIMIT (SELECT $5::int - cardinality(rows) FROM opened) FOR UPDATE SKIP LOCKED))
-                RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own
+                RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own, wall
             )
             """
     }

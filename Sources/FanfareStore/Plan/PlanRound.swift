@@ -57,7 +57,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     \(taking),
     -- 2. What needs neither key nor rule to be decided.
     judged AS MATERIALIZED (
-        SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload, t.replay_of, t.only_app, t.only_user, t.trace,
+        SELECT t.id, t.created_at, t.type, t.key, t.ttl, t.payload, t.replay_of, t.only_app, t.only_user, t.trace, t.wall,
             CASE
                 -- Only what emit did not see: a row that an emitter inserted, or a change of a table that was watched before.
                 WHEN NOT t.own AND fanfare.is_reserved(t.type) THEN 'events of this type are emitted by Fanfare only'
@@ -102,7 +102,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         SELECT j.*, r.*,
             j.created_at + least(greatest(coalesce(least(j.ttl, r.rule_ttl), interval '24 hours'), interval '0'), interval '10 years')
                 -- By recipients' time it is counted from when each zone is due: the last is 27 hours after the event at most.
-                + CASE WHEN r.gate_id > 0 AND EXISTS (
+                + CASE WHEN j.wall IS NOT NULL OR r.gate_id > 0 AND EXISTS (
                     SELECT FROM fanfare.runs AS o WHERE o.event_id = j.id AND o.wall IS NOT NULL OFFSET 0)
                     THEN interval '27 hours' ELSE interval '0' END
                 > statement_timestamp() AS is_live,
@@ -159,7 +159,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
             WHERE x.app_id = m.app_id AND x.user_id = u.user_id
             OFFSET 0
         ) AS d
-        WHERE m.audience = 'users' AND m.is_live
+        WHERE m.audience = 'users' AND m.is_live AND m.wall IS NULL
             AND d.disabled_at IS NULL AND d.kind = m.kind AND (m.provider IS NULL OR d.provider = m.provider)
             AND (m.devices_path IS NULL
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
@@ -168,8 +168,8 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize, isPaced: isPaced) : queueDeliveriesSQL(batchSize: batchSize, isPaced: isPaced)),
     -- 7. Every event ends in the log, with its fate.
     logged AS (
-        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, detail, fate)
-        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload, m.replay_of, m.only_app, m.only_user, m.trace,
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, wall, detail, fate)
+        SELECT DISTINCT ON (m.id) fanfare.ring_day(m.id), m.id, m.created_at, m.type, m.key, m.ttl, m.payload, m.replay_of, m.only_app, m.only_user, m.trace, m.wall,
             coalesce(m.refusal, \(namesNobodySQL)) AS detail,
             CASE
                 WHEN m.refusal IS NOT NULL THEN 6
@@ -192,9 +192,10 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
     (SELECT 7::smallint, id, fate::int, concat(type, E'\\n', detail) FROM logged WHERE fate IN (2, 3, 6) LIMIT \(EndedEvent.limit))
     UNION ALL
     SELECT 3::smallint, id, rule_version, (jsonb_build_object('type', type, 'key', key, 'payload', payload)
-        || CASE WHEN replay_of IS NULL AND trace IS NULL THEN '{}' ELSE
-            jsonb_strip_nulls(jsonb_build_object('replay_of', replay_of, 'only_user', only_user, 'trace_id', \(traceIDSQL(of: "trace")))) END)::text
-    FROM matches WHERE is_live AND (audience <> 'users' OR supersede)
+        || CASE WHEN num_nonnulls(replay_of, trace, wall) = 0 THEN '{}' ELSE
+            jsonb_strip_nulls(jsonb_build_object(
+                'replay_of', replay_of, 'only_user', only_user, 'trace_id', \(traceIDSQL(of: "trace")), 'wall', wall)) END)::text
+    FROM matches WHERE is_live AND (audience <> 'users' OR supersede OR wall IS NOT NULL)
     \(isOfOutbox ? "UNION ALL \(LoneBatchSQL.rows) UNION ALL \(OutboxQuery.unjudgedRowSQL)" : "")
     """
 }

@@ -6,7 +6,7 @@ package struct DeferredMatch: Equatable {
     package let eventID: Int64
     package let ruleVersion: Int32
     /// The event as JSON text: `type`, `key`, `payload`; for a replay `replay_of` and `only_user`, with a trace
-    /// `trace_id`.
+    /// `trace_id`, for recipients' own time `wall`.
     package let event: String
 
     /// The id of the event's trace; nil if it has none.

@@ -26,8 +26,8 @@ package struct PlannedClause: Equatable {
 }
 
 extension SQL {
-    /// Opens the plan of an audience that is expanded in slices; for a campaign's run it waits behind the run's gate, and
-    /// uses recipients' time if the run does.
+    /// Opens the plan of an audience that is expanded in slices; for a campaign's run it waits behind the run's gate. It
+    /// uses recipients' time if the run or the event does.
     ///
     /// Without clauses, the audience is stored in `fanfare.audiences`, which requires a run.
     ///
@@ -39,13 +39,15 @@ extension SQL {
             held_gate_id, canary, canary_devices)
         SELECT $1, v.id, v.app_id, v.lane, $3::jsonb,
             CASE WHEN v.audience = 'staged' THEN 4294967296 ELSE (SELECT coalesce(max(id), 0) FROM fanfare.devices) END,
-            coalesce(o.gate_id, v.gate_id), o.wall,
-            CASE WHEN o.wall IS NOT NULL THEN coalesce(c.default_time_zone, p.time_zone, 'UTC') END, coalesce(o.held_gate_id, 0),
+            coalesce(o.gate_id, v.gate_id), coalesce(o.wall, e.wall),
+            CASE WHEN coalesce(o.wall, e.wall) IS NOT NULL THEN coalesce(c.default_time_zone, p.time_zone, 'UTC') END,
+            coalesce(o.held_gate_id, 0),
             coalesce(ceil(o.canary_share * 4294967296), 0)::bigint, o.canary_devices
         FROM fanfare.rule_versions AS v
         LEFT JOIN (fanfare.runs AS o JOIN fanfare.campaigns AS c ON c.id = o.campaign_id)
             ON o.event_id = $1 AND c.rule_id = v.rule_id
-        LEFT JOIN fanfare.policies AS p ON p.app_id = c.app_id
+        LEFT JOIN fanfare.event_log AS e ON e.day = fanfare.ring_day($1) AND e.id = $1
+        LEFT JOIN fanfare.policies AS p ON p.app_id = v.app_id
         WHERE v.id = $2 AND (v.audience <> 'staged' OR o.id IS NOT NULL)
         """
     )

@@ -41,8 +41,8 @@ extension SQL {
         "refuse_quarantined_event",
         """
         WITH \(takeOneSQL)
-        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, detail, fate)
-        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, left($3, 2000), 6 FROM taken
+        INSERT INTO fanfare.event_log (day, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, wall, detail, fate)
+        SELECT fanfare.ring_day(id), id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, wall, left($3, 2000), 6 FROM taken
         RETURNING id, \(traceIDSQL(of: "trace"))
         """,
         row: RefusedEvent.init
@@ -60,6 +60,6 @@ package struct RefusedEvent {
 private let takeOneSQL = """
     taken AS (
         DELETE FROM fanfare.quarantine WHERE xid = $1::text::xid8 AND id = $2::bigint
-        RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own
+        RETURNING xid, id, created_at, type, key, ttl, payload, replay_of, only_app, only_user, trace, own, wall
     )
     """

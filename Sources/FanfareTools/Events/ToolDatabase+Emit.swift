@@ -1,4 +1,5 @@
 public import FanfareCore
+public import FanfareRecords
 
 extension ToolDatabase {
     /// Emits an event.
@@ -9,14 +10,16 @@ extension ToolDatabase {
     ///   - key: the idempotency key, if any.
     ///   - ttl: how long the event may be delivered, if shorter than the rules' ttl.
     ///   - trace: the trace that the event belongs to, if any.
-    /// - Returns: the event's id.
+    ///   - due: when it is due; nil for now.
+    /// - Returns: the event's id; if it is due later, that of its scheduled row.
     /// - Throws: ``ToolError``; of kind `usage` if no rule can name the type, or the payload is no JSON object or too large.
     public func emit(
         type: String,
         payload: String,
         key: String?,
         ttl: TimeSpan?,
-        trace: TraceContext? = nil
+        trace: TraceContext? = nil,
+        due: DueTime? = nil
     ) async throws(ToolError) -> Int64 {
         guard RuleNames.isEventType(type) else {
             throw ToolError(
@@ -33,7 +36,7 @@ extension ToolDatabase {
                 hint: "Store large data, and send a reference to it."
             )
         }
-        let event = NewEvent(type: type, payload: payload, key: key, ttl: ttl, trace: trace)
+        let event = NewEvent(type: type, payload: payload, key: key, ttl: ttl, trace: trace, due: due)
         guard case .done(let ids) = try await emit([event]), let id = ids.first else { return 0 }
         return id
     }

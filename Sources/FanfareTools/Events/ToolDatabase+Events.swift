@@ -14,6 +14,8 @@ public struct NewEvent: Sendable {
     public let ttl: TimeSpan?
     /// The trace that the event belongs to, if any.
     public let trace: TraceContext?
+    /// When it is due; nil for now.
+    public let due: DueTime?
 
     /// Describes an event.
     ///
@@ -23,8 +25,17 @@ public struct NewEvent: Sendable {
     ///   - key: the idempotency key, if any.
     ///   - ttl: how long the event may be delivered.
     ///   - trace: the trace that the event belongs to.
-    public init(type: String, payload: JSONObject, key: String?, ttl: TimeSpan?, trace: TraceContext? = nil) {
+    ///   - due: when it is due; nil for now.
+    public init(
+        type: String,
+        payload: JSONObject,
+        key: String?,
+        ttl: TimeSpan?,
+        trace: TraceContext? = nil,
+        due: DueTime? = nil
+    ) {
         (self.type, self.payload, self.key, self.ttl, self.trace) = (type, payload, key, ttl, trace)
+        self.due = due
     }
 }
 
@@ -34,7 +45,7 @@ extension ToolDatabase {
     /// - Parameters:
     ///   - events: at least one.
     ///   - once: the idempotency key of a token's request; nil if the request may be sent only once.
-    /// - Returns: the events' ids, in the order of the events.
+    /// - Returns: the events' ids, in the order of the events; for an event that is due later, that of its scheduled row.
     /// - Throws: ``ToolError``; then nothing was emitted, unless the connection was lost in between.
     public func emit(
         _ events: [NewEvent],
@@ -45,7 +56,8 @@ extension ToolDatabase {
             payloads: events.map { JSONValue.object($0.payload).text },
             keys: events.map(\.key),
             ttlSeconds: events.map { $0.ttl?.seconds },
-            traces: events.map(\.trace)
+            traces: events.map(\.trace),
+            times: events.map(\.due)
         )
         return try await change(once: once) { connection throws(PostgresError) in
             try connection.run(statement)
@@ -60,7 +72,7 @@ extension ToolDatabase {
 
     /// Cancels the unsent deliveries of an event.
     ///
-    /// - Parameter id: the event's id.
+    /// - Parameter id: the event's id, or that of its scheduled row.
     /// - Returns: whether the event exists and is not finished.
     /// - Throws: ``ToolError``.
     public func cancel(_ id: Int64) async throws(ToolError) -> Bool {
@@ -101,11 +113,12 @@ extension ToolDatabase {
 
     /// Looks up one event.
     ///
-    /// - Parameter id: its id.
+    /// - Parameter id: its id, or that of its scheduled row.
     /// - Returns: the event and its fate.
     /// - Throws: ``ToolError``, also if there is no such event.
     public func event(_ id: Int64) async throws(ToolError) -> EventReport {
-        let found = try await rows(of: SQL.showEvent(id)).first
+        let event = try await eventID(of: id)
+        let found = try await rows(of: SQL.showEvent(event)).first
         guard let found else { throw Self.noEvent(id) }
         return found
     }

@@ -24,7 +24,8 @@ extension ToolDatabase {
     ) async throws(ToolError) -> FoundPushes {
         let (batch, device) = (after?[0] ?? 0, after?[1] ?? 0)
         let most = Int32(limit + 1)
-        let statement = SQL.eventPushes(event, batch, device, outcome, reason, most, SearchBudget.batches)
+        let id = try await eventID(of: event)
+        let statement = SQL.eventPushes(id, batch, device, outcome, reason, most, SearchBudget.batches)
         let found = try await rows(of: statement)
         let rows = found.compactMap(\.found)
         if rows.count > limit {

@@ -19,7 +19,8 @@ struct ConsolePlaces {
         _ = try await dev.ask("PUT", "/v1/apps/demo/users/carol/preferences/offers", ["opted_out": true])
         paths = [
             "/", "/events", "/events?type=no.such", "/events/\(event)", "/events/\(event)?show=variants",
-            "/events/\(event)/replay", "/people", "/people?user=carol", "/people?user=alice&app=demo&event=\(event)",
+            "/events/\(event)/replay", "/upcoming", "/people", "/people?user=carol",
+            "/people?user=alice&app=demo&event=\(event)",
             "/devices", "/devices/1", "/rules", "/rules/demo/order-shipped", "/campaigns", "/campaigns/demo/\(name)",
             "/campaigns/demo/\(name)/abort", "/providers", "/find?q=nothing", "/login",
         ]

@@ -6,6 +6,7 @@ extension Demo {
         [
             ("overview", "overview", overview), ("overview-well", "overview", overviewWell),
             ("events", "events", events), ("events-empty", "events", eventsEmpty), ("event", "event", event),
+            ("upcoming", "upcoming", upcoming),
             ("person", "person", person), ("people", "person", personAsked),
             ("campaigns", "campaigns", campaigns), ("campaign", "campaign", campaign),
             ("devices", "devices", devices), ("device", "device", oneDevice), ("rules", "rules", rules),

@@ -79,6 +79,7 @@ extension Demo {
             ],
             topics: ["store-12", "winter", "team-barça"],
             moreTopics: "and 14 more",
+            upcoming: PersonUpcoming(rows: upcomingLines, all: "/upcoming?user=customer-4410"),
             pushes: (0..<8).map(delivery),
             pager: Pager(
                 shown: "8 of 23 pushes",

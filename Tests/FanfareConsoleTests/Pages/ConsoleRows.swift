@@ -31,11 +31,17 @@ extension APIWorld {
     ///   - name: the rule's name in app `shop`.
     ///   - type: the event type.
     ///   - when: its condition.
-    func rule(_ name: String, for type: String, when: String? = nil) async throws {
+    ///   - to: its audience.
+    func rule(
+        _ name: String,
+        for type: String,
+        when: String? = nil,
+        to: String = #"{"everyone": true}"#
+    ) async throws {
         let condition = when.map { #""when": "\#($0)", "# } ?? ""
         _ = try await rows(
             """
-            SELECT fanfare.put_rule('{"app": "shop", "name": "\(name)", "event": "\(type)", \(condition)"to": {"everyone": true},
+            SELECT fanfare.put_rule('{"app": "shop", "name": "\(name)", "event": "\(type)", \(condition)"to": \(to),
                 "message": {"notification": {"title": "T"}}}')
             """
         )

@@ -212,7 +212,7 @@ struct RoleTests {
         let columns = try TestDatabase.current.connect().column(
             """
             SELECT attname FROM pg_attribute
-            WHERE attrelid = 'fanfare.outbox'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+            WHERE attrelid = 'fanfare.outbox'::regclass AND attnum > 0 AND NOT attisdropped AND atthasdef ORDER BY attnum
             """
         )
         #expect(columns.first == "xid" && columns.last == "wakes")

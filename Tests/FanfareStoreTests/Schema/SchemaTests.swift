@@ -146,7 +146,13 @@ struct SchemaTests {
         "put_rule(rule jsonb) integer",
         "drop_rule(app text, name text) boolean",
         "watch_table(rel regclass, event_type text, columns text[] DEFAULT NULL::text[], "
-            + "operations text[] DEFAULT '{insert,update,delete}'::text[]) void",
+            + "operations text[] DEFAULT '{insert,update,delete}'::text[], delay interval DEFAULT NULL::interval) void",
+        "emit_at(type text, at timestamp with time zone, payload jsonb DEFAULT '{}'::jsonb, key text DEFAULT NULL::text, "
+            + "ttl interval DEFAULT NULL::interval, replace boolean DEFAULT false) bigint",
+        "emit_local(type text, at timestamp without time zone, zone text, payload jsonb DEFAULT '{}'::jsonb, "
+            + "key text DEFAULT NULL::text, ttl interval DEFAULT NULL::interval, replace boolean DEFAULT false) bigint",
+        "reschedule(scheduled_id bigint, at timestamp with time zone, payload jsonb DEFAULT NULL::jsonb) boolean",
+        "reschedule(type text, key text, at timestamp with time zone, payload jsonb DEFAULT NULL::jsonb) boolean",
         "unwatch_table(rel regclass, event_type text DEFAULT NULL::text) void",
     ]
 
@@ -168,6 +174,7 @@ struct SchemaTests {
             "event_id event_type rule rule_version app provider environment device_id user_id attempt outcome reason at batch_id "
                 + "detail trace_id"
         ),
+        ("upcoming", "id at wall type key ttl app"),
         ("queue", "app provider environment lane ready in_flight waiting oldest gate"),
         ("health", "name ok detail since"),
         (

@@ -36,7 +36,7 @@ struct TimelineTests {
 
     @Test(arguments: ["timeline = 7", "system_identifier = 7"])
     func onAnUnknownOneIDsSkipAheadOnce(change: String) throws {
-        let before = (try next("event"), try next("batch"))
+        let before = (try next("event"), try next("batch"), try next("scheduled"))
         try world.connection.execute("UPDATE fanfare.timelines SET \(change)")
         let database = TestDatabase.current
         let answers = Mailbox<Bool>()
@@ -49,6 +49,7 @@ struct TimelineTests {
         #expect(answers.take()?.filter { $0 }.count == 1)
         #expect(((before.0 + Self.skipped)...(before.0 + Self.skipped + 9)).contains(try next("event")))
         #expect(((before.1 + Self.skipped)...(before.1 + Self.skipped + 9)).contains(try next("batch")))
+        #expect(((before.2 + Self.skipped)...(before.2 + Self.skipped + 9)).contains(try next("scheduled")))
     }
 
     @Test func theySkipOverTheEndOfTheirSequence() throws {

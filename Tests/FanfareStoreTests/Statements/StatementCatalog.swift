@@ -97,6 +97,7 @@ struct StatementCatalog {
             INSERT INTO fanfare.quarantine (xid, id, created_at, type, payload)
             VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
+            SELECT fanfare.emit_at('order', now(), '{"user": "u"}');
             INSERT INTO fanfare.audience_queries (event_id, rule_version) VALUES (\(keyed), \(version));
             INSERT INTO fanfare.open_digests (rule_id, key, began_at, due_at, count, event_ids)
             VALUES (1, 'u', 'epoch', 'epoch', 1, ARRAY[\(event)]);
@@ -407,6 +408,8 @@ struct StatementCatalog {
             ),
             SQL.nextOpenDigest(),
             SQL.emitDigests(Timestamp(microseconds: 0)),
+            SQL.nextScheduled(), SQL.emitScheduled(10), SQL.forgetScheduledEvents(30),
+            SQL.usersInPayload(parts.event, parts.version), SQL.divideByZone(parts.event, 1000),
             SQL.queryRuns(owner),
             SQL.takeQueryRun(owner),
             SQL.storeAudience(8, [1], ["v"], [nil]),
@@ -545,8 +548,11 @@ struct StatementCatalog {
                 payloads: ["{}", "{}"],
                 keys: ["k", nil],
                 ttlSeconds: [nil, 5],
-                traces: [nil, TraceContext(stored: Array(repeating: 1, count: 25))]
+                traces: [nil, TraceContext(stored: Array(repeating: 1, count: 25))],
+                times: [nil, DueTime("4h")]
             ),
+            SQL.showScheduled(1, nil), SQL.findScheduled(nil, nil, nil, nil, 0, 10, 100), SQL.eventOf(1),
+            SQL.moveScheduled(1, nil, 60, nil),
             SQL.cancelEvent(parts.event),
             SQL.cancelEvents([parts.event]),
             SQL.cancelKey("order", "nokey"),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DaemonKit
 
-/// The recipes for orders, the digest and live scores work as printed.
+/// The recipes for orders, the digest, the reminder and live scores work as printed.
 @Suite(.database) struct CookbookTests {
     /// Returns the pushes that the sandbox received after the given number: start of the token, title and text.
     private func shown(_ count: Int, after number: Int, in kitchen: RecipeKitchen) async throws -> [[String]] {
@@ -43,6 +43,19 @@ import Testing
             #expect(try await shown(1, after: 1, in: kitchen) == [["b1", "1 new posts", "Not followed"]])
             let fates = try sql("SELECT fate FROM fanfare.events ORDER BY fate")
             #expect(fates == ["duplicate", "duplicate", "planned", "planned"])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func aReminderMovesWithItsAppointment() async throws {
+        let blocks = try Recipe("A reminder that moves").blocks
+        #expect(blocks.map(\.language) == ["sql", "sql", "yaml", "sh", "sql"])
+        try await RecipeKitchen.open { kitchen in
+            for block in blocks { try await kitchen.follow(block, file: "reminder.yaml") }
+            #expect(try await shown(1, after: 0, in: kitchen).map { $0.prefix(2) } == [["a7", "Your appointment"]])
+            let waiting = "SELECT key LIKE '2 at %' AND at > now() + interval '21 hours' FROM fanfare.upcoming"
+            #expect(try sql(waiting) == ["t"])
+            try kitchen.run("DELETE FROM appointments")
+            #expect(try sql("SELECT count(*) FROM fanfare.upcoming") == ["0"])
         }
     }
 

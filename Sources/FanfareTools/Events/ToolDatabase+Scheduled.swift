@@ -1,0 +1,118 @@
+public import FanfareCore
+public import FanfareRecords
+internal import PostgresClient
+
+extension ToolDatabase {
+    /// How many numbers the place of a scheduled event has: its time in microseconds, and its id.
+    package static let placeOfScheduled = 2
+
+    /// Returns the id of an event by its own id, or by that of its scheduled row.
+    ///
+    /// - Parameter id: the id.
+    /// - Returns: the event's id; the given one if it is not that of a scheduled row that was emitted.
+    /// - Throws: ``ToolError``.
+    public func eventID(of id: Int64) async throws(ToolError) -> Int64 {
+        guard ScheduledEvent.isID(id) else { return id }
+        return try await rows(of: SQL.eventOf(id)).first ?? id
+    }
+
+    /// Reads one event that is scheduled.
+    ///
+    /// - Parameters:
+    ///   - id: the id of its scheduled row.
+    ///   - app: the app that it must belong to; nil for any.
+    /// - Returns: the event.
+    /// - Throws: ``ToolError``, also if it does not wait any more.
+    public func scheduled(_ id: Int64, of app: String? = nil) async throws(ToolError) -> ScheduledEvent {
+        guard let found = try await rows(of: SQL.showScheduled(id, app)).first else {
+            throw try await whyNotScheduled(id)
+        }
+        return found
+    }
+
+    /// Returns the error for an id that no event has that waits.
+    ///
+    /// - Parameter id: the id.
+    /// - Returns: the error, with the id of the event if it was emitted.
+    /// - Throws: ``ToolError`` if the database cannot be asked.
+    public func whyNotScheduled(_ id: Int64) async throws(ToolError) -> ToolError {
+        let event = try await eventID(of: id)
+        guard event == id else {
+            return ToolError(
+                .failed,
+                "\(id) is not scheduled any more: it was emitted as event \(event)",
+                hint: "Ask for that event.",
+                isAbsence: true
+            )
+        }
+        return ToolError(
+            .failed,
+            "no scheduled event has the id \(id)",
+            hint:
+                "It was cancelled, or the log has forgotten its event. `fanfare scheduled list` shows those that wait.",
+            isAbsence: true
+        )
+    }
+
+    /// Finds events that are scheduled, the next first.
+    ///
+    /// - Parameters:
+    ///   - type: their type; nil for all.
+    ///   - app: only events of the app, or of types that its rules name; nil for all.
+    ///   - user: only events in which a rule finds the user; nil for all.
+    ///   - after: the place to continue after; nil for the beginning.
+    ///   - limit: the most events.
+    /// - Returns: a page; it may be empty although the list goes on.
+    /// - Throws: ``ToolError``.
+    public func scheduled(
+        ofType type: String? = nil,
+        app: String? = nil,
+        user: String? = nil,
+        after: [Int64]? = nil,
+        limit: Int
+    ) async throws(ToolError) -> FoundPage<ScheduledEvent, [Int64]> {
+        let at = after.map { Timestamp(microseconds: $0[0]) }
+        let rows = try await rows(
+            of: SQL.findScheduled(type, app, user, at, after?[1] ?? 0, Int32(limit + 1), SearchBudget.events)
+        )
+        let found = rows.compactMap(\.found)
+        guard found.count <= limit else {
+            return FoundPage(rows: Array(found.prefix(limit)), next: found[limit - 1].place)
+        }
+        guard let stop = rows.last, stop.found == nil else { return FoundPage(rows: found, next: nil) }
+        return FoundPage(rows: found, next: stop.place, isStopped: true)
+    }
+
+    /// Moves a scheduled event to another time.
+    ///
+    /// - Parameters:
+    ///   - id: the id of its scheduled row.
+    ///   - due: the new time.
+    ///   - payload: the new payload; nil to keep it.
+    /// - Returns: whether it still waits; if not, nothing was changed.
+    /// - Throws: ``ToolError``.
+    public func move(_ id: Int64, to due: DueTime, payload: JSONObject? = nil) async throws(ToolError) -> Bool {
+        let statement = SQL.moveScheduled(id, due.time, due.seconds, payload.map { JSONValue.object($0).text })
+        return try await change { connection throws(PostgresError) in
+            try connection.run(statement).first ?? false
+        } action: { _ in
+            ToolAction("event.reschedule", "\(id)")
+        }
+    }
+}
+
+extension ScheduledEvent {
+    /// Returns whether an id is in the range of scheduled rows, as `fanfare.is_scheduled_id` does.
+    static func isID(_ id: Int64) -> Bool { id < 1 << 43 }
+
+    /// The event as JSON; its id is text.
+    public var json: JSONValue {
+        [
+            "id": .string("\(id)"), "at": JSONValue(at),
+            "local_time": JSONValue(orNull: wall?.replacing(" ", with: "T")),
+            "type": .string(type), "key": JSONValue(orNull: key),
+            "ttl_seconds": ttlSeconds.map { JSONValue($0) } ?? .null,
+            "app": JSONValue(orNull: app),
+        ]
+    }
+}

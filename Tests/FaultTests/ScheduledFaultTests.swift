@@ -1,0 +1,166 @@
+import Foundation
+import PostgresClient
+import PrivateCluster
+import TestKit
+import Testing
+import Threading
+
+/// Scheduled events while daemons are killed, PostgreSQL restarts, and one daemon's clock is an hour wrong; a fifth of the
+/// events are replaced and a fifth cancelled meanwhile.
+@Suite(.rig, .serialized, .timeLimit(.minutes(Soak.choose(5, soak: 30))))
+struct ScheduledFaultTests {
+    @Test func eachFiresOnceAndNoneEarlyOrAfterItsCancel() async throws {
+        let rig = try Rig.current
+        try await rig.sandbox.setFaults("[]")
+        let clock = try SettableClock(in: rig.sandbox.ready.directory)
+        try clock.set(secondsAhead: 3600)
+        await rig.end(rig.daemons[2], by: SIGKILL)
+        try await rig.serve(3, options: .init(environment: clock.environment()))
+        let run = ScheduledRun(
+            audience: try await rig.audience("later", devices: 1),
+            rig: rig,
+            count: Soak.deliveries(everyDay: 500, soak: 10_000) / 10 * 10,
+            seconds: Soak.choose(15, soak: 120)
+        )
+        let plan = try await run.schedule()
+        async let faults: Int = run.playFaults()
+        let cancelled = try await run.change(plan)
+        let kills = try await faults
+        try await rig.until(
+            "SELECT NOT EXISTS (SELECT FROM fanfare.scheduled) AND NOT EXISTS (SELECT FROM fanfare.outbox)",
+            seconds: 120
+        )
+        try await rig.untilIdle(seconds: 120)
+        try await run.audit(plan, cancelled: cancelled, kills: kills)
+    }
+}
+
+/// The events 1 to `count`: of ten, the first two are replaced and the next two cancelled.
+private struct ScheduledRun {
+    /// When an event is due, in nanoseconds of CLOCK_MONOTONIC.
+    typealias Plan = [Int: UInt64]
+
+    let audience: Audience
+    let rig: Rig
+    let count: Int
+    /// The time within which all are due.
+    let seconds: Int
+
+    private func isReplaced(_ number: Int) -> Bool { number % 10 < 2 }
+    private func isCancelled(_ number: Int) -> Bool { number % 10 == 2 || number % 10 == 3 }
+
+    /// Schedules all events at random times, the replaced ones a minute after the last.
+    func schedule() async throws -> Plan {
+        let delays = (1...count).map { _ in rig.random(2000...(seconds * 1000)) }
+        let audience = audience
+        let last = seconds
+        let start = try await rig.sql { connection in
+            let now = monotonicNanoseconds()
+            _ = try connection.query(
+                """
+                SELECT count(fanfare.emit_at('\(audience.name)', now() + CASE WHEN g.n % 10 < 2 THEN \(last + 60) * interval '1 s'
+                    ELSE d.ms * interval '1 ms' END, jsonb_build_object('n', g.n::text), 'key-' || g.n))
+                FROM generate_series(1, \(delays.count)) AS g (n)
+                JOIN unnest($1::int[]) WITH ORDINALITY AS d (ms, n) USING (n)
+                """,
+                "{\(delays.map(String.init).joined(separator: ","))}"
+            )
+            return UInt64(now)
+        }
+        return Plan(
+            uniqueKeysWithValues: delays.enumerated().map { ($0.offset + 1, start + UInt64($0.element) * 1_000_000) }
+        )
+    }
+
+    /// Kills a daemon every three seconds, and restarts PostgreSQL twice; returns the number of kills.
+    func playFaults() async throws -> Int {
+        let rounds = seconds / 3
+        for round in 1...rounds {
+            try await rig.hold(seconds: 3)
+            await rig.end(rig.daemons[rig.random(0...rig.daemons.count - 1)], by: SIGKILL)
+            if round == rounds / 3 || round == rounds * 2 / 3 {
+                try await onThread { try rig.cluster.restart(.immediate) }
+            }
+            try await rig.serve(3)
+        }
+        return rounds
+    }
+
+    /// Replaces events by ones at their planned times, and cancels others about when they are due.
+    ///
+    /// - Returns: when each cancellation was acknowledged that found its event, in nanoseconds of CLOCK_MONOTONIC.
+    func change(_ plan: Plan) async throws -> [Int: UInt64] {
+        var cancelled: [Int: UInt64] = [:]
+        let work = plan.filter { isReplaced($0.key) || isCancelled($0.key) }.sorted { $0.value < $1.value }
+        for (number, due) in work {
+            // A replacement comes a second before it is due, a cancellation up to half a second before or after.
+            let lead = isReplaced(number) ? 1000 : rig.random(0...1000) - 500
+            try await hold(until: due, lead: lead)
+            let call =
+                isReplaced(number)
+                ? "emit_at('\(audience.name)', now() + $1::int * interval '1 ms', jsonb_build_object('n', '\(number)'), 'key-\(number)', replace => true)"
+                : "cancel('\(audience.name)', 'key-\(number)') AND $1::int IS NOT NULL"
+            if let answer = try await retry(call, due: due), isCancelled(number), answer == "t" {
+                cancelled[number] = UInt64(monotonicNanoseconds())
+            }
+        }
+        return cancelled
+    }
+
+    private func hold(until due: UInt64, lead: Int) async throws {
+        let wait = (Double(due) - Double(monotonicNanoseconds())) / 1e9 - Double(lead) / 1000
+        if wait > 0 { try await rig.hold(seconds: wait) }
+    }
+
+    /// Calls a function until the server answers; it may be restarting.
+    private func retry(_ call: String, due: UInt64) async throws -> String? {
+        for _ in 0..<200 {
+            let milliseconds = max(0, (Int(due) - Int(monotonicNanoseconds())) / 1_000_000)
+            do {
+                return try await rig.sql { connection in
+                    try connection.query("SELECT fanfare.\(call)", "\(milliseconds)").rows[0][0]
+                }
+            } catch {
+                try await rig.hold(seconds: 0.1)
+            }
+        }
+        throw RigError(message: "the server did not come back")
+    }
+
+    /// Compares what was scheduled with what was emitted and pushed.
+    func audit(_ plan: Plan, cancelled: [Int: UInt64], kills: Int) async throws {
+        let ledger = try await rig.ledger(of: audience)
+        let pushed = Dictionary(grouping: ledger.filter { $0.fate == .accepted }, by: \.delivery.event)
+        let emitted = try await rig.sql { connection in
+            try connection.query(
+                "SELECT payload ->> 'n' || ' ' || count(*) FROM fanfare.events WHERE type = 'later' GROUP BY payload ->> 'n' ORDER BY 1"
+            ).rows.compactMap(\.[0])
+        }
+        let twice = emitted.filter { !$0.hasSuffix(" 1") }
+        let known = Set(emitted.compactMap { $0.split(separator: " ").first.flatMap { Int($0) } })
+        let early = pushed.filter { number, lines in lines.contains { $0.nanoseconds + 2_000_000 < plan[number] ?? 0 } }
+        let late = cancelled.filter { number, at in
+            (pushed[number] ?? []).contains { $0.nanoseconds > at + 1_000_000_000 }
+        }
+        let missing = plan.keys.filter { pushed[$0] == nil && !isCancelled($0) }
+        let repeats = pushed.values.map { $0.count - 1 }.reduce(0, +)
+        let ids = try await rig.sql { connection in
+            try connection.query(
+                """
+                SELECT count(*) - count(DISTINCT event_id), count(*) - count(DISTINCT scheduled_id) FROM fanfare.scheduled_events
+                """
+            ).rows[0].map { $0 ?? "" }
+        }
+        report(
+            "fault: \(count) scheduled events, \(kills) kills, 2 restarts, a clock an hour ahead: emitted \(known.count), "
+                + "cancelled \(cancelled.count), pushed \(pushed.count), pushed again after a kill \(repeats), emitted twice "
+                + "\(twice.count), early \(early.count), after a cancel \(late.count), missing \(missing.count)"
+        )
+        #expect(twice.isEmpty)
+        #expect(early.isEmpty)
+        #expect(late.isEmpty)
+        #expect(missing.isEmpty)
+        #expect(repeats <= kills * Rig.unrecorded)
+        #expect(ids == ["0", "0"])
+    }
+}
