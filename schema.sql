@@ -781,7 +781,7 @@ GRANT SELECT ON fanfare.preferences TO fanfare_reader;
 -- ---------------------------------------------------------------------------------------------------------------
 -- A version is immutable: an edit creates a new one. Queues and logs refer to the version that was used.
 
--- The keys of rules, campaigns and policies, and of the objects within them: the list of the daemon (DefinitionKey), from which a test
+-- The keys of rules, campaigns, policies and messages, and of the objects within them: the list of the daemon (DefinitionKey), from which a test
 -- writes these rows. `members` names the object whose keys a value may have; `form` describes any other value.
 CREATE TABLE IF NOT EXISTS fanfare.definition_keys (
     object text NOT NULL,
@@ -798,7 +798,7 @@ CREATE TABLE IF NOT EXISTS fanfare.definition_keys (
     hint text NOT NULL,
     PRIMARY KEY (object, key)
 );
-COMMENT ON TABLE fanfare.definition_keys IS 'The keys of rules, campaigns and policies, and the form of each value.';
+COMMENT ON TABLE fanfare.definition_keys IS 'The keys of rules, campaigns, policies and messages, and the form of each value.';
 GRANT SELECT ON fanfare.definition_keys TO fanfare_author, fanfare_reader;
 
 INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, low, high, words, required, reason, hint) VALUES
@@ -889,7 +889,27 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('policy', 5, 'providers', 'providers', 'provider_policy', NULL, NULL, NULL, false, 'is not an object', 'write {"fcm": {"rate": "500/s"}}'),
     ('cap', 1, 'max', 'whole', NULL, 1, 100, NULL, true, 'is not a whole number from 1 to 100', 'write how many a user gets at most, such as 3; a user who wants none opts out'),
     ('cap', 2, 'per', 'duration', NULL, 60, 2678400, NULL, true, 'is not a duration from 1m to 31d', 'write a whole number with s, m, h or d, such as 1d'),
-    ('provider_policy', 1, 'rate', 'speed', NULL, NULL, NULL, NULL, true, 'is not a rate', 'write how many pushes a second, as in 500/s')
+    ('provider_policy', 1, 'rate', 'speed', NULL, NULL, NULL, NULL, true, 'is not a rate', 'write how many pushes a second, as in 500/s'),
+    ('send', 1, 'app', 'app_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
+    ('send', 2, 'to', 'object', 'send_audience', NULL, NULL, NULL, true, 'is not an object', 'say whom the message reaches, as in {"users": "ada"}'),
+    ('send', 3, 'message', 'object', NULL, NULL, NULL, NULL, true, 'is not an object', 'say what to send, as in {"notification": {"title": "Hello"}}'),
+    ('send', 4, 'at', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('send', 5, 'key', 'text', NULL, NULL, NULL, NULL, false, 'is empty', 'leave the key out of a message that may be sent again'),
+    ('send', 6, 'ttl', 'duration', NULL, 1, 315360000, NULL, false, 'is not a duration', 'write a whole number with s, m, h or d, such as 90s, 15m, 4h or 7d'),
+    ('send', 7, 'category', 'label', NULL, NULL, NULL, NULL, false, 'cannot be a category', 'use 1 to 64 letters, digits, "_", "." and "-", beginning with a letter or digit'),
+    ('send', 8, 'lane', 'word', NULL, NULL, NULL, '{transactional,normal,bulk}', false, 'is not one of its values', 'known are transactional, normal, bulk'),
+    ('send', 9, 'collapse', 'text', NULL, NULL, NULL, NULL, false, 'is empty', 'say which messages replace each other, as in "order-7"'),
+    ('send_audience', 1, 'users', 'ids', NULL, NULL, NULL, NULL, false, 'is neither a user nor a list of users', 'write the ids that devices are registered with, as in "ada" or ["ada", "bob"]'),
+    ('send_audience', 2, 'tokens', 'ids', NULL, NULL, NULL, NULL, false, 'is neither a token nor a list of tokens', 'write a token of the provider, or a list of them'),
+    ('send_audience', 3, 'topic', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('send_audience', 4, 'condition', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('send_audience', 5, 'everyone', 'yes', NULL, NULL, NULL, NULL, false, 'is not true', 'write "everyone": true'),
+    ('send_audience', 6, 'fcm_topic', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('send_audience', 7, 'fcm_condition', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('send_audience', 8, 'channel', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('send_audience', 9, 'devices', 'predicate', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('send_audience', 10, 'provider', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
+    ('send_audience', 11, 'kind', 'word', NULL, NULL, NULL, '{device,voip,live_activity,live_activity_start,complication,file_provider,location,push_to_talk,widget,control,mdm}', false, 'is not one of its values', 'known are device, voip, live_activity, live_activity_start, complication, file_provider, location, push_to_talk, widget, control, mdm')
 ON CONFLICT (object, key) DO UPDATE
     SET (position, form, members, low, high, words, required, reason, hint) = (excluded.position, excluded.form, excluded.members, excluded.low,
         excluded.high, excluded.words, excluded.required, excluded.reason, excluded.hint)
@@ -1006,6 +1026,26 @@ $$;
 SELECT fanfare.create_trigger('fanfare.rule_versions', 'equality_path', $$
     CREATE TRIGGER equality_path AFTER INSERT OR UPDATE OF when_path, event_type ON fanfare.rule_versions
         FOR EACH ROW WHEN (NEW.when_key <> '' AND NEW.event_type IS NOT NULL) EXECUTE FUNCTION fanfare.note_equality_path()$$);
+
+-- What messages that are sent without a rule have in common: all except their texts, recipients and times. Each shape has
+-- a rule, `send/<shape>`, which takes the events of type `send.<app>` that name the shape. Two transactions that store the
+-- same shape at the same time store it twice, so that neither waits for the other; an event names one of the two.
+CREATE TABLE IF NOT EXISTS fanfare.shapes (
+    name text PRIMARY KEY,
+    -- SHA-256 of the rule without its name.
+    hash bytea NOT NULL,
+    app_id smallint NOT NULL REFERENCES fanfare.apps,
+    rule_id int NOT NULL UNIQUE REFERENCES fanfare.rules,
+    -- When it was stored, or last found in use.
+    seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- From then on, messages of this shape store it again. The rule stays for events that are not planned yet.
+    retired_at timestamptz
+);
+SELECT fanfare.create_index('shapes_hash', $$
+    CREATE INDEX shapes_hash ON fanfare.shapes (hash) WHERE retired_at IS NULL$$);
+SELECT fanfare.create_index('shapes_app', $$
+    CREATE INDEX shapes_app ON fanfare.shapes (app_id) WHERE retired_at IS NULL$$);
+GRANT SELECT ON fanfare.shapes TO fanfare_author, fanfare_reader;
 
 -- A campaign is a schedule with its own rule, `campaign/<name>`, for events of type `campaign.<app>.<name>`.
 CREATE TABLE IF NOT EXISTS fanfare.campaigns (
@@ -1862,7 +1902,7 @@ CREATE TABLE IF NOT EXISTS fanfare.api_tokens (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL CONSTRAINT api_tokens_name CHECK (octet_length(name) BETWEEN 1 AND 200),
     secret_hash bytea NOT NULL CONSTRAINT api_tokens_secret_hash CHECK (octet_length(secret_hash) = 32),
-    -- Roles without the prefix `fanfare_`.
+    -- The daemon's TokenScope: roles without the prefix `fanfare_`, and sender, which posts messages as fanfare_author.
     scopes text[] NOT NULL CONSTRAINT api_tokens_scopes CHECK (cardinality(scopes) > 0),
     -- The only app that the token may access; NULL for all. Stored by name, because an app's row is created at its
     -- first use.
@@ -2140,12 +2180,12 @@ GRANT EXECUTE ON FUNCTION fanfare.forget_feedback TO fanfare_operator;
 -- 16. Functions: emit and cancel
 -- ---------------------------------------------------------------------------------------------------------------
 
--- The types that only Fanfare emits: they start campaigns and send digests.
+-- The types that only Fanfare emits: they start campaigns, send digests, and send messages without a rule.
 CREATE OR REPLACE FUNCTION fanfare.is_reserved(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT type LIKE ANY ('{campaign.%,campaign-test.%,digest.%}'::text[]);
+    SELECT type LIKE ANY ('{campaign.%,campaign-test.%,digest.%,send.%}'::text[]);
 END;
-COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emitted by Fanfare only: campaign.*, campaign-test.*, digest.*.';
+COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emitted by Fanfare only: campaign.*, campaign-test.*, digest.*, send.*.';
 GRANT EXECUTE ON FUNCTION fanfare.is_reserved TO fanfare_emitter;
 
 -- Texts that programs write for a missing value: blank, or a language's word for it, spelled as the language spells it.
@@ -2188,7 +2228,7 @@ DECLARE
 BEGIN
     IF fanfare.is_reserved(emit.type) THEN
         RAISE EXCEPTION 'events of type % are emitted by Fanfare only', pg_catalog.quote_literal(pg_catalog."left"(emit.type, 80))
-            USING ERRCODE = '22023', HINT = 'Choose a type that does not begin with campaign., campaign-test. or digest.; fanfare.start_campaign starts a campaign.';
+            USING ERRCODE = '22023', HINT = 'Choose a type that does not begin with campaign., campaign-test., digest. or send.; fanfare.start_campaign starts a campaign, fanfare.send sends a message.';
     END IF;
     IF emit.key IS NOT NULL AND fanfare.is_nothing(emit.key) THEN
         key := fanfare.given(emit.key, 'an event''s key', 'Leave the key out of an event that may be sent again.');
@@ -2564,13 +2604,13 @@ END;
 COMMENT ON FUNCTION fanfare.is_among IS 'Whether one of the names equals this type, or ends in * and the type begins with the rest.';
 GRANT EXECUTE ON FUNCTION fanfare.is_among TO fanfare_author, fanfare_reader;
 
--- An app may always take its own campaigns and digests.
+-- An app may always take its own campaigns, digests and messages.
 CREATE OR REPLACE FUNCTION fanfare.may_take(app text, type text) RETURNS boolean LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT NOT EXISTS (
         SELECT FROM fanfare.apps AS a
         WHERE a.name = may_take.app AND a.events IS NOT NULL AND NOT fanfare.is_among(may_take.type,
-            a.events || ARRAY['campaign.' || a.name || '.*', 'campaign-test.' || a.name || '.*', 'digest.' || a.name || '.*']));
+            a.events || ARRAY['campaign.' || a.name || '.*', 'campaign-test.' || a.name || '.*', 'digest.' || a.name || '.*', 'send.' || a.name]));
 END;
 COMMENT ON FUNCTION fanfare.may_take IS
     'Whether rules of an app may take events of this type: those that the configuration lists (apps.<name>.events), or any.';
@@ -3687,6 +3727,24 @@ RETURN CASE WHEN text ~ '^(0|[1-9][0-9]?|100)(\.[0-9]{1,4})?%$' THEN rtrim(text,
 COMMENT ON FUNCTION fanfare.share IS 'A share from text such as 2.5%; NULL for any other text.';
 GRANT EXECUTE ON FUNCTION fanfare.share TO fanfare_author;
 
+CREATE OR REPLACE FUNCTION fanfare.are_ids(value jsonb) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+    CASE jsonb_typeof(value)
+    WHEN 'string' THEN
+        RETURN NOT fanfare.is_nothing(value #>> '{}');
+    WHEN 'number' THEN
+        RETURN true;
+    WHEN 'array' THEN
+        RETURN value <> '[]' AND NOT EXISTS (
+            SELECT FROM jsonb_array_elements(value) AS e (id) WHERE jsonb_typeof(e.id) NOT IN ('string', 'number') OR fanfare.is_nothing(e.id #>> '{}'));
+    ELSE
+        RETURN false;
+    END CASE;
+END
+$$;
+COMMENT ON FUNCTION fanfare.are_ids IS 'Whether a JSON value is an id, a text or a number, or a list of ids.';
+GRANT EXECUTE ON FUNCTION fanfare.are_ids TO fanfare_author;
+
 -- False for rates and jsonpaths, too: why one is wrong is found only by parsing it.
 CREATE OR REPLACE FUNCTION fanfare.has_form(value jsonb, form text, low bigint, high bigint, words text[]) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -3705,11 +3763,15 @@ BEGIN ATOMIC
             WHEN 'time_of_day' THEN value #>> '{}' ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'
             WHEN 'wall_time' THEN fanfare.wall_time(value #>> '{}') IS NOT NULL
             WHEN 'time_zone' THEN value #>> '{}' = ANY (coalesce(words, '{}')) OR fanfare.is_time_zone(value #>> '{}')
+            WHEN 'ids' THEN fanfare.are_ids(value)
             ELSE false END
         WHEN 'boolean' THEN form = 'boolean' OR form = 'yes' AND value = 'true'
-        WHEN 'number' THEN form = 'whole' AND (value #>> '{}')::numeric BETWEEN low AND high AND mod((value #>> '{}')::numeric, 1) = 0
+        WHEN 'number' THEN form = 'ids' OR form = 'whole' AND (value #>> '{}')::numeric BETWEEN low AND high AND mod((value #>> '{}')::numeric, 1) = 0
         WHEN 'object' THEN form = 'object'
-        WHEN 'array' THEN form = 'names' AND NOT jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")')
+        WHEN 'array' THEN CASE form
+            WHEN 'names' THEN NOT jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")')
+            WHEN 'ids' THEN fanfare.are_ids(value)
+            ELSE false END
         ELSE false END;
 END;
 COMMENT ON FUNCTION fanfare.has_form IS 'Whether a definition''s value has a form of definition_keys that can be seen at once.';
@@ -3817,7 +3879,7 @@ BEGIN
     hint := NULL;
 END
 $$;
-COMMENT ON FUNCTION fanfare.definition_error IS 'The error in the keys of a rule, campaign or policy, or of an object within it; null if there is none.';
+COMMENT ON FUNCTION fanfare.definition_error IS 'The error in the keys of a rule, campaign, policy or message, or of an object within it; null if there is none.';
 GRANT EXECUTE ON FUNCTION fanfare.definition_error TO fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.audience_error(audience jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -4022,7 +4084,7 @@ DECLARE
 BEGIN
     UPDATE fanfare.rules AS r SET dropped_at = clock_timestamp()
     WHERE r.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = drop_rule.app) AND r.name = drop_rule.name AND r.dropped_at IS NULL
-        AND r.name NOT LIKE 'gather/%'
+        AND r.name NOT LIKE ALL ('{gather/%,send/%}')
     RETURNING r.id INTO dropped;
     UPDATE fanfare.rule_versions AS v SET retired_at = clock_timestamp() WHERE v.rule_id = dropped AND v.retired_at IS NULL;
     -- Also drops the rule that gathers its events. An activation of a version that ran meanwhile has committed by now,
@@ -4054,6 +4116,277 @@ COMMENT ON FUNCTION fanfare.rule_from_file IS
     'Records that a rule comes from a file, so that `rules apply --prune` may drop it once it is gone from the file; '
     'returns whether that is new.';
 GRANT EXECUTE ON FUNCTION fanfare.rule_from_file TO fanfare_author;
+
+-- Messages without a rule. A message is split into its shape and the values that differ between messages of the shape:
+-- texts, recipients, collapse id. A rule holds the shape, with templates in place of the values, and the event's payload
+-- holds the values. So a million different texts are one rule version, and what a caller sends is never a template.
+
+-- Whether a value is one of those texts, by its place in the message without the indices of lists. Other values stay in the shape, where
+-- a daemon checks them as it checks a rule: so does a number or a link that the place does not allow, and an empty
+-- text. A text that looks like a template is a text wherever it is.
+CREATE OR REPLACE FUNCTION fanfare.is_text_of_message(place text, value jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE
+        WHEN jsonb_typeof(value) NOT IN ('string', 'number', 'boolean') OR value = '""' THEN false
+        -- What apps define themselves.
+        WHEN place ~ '^(apns[.]payload[.]((?!aps([.[]|$))|aps[.](content-state|attributes)[.])|webpush[.]notification[.]data[.[]|webhook[.]data[.])' THEN true
+        WHEN jsonb_typeof(value) = 'string' THEN
+            place ~ ('^(notification[.](title|body|image)$|((android|android_v2|webpush)[.])?data[.]'
+                || '|(android|android_v2[.]remote_notification)[.]notification[.](title|body|image|ticker|tag|(title|body)_loc_args\[\])$'
+                || '|apns[.](payload[.]aps[.](alert$|alert[.](title|subtitle|body|summary-arg|((title|subtitle)-)?loc-args\[\])$'
+                || '|thread-id$|target-content-id$|summary-arg$|url-args\[\]$)|fcm_options[.]image$|live_activity_token$)'
+                || '|webpush[.]notification[.](title|body|image|icon|badge|tag)$)')
+            OR place IN ('webpush.fcm_options.link', 'webpush.notification.navigate') AND value #>> '{}' ~* '^https://.'
+            OR strpos(value #>> '{}', '{{') > 0
+        WHEN jsonb_typeof(value) = 'number' THEN CASE
+            WHEN place IN ('apns.payload.aps.badge', 'android.notification.notification_count', 'android_v2.remote_notification.notification.notification_count')
+                THEN value::numeric BETWEEN 0 AND 2147483647 AND mod(value::numeric, 1) = 0
+            WHEN place IN ('apns.payload.aps.timestamp', 'apns.payload.aps.stale-date', 'apns.payload.aps.dismissal-date')
+                THEN value::numeric BETWEEN 0 AND 99999999999
+            ELSE false END
+        ELSE false END;
+END;
+COMMENT ON FUNCTION fanfare.is_text_of_message IS
+    'Whether a value of a message that is sent without a rule differs between messages of one shape, by its place.';
+
+-- A name that two places would share gets a number.
+CREATE OR REPLACE FUNCTION fanfare.take_texts(at text, level int, INOUT part jsonb, INOUT texts jsonb)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    whole CONSTANT jsonb := part;
+    is_list CONSTANT boolean := jsonb_typeof(whole) = 'array';
+    members CONSTANT text[] := CASE WHEN NOT is_list THEN ARRAY(SELECT jsonb_object_keys(whole)) END;
+    inner_parts record;
+    place text;
+    name text;
+    value jsonb;
+BEGIN
+    FOR i IN 1..CASE WHEN is_list THEN jsonb_array_length(whole) ELSE cardinality(members) END LOOP
+        IF is_list THEN
+            place := at || '[]';
+            value := whole -> i - 1;
+        ELSE
+            place := CASE WHEN at = '' THEN members[i] ELSE at || '.' || members[i] END;
+            value := whole -> members[i];
+        END IF;
+        IF jsonb_typeof(value) IN ('object', 'array') THEN
+            -- A daemon refuses a rule of more levels.
+            IF level < 32 THEN
+                inner_parts := fanfare.take_texts(place, level + 1, value, texts);
+                part := jsonb_set(part, ARRAY[CASE WHEN is_list THEN (i - 1)::text ELSE members[i] END], inner_parts.part);
+                texts := inner_parts.texts;
+            END IF;
+        ELSIF fanfare.is_text_of_message(place, value) THEN
+            name := left(rtrim(regexp_replace(place, '[^A-Za-z0-9_]+', '-', 'g'), '-'), 100);
+            WHILE texts ? name LOOP
+                name := name || '-' || (SELECT count(*) FROM jsonb_object_keys(texts));
+            END LOOP;
+            texts := texts || jsonb_build_object(name, value);
+            part := jsonb_set(part, ARRAY[CASE WHEN is_list THEN (i - 1)::text ELSE members[i] END], to_jsonb('{{texts.' || name || '}}'));
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.take_texts IS
+    'Takes the texts out of a part of a message: returns the part with templates in their place, and the texts by name.';
+
+-- What remains in the rule of an audience, and what an event says. The rest of a condition or filter cannot be a template.
+CREATE OR REPLACE FUNCTION fanfare.split_message(message jsonb, OUT rule jsonb, OUT payload jsonb)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    audience jsonb := message -> 'to';
+    key text;
+    parts record;
+BEGIN
+    rule := message - '{at,key,ttl}'::text[];
+    payload := '{}';
+    IF jsonb_typeof(audience) = 'object' THEN
+        FOREACH key IN ARRAY '{users,tokens,topic,fcm_topic,channel}'::text[] LOOP
+            IF audience ? key THEN
+                payload := jsonb_build_object('to', audience -> key);
+                audience := jsonb_set(audience, ARRAY[key], CASE WHEN key IN ('users', 'tokens') THEN '"$.to"'::jsonb ELSE '"{{to}}"' END);
+            END IF;
+        END LOOP;
+        rule := rule || jsonb_build_object('to', audience);
+    END IF;
+    IF message ? 'collapse' THEN
+        payload := payload || jsonb_build_object('collapse', message -> 'collapse');
+        rule := rule || '{"collapse": "{{collapse}}"}';
+    END IF;
+    IF jsonb_typeof(message -> 'message') = 'object' THEN
+        parts := fanfare.take_texts('', 1, message -> 'message', '{}');
+        rule := rule || jsonb_build_object('message', parts.part);
+        payload := payload || jsonb_build_object('texts', parts.texts);
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.split_message IS
+    'Splits a message that is sent without a rule into the rule of its shape, without name, and the payload of its event.';
+
+CREATE OR REPLACE FUNCTION fanfare.is_channel(id text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT id ~ '^[A-Za-z0-9+/=_-]+$' AND length(id) <= 512;
+END;
+COMMENT ON FUNCTION fanfare.is_channel IS 'Whether a text can be the id of an APNs broadcast channel: 1 to 512 characters of base64.';
+GRANT EXECUTE ON FUNCTION fanfare.is_channel TO fanfare_author;
+
+-- The checks that send repeats for every message: a shape that is stored has passed the others. One statement for each key, so that a
+-- transaction initializes no more than it needs.
+CREATE OR REPLACE FUNCTION fanfare.are_values_valid(message jsonb) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+    audience CONSTANT jsonb := message -> 'to';
+    value jsonb := coalesce(audience -> 'users', audience -> 'tokens');
+BEGIN
+    IF value IS NOT NULL THEN
+        IF NOT fanfare.are_ids(value) THEN
+            RETURN false;
+        END IF;
+    ELSIF audience ?| '{topic,fcm_topic}' THEN
+        value := coalesce(audience -> 'topic', audience -> 'fcm_topic');
+        IF jsonb_typeof(value) <> 'string' OR NOT fanfare.is_topic(value #>> '{}') THEN
+            RETURN false;
+        END IF;
+    ELSIF audience ? 'channel' THEN
+        IF jsonb_typeof(audience -> 'channel') <> 'string' OR NOT fanfare.is_channel(audience ->> 'channel') THEN
+            RETURN false;
+        END IF;
+    END IF;
+    IF message ? 'key' THEN
+        IF jsonb_typeof(message -> 'key') <> 'string' OR octet_length(message ->> 'key') > 2048 OR fanfare.is_nothing(message ->> 'key') THEN
+            RETURN false;
+        END IF;
+    END IF;
+    IF message ? 'ttl' THEN
+        IF jsonb_typeof(message -> 'ttl') <> 'string' OR fanfare.span_seconds(message ->> 'ttl') IS NULL THEN
+            RETURN false;
+        END IF;
+    END IF;
+    IF message ? 'collapse' THEN
+        IF jsonb_typeof(message -> 'collapse') <> 'string' OR octet_length(message ->> 'collapse') NOT BETWEEN 1 AND 512 THEN
+            RETURN false;
+        END IF;
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.are_values_valid IS
+    'Whether the values of a message that are not in its shape can be sent; message_error says which one cannot.';
+
+CREATE OR REPLACE FUNCTION fanfare.message_error(message jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    audience CONSTANT jsonb := message -> 'to';
+BEGIN
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT d.place, d.reason, d.hint FROM fanfare.definition_error('send', message, '') AS d WHERE d.reason IS NOT NULL
+        UNION ALL
+        SELECT 'key', CASE WHEN fanfare.is_nothing(message ->> 'key') THEN format('cannot be %L', message ->> 'key') ELSE 'has more than 2048 bytes' END,
+            'programs write null or undefined where they have no value; leave the key out of a message that may be sent again'
+        WHERE message ? 'key' AND (fanfare.is_nothing(message ->> 'key') OR octet_length(message ->> 'key') > 2048)
+        UNION ALL
+        SELECT 'collapse', 'has more than 512 bytes', 'say which messages replace each other, as in "order-7"' WHERE octet_length(message ->> 'collapse') > 512
+        UNION ALL
+        SELECT a.place, a.reason, replace(a.hint, 'users_sql, ', '')
+        FROM fanfare.audience_error(audience) AS a WHERE a.reason IS NOT NULL
+        UNION ALL
+        SELECT 'to.' || k.key, 'is not a topic name', CASE WHEN audience ->> k.key LIKE '/topics/%' THEN 'write it without /topics/' ELSE 'use 1 to 900 of a-z A-Z 0-9 - _ . ~ %' END
+        FROM unnest('{topic,fcm_topic}'::text[]) AS k (key) WHERE audience ? k.key AND NOT fanfare.is_topic(audience ->> k.key)
+        UNION ALL
+        SELECT 'to.channel', 'is not a channel id', 'write the apns-channel-id that APNs gave when the channel was made'
+        WHERE NOT fanfare.is_channel(audience ->> 'channel')
+        UNION ALL
+        SELECT 'to.' || k.key, 'has a template', 'write the topics themselves: a message has no templates'
+        FROM unnest('{condition,fcm_condition}'::text[]) AS k (key) WHERE strpos(audience ->> k.key, '{{') > 0
+    ) AS f LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.message_error IS
+    'The error for which send refuses a message, as far as its shape does not matter, with its place and how to fix it; null if there is none.';
+GRANT EXECUTE ON FUNCTION fanfare.message_error TO fanfare_author;
+
+-- Stores the shape of a message under a new name, and returns the name. It waits for no other transaction that does the
+-- same: the name is new, and no index is unique on the hash.
+CREATE OR REPLACE FUNCTION fanfare.store_shape(rule jsonb, hash bytea) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    most CONSTANT int := 1000;
+    number CONSTANT bigint := nextval('fanfare.event_sequence');
+    shape CONSTANT text := left(encode(hash, 'hex'), 16) || '-' || number;
+    the_app smallint;
+    problem record;
+    the_rule int;
+BEGIN
+    SELECT * INTO problem FROM fanfare.rule_error(rule || jsonb_build_object('name', 'send', 'event', 'send.' || (rule ->> 'app')));
+    IF problem.reason IS NOT NULL THEN
+        RAISE EXCEPTION '%: %', problem.place, problem.reason USING ERRCODE = '22023', HINT = problem.hint;
+    END IF;
+    the_app := fanfare.app_id_for(rule ->> 'app');
+    IF (SELECT count(*) FROM fanfare.shapes AS s WHERE s.app_id = the_app AND s.retired_at IS NULL) >= most THEN
+        RAISE EXCEPTION 'message: has a shape of its own, and the app has % others', most USING ERRCODE = '22023',
+            HINT = 'Messages share a shape if only their texts, recipients and collapse ids differ: put what differs into title, body and data, '
+                'not into keys, sounds and headers. A shape that is no longer used ends with the log.';
+    END IF;
+    -- An older daemon would refuse the rule for its name.
+    PERFORM fanfare.require_daemon(greatest(2, (
+        SELECT max(p.oldest_daemon) FROM fanfare.providers AS p WHERE p.name = rule #>> '{to,provider}' OR rule -> 'message' ? p.name)));
+    INSERT INTO fanfare.rules (app_id, name, event_number) VALUES (the_app, 'send/' || shape, number) RETURNING id INTO the_rule;
+    INSERT INTO fanfare.rule_versions (rule_id, version, definition, event_type, rule_created_at, rule_event_number)
+    SELECT r.id, 1, (rule || jsonb_build_object('name', r.name, 'event', 'send.' || (rule ->> 'app'), 'when', format('$.shape == "%s"', shape)))::json,
+        'send.' || (rule ->> 'app'), r.created_at, r.event_number
+    FROM fanfare.rules AS r WHERE r.id = the_rule;
+    INSERT INTO fanfare.shapes (name, hash, app_id, rule_id) VALUES (shape, hash, the_app, the_rule);
+    RETURN shape;
+END
+$$;
+COMMENT ON FUNCTION fanfare.store_shape IS 'Stores the rule of a message''s shape and returns the shape''s name, or raises the errors that SQL finds; send calls it.';
+
+-- The path of a message whose shape is stored is short: split, look up, check the values, insert the event.
+CREATE OR REPLACE FUNCTION fanfare.send(message jsonb) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    problem record;
+    parts record;
+    the_hash bytea;
+    shape text;
+    refusal text;
+    new_id bigint;
+BEGIN
+    IF jsonb_typeof(message) IS DISTINCT FROM 'object' THEN
+        RAISE EXCEPTION 'a message is a JSON object' USING ERRCODE = '22023', HINT = 'Pass {"app": …, "to": …, "message": …}.';
+    ELSIF octet_length(message::text) > 65536 THEN
+        RAISE EXCEPTION 'the message is % bytes long', octet_length(message::text)
+            USING ERRCODE = '22023', HINT = 'A message with its recipients has at most 64 KiB: send it to fewer users at a time, or to a topic.';
+    END IF;
+    parts := fanfare.split_message(message);
+    the_hash := sha256(convert_to(parts.rule::text, 'UTF8'));
+    SELECT s.name, v.reason INTO shape, refusal FROM fanfare.shapes AS s JOIN fanfare.rule_versions AS v ON v.rule_id = s.rule_id
+    WHERE s.hash = the_hash AND s.retired_at IS NULL LIMIT 1;
+    IF shape IS NULL OR NOT fanfare.are_values_valid(message) THEN
+        SELECT * INTO problem FROM fanfare.message_error(message);
+        IF problem.reason IS NOT NULL THEN
+            RAISE EXCEPTION '%: %', problem.place, problem.reason USING ERRCODE = '22023', HINT = problem.hint;
+        END IF;
+    END IF;
+    IF refusal IS NOT NULL THEN
+        RAISE EXCEPTION '%', split_part(refusal, '; ', 1) USING ERRCODE = '22023',
+            HINT = coalesce(nullif(substr(refusal, length(split_part(refusal, '; ', 1)) + 3), ''), 'Daemons refuse messages of this shape.');
+    ELSIF shape IS NULL THEN
+        shape := fanfare.store_shape(parts.rule, the_hash);
+    END IF;
+    IF message ? 'at' THEN
+        RAISE EXCEPTION 'at: cannot be given yet' USING ERRCODE = '22023', HINT = 'Leave it out: the message is sent at once.';
+    END IF;
+    INSERT INTO fanfare.outbox (type, key, ttl, payload, own)
+    VALUES ('send.' || (message ->> 'app'), message ->> 'key', make_interval(secs => fanfare.span_seconds(message ->> 'ttl')),
+        jsonb_build_object('shape', shape) || parts.payload, true)
+    RETURNING id INTO new_id;
+    RETURN new_id;
+END
+$$;
+COMMENT ON FUNCTION fanfare.send IS
+    'Sends a message without a rule in the caller''s transaction and returns the id of its event, or raises the errors that SQL finds.';
+GRANT EXECUTE ON FUNCTION fanfare.send TO fanfare_author;
 
 -- A daemon that does not know gates would send the deliveries behind one.
 CREATE OR REPLACE FUNCTION fanfare.make_gate(
@@ -4274,7 +4607,7 @@ BEGIN
             USING ERRCODE = 'invalid_parameter_value', HINT = 'An event type has 1 to 255 bytes on one line, for example order.shipped.';
     ELSIF fanfare.is_reserved(event_type) THEN
         RAISE EXCEPTION 'watch_table: events of type % are emitted by Fanfare only', quote_literal(left(event_type, 80))
-            USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose a type that does not begin with campaign., campaign-test. or digest.';
+            USING ERRCODE = 'invalid_parameter_value', HINT = 'Choose a type that does not begin with campaign., campaign-test., digest. or send.';
     END IF;
 END
 $$;
@@ -6694,11 +7027,12 @@ SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,
     e.replay_of, encode(substr(e.trace, 1, 16), 'hex') AS trace_id
 FROM (
     SELECT o.id, o.type, o.key, o.created_at, 0::smallint AS fate, (
-        SELECT 'waits for a daemon to check rule ' || a.name || '/' || r.name
+        SELECT 'waits for a daemon to check ' || CASE WHEN r.name LIKE 'send/%' THEN 'its message' ELSE 'rule ' || a.name || '/' || r.name END
         FROM fanfare.rule_versions AS v JOIN fanfare.rules AS r ON r.id = v.rule_id JOIN fanfare.apps AS a ON a.id = r.app_id
         WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type = o.type
             AND (v.rule_created_at <= o.created_at OR fanfare.is_emitted_after(o.id, v.rule_event_number))
             AND NOT EXISTS (SELECT FROM fanfare.rule_versions AS i WHERE i.rule_id = v.rule_id AND i.state = 'active' AND i.retired_at IS NULL)
+            AND (r.name NOT LIKE 'send/%' OR r.name = 'send/' || (o.payload ->> 'shape'))
         ORDER BY v.id LIMIT 1
     ) AS detail, o.payload, o.replay_of, o.trace
     FROM fanfare.outbox AS o
@@ -7535,8 +7869,10 @@ BEGIN ATOMIC
         CROSS JOIN LATERAL (
             SELECT v.state = 'active' AND v.checked_at <= planned AND coalesce(v.retired_at > planned, true) AS is_in_force
         ) AS f
-        CROSS JOIN LATERAL (SELECT CASE v.audience WHEN 'gather' THEN substr(r.name, length('gather/') + 1) ELSE r.name END AS name) AS n
-        WHERE v.event_type = e.type
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN v.audience = 'gather' THEN substr(r.name, length('gather/') + 1) WHEN r.name LIKE 'send/%' THEN '(send)' ELSE r.name END AS name
+        ) AS n
+        WHERE v.event_type = e.type AND (r.name NOT LIKE 'send/%' OR r.name = 'send/' || (e.payload ->> 'shape'))
             -- Excludes a rule that was in force for another type by then, as a digest rule is.
             AND (f.is_in_force OR NOT EXISTS (
                 SELECT FROM fanfare.rule_versions AS o
@@ -7607,7 +7943,13 @@ CREATE OR REPLACE FUNCTION fanfare.why_rule_words(e fanfare.event_log, fate text
 RETURNS TABLE (detail text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
-    SELECT CASE obstacle
+    SELECT CASE
+            WHEN name = '(send)' AND coalesce(obstacle IN ('rule_unchecked', 'rule_refused'), true) THEN CASE obstacle
+                WHEN 'rule_unchecked' THEN 'The message waits to be checked by a daemon, as all first messages of their kind do' || CASE WHEN is_served THEN ', which takes a second'
+                    ELSE ': none is running. Start `fanfare serve`' END
+                WHEN 'rule_refused' THEN format('The message was refused: %s. Fix the call of fanfare.send', refusal)
+                ELSE 'It was sent without a rule, by fanfare.send' || CASE WHEN fate = 'waiting' AND NOT is_served THEN ', but no daemon is running. Start `fanfare serve`' ELSE '' END END
+            ELSE CASE obstacle
             WHEN 'rule_younger' THEN format('The rule was created %s, after the event. Replay the event if the rule should apply to it',
                 fanfare.utc(created_at))
             WHEN 'rule_dropped' THEN format('The rule was dropped %s. Apply it again if it is still needed', fanfare.utc(dropped_at))
@@ -7636,7 +7978,7 @@ BEGIN ATOMIC
                 WHERE v.rule_id = why_rule_words.rule_id AND v.version > why_rule_words.version AND v.state = 'refused'
                     AND v.created_at <= planned
                 ORDER BY v.version DESC LIMIT 1), '')
-        END;
+        END END;
 END;
 COMMENT ON FUNCTION fanfare.why_rule_words IS 'Whether a rule matched an event, why not, and what to do.';
 
@@ -7732,7 +8074,7 @@ RETURNS TABLE (rule_version int, device_id bigint, attempt int, code int, at tim
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     SELECT p.rule_version, p.device_id, p.attempt::int, p.code, p.at, p.not_before, p.is_owned, p.gate_id, p.due_at, p.lane, p.details,
-        a.name || '/' || r.name AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
+        a.name || '/' || CASE WHEN r.name LIKE 'send/%' THEN '(send)' ELSE r.name END AS rule, a.name AS app, a.id AS app_id, v.definition::jsonb AS definition,
         t.provider, concat_ws('/', a.name, t.provider, t.environment) AS sender, coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
             [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome, coalesce(c.reason, 'unknown') AS reason, c.meaning,
         r.id AS rule_id, lag(p.code) OVER w AS code_before, lag(coalesce(c.reason, 'unknown')) OVER w AS reason_before, lead(coalesce(p.not_before, p.at)) OVER w AS tried_at
@@ -9050,7 +9392,7 @@ GRANT EXECUTE ON FUNCTION fanfare.unsent TO fanfare_reader;
 -- The rights on one object follow its definition; here are those on all objects. PUBLIC has no rights.
 --
 -- * fanfare_emitter emits, cancels and watches tables. fanfare_registrar registers devices.
--- * fanfare_author puts rules, campaigns and policies, and runs campaigns. For `fanfare rules plan` and `fanfare
+-- * fanfare_author puts rules, campaigns and policies, runs campaigns, and sends messages without a rule. For `fanfare rules plan` and `fanfare
 --   campaigns plan` it calls the functions that find errors, with its own rights except for authors' queries. It reads
 --   what it compares with a file, and whether a daemon will check it.
 -- * fanfare_operator sees and runs what authors wrote.

@@ -25,9 +25,19 @@ package struct LoadedRule: Sendable {
     /// Returns the detail of a delivery whose push could not be built.
     ///
     /// - Parameter problem: the problem, without data of the event.
-    /// - Returns: the rule's name and version, and the problem.
+    /// - Returns: the rule's name and version, and the problem; for a message without a rule, the problem alone.
     package func refusal(because problem: String) -> String {
-        "rule \(compiled.definition.name), version \(version): \(problem)"
+        let name = compiled.definition.name
+        return RuleNames.isOfSend(name) ? problem : "rule \(name), version \(version): \(problem)"
+    }
+
+    /// Returns the detail of an event for which the rule could not be planned.
+    ///
+    /// - Parameter problem: the problem, without data of the event.
+    /// - Returns: the rule's name and the problem; for a message without a rule, the problem alone.
+    package func planProblem(_ problem: RenderProblem) -> String {
+        let name = compiled.definition.name
+        return RuleNames.isOfSend(name) ? "\(problem)" : "rule \(name): \(problem)"
     }
 
     /// Logs that an event's message could not be rendered; the number of such lines is limited.

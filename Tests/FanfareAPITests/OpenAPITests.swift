@@ -35,7 +35,8 @@ import Testing
         }
         #expect(
             operations.map(\.path).sorted() == [
-                "/v1/apps/{app}/campaigns/{campaign}/start", "/v1/events", "/v1/events/batch", "/v1/events/{id}/replay",
+                "/v1/apps/{app}/campaigns/{campaign}/start", "/v1/apps/{app}/messages", "/v1/events",
+                "/v1/events/batch", "/v1/events/{id}/replay",
             ]
         )
     }

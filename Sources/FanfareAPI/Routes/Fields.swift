@@ -57,6 +57,17 @@ struct Fields {
         return object
     }
 
+    /// Returns all members that were not read, without those that are null, as an object that the database can store.
+    mutating func object() throws -> JSONObject {
+        var object = JSONObject()
+        for key in rest.keys.sorted() { object[key] = take(key) }
+        if let problem = StorableJSON.problem(in: .object(object)) {
+            let hint = problem.hint
+            throw Self.refusal("\(problem.path) \(problem.reason)", at: pointer, hint: hint)
+        }
+        return object
+    }
+
     /// Returns an array.
     mutating func list(_ key: String) throws -> [JSONValue] {
         let value = try required(key, take(key))

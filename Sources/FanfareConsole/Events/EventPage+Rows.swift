@@ -62,7 +62,8 @@ extension AudienceLine {
 /// One rule's verdict on an event.
 struct EventRuleLine: ViewContext {
     let name: String
-    let href: String
+    /// The page of the rule or campaign; nil for a message that was sent without a rule.
+    let link: PageLink?
     let badge: Badge
     /// The rule's version, the conditions that hold, and the one that does not.
     let words: String
@@ -78,14 +79,24 @@ extension EventRuleLine {
     init?(_ row: WhyRow, _ rules: [String: Int64]) {
         guard let rule = row.rule, let slash = rule.firstIndex(of: "/") else { return nil }
         let (app, name) = (String(rule[..<slash]), String(rule[rule.index(after: slash)...]))
+        guard name != "(send)" else {
+            let pushes = rules.first { $0.key.hasPrefix("\(app)/send/") }?.value
+            self.init("Message without a rule", nil, row, pushes)
+            return
+        }
         // The rule of a campaign is named `campaign/…` and has no page of its own.
         let campaign = name.hasPrefix("campaign/") ? String(name.dropFirst("campaign/".count)) : nil
+        let href = PageAddress.path([campaign == nil ? "rules" : "campaigns", app, campaign ?? name])
+        self.init(rule, PageLink(name: rule, href: href), row, rules[rule])
+    }
+
+    private init(_ name: String, _ link: PageLink?, _ row: WhyRow, _ pushes: Int64?) {
         self.init(
-            name: rule,
-            href: PageAddress.path([campaign == nil ? "rules" : "campaigns", app, campaign ?? name]),
+            name: name,
+            link: link,
             badge: PushText.badge(row.outcome),
             words: row.detail ?? row.reason ?? "",
-            devices: rules[rule].map { FigureText.counted($0, "push", "pushes") } ?? "–"
+            devices: pushes.map { FigureText.counted($0, "push", "pushes") } ?? "–"
         )
     }
 }

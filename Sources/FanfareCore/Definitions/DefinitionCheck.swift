@@ -87,7 +87,7 @@ extension DefinitionForm {
     /// Whether the reason names the form, and so fits a value of any JSON type.
     fileprivate var isNamedByItsReason: Bool {
         switch self {
-        case .boolean, .yes, .whole, .duration, .share, .timeOfDay, .wallTime, .names, .object: true
+        case .boolean, .yes, .whole, .duration, .share, .timeOfDay, .wallTime, .names, .object, .ids: true
         default: false
         }
     }
@@ -99,14 +99,19 @@ extension DefinitionForm {
         case .yes: value.boolValue == true
         case .whole(let range): value.numberValue?.integer.map(range.contains) ?? false
         case .names: value.arrayValue?.allSatisfy { $0.stringValue != nil } ?? false
+        case .ids: value.arrayValue.map { !$0.isEmpty && $0.allSatisfy(Self.isID) } ?? Self.isID(value)
         case .object: value.objectValue != nil
         default: value.stringValue.map(allows) ?? false
         }
     }
 
+    private static func isID(_ value: JSONValue) -> Bool {
+        value.numberValue != nil || value.stringValue.map { !NothingText.matches($0) } ?? false
+    }
+
     private func allows(_ text: String) -> Bool {
         switch self {
-        case .filledTemplate: !text.isEmpty
+        case .filledTemplate, .text: !text.isEmpty
         case .appName: RuleNames.isApp(text)
         case .ruleName: RuleNames.isRule(text)
         case .eventType: RuleNames.isEventType(text)

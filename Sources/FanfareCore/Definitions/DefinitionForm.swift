@@ -6,6 +6,10 @@ package indirect enum DefinitionForm: Sendable {
     case string, sql, template
     /// A template that is not empty.
     case filledTemplate
+    /// A string that is not empty.
+    case text
+    /// An id, a string or a number, or a list of ids.
+    case ids
     case appName, ruleName, eventType, label
     /// One of some words.
     case word([String])
@@ -60,9 +64,10 @@ extension DefinitionForm {
     /// The name of the type, for the reference.
     var typeName: String {
         switch self {
-        case .string, .appName, .ruleName, .eventType, .label, .word, .share, .speed, .timeOfDay, .wallTime,
+        case .string, .text, .appName, .ruleName, .eventType, .label, .word, .share, .speed, .timeOfDay, .wallTime,
             .timeZone:
             "string"
+        case .ids: "string or list of strings"
         case .sql: "SQL"
         case .template, .filledTemplate: "template"
         case .boolean, .yes: "boolean"
@@ -97,9 +102,8 @@ extension DefinitionForm {
             "a name that PostgreSQL knows, such as Europe/Madrid" + (other.map { ", or \($0)" } ?? "")
         case .list(_, let limit): "1 to \(limit)"
         case .named(_, let limit): "at most \(limit)"
-        case .string, .sql, .template, .filledTemplate, .boolean, .jsonpath, .predicate, .names, .object, .keys,
-            .keysOr,
-            .providers:
+        case .string, .sql, .template, .filledTemplate, .text, .ids, .boolean, .jsonpath, .predicate, .names, .object,
+            .keys, .keysOr, .providers:
             nil
         }
     }
@@ -108,7 +112,8 @@ extension DefinitionForm {
     var reason: String {
         switch self {
         case .string, .sql, .template, .jsonpath, .predicate, .timeZone: Self.noString
-        case .filledTemplate: "is empty"
+        case .filledTemplate, .text: "is empty"
+        case .ids: "is neither an id nor a list of ids"
         case .appName, .ruleName, .eventType, .label: "cannot be a name"
         case .word: "is not one of its values"
         case .boolean: "is neither true nor false"
@@ -131,7 +136,8 @@ extension DefinitionForm {
     /// How to write the value, if the key has no hint of its own.
     var hint: String {
         switch self {
-        case .string, .sql, .template, .filledTemplate, .jsonpath, .predicate, .timeZone: "a string is needed"
+        case .string, .sql, .template, .filledTemplate, .text, .jsonpath, .predicate, .timeZone: "a string is needed"
+        case .ids: "write a string, or a list of strings"
         case .appName: RuleNames.appHint
         case .ruleName: RuleNames.ruleHint
         case .eventType: RuleNames.eventTypeHint

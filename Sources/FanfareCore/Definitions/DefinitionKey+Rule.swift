@@ -132,8 +132,8 @@ extension DefinitionKey {
         ),
     ]
 
-    /// The keys of the rule of a campaign, which has a name that no author may give.
-    static let campaignRule = rule.map { key in
+    /// The keys of the rule of a campaign or of a message, which has a name that no author may give.
+    static let madeRule = rule.map { key in
         switch key.name {
         case "name": key.with(.string)
         case "to": key.with(.keys(.stagedAudience))

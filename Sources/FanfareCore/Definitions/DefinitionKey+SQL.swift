@@ -32,7 +32,8 @@ extension DefinitionForm {
     fileprivate var sqlName: String {
         switch self {
         case .string, .sql, .template: "string"
-        case .filledTemplate: "text"
+        case .filledTemplate, .text: "text"
+        case .ids: "ids"
         case .appName: "app_name"
         case .ruleName: "rule_name"
         case .eventType: "event_type"

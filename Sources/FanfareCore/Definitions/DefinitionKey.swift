@@ -1,4 +1,4 @@
-/// One key of a rule, a campaign or a policy: what its value must be, and how it is described.
+/// One key of a rule, a campaign, a policy or a message: what its value must be, and how it is described.
 ///
 /// These rows are the only list of keys: Swift and SQL check definitions by them (``DefinitionObject/check(_:at:)``,
 /// `fanfare.definition_error`), and the articles describe them. A new key is a new row.

@@ -1,10 +1,10 @@
-/// An object with a fixed set of keys: a rule, a campaign, a policy, or an object within one.
+/// An object with a fixed set of keys: a rule, a campaign, a policy, a message, or an object within one.
 package enum DefinitionObject: String, CaseIterable, Sendable {
     case rule
-    /// A rule that Fanfare makes from a campaign, which has names and an audience that no author may write.
-    case campaignRule = "campaign_rule"
+    /// A rule that Fanfare makes from a campaign or a message, which has a name and an audience that no author may write.
+    case madeRule = "made_rule"
     case audience
-    /// The audience of a ``campaignRule``.
+    /// The audience of a ``madeRule``.
     case stagedAudience = "staged_audience"
     case quietHours = "quiet_hours"
     case variant
@@ -18,12 +18,16 @@ package enum DefinitionObject: String, CaseIterable, Sendable {
     case policy
     case cap
     case providerPolicy = "provider_policy"
+    /// A message that is sent without a rule.
+    case send
+    /// The audience of a ``send``.
+    case sendAudience = "send_audience"
 
     /// Its keys, in the order in which they are checked and described.
     package var keys: [DefinitionKey] {
         switch self {
         case .rule: DefinitionKey.rule
-        case .campaignRule: DefinitionKey.campaignRule
+        case .madeRule: DefinitionKey.madeRule
         case .audience: DefinitionKey.audience
         case .stagedAudience: DefinitionKey.stagedAudience
         case .quietHours: DefinitionKey.quietHours
@@ -38,11 +42,13 @@ package enum DefinitionObject: String, CaseIterable, Sendable {
         case .policy: DefinitionKey.policy
         case .cap: DefinitionKey.cap
         case .providerPolicy: DefinitionKey.providerPolicy
+        case .send: DefinitionKey.send
+        case .sendAudience: DefinitionKey.sendAudience
         }
     }
 
     /// The objects that authors may write, which `fanfare.definition_keys` lists.
     package static var written: [DefinitionObject] {
-        allCases.filter { ![.campaignRule, .stagedAudience].contains($0) }
+        allCases.filter { ![.madeRule, .stagedAudience].contains($0) }
     }
 }

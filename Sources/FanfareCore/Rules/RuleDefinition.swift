@@ -56,8 +56,8 @@ public struct RuleDefinition: Equatable, Sendable {
         if let problem = StorableJSON.problem(in: json) { throw problem }
         let object = try RuleObject(json, path: "").object
         name = object.text("name") ?? ""
-        let isOfCampaign = RuleNames.isOfCampaign(name)
-        try (isOfCampaign ? DefinitionObject.campaignRule : .rule).check(object)
+        let isMade = RuleNames.isOfCampaign(name) || RuleNames.isOfSend(name)
+        try (isMade ? DefinitionObject.madeRule : .rule).check(object)
         app = object.text("app") ?? ""
         event = object.text("event") ?? ""
         when = object.text("when")

@@ -55,6 +55,15 @@ public enum RuleNames {
         name.hasPrefix(testPrefix) ? ofCampaign(String(name.dropFirst(testPrefix.count))) : name
     }
 
+    /// Returns whether a rule holds the shape of messages that are sent without a rule.
+    ///
+    /// - Parameter text: the rule's name.
+    /// - Returns: whether it is `send/` with the name of a shape.
+    public static func isOfSend(_ text: String) -> Bool {
+        text.hasPrefix(sendPrefix) && isRule(String(text.dropFirst(sendPrefix.count)))
+    }
+
+    private static let sendPrefix = "send/"
     private static let campaignPrefix = "campaign/"
     private static let testPrefix = "campaign-test/"
 

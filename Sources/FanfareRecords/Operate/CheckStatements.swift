@@ -113,7 +113,7 @@ extension SQL {
                         AND d.disabled_at IS NULL)
                 ORDER BY 1),
             ARRAY(SELECT r.name FROM fanfare.rules AS r
-                WHERE r.app_id = a.id AND r.dropped_at IS NULL AND r.name NOT LIKE 'gather/%' ORDER BY r.name)
+                WHERE r.app_id = a.id AND r.dropped_at IS NULL AND r.name NOT LIKE ALL ('{gather/%,send/%}') ORDER BY r.name)
         FROM fanfare.apps AS a
         ORDER BY a.name
         """,

@@ -32,7 +32,7 @@ public struct RuleRow: Sendable {
 }
 
 extension SQL {
-    /// Reads the rules, each with its newest version, without the digest rules that belong to them.
+    /// Reads the rules, each with its newest version, without the rules that gather events and those of messages.
     ///
     /// Binds: apps.
     package static let storedRules = Statement<RuleRow, [String]?>(
@@ -48,7 +48,7 @@ extension SQL {
         CROSS JOIN LATERAL (
             SELECT * FROM fanfare.rule_versions AS n WHERE n.rule_id = r.id ORDER BY n.version DESC LIMIT 1) AS v
         CROSS JOIN LATERAL (SELECT v.state = 'active' AND NOT fanfare.may_take(a.name, v.definition ->> 'event') AS is_beyond) AS b
-        WHERE r.dropped_at IS NULL AND r.name NOT LIKE 'gather/%' AND ($1::text[] IS NULL OR a.name = ANY ($1))
+        WHERE r.dropped_at IS NULL AND r.name NOT LIKE ALL ('{gather/%,send/%}') AND ($1::text[] IS NULL OR a.name = ANY ($1))
         ORDER BY a.name, r.name
         """
     ) { row throws(PostgresError) in

@@ -62,7 +62,7 @@ struct Chores {
             ("fold_traffic", foldTraffic), ("forget_answers", forgetAnswers), ("forget_keys", forgetKeys),
             ("forget_cancels", forgetCancels), ("forget_collapse_keys", forgetCollapseKeys),
             ("forget_gates", forgetGates), ("forget_runs", forgetRuns), ("forget_grants", forgetGrants),
-            ("forget_audiences", forgetAudiences), ("forget_requests", forgetAsked),
+            ("forget_audiences", forgetAudiences), ("forget_shapes", forgetShapes), ("forget_requests", forgetAsked),
             ("forget_feedback", forgetFeedback), ("forget_scheduled", forgetScheduled),
         ]
     }
@@ -131,6 +131,13 @@ struct Chores {
 
     private func forgetScheduled(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(SQL.forgetScheduledEvents(Int32(clamping: context.settings.logRetentionDays)), on: connection)
+    }
+
+    /// Ends the shapes of messages that are no longer sent.
+    private func forgetShapes(on connection: PostgresConnection) throws(PostgresError) {
+        let days = Int32(clamping: context.settings.logRetentionDays)
+        _ = try connection.runReturningCount(SQL.retireShapes(days))
+        _ = try connection.runReturningCount(SQL.endShapes(days))
     }
 
     private func forgetRuns(on connection: PostgresConnection) throws(PostgresError) {

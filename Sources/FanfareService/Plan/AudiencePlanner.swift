@@ -47,7 +47,7 @@ struct AudiencePlanner {
             do throws(RenderProblem) {
                 try work.add(match, rule: rule)
             } catch {
-                try note("rule \(rule.compiled.definition.name): \(error)", of: match, on: connection)
+                try note(rule.planProblem(error), of: match, on: connection)
             }
         }
         return try carryOut(work, on: connection)

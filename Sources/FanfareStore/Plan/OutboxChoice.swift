@@ -44,8 +44,8 @@ package struct OutboxChoice: Equatable, PostgresBind {
 
     /// Returns the condition for an event `o` that is chosen and need not wait.
     ///
-    /// Under every choice, events wait that are younger than an unchecked rule of their type: the CTE `unjudged`. `IN
-    /// (SELECT unnest …)` is hashed, while `= ANY` of a parameter scans the array for each row.
+    /// Under every choice, events wait that are younger than an unchecked rule of their type: the CTE `unjudged`. Of
+    /// messages, only those of the unchecked shape wait. `IN (SELECT unnest …)` is hashed, while `= ANY` of a parameter scans the array for each row.
     /// - Parameter first: the number of the first parameter of the choice.
     /// - Returns: the condition.
     package static func condition(parametersFrom first: Int) -> String {
@@ -56,7 +56,7 @@ package struct OutboxChoice: Equatable, PostgresBind {
                 AND (\(only)::text[] IS NULL OR o.type IN (SELECT unnest(\(only)::text[])))
                 AND o.type NOT IN (SELECT unnest(\(except)::text[]))
                 AND (o.type NOT IN (SELECT event_type FROM unjudged) OR NOT EXISTS (
-                    SELECT FROM unjudged AS u WHERE u.event_type = o.type
+                    SELECT FROM unjudged AS u WHERE u.event_type = o.type AND (u.shape IS NULL OR u.shape = o.payload ->> 'shape')
                         AND (u.rule_created_at <= o.created_at OR fanfare.is_emitted_after(o.id, u.rule_event_number))))
                 AND (cardinality(\(types)::text[]) > 0 AND EXISTS (
                     SELECT FROM unnest(\(types)::text[], \(sizes)::int[]) AS s (type, size)

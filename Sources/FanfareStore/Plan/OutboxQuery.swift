@@ -46,8 +46,9 @@ struct OutboxQuery {
 
     /// Returns the CTEs that take events.
     ///
-    /// The last one is `taken`. Before it is `unjudged`: unchecked versions of rules that have no version in force. A
-    /// snapshot that sees an event sees them too, if they were stored before it.
+    /// The last one is `taken`. Before it is `unjudged`: unchecked versions of rules that have no version in force, with
+    /// the shape of the messages if it is a rule of messages. A snapshot that sees an event sees them too, if they were
+    /// stored before it.
     ///
     /// Rows are joined by ctid, because a join by key became a scan; that is safe here, since rows of the outbox are
     /// never updated.
@@ -73,7 +74,9 @@ struct OutboxQuery {
 
     static let unjudgedSQL = """
         unjudged AS MATERIALIZED (
-            SELECT v.id, v.event_type, v.rule_created_at, v.rule_event_number FROM fanfare.rule_versions AS v
+            SELECT v.id, v.event_type, v.rule_created_at, v.rule_event_number,
+                (SELECT s.name FROM fanfare.shapes AS s WHERE s.rule_id = v.rule_id) AS shape
+            FROM fanfare.rule_versions AS v
             WHERE v.state = 'unchecked' AND v.retired_at IS NULL AND v.event_type IS NOT NULL
                 AND v.rule_created_at IS NOT NULL AND NOT EXISTS (
                     SELECT FROM fanfare.rule_versions AS a

@@ -71,6 +71,10 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
                 -- What is made of gathered events has three members more than one of them.
                 WHEN octet_length(t.payload::text) > 65536 AND (t.type NOT LIKE 'digest.%' OR octet_length(t.payload::text) > 65792) THEN 'the payload has more than 65536 bytes'
                 WHEN jsonb_path_exists(t.payload, '$.**{33}') THEN 'the payload is nested more than 32 levels deep'
+                -- The first messages of a shape waited for its check.
+                WHEN t.type LIKE 'send.%' THEN (
+                    SELECT left(v.reason, 2000) FROM fanfare.shapes AS s JOIN fanfare.rule_versions AS v ON v.rule_id = s.rule_id
+                    WHERE s.name = t.payload ->> 'shape' AND v.state = 'refused')
             END AS refusal,
             -- Cancelled by id or by key. Usually there are no cancellations, and no event is looked up. Without OFFSET
             -- 0 PostgreSQL may hash the whole table; version 18 does so if the table was small at its last ANALYZE.

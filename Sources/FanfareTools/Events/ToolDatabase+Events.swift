@@ -70,6 +70,31 @@ extension ToolDatabase {
         }
     }
 
+    /// Sends a message without a rule.
+    ///
+    /// - Parameters:
+    ///   - message: the argument of `fanfare.send`, which checks it.
+    ///   - trace: the trace that its event belongs to, if any.
+    ///   - once: the idempotency key of a token's request; nil if the request may be sent only once.
+    /// - Returns: the id of its event.
+    /// - Throws: ``ToolError``; then nothing was sent, unless the connection was lost in between.
+    public func send(
+        _ message: JSONObject,
+        trace: TraceContext? = nil,
+        once: RequestKey? = nil
+    ) async throws(ToolError) -> RequestFate<[Int64]> {
+        let statement = SQL.sendMessage(JSONValue.object(message).text, trace?.traceparent)
+        return try await change(once: once) { connection throws(PostgresError) in
+            try connection.run(statement)
+        } ids: {
+            $0
+        } again: { _, ids in
+            ids
+        } action: { ids in
+            ids.first.map { ToolAction("message.send", "\($0)") }
+        }
+    }
+
     /// Cancels the unsent deliveries of an event.
     ///
     /// - Parameter id: the event's id, or that of its scheduled row.

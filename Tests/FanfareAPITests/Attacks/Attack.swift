@@ -79,7 +79,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
             "the daemon does not start; a running daemon keeps the previous keys"
         ),
         Attack(
-            "an event of a type that is reserved for Fanfare (`campaign.…`, `campaign-test.…`, `digest.…`)",
+            "an event of a type that is reserved for Fanfare (`campaign.…`, `campaign-test.…`, `digest.…`, `send.…`)",
             "422; an event that SQL inserts is refused when it is planned"
         ),
         Attack("a phone registers a user's 51st device", "200; the device that was registered longest ago is disabled"),

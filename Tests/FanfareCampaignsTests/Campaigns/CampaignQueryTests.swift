@@ -247,7 +247,7 @@ struct CampaignQueryTests {
     }
 
     /// `emit` rejects such a type at once; for a direct insert, the planner rejects it.
-    @Test(arguments: ["campaign.shop.c", "campaign-test.shop.c", "digest.shop.r"])
+    @Test(arguments: ["campaign.shop.c", "campaign-test.shop.c", "digest.shop.r", "send.shop"])
     func typesOfFanfaresOwnAreForNobodyElse(type: String) throws {
         let world = try self.world("SELECT id FROM public.lapsed")
         try world.connection.execute("SET ROLE fanfare_emitter")

@@ -155,21 +155,21 @@ extension Demo {
         rules: [
             EventRuleLine(
                 name: "order-shipped",
-                href: "/rules/shop/order-shipped",
+                link: PageLink(name: "order-shipped", href: "/rules/shop/order-shipped"),
                 badge: Badge(.good, "matched"),
                 words: "$.total > 10 holds; $.country == \"ES\" holds",
                 devices: "18,216 devices"
             ),
             EventRuleLine(
                 name: "order-shipped-staff",
-                href: "/rules/shop/order-shipped-staff",
+                link: PageLink(name: "order-shipped-staff", href: "/rules/shop/order-shipped-staff"),
                 badge: Badge(.good, "matched"),
                 words: "no condition",
                 devices: "4 devices"
             ),
             EventRuleLine(
                 name: "big-orders",
-                href: "/rules/shop/big-orders",
+                link: PageLink(name: "big-orders", href: "/rules/shop/big-orders"),
                 badge: Badge(.quiet, "not this one"),
                 words: "$.total > 1000 is false",
                 devices: "–"

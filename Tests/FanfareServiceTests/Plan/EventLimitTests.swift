@@ -71,7 +71,7 @@ struct EventLimitTests {
 
     @Test func campaignsAndDigestsAreTheAppsOwn() throws {
         _ = try limit()
-        for type in ["campaign.shop.sale", "campaign-test.shop.sale", "digest.shop.r"] {
+        for type in ["campaign.shop.sale", "campaign-test.shop.sale", "digest.shop.r", "send.shop"] {
             #expect(try world.connection.text("SELECT fanfare.may_take('shop', $1)", type) == "t")
         }
     }

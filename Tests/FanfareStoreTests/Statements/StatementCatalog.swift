@@ -51,6 +51,7 @@ struct StatementCatalog {
 
     private static let owner: Int32 = 7
     private static let page = DeviceExportPage(app: "shop", provider: nil, includesDisabled: true, after: 0, limit: 10)
+    private static let message = #"{"app": "shop", "to": {"users": "u"}, "message": {"data": {"a": "b"}}}"#
     private static let policy = #"{"rate": "5/s", "quiet_hours": {"from": "22:00", "until": "08:00"}}"#
 
     private static let ofNews: DeviceFilter = {
@@ -128,6 +129,9 @@ struct StatementCatalog {
             INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries) VALUES (1, 1, 1, 1);
             INSERT INTO fanfare.traffic VALUES ('outcome', now(), 1, 1, 64, 5), ('latency', now(), 1, 1, 3, 5);
             INSERT INTO fanfare.stats VALUES ((now() AT TIME ZONE 'UTC')::date, \(version), 1, 1, 5);
+            INSERT INTO fanfare.shapes (name, hash, app_id, rule_id, seen_at, retired_at)
+            SELECT 'shape' || r.id, '', r.app_id, r.id, '2001-01-01', CASE r.id WHEN 2 THEN timestamptz '2001-01-01' END
+            FROM fanfare.rules AS r WHERE r.id < 3;
             INSERT INTO fanfare.audiences (event_id, bucket, user_id, variables)
             VALUES (7, fanfare.bucket(fanfare.audience_seed(7), 'u'), 'u', '{"a": 1}');
             INSERT INTO fanfare.runs (id, campaign_id, scheduled_at, event_id, state, owner, test_users, fired_at) OVERRIDING SYSTEM VALUE
@@ -422,6 +426,7 @@ struct StatementCatalog {
             SQL.finishRuns(),
             SQL.testCampaign(RuleID(app: "shop", name: "due").app, RuleID(app: "shop", name: "due").name, ["u"]),
             SQL.forgetRuns(),
+            SQL.retireShapes(30), SQL.endShapes(30),
             SQL.forgetGrants(),
             UncheckedRules(),
             ActivateRules(rules: [ActivatedRule(id: parts.unchecked, columns: columns)]),
@@ -553,6 +558,7 @@ struct StatementCatalog {
             ),
             SQL.showScheduled(1, nil), SQL.findScheduled(nil, nil, nil, nil, 0, 10, 100), SQL.eventOf(1),
             SQL.moveScheduled(1, nil, 60, nil),
+            SQL.sendMessage(message, nil),
             SQL.cancelEvent(parts.event),
             SQL.cancelEvents([parts.event]),
             SQL.cancelKey("order", "nokey"),

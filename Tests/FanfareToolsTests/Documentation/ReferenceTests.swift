@@ -32,6 +32,11 @@ import Testing
         try expect("Policies", section: "policies", is: keys.joined(separator: "\n"))
     }
 
+    @Test func theKeysOfAMessageAreDescribedAsTheyAre() throws {
+        let keys = DefinitionObject.send.keys.flatMap { $0.described() }.map(\.reference)
+        try expect("SQL", section: "send", is: keys.joined(separator: "\n"))
+    }
+
     @Test func theColumnsOfAnImportAreDescribedAsTheyAre() throws {
         try expect("MovingIn", section: "columns", is: ImportField.reference)
     }
