@@ -51,6 +51,21 @@ import Testing
         }
     }
 
+    /// A message without a rule is no rule of the app, and its texts are shown as payloads are.
+    @Test func aMessageWithoutARuleIsCalledThat() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console()
+            let message = #"{"app": "shop", "to": {"users": "ann"}, "message": {"notification": {"title": "Secret"}}}"#
+            let event = try await api.rows("SELECT fanfare.send('\(message)')::text")[0][0] ?? ""
+            try await api.judge()
+            #expect(try await browser.scan("/rules").text.contains("No rules yet"))
+            let page = try await browser.scan("/events/\(event)")
+            #expect(page.text.contains("Message without a rule") && page.text.contains("send.shop"))
+            #expect(page.links("/rules/").isEmpty && !page.text.contains("Secret"))
+            #expect(try await api.console(.operator).scan("/events/\(event)").text.contains("Secret"))
+        }
+    }
+
     @Test func whatWaitsIsListedPageByPageTheNewestFirst() async throws {
         try await APIWorld.with { api in
             let browser = try await api.console()

@@ -134,9 +134,15 @@ import Testing
         let event = try await fanfare("emit", "t", "-", environment: environment, input: #"{"é": 1}"#)
         #expect(event.status == 0)
         #expect(try sql("SELECT payload FROM fanfare.outbox WHERE id = $1", event.output.first) == [#"{"é": 1}"#])
+        let message = #"{"app": "shop", "to": {"users": "é"}, "message": {"notification": {"title": "T"}}}"#
+        let sent = try await fanfare("send", "-", environment: environment, input: message)
+        #expect(sent.status == 0)
+        #expect(try sql("SELECT payload ->> 'to' FROM fanfare.outbox WHERE id = $1", sent.output.first) == ["é"])
         let rules = "{ name: r, app: shop, event: t, to: { everyone: true }, message: { notification: { title: T } } }"
         let applied = try await fanfare("rules", "apply", "-", environment: environment, input: rules)
         #expect(applied.status == 0)
-        #expect(try sql("SELECT name FROM fanfare.rules") == ["r"])
+        #expect(try sql("SELECT name FROM fanfare.rules WHERE name NOT LIKE 'send/%'") == ["r"])
+        let refused = try await fanfare("send", #"{"app": "shop"}"#, environment: environment)
+        #expect(refused.status == 1 && refused.errors.first == "fanfare: to: is missing")
     }
 }
