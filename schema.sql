@@ -2268,7 +2268,7 @@ $$;
 COMMENT ON FUNCTION fanfare.cancel(bigint) IS
     'Stops an event, by its own id or by that of its scheduled row; true if it is known and not finished. No push of it '
     'starts later than 1 s after the commit.';
-GRANT EXECUTE ON FUNCTION fanfare.cancel(bigint) TO fanfare_emitter;
+GRANT EXECUTE ON FUNCTION fanfare.cancel(bigint) TO fanfare_emitter, fanfare_author;
 
 -- Checking for each event whether something of it waits takes time proportional to the queue; `unsent` checks all
 -- events at once.
@@ -2479,7 +2479,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.reschedule(bigint, timestamptz, jsonb) IS
     'Moves an event that waits to another time, with another payload or the same; false if it does not wait any more.';
-GRANT EXECUTE ON FUNCTION fanfare.reschedule(bigint, timestamptz, jsonb) TO fanfare_emitter;
+GRANT EXECUTE ON FUNCTION fanfare.reschedule(bigint, timestamptz, jsonb) TO fanfare_emitter, fanfare_author;
 
 CREATE OR REPLACE FUNCTION fanfare.reschedule(type text, key text, at timestamptz, payload jsonb DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -4342,6 +4342,20 @@ $$;
 COMMENT ON FUNCTION fanfare.store_shape IS 'Stores the rule of a message''s shape and returns the shape''s name, or raises the errors that SQL finds; send calls it.';
 
 -- The path of a message whose shape is stored is short: split, look up, check the values, insert the event.
+-- PostgreSQL would also accept words such as `tomorrow`, and times without an offset, which depend on the session.
+CREATE OR REPLACE FUNCTION fanfare.due_time(value text) RETURNS timestamptz
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF fanfare.span_seconds(due_time.value) IS NOT NULL THEN
+        RETURN clock_timestamp() + make_interval(secs => fanfare.span_seconds(due_time.value));
+    ELSIF due_time.value ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?([Zz]|[+-][0-9]{2}:[0-9]{2})$' THEN
+        RETURN due_time.value::timestamptz;
+    END IF;
+    RAISE EXCEPTION 'at: % is neither a time nor a duration', quote_literal(left(due_time.value, 80))
+        USING ERRCODE = '22023', HINT = 'Write 2026-12-24T18:00:00Z, 2026-12-24T18:00:00+01:00, 90s, 15m, 4h or 7d.';
+END
+$$;
+
 CREATE OR REPLACE FUNCTION fanfare.send(message jsonb) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
@@ -4375,7 +4389,9 @@ BEGIN
         shape := fanfare.store_shape(parts.rule, the_hash);
     END IF;
     IF message ? 'at' THEN
-        RAISE EXCEPTION 'at: cannot be given yet' USING ERRCODE = '22023', HINT = 'Leave it out: the message is sent at once.';
+        RETURN fanfare.schedule('send.' || (message ->> 'app'), fanfare.due_time(message ->> 'at'), jsonb_build_object('shape', shape) || parts.payload,
+            message ->> 'key', make_interval(secs => fanfare.span_seconds(message ->> 'ttl')), false, NULL,
+            (SELECT a.id FROM fanfare.apps AS a WHERE a.name = message ->> 'app'));
     END IF;
     INSERT INTO fanfare.outbox (type, key, ttl, payload, own)
     VALUES ('send.' || (message ->> 'app'), message ->> 'key', make_interval(secs => fanfare.span_seconds(message ->> 'ttl')),
@@ -4385,7 +4401,8 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION fanfare.send IS
-    'Sends a message without a rule in the caller''s transaction and returns the id of its event, or raises the errors that SQL finds.';
+    'Sends a message without a rule in the caller''s transaction, or schedules it, and returns the id of its event or scheduled row; '
+    'raises the errors that SQL finds.';
 GRANT EXECUTE ON FUNCTION fanfare.send TO fanfare_author;
 
 -- A daemon that does not know gates would send the deliveries behind one.
@@ -6995,7 +7012,7 @@ SELECT fanfare.create_view('upcoming', 'Events that are scheduled and not emitte
 SELECT s.id, s.at, s.wall, s.type, s.key, s.ttl, a.name AS app
 FROM fanfare.scheduled AS s LEFT JOIN fanfare.apps AS a ON a.id = s.app_id
 $view$);
-GRANT SELECT ON fanfare.upcoming TO fanfare_reader;
+GRANT SELECT ON fanfare.upcoming TO fanfare_author, fanfare_reader;
 
 SELECT fanfare.create_view('events', 'Every event, waiting or done, and what became of it.', $view$
 SELECT e.id, e.type, e.key, e.created_at, f.name AS fate,

@@ -73,7 +73,8 @@ public struct APIListener: DaemonListener {
 enum Routes {
     /// Returns the routes in the order of the documentation.
     static func all(_ state: APIState) -> [Route] {
-        health(state.readiness) + documents(state.figures) + apps + events + scheduled + messages + devices + users + why
+        health(state.readiness) + documents(state.figures) + apps + events + scheduled + messages + devices + users
+            + why
             + rules + campaigns
             + status + tail(state.tail)
     }

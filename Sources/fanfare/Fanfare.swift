@@ -8,7 +8,8 @@ struct Fanfare: AsyncParsableCommand {
         abstract: "Push-notification fan-out from PostgreSQL.",
         version: Program.version,
         subcommands: [
-            Serve.self, Dev.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Send.self, Scheduled.self,
+            Serve.self, Dev.self, Migrate.self, Adopt.self, Check.self, Status.self, Emit.self, Send.self,
+            Scheduled.self,
             Devices.self,
             Topics.self, Channels.self, Rules.self, Campaigns.self, Policies.self, Preferences.self, Tokens.self,
             Tail.self,

@@ -102,6 +102,8 @@ private final class Ground: Sendable {
     private let doomed: Locked<[String: [String]]>
     /// The ids of events that are scheduled, to cancel all but the first.
     private let scheduled: Locked<[String]>
+    /// The ids of messages that are scheduled, by app, to cancel all but the first.
+    private let messages: Locked<[String: [String]]>
     /// The number of campaigns started by app: a running campaign is not started again.
     private let started = Locked<[String: Int]>([:])
 
@@ -146,6 +148,16 @@ private final class Ground: Sendable {
             "SELECT fanfare.emit_at('t', now() + interval '1 d')::text FROM generate_series(0, \(times))"
         )
         scheduled = Locked(ids.compactMap { $0[0] })
+        var messages: [String: [String]] = [:]
+        for app in ["shop", "bank"] {
+            messages[app] = try await api.rows(
+                """
+                SELECT fanfare.send('{"app": "\(app)", "to": {"users": "a"}, "message": {"data": {"a": "b"}}, "at": "1d"}')::text
+                FROM generate_series(0, \(times))
+                """
+            ).compactMap { $0[0] }
+        }
+        self.messages = Locked(messages)
     }
 
     /// - Returns: the target and the body of a request for an operation on an app.
@@ -165,6 +177,12 @@ private final class Ground: Sendable {
         var event = event
         if operation.path.hasPrefix("/v1/scheduled/") {
             event = scheduled.withLock { operation.method == "DELETE" && $0.count > 1 ? $0.removeLast() : $0[0] }
+        }
+        if operation.path.contains("/messages/scheduled/") {
+            device =
+                messages.withLock { ids in
+                    operation.method == "DELETE" && (ids[app]?.count ?? 0) > 1 ? ids[app]?.popLast() : ids[app]?.first
+                } ?? device
         }
         let isOfEvent = ["/v1/events/", "/v1/scheduled/"].contains { operation.path.hasPrefix($0) }
         let user = operation.method == "DELETE" ? "leaver" : "u-7"

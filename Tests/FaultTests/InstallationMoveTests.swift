@@ -162,7 +162,7 @@ private struct InstallationMove {
             try connection.query(
                 """
                 SELECT DISTINCT outcome || ' ' || reason FROM fanfare.deliveries
-                WHERE rule LIKE 'move.%' AND outcome <> 'accepted' AND reason NOT IN ('UNREGISTERED', 'UNREGISTERED_new', 'disabled')
+                WHERE rule LIKE 'move.%' AND outcome <> 'accepted' AND reason NOT IN ('UNREGISTERED', 'UNREGISTERED_new', 'device_disabled')
                 """
             ).rows
         }

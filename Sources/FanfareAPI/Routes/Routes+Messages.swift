@@ -1,5 +1,6 @@
 internal import FanfareCore
 internal import FanfareHTTP
+internal import FanfareRecords
 internal import FanfareTools
 internal import HTTPTypes
 
@@ -21,7 +22,32 @@ extension Routes {
             } catch let error as ToolError {
                 throw Problem(error).placed(in: message)
             }
-        }
+        },
+        Route(.get, "/v1/apps/{app}/messages/scheduled", .sender) { call in
+            let page = try await Page(call, numbers: ToolDatabase.placeOfScheduled)
+            let found = try await call.database.scheduledMessages(
+                of: call.name("app"),
+                after: page.after,
+                limit: Int(page.limit)
+            )
+            return try await page.answer(found.rows.map(\.json), next: found.next)
+        },
+        Route(.get, "/v1/apps/{app}/messages/scheduled/{id}", .sender) { call in
+            Answer(try await call.database.scheduled(call.id("id"), of: call.name("app")).json)
+        },
+        Route(.patch, "/v1/apps/{app}/messages/scheduled/{id}", .sender) { call in
+            var fields = try call.fields()
+            let due = DueTime(try fields.time("at"))
+            try fields.end()
+            let id = try await call.database.scheduled(call.id("id"), of: call.name("app")).id
+            guard try await call.database.move(id, to: due) else { throw ToolDatabase.notScheduled(id) }
+            return Answer(["id": .string("\(id)")])
+        },
+        Route(.delete, "/v1/apps/{app}/messages/scheduled/{id}", .sender) { call in
+            let id = try await call.database.scheduled(call.id("id"), of: call.name("app")).id
+            guard try await call.database.cancel(id) else { throw ToolDatabase.notScheduled(id) }
+            return .nothing
+        },
     ]
 }
 

@@ -21,7 +21,11 @@ extension DefinitionKey {
             hint: #"say what to send, as in {"notification": {"title": "Hello"}}"#,
             "The message: an FCM v1 message without its target, as in a rule. Its texts are sent as they are; `{{` in them is not a template."
         ),
-        DefinitionKey("at", .string, "Reserved for a time at which the message is sent; refused in this version."),
+        DefinitionKey(
+            "at",
+            .string,
+            "When the message is sent: a time of RFC 3339, or a duration from now such as `4h`. Its ttl begins then."
+        ),
         DefinitionKey(
             "key",
             .text,

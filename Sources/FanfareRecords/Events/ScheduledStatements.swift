@@ -33,6 +33,19 @@ extension SQL {
         row: ScheduledEvent.init
     )
 
+    /// Reads the messages that an app has scheduled, after a place, the next first.
+    ///
+    /// Binds: app, the time and the id to continue after (nil and 0 for the beginning), limit.
+    package static let scheduledMessages = Statement<ScheduledEvent, String, Timestamp?, Int64, Int64>(
+        "scheduled_messages",
+        """
+        SELECT \(ScheduledEvent.columns) FROM fanfare.upcoming AS u
+        WHERE u.app = $1 AND ($2::timestamptz IS NULL OR u.at >= $2 AND (u.at, u.id) > ($2, $3))
+        ORDER BY u.at, u.id LIMIT $4
+        """,
+        row: ScheduledEvent.init
+    )
+
     /// Finds scheduled events after a place, the next first; nil where the search reached its limit.
     ///
     /// Binds: type, app, user (nil for all), the time and the id to continue after, limit, the most rows read.

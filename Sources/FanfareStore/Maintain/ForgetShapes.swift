@@ -45,6 +45,7 @@ extension SQL {
                 WHERE o.retired_at < statement_timestamp() - $1::int * interval '1 day'
                     AND NOT EXISTS (SELECT FROM fanfare.outbox AS e WHERE e.type LIKE 'send.%' AND e.payload ->> 'shape' = o.name)
                     AND NOT EXISTS (SELECT FROM fanfare.quarantine AS e WHERE e.type LIKE 'send.%' AND e.payload ->> 'shape' = o.name)
+                    AND NOT EXISTS (SELECT FROM fanfare.scheduled AS e WHERE e.app_id = o.app_id AND e.payload ->> 'shape' = o.name)
                 ORDER BY o.retired_at LIMIT \(shapeLimit)))
             RETURNING s.rule_id
         ),

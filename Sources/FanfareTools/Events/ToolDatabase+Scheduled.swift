@@ -24,10 +24,9 @@ extension ToolDatabase {
     /// - Returns: the event.
     /// - Throws: ``ToolError``, also if it does not wait any more.
     public func scheduled(_ id: Int64, of app: String? = nil) async throws(ToolError) -> ScheduledEvent {
-        guard let found = try await rows(of: SQL.showScheduled(id, app)).first else {
-            throw try await whyNotScheduled(id)
-        }
-        return found
+        if let found = try await rows(of: SQL.showScheduled(id, app)).first { return found }
+        // Whether another app's message was emitted is not this caller's business.
+        throw app == nil ? try await whyNotScheduled(id) : Self.notScheduled(id)
     }
 
     /// Returns the error for an id that no event has that waits.
@@ -37,21 +36,42 @@ extension ToolDatabase {
     /// - Throws: ``ToolError`` if the database cannot be asked.
     public func whyNotScheduled(_ id: Int64) async throws(ToolError) -> ToolError {
         let event = try await eventID(of: id)
-        guard event == id else {
-            return ToolError(
-                .failed,
-                "\(id) is not scheduled any more: it was emitted as event \(event)",
-                hint: "Ask for that event.",
-                isAbsence: true
-            )
-        }
+        guard event != id else { return Self.notScheduled(id) }
         return ToolError(
             .failed,
-            "no scheduled event has the id \(id)",
-            hint:
-                "It was cancelled, or the log has forgotten its event. `fanfare scheduled list` shows those that wait.",
+            "\(id) is not scheduled any more: it was emitted as event \(event)",
+            hint: "Ask for that event.",
             isAbsence: true
         )
+    }
+
+    /// Returns the error for an id that no scheduled event has.
+    package static func notScheduled(_ id: Int64) -> ToolError {
+        ToolError(
+            .failed,
+            "no scheduled event has the id \(id)",
+            hint: "It was emitted or cancelled, or the id is wrong.",
+            isAbsence: true
+        )
+    }
+
+    /// Reads the messages that an app has scheduled, the next first.
+    ///
+    /// - Parameters:
+    ///   - app: the app.
+    ///   - after: the place to continue after; nil for the beginning.
+    ///   - limit: the most messages.
+    /// - Returns: a page.
+    /// - Throws: ``ToolError``.
+    public func scheduledMessages(
+        of app: String,
+        after: [Int64]?,
+        limit: Int
+    ) async throws(ToolError) -> FoundPage<ScheduledEvent, [Int64]> {
+        let at = after.map { Timestamp(microseconds: $0[0]) }
+        let found = try await rows(of: SQL.scheduledMessages(app, at, after?[1] ?? 0, Int64(limit + 1)))
+        guard found.count > limit else { return FoundPage(rows: found, next: nil) }
+        return FoundPage(rows: Array(found.prefix(limit)), next: found[limit - 1].place)
     }
 
     /// Finds events that are scheduled, the next first.

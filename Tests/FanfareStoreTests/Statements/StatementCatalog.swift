@@ -99,6 +99,7 @@ struct StatementCatalog {
             VALUES ('1', fanfare.new_event_id(), now(), 'order', '{"user": "u"}');
             INSERT INTO fanfare.collapse_latest (key, event_id) VALUES (5, 6);
             SELECT fanfare.emit_at('order', now(), '{"user": "u"}');
+            INSERT INTO fanfare.scheduled (at, app_id, type, payload) SELECT now() + interval '1 d', id, 'send.shop', '{}' FROM fanfare.apps WHERE name = 'shop';
             INSERT INTO fanfare.audience_queries (event_id, rule_version) VALUES (\(keyed), \(version));
             INSERT INTO fanfare.open_digests (rule_id, key, began_at, due_at, count, event_ids)
             VALUES (1, 'u', 'epoch', 'epoch', 1, ARRAY[\(event)]);
@@ -557,6 +558,7 @@ struct StatementCatalog {
                 times: [nil, DueTime("4h")]
             ),
             SQL.showScheduled(1, nil), SQL.findScheduled(nil, nil, nil, nil, 0, 10, 100), SQL.eventOf(1),
+            SQL.scheduledMessages("shop", nil, 0, 10),
             SQL.moveScheduled(1, nil, 60, nil),
             SQL.sendMessage(message, nil),
             SQL.cancelEvent(parts.event),
