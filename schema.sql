@@ -2228,7 +2228,7 @@ DECLARE
 BEGIN
     IF fanfare.is_reserved(emit.type) THEN
         RAISE EXCEPTION 'events of type % are emitted by Fanfare only', pg_catalog.quote_literal(pg_catalog."left"(emit.type, 80))
-            USING ERRCODE = '22023', HINT = 'Choose a type that does not begin with campaign., campaign-test., digest. or send.; fanfare.start_campaign starts a campaign, fanfare.send sends a message.';
+            USING ERRCODE = '22023', HINT = 'Choose a type that does not begin with campaign., campaign-test. or digest.; fanfare.start_campaign starts a campaign.';
     END IF;
     IF emit.key IS NOT NULL AND fanfare.is_nothing(emit.key) THEN
         key := fanfare.given(emit.key, 'an event''s key', 'Leave the key out of an event that may be sent again.');
@@ -2268,7 +2268,7 @@ $$;
 COMMENT ON FUNCTION fanfare.cancel(bigint) IS
     'Stops an event, by its own id or by that of its scheduled row; true if it is known and not finished. No push of it '
     'starts later than 1 s after the commit.';
-GRANT EXECUTE ON FUNCTION fanfare.cancel(bigint) TO fanfare_emitter, fanfare_author;
+GRANT EXECUTE ON FUNCTION fanfare.cancel(bigint) TO fanfare_emitter;
 
 -- Checking for each event whether something of it waits takes time proportional to the queue; `unsent` checks all
 -- events at once.
@@ -2453,7 +2453,7 @@ CREATE OR REPLACE FUNCTION fanfare.check_type(type text) RETURNS void LANGUAGE p
 BEGIN
     IF fanfare.is_reserved(check_type.type) THEN
         RAISE EXCEPTION 'events of type % are emitted by Fanfare only', quote_literal(left(check_type.type, 80))
-            USING ERRCODE = '22023', HINT = 'Choose a type that does not begin with campaign., campaign-test. or digest.; fanfare.start_campaign starts a campaign.';
+            USING ERRCODE = '22023', HINT = 'Choose a type that does not begin with campaign., campaign-test., digest. or send.; fanfare.start_campaign starts a campaign, fanfare.send sends a message.';
     END IF;
 END
 $$;
@@ -2479,7 +2479,7 @@ END
 $$;
 COMMENT ON FUNCTION fanfare.reschedule(bigint, timestamptz, jsonb) IS
     'Moves an event that waits to another time, with another payload or the same; false if it does not wait any more.';
-GRANT EXECUTE ON FUNCTION fanfare.reschedule(bigint, timestamptz, jsonb) TO fanfare_emitter, fanfare_author;
+GRANT EXECUTE ON FUNCTION fanfare.reschedule(bigint, timestamptz, jsonb) TO fanfare_emitter;
 
 CREATE OR REPLACE FUNCTION fanfare.reschedule(type text, key text, at timestamptz, payload jsonb DEFAULT NULL) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -4404,6 +4404,29 @@ COMMENT ON FUNCTION fanfare.send IS
     'Sends a message without a rule in the caller''s transaction, or schedules it, and returns the id of its event or scheduled row; '
     'raises the errors that SQL finds.';
 GRANT EXECUTE ON FUNCTION fanfare.send TO fanfare_author;
+
+CREATE OR REPLACE FUNCTION fanfare.cancel_message(app text, scheduled_id bigint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    DELETE FROM fanfare.scheduled AS s USING fanfare.apps AS a
+    WHERE s.id = cancel_message.scheduled_id AND a.id = s.app_id AND a.name = cancel_message.app;
+    RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION fanfare.cancel_message IS 'Cancels a scheduled message of an app; false if it does not wait any more, or is not of the app.';
+GRANT EXECUTE ON FUNCTION fanfare.cancel_message TO fanfare_author;
+
+CREATE OR REPLACE FUNCTION fanfare.reschedule_message(app text, scheduled_id bigint, at timestamptz) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    RETURN coalesce((
+        SELECT fanfare.reschedule(s.id, reschedule_message.at) FROM fanfare.scheduled AS s JOIN fanfare.apps AS a ON a.id = s.app_id
+        WHERE s.id = reschedule_message.scheduled_id AND a.name = reschedule_message.app), false);
+END
+$$;
+COMMENT ON FUNCTION fanfare.reschedule_message IS
+    'Moves a scheduled message of an app to another time; false if it does not wait any more, or is not of the app.';
+GRANT EXECUTE ON FUNCTION fanfare.reschedule_message TO fanfare_author;
 
 -- A daemon that does not know gates would send the deliveries behind one.
 CREATE OR REPLACE FUNCTION fanfare.make_gate(

@@ -39,13 +39,17 @@ extension Routes {
             var fields = try call.fields()
             let due = DueTime(try fields.time("at"))
             try fields.end()
-            let id = try await call.database.scheduled(call.id("id"), of: call.name("app")).id
-            guard try await call.database.move(id, to: due) else { throw ToolDatabase.notScheduled(id) }
+            let id = try call.id("id")
+            guard try await call.database.moveMessage(id, of: call.name("app"), to: due) else {
+                throw ToolDatabase.notScheduled(id)
+            }
             return Answer(["id": .string("\(id)")])
         },
         Route(.delete, "/v1/apps/{app}/messages/scheduled/{id}", .sender) { call in
-            let id = try await call.database.scheduled(call.id("id"), of: call.name("app")).id
-            guard try await call.database.cancel(id) else { throw ToolDatabase.notScheduled(id) }
+            let id = try call.id("id")
+            guard try await call.database.cancelMessage(id, of: call.name("app")) else {
+                throw ToolDatabase.notScheduled(id)
+            }
             return .nothing
         },
     ]

@@ -33,6 +33,22 @@ extension SQL {
         row: ScheduledEvent.init
     )
 
+    /// Cancels a scheduled message of an app.
+    ///
+    /// Binds: app, id.
+    package static let cancelMessage = Statement<Bool, String, Int64>(
+        "cancel_message",
+        "SELECT fanfare.cancel_message($1, $2)"
+    )
+
+    /// Moves a scheduled message of an app to another time.
+    ///
+    /// Binds: app, id, time, seconds from now.
+    package static let moveMessage = Statement<Bool, String, Int64, String?, Int64?>(
+        "move_message",
+        "SELECT fanfare.reschedule_message($1, $2, \(timeSQL("$3", "$4")))"
+    )
+
     /// Reads the messages that an app has scheduled, after a place, the next first.
     ///
     /// Binds: app, the time and the id to continue after (nil and 0 for the beginning), limit.

@@ -103,6 +103,37 @@ extension ToolDatabase {
         return FoundPage(rows: found, next: stop.place, isStopped: true)
     }
 
+    /// Moves a scheduled message of an app to another time.
+    ///
+    /// - Parameters:
+    ///   - id: the id of its scheduled row.
+    ///   - app: the app.
+    ///   - due: the new time.
+    /// - Returns: whether the app has such a message that waits.
+    /// - Throws: ``ToolError``.
+    public func moveMessage(_ id: Int64, of app: String, to due: DueTime) async throws(ToolError) -> Bool {
+        try await change { connection throws(PostgresError) in
+            try connection.run(SQL.moveMessage(app, id, due.time, due.seconds)).first ?? false
+        } action: { _ in
+            ToolAction("event.reschedule", "\(id)")
+        }
+    }
+
+    /// Cancels a scheduled message of an app.
+    ///
+    /// - Parameters:
+    ///   - id: the id of its scheduled row.
+    ///   - app: the app.
+    /// - Returns: whether the app had such a message that waited.
+    /// - Throws: ``ToolError``.
+    public func cancelMessage(_ id: Int64, of app: String) async throws(ToolError) -> Bool {
+        try await change { connection throws(PostgresError) in
+            try connection.run(SQL.cancelMessage(app, id)).first ?? false
+        } action: { _ in
+            ToolAction("event.cancel", "\(id)")
+        }
+    }
+
     /// Moves a scheduled event to another time.
     ///
     /// - Parameters:

@@ -559,6 +559,7 @@ struct StatementCatalog {
             ),
             SQL.showScheduled(1, nil), SQL.findScheduled(nil, nil, nil, nil, 0, 10, 100), SQL.eventOf(1),
             SQL.scheduledMessages("shop", nil, 0, 10),
+            SQL.cancelMessage("shop", 1), SQL.moveMessage("shop", 1, nil, 60),
             SQL.moveScheduled(1, nil, 60, nil),
             SQL.sendMessage(message, nil),
             SQL.cancelEvent(parts.event),
