@@ -212,7 +212,7 @@ struct SendFunctionTests {
     @Test func theTypeIsReserved() throws {
         let error = try #require(connection.refusal("SELECT fanfare.emit('send.shop')"))
         #expect(error.message == "events of type 'send.shop' are emitted by Fanfare only")
-        #expect(error.hint?.contains("fanfare.send sends a message") == true)
+        #expect(error.hint?.contains("Choose a type") == true)
         try connection.execute("CREATE TABLE public.orders (id int PRIMARY KEY)")
         #expect(connection.refusal("SELECT fanfare.watch_table('public.orders', 'send.shop')") != nil)
         for type in ["send", "sender.shop", "order.send"] {
