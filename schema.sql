@@ -29,6 +29,7 @@
 --  21  Functions: SQL written by rule authors
 --  22  Functions: time
 --  23  Functions: campaigns
+--  23a Functions: retract
 --  24  Functions: policies
 --  25  Views: queue and log together
 --  26  Functions: why
@@ -296,6 +297,12 @@ SELECT fanfare.add_column('fanfare.devices', 'address', 'text');
 SELECT fanfare.add_column('fanfare.outbox', 'wall', 'timestamp');
 SELECT fanfare.add_column('fanfare.quarantine', 'wall', 'timestamp');
 SELECT fanfare.add_column('fanfare.event_log', 'wall', 'timestamp');
+SELECT fanfare.add_column('fanfare.cancels', 'taken_back', 'boolean NOT NULL DEFAULT false');
+SELECT fanfare.add_column('fanfare.rule_versions', 'retract_version', 'int');
+SELECT fanfare.add_column('fanfare.rule_versions', 'retract_event', 'text');
+SELECT fanfare.add_column('fanfare.rule_versions', 'retract_by', 'text[]');
+SELECT fanfare.add_column('fanfare.rule_versions', 'retract_user', 'text[]');
+SELECT fanfare.add_column('fanfare.rule_versions', 'retract_within', 'interval');
 DO $$
 DECLARE
     users text;
@@ -493,6 +500,7 @@ INSERT INTO fanfare.outcome_codes AS c (code, outcome, reason, provider, meaning
     (17, 'expired', 'quiet_hours', NULL, 'In quiet hours of the recipient, which end after its ttl.'),
     (18, 'expired', 'user_snoozed', NULL, 'The user had snoozed its category until after its ttl.'),
     (19, 'cancelled', 'campaign_aborted', NULL, 'Its campaign was aborted before it was sent.'),
+    (20, 'retracted', 'taken_back', NULL, 'Its event was taken back before it was sent.'),
     (32, 'retrying', 'device_throttled', NULL, 'The provider throttles this device; retried.'),
     (33, 'retrying', 'topic_throttled', NULL, 'The provider throttles this topic; retried.'),
     (34, 'retrying', 'sender_throttled', NULL, 'The provider throttles this project, credential or host; retried.'),
@@ -824,6 +832,7 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('rule', 20, 'holdout', 'share', NULL, 0, 500000, NULL, false, 'is not a share from 0% to 50%', 'write a share such as 5% or 0.5%'),
     ('rule', 21, 'digest', 'object', 'digest', NULL, NULL, NULL, false, 'is not an object', 'write {"every": "10m", "by": "{{user_id}}"}'),
     ('rule', 22, 'debounce', 'object', 'debounce', NULL, NULL, NULL, false, 'is not an object', 'write {"wait": "30s", "by": "{{user_id}}"}'),
+    ('rule', 23, 'retract_on', 'object', 'retract_on', NULL, NULL, NULL, false, 'is not an object', 'write {"event": "message.read", "by": "{{room}}", "user": "{{user_id}}"}'),
     ('audience', 1, 'users', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 2, 'users_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 3, 'tokens', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
@@ -848,6 +857,10 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('debounce', 1, 'wait', 'duration', NULL, 1, 86400, NULL, true, 'is not a duration from 1s to 24h', 'write a whole number with s, m or h, such as 30s, 10m or 24h'),
     ('debounce', 2, 'by', 'text', NULL, NULL, NULL, NULL, true, 'is empty', 'say which events belong together, as in "{{user_id}}"'),
     ('debounce', 3, 'longest', 'duration', NULL, 1, 86400, NULL, false, 'is not a duration from 1s to 24h', 'write a whole number with s, m or h, such as 30s, 10m or 24h'),
+    ('retract_on', 1, 'event', 'event_type', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
+    ('retract_on', 2, 'by', 'text', NULL, NULL, NULL, NULL, true, 'is empty', 'name the value that both payloads have, as in "{{room}}"'),
+    ('retract_on', 3, 'user', 'text', NULL, NULL, NULL, NULL, false, 'is empty', 'name the user in the payload of the event that takes back, as in "{{user_id}}"'),
+    ('retract_on', 4, 'within', 'duration', NULL, 60, 2592000, NULL, false, 'is not a duration from 1m to 30d', 'write a whole number with m, h or d, such as 30m, 24h or 7d'),
     ('campaign', 1, 'name', 'rule_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 100 letters, digits, "_", "." and "-", beginning with a letter or digit'),
     ('campaign', 2, 'app', 'app_name', NULL, NULL, NULL, NULL, true, 'cannot be a name', 'use 1 to 64 letters, digits, "_" and "-", beginning with a letter or digit'),
     ('campaign', 3, 'schedule', 'object', 'schedule', NULL, NULL, NULL, false, 'is not an object', 'write {"cron": "0 9 * * mon", "time_zone": "Europe/Madrid"}'),
@@ -1001,6 +1014,13 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     native_target_id smallint,
     -- The gate of its batches; 0 for none.
     gate_id int NOT NULL DEFAULT 0,
+    -- The internal version whose silent pushes take back what this one sent; NULL until there is one (retraction_rule).
+    retract_version int,
+    -- For `retract_on`: the event type, the paths of the value and of the user in payloads, and the window.
+    retract_event text,
+    retract_by text[],
+    retract_user text[],
+    retract_within interval,
     UNIQUE (rule_id, version),
     CONSTRAINT rule_versions_reason CHECK ((state = 'refused') = (reason IS NOT NULL)),
     CONSTRAINT rule_versions_checked CHECK (state <> 'active' OR (app_id IS NOT NULL AND event_type IS NOT NULL
@@ -1009,6 +1029,10 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
 SELECT fanfare.create_index('rule_versions_in_force', $$
     CREATE INDEX rule_versions_in_force ON fanfare.rule_versions (event_type, when_key)
     WHERE state = 'active' AND retired_at IS NULL AND enabled$$);
+-- The rules that events of a type take something back from.
+SELECT fanfare.create_index('rule_versions_retract', $$
+    CREATE INDEX rule_versions_retract ON fanfare.rule_versions (retract_event)
+    WHERE state = 'active' AND retired_at IS NULL AND enabled AND retract_event IS NOT NULL$$);
 SELECT fanfare.create_index('rule_versions_unchecked', $$
     CREATE INDEX rule_versions_unchecked ON fanfare.rule_versions (id) WHERE state = 'unchecked'$$);
 GRANT SELECT ON fanfare.rule_versions TO fanfare_author, fanfare_reader;
@@ -1046,6 +1070,28 @@ SELECT fanfare.create_index('shapes_hash', $$
 SELECT fanfare.create_index('shapes_app', $$
     CREATE INDEX shapes_app ON fanfare.shapes (app_id) WHERE retired_at IS NULL$$);
 GRANT SELECT ON fanfare.shapes TO fanfare_author, fanfare_reader;
+-- The values of payloads by which rules find events: planning stores those of these types and paths, and nothing for
+-- other types. A path that no active rule names any more is deleted an hour later, with its values.
+CREATE TABLE IF NOT EXISTS fanfare.value_paths (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    event_type text NOT NULL,
+    path text[] NOT NULL,
+    named_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    UNIQUE (event_type, path)
+);
+
+CREATE OR REPLACE FUNCTION fanfare.note_value_path() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- The update keeps a concurrent deletion from removing the path.
+    INSERT INTO fanfare.value_paths (event_type, path) VALUES (NEW.event_type, NEW.retract_by)
+    ON CONFLICT (event_type, path) DO UPDATE SET named_at = excluded.named_at;
+    RETURN NULL;
+END
+$$;
+SELECT fanfare.create_trigger('fanfare.rule_versions', 'value_path', $$
+    CREATE TRIGGER value_path AFTER INSERT OR UPDATE OF retract_event, state ON fanfare.rule_versions
+        FOR EACH ROW WHEN (NEW.retract_event IS NOT NULL AND NEW.state = 'active') EXECUTE FUNCTION fanfare.note_value_path()$$);
 
 -- A campaign is a schedule with its own rule, `campaign/<name>`, for events of type `campaign.<app>.<name>`.
 CREATE TABLE IF NOT EXISTS fanfare.campaigns (
@@ -1417,6 +1463,8 @@ CREATE TABLE IF NOT EXISTS fanfare.cancels (
     stopped boolean NOT NULL DEFAULT false,
     -- From the event sequence: events emitted earlier have lower numbers.
     event_number bigint NOT NULL DEFAULT nextval('fanfare.event_sequence'),
+    -- Whether fanfare.retract stored it; the outcome of what it stops is then `retracted`.
+    taken_back boolean NOT NULL DEFAULT false,
     CONSTRAINT cancels_what CHECK (num_nonnulls(event_id, type) = 1 AND (type IS NULL) = (key IS NULL))
 );
 SELECT fanfare.create_index('cancels_event', $$
@@ -1451,6 +1499,76 @@ CREATE TABLE IF NOT EXISTS fanfare.open_digests (
     PRIMARY KEY (rule_id, key)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 SELECT fanfare.create_index('open_digests_due', $$CREATE INDEX open_digests_due ON fanfare.open_digests (due_at)$$);
+
+-- Events that were taken back, kept for as long as the logs: a delivery that is still to be sent ends as `retracted`, and
+-- a daemon finds the devices that accepted the event.
+CREATE TABLE IF NOT EXISTS fanfare.retractions (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    event_id bigint NOT NULL,
+    -- The user for whom it is taken back; NULL for all.
+    user_id text,
+    -- The rule whose pushes are taken back (retract_on); NULL for all rules.
+    rule_id int,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- When a daemon continues; NULL if all devices are found.
+    due_at timestamptz DEFAULT clock_timestamp(),
+    -- The event's batches up to this id are done.
+    cursor bigint NOT NULL DEFAULT 0,
+    -- How many deliveries were accepted and can be taken back.
+    devices bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
+SELECT fanfare.create_index('retractions_event', $$CREATE INDEX retractions_event ON fanfare.retractions (event_id, user_id)$$);
+SELECT fanfare.create_index('retractions_due', $$
+    CREATE INDEX retractions_due ON fanfare.retractions (due_at) WHERE due_at IS NOT NULL$$);
+SELECT fanfare.create_index('retractions_created', $$CREATE INDEX retractions_created ON fanfare.retractions (created_at)$$);
+
+-- What was taken back from a device: the newest 50 collapse ids as its provider knows them, newest first, and when each
+-- was taken back, in seconds since 1970. The first `pending` of them are sent in one silent push when it is due.
+CREATE TABLE IF NOT EXISTS fanfare.retracted_devices (
+    device_id bigint PRIMARY KEY,
+    ids text[] NOT NULL,
+    times bigint[] NOT NULL,
+    pending smallint NOT NULL,
+    -- The version of the silent push (retraction_rule).
+    rule_version int NOT NULL,
+    -- When the last silent push was queued; the next one follows five minutes later at the earliest.
+    sent_at timestamptz,
+    due_at timestamptz,
+    changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT retracted_devices_lengths CHECK (cardinality(ids) BETWEEN 1 AND 50 AND cardinality(times) = cardinality(ids)
+        AND pending BETWEEN 0 AND cardinality(ids))
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
+SELECT fanfare.create_index('retracted_devices_due', $$
+    CREATE INDEX retracted_devices_due ON fanfare.retracted_devices (due_at) WHERE due_at IS NOT NULL$$);
+SELECT fanfare.create_index('retracted_devices_changed', $$
+    CREATE INDEX retracted_devices_changed ON fanfare.retracted_devices (changed_at)$$);
+
+-- Events by a value of their payload, for the paths in value_paths. The value is hashed (hashtextextended). Kept for the
+-- longest window of a rule.
+CREATE TABLE IF NOT EXISTS fanfare.event_values (
+    path_id int NOT NULL,
+    value bigint NOT NULL,
+    event_id bigint NOT NULL,
+    created_at timestamptz NOT NULL,
+    PRIMARY KEY (path_id, value, event_id)
+);
+SELECT fanfare.create_index('event_values_created', $$CREATE INDEX event_values_created ON fanfare.event_values (created_at)$$);
+
+-- Events of a rule's `retract_on` type, until the events are found that they take back.
+CREATE TABLE IF NOT EXISTS fanfare.value_retractions (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    rule_id int NOT NULL,
+    path_id int NOT NULL,
+    value bigint NOT NULL,
+    user_id text,
+    -- Events emitted before this one, and since a time, are taken back.
+    event_id bigint NOT NULL,
+    since timestamptz NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    due_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+SELECT fanfare.create_index('value_retractions_due', $$
+    CREATE INDEX value_retractions_due ON fanfare.value_retractions (due_at)$$);
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- 13. Batches: the queue and its log
@@ -2180,12 +2298,12 @@ GRANT EXECUTE ON FUNCTION fanfare.forget_feedback TO fanfare_operator;
 -- 16. Functions: emit and cancel
 -- ---------------------------------------------------------------------------------------------------------------
 
--- The types that only Fanfare emits: they start campaigns, send digests, and send messages without a rule.
+-- The types that only Fanfare emits: they start campaigns, send digests and messages without a rule, and take back what was sent.
 CREATE OR REPLACE FUNCTION fanfare.is_reserved(type text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-    SELECT type LIKE ANY ('{campaign.%,campaign-test.%,digest.%,send.%}'::text[]);
+    SELECT type LIKE ANY ('{campaign.%,campaign-test.%,digest.%,send.%,retract.%}'::text[]);
 END;
-COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emitted by Fanfare only: campaign.*, campaign-test.*, digest.*, send.*.';
+COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emitted by Fanfare only: campaign.*, campaign-test.*, digest.*, send.*, retract.*.';
 GRANT EXECUTE ON FUNCTION fanfare.is_reserved TO fanfare_emitter;
 
 -- Texts that programs write for a missing value: blank, or a language's word for it, spelled as the language spells it.
@@ -2610,7 +2728,7 @@ BEGIN ATOMIC
     SELECT NOT EXISTS (
         SELECT FROM fanfare.apps AS a
         WHERE a.name = may_take.app AND a.events IS NOT NULL AND NOT fanfare.is_among(may_take.type,
-            a.events || ARRAY['campaign.' || a.name || '.*', 'campaign-test.' || a.name || '.*', 'digest.' || a.name || '.*', 'send.' || a.name]));
+            a.events || ARRAY['campaign.' || a.name || '.*', 'campaign-test.' || a.name || '.*', 'digest.' || a.name || '.*', 'send.' || a.name, 'retract.' || a.name]));
 END;
 COMMENT ON FUNCTION fanfare.may_take IS
     'Whether rules of an app may take events of this type: those that the configuration lists (apps.<name>.events), or any.';
@@ -3599,6 +3717,9 @@ BEGIN
     IF btrim(forget_user.user_id, E' \t\r\n') = '' THEN
         RAISE EXCEPTION 'the user''s id is empty' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with.';
     END IF;
+    DELETE FROM fanfare.retracted_devices AS x USING fanfare.devices AS d
+    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
+        AND x.device_id = d.id;
     DELETE FROM fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id;
     GET DIAGNOSTICS forgotten = ROW_COUNT;
@@ -3987,6 +4108,33 @@ $$;
 COMMENT ON FUNCTION fanfare.digest_error IS 'Why a rule cannot gather events as it says; null if it can.';
 GRANT EXECUTE ON FUNCTION fanfare.digest_error TO fanfare_author;
 
+-- A daemon checks the names in `by` and `user`.
+CREATE OR REPLACE FUNCTION fanfare.retract_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT 'retract_on', 'needs collapse', 'say by which identifier devices know the notification, as in collapse: "room-{{room}}"'
+        WHERE NOT rule ? 'collapse'
+        UNION ALL
+        SELECT 'retract_on', 'needs the devices that were reached, which ' || CASE WHEN rule -> 'to' ? 'channel' THEN 'apns' ELSE 'fcm' END || ' does not tell',
+            'remove it, or use users:, tokens:, topic: or condition:'
+        WHERE rule -> 'to' ?| '{fcm_topic,fcm_condition,channel}'
+        UNION ALL
+        SELECT 'retract_on', 'is for notifications, which pushes to ' || (rule #>> '{to,kind}') || ' tokens do not show', 'remove it, or leave out to.kind'
+        WHERE rule #>> '{to,kind}' <> 'device'
+        UNION ALL
+        SELECT 'retract_on', 'is beside digest or debounce', 'a push for many events is not taken back by one value: remove one of the two'
+        WHERE rule ?| '{digest,debounce}'
+        UNION ALL
+        SELECT 'retract_on.event', format('rules of %s may not take it', rule ->> 'app'),
+            format('apps.%s.events of the configuration lists the types that they may take', rule ->> 'app')
+        WHERE NOT fanfare.may_take(rule ->> 'app', rule #>> '{retract_on,event}')
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.retract_error IS 'Why a rule''s pushes cannot be taken back as it says; null if they can.';
+GRANT EXECUTE ON FUNCTION fanfare.retract_error TO fanfare_author;
+
 -- Finds the errors that SQL can find. The rest (message, templates, conditions, limits) is checked by a daemon, or by
 -- `fanfare rules plan`.
 CREATE OR REPLACE FUNCTION fanfare.rule_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -4015,6 +4163,8 @@ BEGIN
         SELECT g.place, g.reason, g.hint FROM fanfare.digest_error(rule) AS g WHERE g.reason IS NOT NULL
         UNION ALL
         SELECT u.place, u.reason, u.hint FROM fanfare.by_user_error(rule) AS u WHERE u.reason IS NOT NULL
+        UNION ALL
+        SELECT t.place, t.reason, t.hint FROM fanfare.retract_error(rule) AS t WHERE rule ? 'retract_on' AND t.reason IS NOT NULL
     ) AS f LIMIT 1;
     IF reason IS NULL THEN
         PERFORM fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'badge_sql'), rule ->> 'badge_sql', 'text[]'),
@@ -6771,6 +6921,225 @@ $$;
 COMMENT ON FUNCTION fanfare.emit_digests IS 'Emits one event for each of some due digests; no row if none is due.';
 
 -- ---------------------------------------------------------------------------------------------------------------
+-- 23a. Functions: retract
+-- ---------------------------------------------------------------------------------------------------------------
+-- A retraction is a row that claims and one daemon read. The daemon's scheduler finds the devices that accepted the
+-- event, and queues one silent push for each that lists what was taken back from it.
+
+CREATE OR REPLACE FUNCTION fanfare.retract(event_id bigint, user_id text DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    is_known boolean;
+BEGIN
+    IF retract.user_id IS NOT NULL AND fanfare.given(retract.user_id, 'a user''s id', 'Leave the user out to take the event back for all.') IS NULL THEN
+        RAISE EXCEPTION 'user_id: names nobody' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with, or null for all whom the event is for.';
+    END IF;
+    is_known := EXISTS (SELECT FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(retract.event_id) AND l.id = retract.event_id)
+        OR EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.id = retract.event_id)
+        OR EXISTS (SELECT FROM fanfare.quarantine AS o WHERE o.id = retract.event_id);
+    IF NOT is_known THEN
+        RETURN false;
+    END IF;
+    IF retract.user_id IS NULL THEN
+        INSERT INTO fanfare.cancels (event_id, taken_back) VALUES (retract.event_id, true);
+    END IF;
+    -- A repetition adds nothing until the first call is carried out.
+    INSERT INTO fanfare.retractions (event_id, user_id)
+    SELECT retract.event_id, retract.user_id
+    WHERE NOT EXISTS (
+        SELECT FROM fanfare.retractions AS r
+        WHERE r.event_id = retract.event_id AND r.user_id IS NOT DISTINCT FROM retract.user_id AND r.rule_id IS NULL
+            AND r.due_at IS NOT NULL AND r.cursor = 0);
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.retract(bigint, text) IS
+    'Takes an event back, for all or for one user: stops what waits, and tells devices that accepted it to remove the '
+    'notification. Returns whether the event is known.';
+GRANT EXECUTE ON FUNCTION fanfare.retract(bigint, text) TO fanfare_emitter;
+
+CREATE OR REPLACE FUNCTION fanfare.retract(type text, key text, user_id text DEFAULT NULL) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    known CONSTANT bigint[] := ARRAY(
+        SELECT k.event_id FROM fanfare.event_keys AS k WHERE k.type = retract.type AND k.key = retract.key
+        UNION
+        SELECT o.id FROM fanfare.outbox AS o WHERE o.type = retract.type AND o.key = retract.key
+        UNION
+        SELECT o.id FROM fanfare.quarantine AS o WHERE o.type = retract.type AND o.key = retract.key);
+    is_known boolean := false;
+    id bigint;
+BEGIN
+    IF fanfare.given(retract.key, 'an event''s key', 'Pass the key that the events have.') IS NULL THEN
+        RAISE EXCEPTION 'the key is empty' USING ERRCODE = '22023', HINT = 'Pass the key that the events have, or an event''s id.';
+    END IF;
+    FOREACH id IN ARRAY known LOOP
+        is_known := fanfare.retract(id, retract.user_id) OR is_known;
+    END LOOP;
+    IF retract.user_id IS NULL THEN
+        PERFORM fanfare.cancel(retract.type, retract.key);
+    END IF;
+    RETURN is_known;
+END
+$$;
+COMMENT ON FUNCTION fanfare.retract(text, text, text) IS
+    'Takes back the events emitted so far under this type and key, for all or for one user; returns whether there is one.';
+GRANT EXECUTE ON FUNCTION fanfare.retract(text, text, text) TO fanfare_emitter;
+
+-- Some logged batches of an event after one, in the order of their ids, and the devices in them that accepted it; all
+-- batches at once if devices are named.
+CREATE OR REPLACE FUNCTION fanfare.accepted_devices(event_id bigint, devices bigint[], after bigint, count int)
+RETURNS TABLE (batch_id bigint, rule_version int, target_id smallint, device_ids bigint[])
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    last_day CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    first_day CONSTANT bigint := greatest(accepted_devices.event_id >> 32, last_day - 31);
+    days CONSTANT smallint[] := ARRAY(SELECT DISTINCT (d % 32)::smallint FROM generate_series(first_day, greatest(first_day, last_day)) AS d);
+    -- One index scan for all devices.
+    places CONSTANT int8multirange := (SELECT range_agg(int8range(d, d, '[]')) FROM unnest(accepted_devices.devices) AS d);
+BEGIN
+    IF accepted_devices.devices IS NULL THEN
+        RETURN QUERY
+        SELECT b.id, b.rule_version, b.target_id, ARRAY(
+            SELECT u.device_id FROM unnest(b.device_ids, b.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
+            WHERE (b.event_ids IS NULL OR u.event_id = accepted_devices.event_id) AND u.device_id > 0
+                AND get_byte(b.outcomes, u.position::int - 1) = 1)
+        FROM (
+            -- Concatenated to decompress the outcomes once.
+            SELECT x.id, x.rule_version, x.target_id, x.device_ids, x.event_ids, x.outcomes || ''::bytea AS outcomes FROM (
+                (SELECT l.* FROM fanfare.batch_log AS l
+                WHERE l.event_id = accepted_devices.event_id AND l.day = ANY (days) AND l.id > accepted_devices.after
+                ORDER BY l.id LIMIT accepted_devices.count)
+                UNION ALL
+                (SELECT l.* FROM fanfare.batch_log AS l
+                WHERE l.event_id IS NULL AND int8range(l.first_event, l.last_event, '[]') @> accepted_devices.event_id AND l.day = ANY (days)
+                    AND l.id > accepted_devices.after
+                ORDER BY l.id LIMIT accepted_devices.count)
+            ) AS x
+            ORDER BY x.id LIMIT accepted_devices.count
+            OFFSET 0
+        ) AS b;
+    ELSE
+        RETURN QUERY
+        SELECT b.id, b.rule_version, b.target_id, array_agg(d.id ORDER BY d.id)
+        FROM (
+            SELECT l.* FROM fanfare.batch_log AS l
+            WHERE l.event_id = accepted_devices.event_id AND l.day = ANY (days) AND int8range(l.first_device, l.last_device, '[]') && places
+            UNION ALL
+            SELECT l.* FROM fanfare.batch_log AS l
+            WHERE l.event_id IS NULL AND l.day = ANY (days) AND int8range(l.first_event, l.last_event, '[]') @> accepted_devices.event_id
+                AND int8range(l.first_device, l.last_device, '[]') && places
+        ) AS b
+        JOIN unnest(accepted_devices.devices) AS d (id) ON d.id BETWEEN b.first_device AND b.last_device
+            AND (b.event_ids IS NULL OR fanfare.may_hold(b.device_marks, d.id))
+        WHERE EXISTS (
+            SELECT FROM unnest(array_positions(b.device_ids, d.id)) AS y (position)
+            WHERE (b.event_ids IS NULL OR b.event_ids[y.position] = accepted_devices.event_id) AND get_byte(b.outcomes, y.position - 1) = 1)
+        GROUP BY 1, 2, 3;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.accepted_devices IS 'Batches of an event, and the devices in them that accepted it.';
+
+-- The rule version of the silent pushes that take back what a version sent: internal, never in force, and made once. It
+-- has the version's badge_sql. Its rule is `retract/<name>`, a name that no author can give.
+CREATE OR REPLACE FUNCTION fanfare.retraction_rule(rule_version int) RETURNS int
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    made int;
+    of fanfare.rule_versions;
+    rule fanfare.rules;
+    app text;
+    own_rule int;
+BEGIN
+    SELECT v.* INTO of FROM fanfare.rule_versions AS v WHERE v.id = retraction_rule.rule_version FOR UPDATE;
+    IF of.retract_version IS NOT NULL OR of.id IS NULL THEN
+        RETURN of.retract_version;
+    END IF;
+    SELECT r.* INTO rule FROM fanfare.rules AS r WHERE r.id = of.rule_id FOR UPDATE;
+    SELECT a.name INTO app FROM fanfare.apps AS a WHERE a.id = rule.app_id;
+    SELECT r.id INTO own_rule FROM fanfare.rules AS r WHERE r.app_id = rule.app_id AND r.name = 'retract/' || rule.name;
+    IF own_rule IS NULL THEN
+        -- Dropped from the beginning, so that no list of rules has it.
+        INSERT INTO fanfare.rules (app_id, name, dropped_at) VALUES (rule.app_id, 'retract/' || rule.name, clock_timestamp()) RETURNING id INTO own_rule;
+    END IF;
+    INSERT INTO fanfare.rule_versions (rule_id, version, definition, state, checked_at, retired_at, app_id, event_type, rule_created_at,
+        audience, kind, lane, ttl, enabled)
+    SELECT own_rule, 1 + coalesce((SELECT max(v.version) FROM fanfare.rule_versions AS v WHERE v.rule_id = own_rule), 0),
+        json_strip_nulls(json_build_object(
+            'name', rule.name, 'app', app, 'event', 'retract.' || app, 'to', json_build_object('users', '$.none'),
+            'message', json_build_object(
+                'data', json_build_object('fanfare_retracted', '{{json(retracted)}}'),
+                'apns', json_build_object(
+                    'headers', json_build_object('apns-push-type', 'background', 'apns-priority', '5'),
+                    'payload', json_build_object('aps', json_build_object('content-available', 1), 'fanfare_retracted', '{{retracted}}'))),
+            'ttl', '1d', 'lane', 'bulk', 'quiet_hours', 'off', 'badge_sql', of.definition ->> 'badge_sql')),
+        'active', clock_timestamp(), clock_timestamp(), rule.app_id, 'retract.' || app, clock_timestamp(), 'users', 'device', 2, interval '1 day', false
+    RETURNING id INTO made;
+    UPDATE fanfare.rule_versions AS v SET retract_version = made WHERE v.id = of.id;
+    RETURN made;
+END
+$$;
+COMMENT ON FUNCTION fanfare.retraction_rule IS 'The version of the silent pushes that take back what a rule version sent; made if there is none.';
+
+-- What was done to take back a delivery that was accepted.
+CREATE OR REPLACE FUNCTION fanfare.taken_back(event_id bigint, rule_version int, device_id bigint) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+    taken fanfare.retractions;
+    device fanfare.devices;
+    noted fanfare.retracted_devices;
+    version fanfare.rule_versions;
+BEGIN
+    IF NOT EXISTS (SELECT FROM fanfare.retractions AS r WHERE r.event_id = taken_back.event_id) THEN
+        RETURN NULL;
+    END IF;
+    SELECT d.* INTO device FROM fanfare.devices AS d WHERE d.id = taken_back.device_id;
+    SELECT v.* INTO version FROM fanfare.rule_versions AS v WHERE v.id = taken_back.rule_version;
+    SELECT r.* INTO taken FROM fanfare.retractions AS r
+    WHERE r.event_id = taken_back.event_id AND (r.user_id IS NULL OR r.user_id = device.user_id)
+        AND (r.rule_id IS NULL OR r.rule_id = version.rule_id)
+    ORDER BY r.id LIMIT 1;
+    IF taken.id IS NULL THEN
+        RETURN NULL;
+    END IF;
+    SELECT x.* INTO noted FROM fanfare.retracted_devices AS x WHERE x.device_id = taken_back.device_id;
+    RETURN format('Accepted, and taken back at %s: ', fanfare.utc(taken.created_at)) || CASE
+        WHEN version.definition ->> 'collapse' IS NULL THEN 'the rule has no collapse, so the device knows it by no identifier.'
+        WHEN version.kind <> 'device' OR taken_back.device_id = 0 THEN 'pushes of this kind cannot be removed.'
+        WHEN taken.due_at IS NOT NULL AND coalesce(noted.changed_at < taken.created_at, true) THEN 'the devices that accepted it are being found.'
+        WHEN noted.device_id IS NULL OR noted.changed_at < taken.created_at THEN 'the device knows it by no identifier.'
+        WHEN device.provider NOT IN ('apns', 'fcm') THEN 'the device learns it when it asks at its start.'
+        WHEN noted.pending > 0 THEN format('a silent push is due at %s.', fanfare.utc(noted.due_at))
+        ELSE format('a silent push was queued by %s.', fanfare.utc(noted.sent_at)) END;
+END
+$$;
+COMMENT ON FUNCTION fanfare.taken_back IS 'What was done to take back an accepted delivery; null if it was not taken back.';
+GRANT EXECUTE ON FUNCTION fanfare.taken_back TO fanfare_reader;
+
+-- The identifiers of a device that has news since then are all returned: each has its time, and one that was taken back
+-- earlier may have been noted later. The overlap is for a transaction that was not committed at the last call.
+CREATE OR REPLACE FUNCTION fanfare.retracted(app text, user_id text, since timestamptz DEFAULT '-infinity', count int DEFAULT 500)
+RETURNS TABLE (provider text, id text, retracted_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+SELECT d.provider, u.id, max(to_timestamp(u.at))
+FROM (
+    SELECT x.id, x.provider FROM fanfare.devices AS x
+    WHERE x.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND x.user_id = $2 ORDER BY x.id DESC LIMIT 200
+) AS d
+JOIN fanfare.retracted_devices AS x ON x.device_id = d.id
+CROSS JOIN LATERAL unnest(x.ids, x.times) AS u (id, at)
+WHERE x.changed_at >= $3 - interval '1 minute'
+GROUP BY 1, 2
+ORDER BY 3 DESC, 1, 2 LIMIT $4
+$$;
+COMMENT ON FUNCTION fanfare.retracted IS
+    'The identifiers taken back from the last 200 devices of a user, the newest first: at most 50 of each device for which '
+    'something was taken back since a time.';
+GRANT EXECUTE ON FUNCTION fanfare.retracted TO fanfare_reader;
+
+-- ---------------------------------------------------------------------------------------------------------------
 -- 24. Functions: policies
 -- ---------------------------------------------------------------------------------------------------------------
 -- What applies to all pushes of an app, whichever rule sends them. All of it is checked here; daemons read only the
@@ -7149,10 +7518,18 @@ SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.na
     coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
         [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]) AS outcome,
     coalesce(c.reason, 'unknown') AS reason, p.at, p.batch_id,
-    coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text END, c.meaning) AS detail,
+    coalesce(CASE
+        WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text
+        WHEN p.code = 1 AND EXISTS (SELECT FROM fanfare.retractions AS x WHERE x.event_id = p.event_id)
+            THEN fanfare.taken_back(p.event_id, p.rule_version, p.device_id)
+    END, c.meaning) AS detail,
     -- The event's trace. Queries that select it take 5 µs longer for each row, also if many rows are sorted to show a
     -- few.
-    (SELECT encode(substr(e.trace, 1, 16), 'hex') FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id) AS trace_id
+    (SELECT encode(substr(e.trace, 1, 16), 'hex') FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(p.event_id) AND e.id = p.event_id) AS trace_id,
+    CASE WHEN p.code = 1 THEN (
+        SELECT min(x.created_at) FROM fanfare.retractions AS x
+        WHERE x.event_id = p.event_id AND (x.user_id IS NULL OR x.user_id = p.user_id) AND (x.rule_id IS NULL OR x.rule_id = v.rule_id)
+    ) END AS retracted_at
 FROM deliveries AS p
 JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
 JOIN fanfare.rules AS r ON r.id = v.rule_id
@@ -8917,7 +9294,10 @@ BEGIN
             coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
                 [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]),
             coalesce(c.reason, 'unknown'), p.closed_at,
-            coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> event_pushes.event_id::text END, c.meaning)
+            coalesce(CASE
+                WHEN c.outcome = 'refused' THEN p.details ->> event_pushes.event_id::text
+                WHEN p.code = 1 THEN fanfare.taken_back(event_pushes.event_id, p.rule_version, p.device_id)
+            END, c.meaning)
         FROM (
             SELECT b.id, b.rule_version, b.target_id, b.attempt, b.closed_at, b.details, u.device_id,
                 CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, u.position::int - 1) END AS code
@@ -9245,7 +9625,10 @@ BEGIN
             coalesce(c.outcome, (ARRAY['pending', 'accepted', 'attempted', 'unknown', 'retrying', 'gone', 'rejected'])
                 [1 + width_bucket(p.code, ARRAY[1, 2, 3, 32, 64, 96])]),
             coalesce(c.reason, 'unknown'), p.closed_at,
-            coalesce(CASE WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text END, c.meaning)
+            coalesce(CASE
+                WHEN c.outcome = 'refused' THEN p.details ->> p.event_id::text
+                WHEN p.code = 1 THEN fanfare.taken_back(p.event_id, p.rule_version, p.device_id)
+            END, c.meaning)
         FROM (
             SELECT l.id, coalesce(l.event_id, u.event_id) AS event_id, u.device_id, l.rule_version, l.target_id, l.attempt, l.closed_at, l.details,
                 get_byte(l.outcomes, u.position - 1) AS code

@@ -34,6 +34,7 @@ package struct CampaignDefinition: Sendable {
     package init(json: JSONValue) throws(RuleProblem) {
         let object = try RuleObject(json, path: "").object
         try DigestDefinition.refuse(in: object)
+        try RetractDefinition.refuse(in: object)
         try DefinitionObject.campaign.check(object)
         name = object.text("name") ?? ""
         app = object.text("app") ?? ""

@@ -6,11 +6,12 @@ internal import Logging
 internal import PostgresClient
 internal import Threading
 
-/// Fires due campaigns, and emits due digests and scheduled events, on a session and thread of its own in every daemon, so
-/// that no other work delays them.
+/// Fires due campaigns, emits due digests and scheduled events, and takes events back, on a session and thread of its own
+/// in every daemon, so that no other work delays them.
 ///
 /// Schedulers of several daemons work at the same time without conflicts. Each run is fired in one transaction that
-/// locks its campaign, and the transaction that emits a digest or a scheduled event deletes it. ``QueryReader`` runs the campaigns' queries.
+/// locks its campaign, the transaction that emits a digest or a scheduled event deletes it, and retractions are locked
+/// while they are worked on. ``QueryReader`` runs the campaigns' queries.
 package final class Scheduler: Stage {
     package let name = "scheduler"
     /// How many runs are fired before the query runs are checked.
@@ -22,6 +23,10 @@ package final class Scheduler: Stage {
 
     let context: StageContext
     private let reader: Bell
+    /// Rung for batches of silent pushes.
+    let claimer: Bell
+    /// The known rules, which render the identifiers of what is taken back.
+    let rules: RuleCache
     private let running: RunningQuery
     private let stopping = StopSignal()
     private let bell: Bell
@@ -34,9 +39,19 @@ package final class Scheduler: Stage {
     ///   - context: what every stage needs.
     ///   - bell: rung when something is due.
     ///   - reader: rung when runs wait for their campaigns' queries.
+    ///   - claimer: rung for batches of silent pushes.
+    ///   - rules: the known rules.
     ///   - running: the current query of this daemon's ``QueryReader``.
-    package init(context: StageContext, bell: Bell, reader: Bell, running: RunningQuery) {
+    package init(
+        context: StageContext,
+        bell: Bell,
+        reader: Bell,
+        claimer: Bell,
+        rules: RuleCache,
+        running: RunningQuery
+    ) {
         (self.context, self.bell, self.reader, self.running) = (context, bell, reader, running)
+        (self.claimer, self.rules) = (claimer, rules)
     }
 
     package func stop() {
@@ -56,7 +71,8 @@ package final class Scheduler: Stage {
                 return min(
                     wait,
                     try emitDigests(on: connection, at: now),
-                    try emitScheduled(on: connection, at: now)
+                    try emitScheduled(on: connection, at: now),
+                    try takeBack(on: connection, at: now)
                 )
             }
             if wait == Self.longestWait {

@@ -1,4 +1,4 @@
-internal import FanfareCore
+package import FanfareCore
 package import FanfareStore
 internal import PostgresClient
 internal import Threading
@@ -19,6 +19,8 @@ package final class CancelIndex: Sendable {
     private struct State {
         var version = 0
         var events: [Int64: Timestamp] = [:]
+        /// The events that were taken back, among ``events``.
+        var retracted: Set<Int64> = []
         var keys: [TypeAndKey: CancelFact] = [:]
         /// When expired entries were last removed, in the time of the newest cancellation.
         var tidiedAt = Timestamp.minusInfinity
@@ -41,6 +43,7 @@ package final class CancelIndex: Sendable {
                     state.events[event] = fact.createdAt
                     state.version += 1
                 }
+                if let event = fact.eventID, fact.takesBack { state.retracted.insert(event) }
                 guard let type = fact.type, let key = fact.key else { continue }
                 let name = TypeAndKey(type: type, key: key)
                 if state.keys[name].map(fact.isLater) ?? true {
@@ -54,16 +57,18 @@ package final class CancelIndex: Sendable {
             state.tidiedAt = newest
             let end = newest.microseconds - Self.patience
             state.events = state.events.filter { $0.value.microseconds >= end }
+            state.retracted = state.retracted.filter { state.events[$0] != nil }
             state.keys = state.keys.filter { $0.value.createdAt.microseconds >= end }
         }
     }
 
-    /// Whether an event is cancelled, by its id or by a later cancellation of its key.
-    package func contains(_ event: EventRow) -> Bool {
+    /// Returns the outcome of an event that is cancelled, by its id or by a later cancellation of its key; nil if it is not.
+    package func outcome(of event: EventRow) -> Outcome? {
         state.withLock { state in
-            if state.events[event.id] != nil { return true }
-            guard let key = event.key else { return false }
-            return state.keys[TypeAndKey(type: event.type, key: key)]?.reaches(event) ?? false
+            if state.events[event.id] != nil { return state.retracted.contains(event.id) ? .retracted : .cancelled }
+            guard let key = event.key else { return nil }
+            let isReached = state.keys[TypeAndKey(type: event.type, key: key)]?.reaches(event) ?? false
+            return isReached ? .cancelled : nil
         }
     }
 }

@@ -93,7 +93,7 @@ package struct StageBells: Sendable {
     package let claim = Bell()
     package let control = Bell()
     package let maintain = Bell()
-    /// Campaigns, digests or campaigns' queries are due.
+    /// Campaigns, digests, retractions or campaigns' queries are due.
     package let schedule = Bell()
     /// Runs wait for their campaigns' queries.
     package let read = Bell()

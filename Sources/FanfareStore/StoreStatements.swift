@@ -50,5 +50,7 @@ package enum StoreStatements {
         SQL.storedFuses, SQL.takeCampaign, SQL.takeFeedbackHook, SQL.takeQueryRun, SQL.topicIDs, SQL.usersInPayload,
         SQL.tryLock,
         SQL.unlock, SQL.waitingEvents,
+        SQL.findByValue, SQL.forgetRetractions, SQL.forgetValuePaths, SQL.forgetValues, SQL.lockRetractions,
+        SQL.nextRetraction, SQL.noteRetracted, SQL.retractedDeliveries, SQL.retractionMatches, SQL.sendRetractions,
     ]
 }

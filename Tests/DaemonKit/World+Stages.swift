@@ -48,7 +48,14 @@ extension World {
     }
 
     func scheduler(_ running: RunningQuery = RunningQuery()) -> Scheduler {
-        Scheduler(context: context, bell: bells.schedule, reader: bells.read, running: running)
+        Scheduler(
+            context: context,
+            bell: bells.schedule,
+            reader: bells.read,
+            claimer: bells.claim,
+            rules: catalog.rules,
+            running: running
+        )
     }
 
     func maintainer() -> Maintainer {

@@ -188,6 +188,51 @@ import Threading
         }
     }
 
+    @Test func eventsAreTakenBack() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.emitter)
+            let id =
+                try await api.ask("POST", "/v1/events", #"{"type": "a", "key": "k"}"#, token: token)
+                .json["id"]?.stringValue ?? ""
+            let forOne = try await api.ask("POST", "/v1/events/\(id)/retract", #"{"user_id": "ann"}"#, token: token)
+            #expect(try forOne.json["retracted"] == true, "\(forOne.body)")
+            #expect(try await api.ask("POST", "/v1/events/\(id)/retract", token: token).json["retracted"] == true)
+            let byKey = #"{"type": "a", "key": "k", "user_id": "bob"}"#
+            #expect(try await api.ask("POST", "/v1/events/retract", byKey, token: token).json["retracted"] == true)
+            let none = #"{"type": "a", "key": "none"}"#
+            #expect(try await api.ask("POST", "/v1/events/retract", none, token: token).json["retracted"] == false)
+            let stored = try await api.rows(
+                "SELECT user_id FROM fanfare.retractions WHERE event_id = \(id) ORDER BY id"
+            )
+            #expect(stored == [["ann"], [nil], ["bob"]])
+            let noted = try await api.rows(
+                "SELECT action, target FROM fanfare.actions WHERE action = 'event.retract' ORDER BY id"
+            )
+            #expect(
+                noted == [
+                    ["event.retract", id], ["event.retract", id], ["event.retract", "a/k"],
+                    ["event.retract", "a/none"],
+                ]
+            )
+            #expect(try await api.ask("POST", "/v1/events/987654321/retract", token: token).status == 404)
+            for (path, body, place) in [
+                ("/v1/events/\(id)/retract", #"{"user_id": 7}"#, "/user_id"),
+                ("/v1/events/\(id)/retract", #"{"user": "a"}"#, "/user"),
+                ("/v1/events/retract", #"{"type": "a"}"#, "/key"), ("/v1/events/retract", #"{"key": "a"}"#, "/type"),
+            ] {
+                let reply = try await api.ask("POST", path, body, token: token)
+                #expect(
+                    try reply.status == 422 && reply.json["pointer"]?.stringValue == place,
+                    "\(body): \(reply.body)"
+                )
+            }
+            for body in [#"{"user_id": ""}"#, #"{"user_id": "undefined"}"#] {
+                let reply = try await api.ask("POST", "/v1/events/\(id)/retract", body, token: token)
+                #expect(reply.status == 422 && reply.body.contains("hint"), "\(reply.body)")
+            }
+        }
+    }
+
     @Test func aDatabaseThatGoesAwayIsToldAndComesBack() async throws {
         try await APIWorld.with(APIWorld.configuration(url: "postgres://127.0.0.1:1/none")) { api in
             let token = APITokens.unknown

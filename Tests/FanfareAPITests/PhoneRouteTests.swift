@@ -136,6 +136,36 @@ import Testing
         }
     }
 
+    @Test func aPhoneAsksWhatWasTakenBack() async throws {
+        try await PhoneWorld.with { api, forge in
+            let ann = forge.token("ann")
+            _ = try await api.rows("SELECT fanfare.register_device('shop', 'apns', 'abcd', 'ann')")
+            _ = try await api.rows(
+                """
+                INSERT INTO fanfare.retracted_devices (device_id, ids, times, pending, rule_version, changed_at)
+                SELECT id, '{room-5,room-6}', '{1764388800,1764388700}', 0, 1, '2025-11-29 04:00Z' FROM fanfare.devices RETURNING 1
+                """
+            )
+            let path = "/v1/apps/shop/users/ann/retracted"
+            let all = try await api.ask("GET", path, token: ann)
+            let listed = try all.json["data"]?.arrayValue?.map { $0["id"]?.stringValue }
+            #expect(all.status == 200 && listed == ["room-5", "room-6"], "\(all.body)")
+            #expect(
+                try all.json["data"]?.arrayValue?.first?["retracted_at"]?.stringValue?.hasPrefix("2025-11-29T04:00:00")
+                    == true
+            )
+            for (since, count) in [("2025-11-29T04:00:30Z", 2), ("2025-11-29T05:00:00Z", 0), ("1h", 0)] {
+                let some = try await api.ask("GET", "\(path)?since=\(since)", token: ann)
+                #expect(try some.json["data"]?.arrayValue?.count == count, "\(some.body)")
+            }
+            for query in ["since=yesterday", "since=", "until=1h"] {
+                let reply = try await api.ask("GET", "\(path)?\(query)", token: ann)
+                #expect((400...422).contains(reply.status) && reply.body.contains("hint"), "\(query): \(reply.body)")
+            }
+            #expect(try await api.ask("GET", "/v1/apps/shop/users/bob/retracted", token: ann).status == 403)
+        }
+    }
+
     /// Every route, including new ones, rejects phone tokens unless it declares `forPhones`.
     @Test func everythingElseIsForBackends() async throws {
         try await PhoneWorld.with { api, forge in

@@ -45,6 +45,21 @@ extension Routes {
             try fields.end()
             return Answer(["cancelled": .bool(try await call.database.cancel(type: type, key: key))])
         },
+        Route(.post, "/v1/events/{id}/retract", .emitter) { call in
+            var fields = try call.fields(orEmpty: true)
+            let user = try fields.text(orNil: "user_id")
+            try fields.end()
+            let event = try call.id("id")
+            guard try await call.database.retract(event, from: user) else { throw ToolDatabase.noEvent(event) }
+            return Answer(["retracted": true])
+        },
+        Route(.post, "/v1/events/retract", .emitter) { call in
+            var fields = try call.fields()
+            let (type, key) = (try fields.text("type"), try fields.text("key"))
+            let user = try fields.text(orNil: "user_id")
+            try fields.end()
+            return Answer(["retracted": .bool(try await call.database.retract(type: type, key: key, from: user))])
+        },
         Route(.get, "/v1/events/{id}/deliveries", .reader) { call in
             let event = try call.id("id")
             let page = try await Page(call, numbers: ToolDatabase.placeOfPush)

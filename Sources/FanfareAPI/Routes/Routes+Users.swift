@@ -38,6 +38,18 @@ extension Routes {
             try await call.database.snooze(category, of: call.name("user"), app: call.name("app"), until: until)
             return .nothing
         },
+        Route(.get, "/v1/apps/{app}/users/{user}/retracted", .reader, forPhones: true) { call in
+            try call.phone?.check(isAbout: call.name("user"))
+            if let unknown = call.query.keys.filter({ $0 != "since" }).min() {
+                throw Problem(.malformed, "there is no filter “\(unknown)”", hint: "There is only since.")
+            }
+            let since = try call.query["since"].map { text in
+                var fields = try Fields(["since": .string(text)], at: "?")
+                return Since(try fields.time("since"))
+            }
+            let found = try await call.database.retracted(from: call.name("user"), app: call.name("app"), since: since)
+            return Answer(["data": .array(found.map(\.json))])
+        },
         Route(.get, "/v1/apps/{app}/users/{user}/deliveries", .reader) { call in
             let page = try await Page(call, numbers: ToolDatabase.placeOfPush)
             let found = try await call.database.pushes(

@@ -2,7 +2,7 @@
 public enum ConsoleUse: String, CaseIterable, Sendable {
     /// Reading pages; without it there is no console.
     case read
-    /// Cancelling the unsent deliveries of events.
+    /// Cancelling the unsent deliveries of events, and taking events back.
     case cancel
     /// Replaying a logged event.
     case replay

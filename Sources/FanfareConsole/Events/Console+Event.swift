@@ -203,6 +203,13 @@ struct EventOverview {
         let done = event.isOver || seemsOver && !mayWait ? "nothing pending" : nil
         return [
             ActionLink("Cancel", "/events/\(event.id)/cancel", .bad, refused: visit.refusal(.cancel) ?? done),
+            ActionLink(
+                tally.accepted == 0
+                    ? "Take back" : "Take back from \(FigureText.count(tally.accepted))\(isAll ? "" : "+")",
+                "/events/\(event.id)/retract",
+                .bad,
+                refused: visit.refusal(.cancel) ?? (tally.accepted == 0 && isAll ? done : nil)
+            ),
             ActionLink("Replay", "/events/\(event.id)/replay", .quiet, refused: visit.refusal(.replay)),
         ]
     }

@@ -203,6 +203,7 @@ extension Notice {
         "restored": "# devices are restored.",
         "cancelled": "Unsent pushes of # events are cancelled.",
         "stopped": "Unsent pushes of the event are cancelled.", "replayed": "The event is replayed.",
+        "retracted": "The event is taken back.",
         "unchanged": "Nothing to change.",
     ]
 

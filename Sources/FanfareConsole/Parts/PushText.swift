@@ -58,7 +58,7 @@ enum PushText {
     /// - Returns: false if a request was or may be sent.
     static func isKept(_ outcome: String) -> Bool {
         [
-            "opted_out", "held_out", "quiet", "capped", "superseded", "disabled", "cancelled", "expired",
+            "opted_out", "held_out", "quiet", "capped", "superseded", "disabled", "cancelled", "retracted", "expired",
             "backlog_dropped",
         ].contains(outcome)
     }

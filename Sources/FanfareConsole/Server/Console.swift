@@ -24,7 +24,8 @@ package enum Console {
 
     /// The actions, each with its confirmation page.
     static let actions: [ConsoleAction] =
-        [.cancelEvent, .cancelEvents, .cancelScheduled, .replayEvent, .restoreDevices] + ConsoleAction.campaigns
+        [.cancelEvent, .cancelEvents, .cancelScheduled, .retractEvent, .replayEvent, .restoreDevices]
+        + ConsoleAction.campaigns
 
     /// Returns all routes of the console.
     package static func routes() -> [Route] {

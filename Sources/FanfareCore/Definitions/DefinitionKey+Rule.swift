@@ -130,6 +130,13 @@ extension DefinitionKey {
             hint: #"write {"wait": "30s", "by": "{{user_id}}"}"#,
             "Groups events, and sends one push for each group once no event of the group has arrived for some time. The message may name `events`, `count` and `since`."
         ),
+        DefinitionKey(
+            "retract_on",
+            .keys(.retractOn),
+            range: "beside `collapse`; not beside `digest` and `debounce`",
+            hint: #"write {"event": "message.read", "by": "{{room}}", "user": "{{user_id}}"}"#,
+            "The events that take the rule's pushes back: what waits is not sent, and devices that accepted it remove the notification. Not for audiences that a provider manages, and not for campaigns."
+        ),
     ]
 
     /// The keys of the rule of a campaign or of a message, which has a name that no author may give.

@@ -10,6 +10,7 @@ package enum DefinitionObject: String, CaseIterable, Sendable {
     case variant
     case digest
     case debounce
+    case retractOn = "retract_on"
     case campaign
     case schedule
     case rate
@@ -34,6 +35,7 @@ package enum DefinitionObject: String, CaseIterable, Sendable {
         case .variant: DefinitionKey.variant
         case .digest: DefinitionKey.digest
         case .debounce: DefinitionKey.debounce
+        case .retractOn: DefinitionKey.retractOn
         case .campaign: DefinitionKey.campaign
         case .schedule: DefinitionKey.schedule
         case .rate: DefinitionKey.rate

@@ -20,6 +20,7 @@ extension Outcome {
         case .capped: .capped
         case .heldOut: .heldOut
         case .quiet: .quiet
+        case .retracted: .retracted
         default:
             switch range {
             case .retrying: .retrying

@@ -5,7 +5,7 @@
 ///
 /// | codes | for |
 /// |---|---|
-/// | 19–31 | further final outcomes of Fanfare's own |
+/// | 21–31 | further final outcomes of Fanfare's own |
 /// | 54–63 | further reasons to retry, shared by all providers |
 /// | 64–95 | gone, 96–255: rejected; each provider has blocks of its own in both, which its folder names |
 public struct Outcome: RawRepresentable, Hashable, Sendable {
@@ -44,6 +44,7 @@ extension Outcome {
     @inlinable package static var expiredQuiet: Outcome { Outcome(rawValue: 17) }
     @inlinable package static var expiredSnoozed: Outcome { Outcome(rawValue: 18) }
     @inlinable package static var aborted: Outcome { Outcome(rawValue: 19) }
+    @inlinable package static var retracted: Outcome { Outcome(rawValue: 20) }
     @inlinable package static var retryingDeviceThrottled: Outcome { Outcome(rawValue: 32) }
     @inlinable package static var retryingTopicThrottled: Outcome { Outcome(rawValue: 33) }
     @inlinable package static var retryingSenderThrottled: Outcome { Outcome(rawValue: 34) }

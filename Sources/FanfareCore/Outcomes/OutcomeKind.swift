@@ -30,6 +30,8 @@ public enum OutcomeKind: String, CaseIterable, Sendable {
     case heldOut = "held_out"
     /// The device is in its quiet hours.
     case quiet
+    /// Its event was taken back before it was sent.
+    case retracted
     /// Another attempt follows in a new batch.
     case retrying
     /// The provider reported the token dead; the device is disabled.

@@ -69,6 +69,7 @@ extension OutcomeRow {
         OutcomeRow(.expiredQuiet, "quiet_hours", "In quiet hours of the recipient, which end after its ttl."),
         OutcomeRow(.expiredSnoozed, "user_snoozed", "The user had snoozed its category until after its ttl."),
         OutcomeRow(.aborted, "campaign_aborted", "Its campaign was aborted before it was sent."),
+        OutcomeRow(.retracted, "taken_back", "Its event was taken back before it was sent."),
         OutcomeRow(.retryingDeviceThrottled, "device_throttled", "The provider throttles this device; retried."),
         OutcomeRow(.retryingTopicThrottled, "topic_throttled", "The provider throttles this topic; retried."),
         OutcomeRow(

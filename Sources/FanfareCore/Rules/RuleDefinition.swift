@@ -44,6 +44,8 @@ public struct RuleDefinition: Equatable, Sendable {
     public let groups: RuleGroups
     /// The digest options, if it has a digest.
     public let digest: DigestDefinition?
+    /// The events that take its pushes back, if any.
+    public let retractOn: RetractDefinition?
 
     /// Parses a rule.
     ///
@@ -76,6 +78,7 @@ public struct RuleDefinition: Equatable, Sendable {
         suppressions = try RuleSuppressions(object)
         groups = try RuleGroups(object)
         digest = try DigestDefinition.read(object)
+        retractOn = try RetractDefinition.read(object)
         guard !message.isEmpty else {
             throw RuleProblem(path: "message", reason: "is empty", hint: "say what to send")
         }
@@ -83,6 +86,7 @@ public struct RuleDefinition: Equatable, Sendable {
         try checkBadge()
         try suppressions.check(audience)
         try groups.check(audience)
+        try retractOn?.check(in: self)
     }
 
     /// The rule in the form of a file, without defaults: the stored form, which is compared to detect changes.
@@ -104,9 +108,14 @@ public struct RuleDefinition: Equatable, Sendable {
         if !enabled { object["enabled"] = false }
         object["badge_sql"] = badgeSQL.map(JSONValue.string)
         for member in suppressions.json.members + groups.json.members { object[member.key] = member.value }
-        for member in digest?.json.members ?? [] { object[member.key] = member.value }
+        for member in (digest?.json.members ?? []) + (retractOn?.json.members ?? []) {
+            object[member.key] = member.value
+        }
         return .object(object)
     }
+
+    /// Whether it is the internal rule of the silent pushes that take events back.
+    public var isRetraction: Bool { event.hasPrefix("retract.") }
 
     /// Whether a newer event can drop older ones: `supersede`, or `backlog: latest_per_collapse`.
     public var dropsOlder: Bool { supersede || backlog == .latestPerCollapse }

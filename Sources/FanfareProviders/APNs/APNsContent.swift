@@ -35,7 +35,7 @@ package struct APNsContent: ProviderContent {
         let content = APNsContent(
             headers: headers,
             // Silent pushes must show nothing, and other push types have no badge.
-            body: BadgedBody(node, badgeAt: rule.badgeSQL != nil && type == .alert ? [Self.badge] : []),
+            body: BadgedBody(node, badgeAt: Self.badgePlaces(rule, type)),
             inferredPushType: inferred,
             usesDevice: headers.usesDevice || node.usesDevice
         )
@@ -77,8 +77,12 @@ package struct APNsContent: ProviderContent {
         return true
     }
 
-    /// The place of the badge count.
-    private static let badge = BadgedBody.Place(path: ["aps", "badge"])
+    /// Returns the places of the badge count; a silent push that takes something back has it where only the app reads it.
+    private static func badgePlaces(_ rule: RuleDefinition, _ type: APNsPushType) -> [BadgedBody.Place] {
+        guard rule.badgeSQL != nil else { return [] }
+        if rule.isRetraction { return [BadgedBody.Place(path: ["badge"])] }
+        return type == .alert ? [BadgedBody.Place(path: ["aps", "badge"])] : []
+    }
 
     private static func pushType(
         _ headers: APNsHeaders,

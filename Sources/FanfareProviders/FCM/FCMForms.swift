@@ -29,7 +29,7 @@ struct FCMForms: Sendable {
         let place = [AndroidBlock(of: message).rawValue, "ttl"]
         timeToLive = message[place].flatMap { $0.removesMember ? nil : $0 }
         let counting = timeToLive == nil ? message : message.setting(place[...], to: .derived(.givenDuration))
-        let badges = rule.badgeSQL == nil ? [] : Self.badgePlaces(message)
+        let badges = rule.badgeSQL == nil ? [] : rule.isRetraction ? Self.silentBadges : Self.badgePlaces(message)
         plain = Form(counting, badgeAt: badges)
         collapsing = rule.collapse == nil ? nil : Form(Self.collapsing(counting), badgeAt: badges)
     }
@@ -66,6 +66,11 @@ struct FCMForms: Sendable {
         }
         return places
     }
+
+    /// The places of the badge count in a push that takes something back, for the app to read.
+    private static let silentBadges = [
+        BadgedBody.Place(path: ["data", "badge"], isText: true), BadgedBody.Place(path: ["apns", "payload", "badge"]),
+    ]
 
     private static func collapsing(_ message: ContentNode) -> ContentNode {
         message.settingUnlessGiven([AndroidBlock(of: message).rawValue, "collapse_key"], to: .derived(.collapse))

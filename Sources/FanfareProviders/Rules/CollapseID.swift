@@ -16,6 +16,14 @@ package enum CollapseID {
         return fault(in: id) == nil ? id : WebPushTopic.hash(collapse: id, app: app)
     }
 
+    /// A collapse id as it was sent.
+    package struct Sent: Equatable, Sendable {
+        /// The id for APNs and FCM.
+        package let id: String
+        /// The topic for Web Push.
+        package let topic: String
+    }
+
     /// Returns why a collapse id cannot be sent.
     ///
     /// - Parameter id: the id.

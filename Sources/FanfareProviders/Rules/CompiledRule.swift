@@ -15,7 +15,8 @@ public struct CompiledRule: Sendable {
     public let providers: [PushProvider]
     /// The template of the key that groups events into digests; nil if the rule gathers none.
     private let gatheredBy: TextTemplate?
-    private let collapse: TextTemplate?
+    /// The template of the collapse id; nil if the rule has none.
+    let collapse: TextTemplate?
     private let locales: LocaleLookup
     /// One edition for each variant of the rule; a single one if the rule has none.
     private let editions: [Edition]
@@ -213,21 +214,6 @@ public struct CompiledRule: Sendable {
         return try content.render(to: target, request)
     }
 
-    /// Returns the key under which newer events supersede older ones.
-    ///
-    /// Events for different users or topics never share a key.
-    ///
-    /// - Parameters:
-    ///   - ruleID: the rule's id in the database.
-    ///   - context: the event.
-    /// - Returns: nil unless the rule supersedes or keeps only the latest per collapse id after an outage.
-    /// - Throws: `RenderProblem` if a value for `to` or `collapse` is missing.
-    public func collapseKey(ruleID: Int64, _ context: RenderContext) throws(RenderProblem) -> CollapseKey? {
-        guard definition.dropsOlder, let collapse, let audience = try audience.renderedText(context) else { return nil }
-        let id = try collapse.text(context)
-        return id.isEmpty ? nil : CollapseKey(ruleID: ruleID, audience: audience, collapse: id)
-    }
-
     /// Returns the key of the digest that an event belongs to.
     ///
     /// - Parameter context: the event.
@@ -247,20 +233,6 @@ public struct CompiledRule: Sendable {
         guard !template.dependsOnDevice else {
             let hint = "use names of the payload only"
             throw RuleProblem(path: digest.byPath, reason: "depends on a device", hint: hint)
-        }
-        return template
-    }
-
-    private static func collapse(_ definition: RuleDefinition) throws(RuleProblem) -> TextTemplate? {
-        guard let source = definition.collapse else { return nil }
-        let template = try TextTemplate(source, path: "collapse")
-        guard !template.dependsOnDevice, !(RuleNames.isOfCampaign(definition.name) && template.usesVariables) else {
-            throw RuleProblem(path: "collapse", reason: "depends on a device", hint: "use names of the payload only")
-        }
-        let fault = template.literal.map { CollapseID.fault(in: $0) }
-        if let reason = fault ?? CollapseID.fault(inPart: template.fixedText) {
-            let hint = "use up to \(CollapseID.limit) printable ASCII characters"
-            throw RuleProblem(path: "collapse", reason: reason, hint: hint)
         }
         return template
     }

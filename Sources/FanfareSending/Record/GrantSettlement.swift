@@ -64,7 +64,8 @@ extension OpenBatch {
             case .capped: return nil
             case .pending, .expired, .expiredQuiet, .expiredSnoozed, .cancelled, .aborted, .superseded, .disabled,
                 .optedOut, .refused,
-                .backlogDropped, .destinationForbidden, .heldOut, .quiet, .snoozed, .heldQuiet, .heldSnoozed:
+                .backlogDropped, .destinationForbidden, .heldOut, .quiet, .snoozed, .retracted, .heldQuiet,
+                .heldSnoozed:
                 return isFirst ? (position, nil) : nil
             default: return sentAt.map { (position, $0) }
             }

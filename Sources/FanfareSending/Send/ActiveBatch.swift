@@ -35,7 +35,8 @@ final class ActiveBatch {
     var slots = 0
     private var heldVersion = 0
     private var cancelVersion = 0
-    private var cancelled: [Bool] = []
+    /// The outcome of each variant's event if it is cancelled.
+    private var cancelled: [Outcome?] = []
 
     init(_ batch: PreparedBatch, since: Microseconds = Clocks.steady) {
         self.batch = batch
@@ -149,7 +150,7 @@ final class ActiveBatch {
         let version = cancels.version
         guard version != cancelVersion else { return }
         cancelVersion = version
-        cancelled = batch.variants.map { cancels.contains($0.event) }
+        cancelled = batch.variants.map { cancels.outcome(of: $0.event) }
     }
 
     /// Returns a delivery's deadline, in database time.
@@ -158,12 +159,12 @@ final class ActiveBatch {
     }
 
     /// Whether any of its events was cancelled, as of the last check.
-    var isAnyCancelled: Bool { cancelled.contains(true) }
+    var isAnyCancelled: Bool { cancelled.contains { $0 != nil } }
 
     /// Returns the outcome of a delivery that is cancelled or expired; nil if it may be sent.
     func decision(_ delivery: PreparedDelivery, now: Microseconds) -> Outcome? {
         let variant = Int(delivery.variant)
-        if !cancelled.isEmpty && cancelled[variant] { return .cancelled }
+        if !cancelled.isEmpty, let outcome = cancelled[variant] { return outcome }
         let deadline = batch.variants[variant].deadline
         return deadline.at <= now ? deadline.outcome : nil
     }

@@ -104,6 +104,8 @@ struct BatchPreparer {
                 variables: variables,
                 suppressions: try suppressions(of: batch, by: rule, for: target.app, on: connection)
             )
+            let taken = try retracted(of: batch, by: rule, events, on: connection)
+            if !taken.isEmpty { drafting.leaveOut(taken, as: .retracted) }
             if !caps.isEmpty {
                 let taker = CapTaker(target: batch.target, caps: caps, isRetry: batch.wasTried)
                 drafting.leaveOut(try taker.full(drafting.countable(own), on: connection), as: .capped)
@@ -113,6 +115,20 @@ struct BatchPreparer {
             prepared.append(one)
         }
         return prepared
+    }
+
+    /// Returns the positions of a batch's deliveries that were taken back; runs a query only if an event was.
+    private func retracted(
+        of batch: ClaimedBatch,
+        by rule: LoadedRule,
+        _ events: [Int64: EventRow],
+        on connection: PostgresConnection
+    ) throws(PostgresError) -> [Int] {
+        let ids = batch.deviceIDs.indices.map { batch.eventID(at: $0) }
+        guard (batch.eventID.map { [$0] } ?? ids).contains(where: { events[$0]?.hasRetractions == true }) else {
+            return []
+        }
+        return try connection.run(SQL.retractedDeliveries(ids, batch.deviceIDs, rule.ruleID)).map { Int($0) }
     }
 
     /// Reads the suppressions of a batch; runs a query only if its rule or app has any.

@@ -67,7 +67,8 @@ struct EventVerdicts {
     private func outcome(of event: EventRow) -> Outcome? {
         let deadline = deadline(of: event)
         if deadline.at <= now { return deadline.outcome }
-        if event.isCancelled || cancels.contains(event) { return .cancelled }
+        if event.isCancelled { return event.isRetracted ? .retracted : .cancelled }
+        if let outcome = cancels.outcome(of: event) { return outcome }
         let waited = event.plannedAt.microseconds - event.createdAt.microseconds > Self.backlogAge
         let isOutdated = newest[event.id].map { $0 > event.id } ?? false
         if isOutdated && (isSuperseded || waited) { return .superseded }

@@ -21,7 +21,7 @@ struct Pipeline {
     ///
     /// Two planners run `users_sql`, one plans quarantined events singly, one plans sets of events.
     let plan: [any Stage]
-    /// Fire due campaigns and run their queries.
+    /// Fire due campaigns and run their queries, emit digests, and take events back.
     let schedule: [any Stage]
     /// Checks rules and applies retention; empty if a slicer does this on its own session.
     let maintain: [any Stage]

@@ -95,7 +95,14 @@ struct Wiring {
     func makeQueryReader() -> QueryReader { QueryReader(context: context, bell: bells.read, running: running) }
 
     func makeScheduler() -> Scheduler {
-        Scheduler(context: context, bell: bells.schedule, reader: bells.read, running: running)
+        Scheduler(
+            context: context,
+            bell: bells.schedule,
+            reader: bells.read,
+            claimer: bells.claim,
+            rules: catalog.rules,
+            running: running
+        )
     }
 
     func makeListener() -> Listener { Listener(context: context, planner: bells.plan) }

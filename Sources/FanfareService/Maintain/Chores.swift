@@ -64,6 +64,7 @@ struct Chores {
             ("forget_gates", forgetGates), ("forget_runs", forgetRuns), ("forget_grants", forgetGrants),
             ("forget_audiences", forgetAudiences), ("forget_shapes", forgetShapes), ("forget_requests", forgetAsked),
             ("forget_feedback", forgetFeedback), ("forget_scheduled", forgetScheduled),
+            ("forget_retractions", forgetRetractions),
         ]
     }
 
@@ -161,6 +162,13 @@ struct Chores {
     private func forgetFeedback(on connection: PostgresConnection) throws(PostgresError) {
         let days = context.settings.logRetentionDays + 1
         try exhaust(SQL.forgetFeedback(Int32(clamping: days)), on: connection)
+    }
+
+    /// Deletes retractions as old as the logs, and values and paths by which no rule finds events.
+    private func forgetRetractions(on connection: PostgresConnection) throws(PostgresError) {
+        try exhaust(SQL.forgetRetractions(Int32(clamping: context.settings.logRetentionDays)), on: connection)
+        try exhaust(SQL.forgetValues(), on: connection)
+        _ = try connection.runReturningCount(SQL.forgetValuePaths())
     }
 
     /// Runs a deleting statement until no rows are left or the time is used up.

@@ -15,6 +15,10 @@ package final class EventRow: Sendable {
     package let payload: String
     /// Whether a cancellation of the event was committed before the fetch.
     package let isCancelled: Bool
+    /// Whether the cancellation took the event back.
+    package let isRetracted: Bool
+    /// Whether the event was taken back, for all or for some users.
+    package let hasRetractions: Bool
     /// The event that this one replays; nil if it is no replay.
     package let replayOf: Int64?
     /// The trace that it belongs to; nil for none.
@@ -30,12 +34,15 @@ package final class EventRow: Sendable {
         ttlSeconds: Double?,
         payload: String,
         isCancelled: Bool,
+        isRetracted: Bool = false,
+        hasRetractions: Bool = false,
         replayOf: Int64? = nil,
         trace: TraceContext? = nil
     ) {
         (self.id, self.type, self.key) = (id, type, key)
         (self.createdAt, self.plannedAt, self.ttlSeconds) = (createdAt, plannedAt, ttlSeconds)
         (self.payload, self.isCancelled) = (payload, isCancelled)
+        (self.isRetracted, self.hasRetractions) = (isRetracted, hasRetractions)
         (self.replayOf, self.trace) = (replayOf, trace)
     }
 
@@ -65,7 +72,11 @@ package struct FetchEvents: PostgresStatement {
                     SELECT FROM fanfare.cancels AS c
                     WHERE c.type = l.type AND c.key = l.key
                         AND NOT fanfare.is_emitted_after(l.id, c.event_number) OFFSET 0)),
-            l.replay_of, l.trace
+            l.replay_of, l.trace,
+            EXISTS (SELECT FROM fanfare.cancels)
+                AND EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = l.id AND c.taken_back OFFSET 0),
+            EXISTS (SELECT FROM fanfare.retractions)
+                AND EXISTS (SELECT FROM fanfare.retractions AS r WHERE r.event_id = l.id OFFSET 0)
         FROM unnest($2::bigint[]) AS x (id)
         CROSS JOIN LATERAL (SELECT * FROM fanfare.event_log AS e WHERE e.day = $1 AND e.id = x.id OFFSET 0) AS l
         """
@@ -95,6 +106,8 @@ package struct FetchEvents: PostgresStatement {
             ttlSeconds: try row.double(orNil: 5),
             payload: try row.string(orNil: 6) ?? "{}",
             isCancelled: try row.bool(7),
+            isRetracted: try row.bool(10),
+            hasRetractions: try row.bool(11),
             replayOf: try row.int64(orNil: 8),
             trace: try row.bytes(orNil: 9).flatMap { TraceContext(stored: $0) }
         )

@@ -14,7 +14,8 @@ package struct Sight {
     package let hasPlans: Bool
     /// Whether the maintenance leader has more to do than chores: definitions to check, runs or events that wait.
     package let hasUpkeep: Bool
-    /// Whether a campaign, digest or scheduled event is due within a second, or a campaign's query waits or runs.
+    /// Whether a campaign, digest, scheduled event or retraction is due within a second, or a campaign's query waits or
+    /// runs.
     package let hasSchedule: Bool
 }
 
@@ -45,6 +46,9 @@ extension SQL {
                     WHERE state = 'active' AND dropped_at IS NULL AND next_at <= statement_timestamp() + interval '1 second')
                 OR EXISTS (SELECT FROM fanfare.open_digests WHERE due_at <= statement_timestamp() + interval '1 second')
                 OR EXISTS (SELECT FROM fanfare.scheduled WHERE at <= statement_timestamp() + interval '1 second')
+                OR EXISTS (SELECT FROM fanfare.retractions WHERE due_at <= statement_timestamp() + interval '1 second')
+                OR EXISTS (SELECT FROM fanfare.retracted_devices WHERE due_at <= statement_timestamp() + interval '1 second')
+                OR EXISTS (SELECT FROM fanfare.value_retractions WHERE due_at <= statement_timestamp() + interval '1 second')
         FROM (SELECT pg_current_snapshot() AS at) AS look
         """,
         row: Sight.init

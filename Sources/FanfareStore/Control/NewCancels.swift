@@ -10,6 +10,8 @@ package struct CancelFact: Equatable, Sendable {
     package let createdAt: Timestamp
     /// A number from the sequence of events.
     package let number: Int64
+    /// Whether it takes its event back, which the outcome says.
+    package var takesBack = false
 
     /// Whether an event with its key was emitted before it.
     package func reaches(_ event: EventRow) -> Bool {
@@ -30,7 +32,7 @@ package struct CancelFact: Equatable, Sendable {
 package struct NewCancels: PostgresStatement {
     package static let name = "new_cancels"
     package static let sql = """
-        SELECT look.at::text, c.id, c.event_id, c.type, c.key, c.created_at, c.event_number
+        SELECT look.at::text, c.id, c.event_id, c.type, c.key, c.created_at, c.event_number, c.taken_back
         FROM (SELECT pg_current_snapshot() AS at) AS look
         LEFT JOIN fanfare.cancels AS c ON \(SQL.isNewSQL("c.xid", since: "$1"))
         """
@@ -58,7 +60,8 @@ package struct NewCancels: PostgresStatement {
                 type: try row.string(orNil: 3),
                 key: try row.string(orNil: 4),
                 createdAt: try row.timestamp(5),
-                number: try row.int64(6)
+                number: try row.int64(6),
+                takesBack: try row.bool(7)
             )
         )
     }

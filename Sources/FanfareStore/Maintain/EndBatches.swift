@@ -36,7 +36,7 @@ package struct EndBatches: PostgresStatement {
             ORDER BY b.id LIMIT \(limit)
             FOR UPDATE OF b SKIP LOCKED
         ),
-        \(endPickedSQL(as: .expired))
+        \(endPickedSQL(as: "\(Outcome.expired.rawValue)"))
         SELECT count(*) FROM ended
         """
 
@@ -64,7 +64,7 @@ package struct SweepGate: PostgresStatement {
             ORDER BY b.target_id, b.lane, b.is_retry, b.not_before, b.id LIMIT \(limit)
             FOR UPDATE OF b SKIP LOCKED
         ),
-        \(endPickedSQL(as: .aborted))
+        \(endPickedSQL(as: "\(Outcome.aborted.rawValue)"))
         SELECT count(*) FROM ended
         """
 
@@ -85,28 +85,28 @@ package struct SweepGate: PostgresStatement {
 
 /// Returns the CTEs that end the locked batches of the CTE `picked`: `ended` and its dependents.
 ///
-/// - Parameter outcome: the outcome of deliveries that were not sent or were to be retried. Other recorded outcomes
-///   stay, except that deliveries that may have been sent become unknown.
+/// - Parameter outcome: the SQL for the outcome of deliveries of batch `b` that were not sent or were to be retried. Other
+///   recorded outcomes stay, except that deliveries that may have been sent become unknown.
 /// - Returns: the CTEs' text, without a trailing comma.
-func endPickedSQL(as outcome: Outcome) -> String {
+func endPickedSQL(as outcome: String) -> String {
     """
     ended AS (
         -- What is locked here has no owner, and gets none before the commit.
         DELETE FROM fanfare.batches AS b WHERE b.id = ANY (ARRAY(SELECT id FROM picked))
         RETURNING b.id, b.parent_id, b.event_id, b.created_at, b.rule_version, b.target_id, b.lane, b.attempt,
-            b.device_ids, b.event_ids, b.outcomes, b.gate_id
+            b.device_ids, b.event_ids, b.outcomes, b.gate_id, \(outcome) AS ended_as
     ),
     -- 2. One byte per delivery; most batches were not begun, and have the same for all.
     decided AS MATERIALIZED (
         SELECT e.id, e.parent_id, e.event_id, e.created_at, e.rule_version, e.target_id, e.lane, e.attempt,
-            e.device_ids, e.event_ids, e.gate_id, octet_length(e.outcomes) = 0 AS is_whole,
+            e.device_ids, e.event_ids, e.gate_id, e.ended_as, octet_length(e.outcomes) = 0 AS is_whole,
             CASE
                 WHEN octet_length(e.outcomes) = 0
-                    THEN decode(repeat(lpad(to_hex(\(outcome.rawValue)), 2, '0'), cardinality(e.device_ids)), 'hex')
+                    THEN decode(repeat(lpad(to_hex(e.ended_as), 2, '0'), cardinality(e.device_ids)), 'hex')
                 ELSE (
                     SELECT string_agg(set_byte('\\x00'::bytea, 0, CASE
                         WHEN p.code = \(Outcome.attempted.rawValue) THEN \(Outcome.unknown.rawValue)
-                        WHEN p.code = \(Outcome.pending.rawValue) OR p.code BETWEEN 32 AND 63 THEN \(outcome.rawValue)
+                        WHEN p.code = \(Outcome.pending.rawValue) OR p.code BETWEEN 32 AND 63 THEN e.ended_as
                         ELSE p.code
                     END), ''::bytea ORDER BY p.position)
                     FROM (
@@ -129,7 +129,7 @@ func endPickedSQL(as outcome: Outcome) -> String {
         INSERT INTO fanfare.stats_pending (rule_version, target_id, outcome, deliveries, gate_id)
         SELECT t.rule_version, t.target_id, t.outcome, sum(t.deliveries), t.gate_id
         FROM (
-            SELECT d.rule_version, d.target_id, d.gate_id, \(outcome.rawValue) AS outcome, cardinality(d.device_ids) AS deliveries
+            SELECT d.rule_version, d.target_id, d.gate_id, d.ended_as AS outcome, cardinality(d.device_ids) AS deliveries
             FROM decided AS d WHERE d.is_whole
             UNION ALL
             SELECT d.rule_version, d.target_id, d.gate_id, get_byte(d.outcomes, n), 1

@@ -50,7 +50,10 @@ package struct EndCancelled: PostgresStatement {
                 FOR UPDATE SKIP LOCKED))
             RETURNING b.id
         ),
-        \(endPickedSQL(as: .cancelled))
+        \(endPickedSQL(as: """
+            CASE WHEN EXISTS (SELECT FROM fanfare.cancels AS c WHERE c.event_id = b.event_id AND c.taken_back OFFSET 0)
+                        THEN \(Outcome.retracted.rawValue) ELSE \(Outcome.cancelled.rawValue) END
+            """))
         SELECT (SELECT count(*) FROM ended), (SELECT count(*) FROM woken), at::text FROM look
         """
 

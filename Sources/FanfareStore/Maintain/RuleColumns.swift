@@ -17,6 +17,8 @@ package struct RuleColumns: Equatable {
     package var enabled: Bool
     /// Whether its events are gathered: another version takes them, and this one takes the resulting digests.
     package var isDigest = false
+    /// The events that take its pushes back.
+    package var retractOn: RetractDefinition?
 }
 
 extension RuleColumns {
@@ -41,7 +43,8 @@ extension RuleColumns {
             ttlSeconds: definition.ttl?.seconds,
             supersede: definition.dropsOlder,
             enabled: definition.enabled,
-            isDigest: definition.digest != nil
+            isDigest: definition.digest != nil,
+            retractOn: definition.retractOn
         )
     }
 

@@ -66,9 +66,10 @@ package struct ActivateRules: PostgresStatement {
     package static let sql = """
         WITH good AS (
             SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-                $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[], $14::boolean[]) AS g (id, event_type,
+                $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[], $14::boolean[], $15::text[], $16::text[],
+                $17::text[], $18::bigint[]) AS g (id, event_type,
                 when_path, audience, audience_path, devices_path, kind, provider, lane, ttl, supersede, enabled, native_provider,
-                is_digest)
+                is_digest, retract_event, retract_by, retract_user, retract_within)
         ),
         activated AS (
             UPDATE fanfare.rule_versions AS v
@@ -77,7 +78,10 @@ package struct ActivateRules: PostgresStatement {
                 when_path = CASE WHEN NOT g.is_digest THEN g.when_path::jsonpath END, audience = g.audience,
                 audience_path = g.audience_path::jsonpath, devices_path = g.devices_path::jsonpath, kind = g.kind,
                 provider = g.provider, lane = g.lane, ttl = make_interval(secs => g.ttl::float8), supersede = g.supersede,
-                enabled = g.enabled,
+                enabled = g.enabled, retract_event = g.retract_event,
+                retract_by = CASE WHEN g.retract_by IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(g.retract_by::jsonb)) END,
+                retract_user = CASE WHEN g.retract_user IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(g.retract_user::jsonb)) END,
+                retract_within = make_interval(secs => g.retract_within::float8),
                 native_target_id = CASE WHEN g.native_provider IS NOT NULL
                     THEN fanfare.native_target_id_for(r.app_id, g.native_provider, g.audience) END,
                 retired_at = coalesce(v.retired_at, CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
@@ -141,6 +145,14 @@ package struct ActivateRules: PostgresStatement {
         binds.append(columns.map(\.enabled))
         binds.append(columns.map(\.nativeProvider))
         binds.append(columns.map(\.isDigest))
+        binds.append(columns.map(\.retractOn?.event))
+        binds.append(columns.map { $0.retractOn.map { Self.json($0.by) } })
+        binds.append(columns.map { $0.retractOn?.user.map(Self.json) })
+        binds.append(columns.map(\.retractOn?.within.seconds))
+    }
+
+    private static func json(_ path: [String]) -> String {
+        JSONValue.array(path.map(JSONValue.string)).text
     }
 }
 

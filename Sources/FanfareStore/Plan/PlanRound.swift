@@ -186,7 +186,9 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         FROM matches AS m
         ORDER BY m.id, m.is_live DESC, detail
         RETURNING fate, id, type, detail
-    )
+    ),
+    -- 8. The values by which rules find events.
+    \(EventValuesSQL.ctes)
     SELECT 0::smallint, (SELECT count(*) FROM taken), (SELECT count(*)::int FROM queued), pg_current_snapshot()::text
     UNION ALL
     \(OutboxQuery.lastRowSQL)
@@ -250,6 +252,8 @@ private enum LoneBatchSQL {
             'created_at', extract(epoch FROM t.created_at) * 1000000,
             'planned_at', extract(epoch FROM statement_timestamp()) * 1000000,
             'ttl', extract(epoch FROM t.ttl)::float8::text,
+            'retracted', EXISTS (SELECT FROM fanfare.retractions)
+                AND EXISTS (SELECT FROM fanfare.retractions AS x WHERE x.event_id = t.id OFFSET 0),
             'devices', (
                 SELECT json_agg(json_build_object(
                     'id', d.id, 'token', d.token, 'target', d.target_id, 'kind', d.kind,

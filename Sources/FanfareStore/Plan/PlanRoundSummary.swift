@@ -191,6 +191,7 @@ package struct LoneBatch {
             payload: payload,
             // A cancelled event would not have been planned.
             isCancelled: false,
+            hasRetractions: row["retracted"] == .bool(true),
             replayOf: row.integer("replay_of"),
             trace: row["trace"]?.stringValue.flatMap { TraceContext(hexadecimal: $0) }
         )

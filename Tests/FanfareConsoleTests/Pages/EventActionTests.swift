@@ -172,6 +172,36 @@ import Testing
         }
     }
 
+    @Test func anEventIsTakenBackFromTheDevicesThatAcceptedIt() async throws {
+        try await APIWorld.with { api in
+            let browser = try await api.console(.emitter)
+            let devices = try await api.devices("ann")
+            try await api.rule("r", for: "order")
+            let event = try await api.logged("order")[0]
+            #expect(try await browser.scan("/events/\(event)/retract").text.contains("no device accepted it"))
+            _ = try await api.rows(
+                """
+                INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
+                    last_device, device_ids, outcomes)
+                SELECT fanfare.ring_day(\(event)), fanfare.new_batch_id(), \(event), now(), (SELECT min(id) FROM fanfare.rule_versions),
+                    target_id, 1, 1, id, id, ARRAY[id], '\\x01' FROM fanfare.devices WHERE id = \(devices[0])
+                RETURNING 1
+                """
+            )
+            let page = try await browser.scan("/events/\(event)")
+            #expect(
+                page.links("/events/").contains("/events/\(event)/retract") && page.text.contains("Take back from 1")
+            )
+            let asked = try await browser.scan("/events/\(event)/retract")
+            #expect(asked.text.contains("device accepted it") && asked.text.contains("best effort"))
+            #expect(try await browser.perform("/events/\(event)/retract").location == "/events/\(event)?did=retracted")
+            #expect(try await browser.scan("/events/\(event)?did=retracted").text.contains("The event is taken back."))
+            #expect(try await api.rows("SELECT event_id::text FROM fanfare.retractions") == [["\(event)"]])
+            let noted = try await api.rows("SELECT action, target FROM fanfare.actions")
+            #expect(noted == [["event.retract", "\(event)"]])
+        }
+    }
+
     @Test func anEventIsReplayedToOneUserOrToAll() async throws {
         try await APIWorld.with { api in
             let browser = try await api.console(.operator)

@@ -172,7 +172,7 @@ struct SchemaTests {
         (
             "deliveries",
             "event_id event_type rule rule_version app provider environment device_id user_id attempt outcome reason at batch_id "
-                + "detail trace_id"
+                + "detail trace_id retracted_at"
         ),
         ("upcoming", "id at wall type key ttl app"),
         ("queue", "app provider environment lane ready in_flight waiting oldest gate"),

@@ -18,7 +18,7 @@ struct UserDataTests {
         "rates",
         "rule_versions", "rules", "scheduled_events", "schema_version", "stats", "stats_pending", "targets",
         "timelines",
-        "topic_changes", "topics", "traffic",
+        "topic_changes", "topics", "traffic", "value_paths",
     ]
 
     @Test func theArticleNamesEveryTableThatHoldsAny() throws {

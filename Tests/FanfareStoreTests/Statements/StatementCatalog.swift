@@ -37,6 +37,7 @@ struct StatementCatalog {
         let version: Int32
         let tokensVersion: Int32
         let nativeVersion: Int32
+        let collapsing: Int32
         let unchecked: Int32
         let device: Int64
         let token: String
@@ -82,6 +83,7 @@ struct StatementCatalog {
         let tokens = try world.rule("tokens", event: "token", to: #"{"tokens": "$.token", "provider": "apns"}"#)
         let native = try world.rule("native", event: "native", to: #"{"fcm_topic": "all"}"#)
         let everyone = try world.rule("all", event: "all", to: #"{"everyone": true}"#, #""lane": "transactional""#)
+        let collapsing = try world.rule("chat", event: "chat", to: #"{"users": "$.user"}"#, #""collapse": "c""#)
         let event = try world.emit("order", #"{"user": "u"}"#)
         let keyed = try world.emit("order", #"{"user": "u"}"#, key: "k")
         try world.plan()
@@ -119,6 +121,12 @@ struct StatementCatalog {
                 last_device, device_ids, outcomes)
             SELECT fanfare.ring_day(b.id), b.id, b.event_id, now(), \(version), 1, 1, 1, 1, 1, '{1}', '\\x23'
             FROM (VALUES (7::bigint << 32, 1), (\(event) + 1000, \(event))) AS b (id, event_id);
+            INSERT INTO fanfare.batch_log (day, id, event_id, created_at, rule_version, target_id, lane, attempt, first_device,
+                last_device, device_ids, outcomes)
+            VALUES (fanfare.ring_day(\(event)), \(event) + 2000, \(event), now(), \(collapsing), 1, 1, 1, \(device), \(device), '{\(device)}', '\\x01');
+            INSERT INTO fanfare.retractions (event_id, due_at) VALUES (\(event), 'epoch'), (7::bigint << 32, 'epoch');
+            INSERT INTO fanfare.retracted_devices (device_id, ids, times, pending, rule_version, due_at)
+            VALUES (\(device), '{c}', '{7}', 1, \(collapsing), 'epoch');
             INSERT INTO fanfare.actions (actor, action, target) VALUES ('ann', 'campaign.start', 'shop/due: 7');
             INSERT INTO fanfare.batches (id, event_id, rule_version, target_id, lane, device_ids)
             VALUES (5::bigint << 32, 5::bigint << 32, 1, 1, 1, '{1}');
@@ -171,6 +179,7 @@ struct StatementCatalog {
             version: Int32(version),
             tokensVersion: Int32(tokens),
             nativeVersion: Int32(native),
+            collapsing: Int32(collapsing),
             unchecked: try world.connection.run(UncheckedRules())[0].id,
             device: device,
             token: token,
@@ -393,6 +402,7 @@ struct StatementCatalog {
             SQL.forgetKeys(0),
             SQL.forgetCancels(0),
             SQL.forgetCollapseKeys(),
+            SQL.forgetRetractions(0), SQL.forgetValues(), SQL.forgetValuePaths(),
             SQL.oldLogDays(30),
             SQL.isRingDayOver(3, Int32(clamping: 30)),
             SQL.forgetEvents(3, Int32(clamping: 30)),
@@ -411,6 +421,13 @@ struct StatementCatalog {
                 [GatheredEvent(eventID: 7, ruleID: 1, key: "k", pace: .digest(every: TimeSpan(seconds: 60)))],
                 now: Timestamp(microseconds: 0)
             ),
+            SQL.nextRetraction(),
+            SQL.findByValue(Timestamp(microseconds: 0)),
+            SQL.lockRetractions(Timestamp(microseconds: 0)),
+            SQL.retractionMatches([1]),
+            SQL.noteRetracted([1], [1], [parts.collapsing], ["id"], ["hash"], Timestamp(microseconds: 0)),
+            SQL.sendRetractions(Timestamp(microseconds: 0), 1000),
+            SQL.retractedDeliveries([parts.event], [parts.device], 1),
             SQL.nextOpenDigest(),
             SQL.emitDigests(Timestamp(microseconds: 0)),
             SQL.nextScheduled(), SQL.emitScheduled(10), SQL.forgetScheduledEvents(30),
@@ -565,6 +582,9 @@ struct StatementCatalog {
             SQL.cancelEvent(parts.event),
             SQL.cancelEvents([parts.event]),
             SQL.cancelKey("order", "nokey"),
+            SQL.retractEvent(parts.event, nil),
+            SQL.retractKey("order", "nokey", "u"),
+            SQL.retractedIDs("shop", "u", nil, nil),
             SQL.showEvent(parts.event),
             SQL.forgetUser("shop", "u"),
             SQL.devicesOfOthers([parts.device], "shop", "v"),

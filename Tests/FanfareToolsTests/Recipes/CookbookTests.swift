@@ -27,6 +27,23 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func aReadReceiptClearsTheOtherPhone() async throws {
+        let blocks = try Recipe("A read receipt").blocks
+        #expect(blocks.map(\.language) == ["yaml", "sh", "sql", "sql", "swift"])
+        try await RecipeKitchen.open { kitchen in
+            for block in blocks[..<3] { try await kitchen.follow(block, file: "receipts.yaml") }
+            #expect(try await shown(2, after: 0, in: kitchen).map { $0[1] } == ["bob", "bob"])
+            try await kitchen.follow(blocks[3], file: "")
+            let pushes = try await kitchen.sandbox.awaitReceived(2, after: 2)
+            #expect(Set(pushes.map { $0.path.prefix(12) }) == ["/3/device/a2", "/3/device/a3"])
+            for push in pushes {
+                #expect(push.headers["apns-push-type"] == "background" && push.headers["apns-priority"] == "5")
+                let body = try JSONValue(parsing: push.body ?? "")
+                #expect(body["fanfare_retracted"]?.objectValue?.members.map(\.key) == ["room-7"])
+            }
+        }
+    }
+
     @Test(.timeLimit(.minutes(5))) func aDigestComesOnceADay() async throws {
         let blocks = try Recipe("A digest").blocks
         #expect(blocks.map(\.language) == ["sql", "sql", "yaml", "sh", "sql"])
