@@ -18,18 +18,13 @@ extension Scheduler {
     /// - Returns: the time until the next digest is due, in microseconds, at most one second.
     /// - Throws: errors of the server.
     func emitDigests(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
-        for _ in 0..<Self.turns {
-            guard let next = try connection.run(SQL.nextOpenDigest()).first else { return Self.longestWait }
-            guard next <= now else {
-                return min(max(next.microseconds - now.microseconds, Self.shortestWait), Self.longestWait)
-            }
-            context.pulses.beat(name)
+        try repeatWhileDue(SQL.nextOpenDigest(), at: now, atMost: Self.turns, on: connection) {
+            connection throws(PostgresError) in
             let left = try connection.run(SQL.emitDigests(now))
-            // The due digests are locked: another daemon emits them, or a planner adds to them.
-            guard !left.isEmpty else { return Self.shortestWait }
+            // If there are none, the due digests are locked: another daemon emits them, or a planner adds to them.
             for open_digests in left { tell(open_digests) }
+            return !left.isEmpty
         }
-        return 0
     }
 
     private func tell(_ left: EmittedDigests) {

@@ -19,12 +19,8 @@ extension Scheduler {
     /// - Returns: the time until the next work is due, in microseconds, at most one second.
     /// - Throws: errors of the server.
     func takeBack(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
-        for _ in 0..<Self.sets {
-            guard let next = try connection.run(SQL.nextRetraction()).first else { return Self.longestWait }
-            guard next <= now else {
-                return min(max(next.microseconds - now.microseconds, Self.shortestWait), Self.longestWait)
-            }
-            context.pulses.beat(name)
+        try repeatWhileDue(SQL.nextRetraction(), at: now, atMost: Self.sets, on: connection) {
+            connection throws(PostgresError) in
             let found = try connection.run(SQL.findByValue(now)).first ?? 0
             let retractions = try noteRetracted(on: connection, at: now)
             let batchSize = Int32(context.settings.batchSize)
@@ -33,10 +29,9 @@ extension Scheduler {
                 claimer.ring()
                 context.logger.debug("silent pushes take back", metadata: .init([.count: "\(devices)"]))
             }
-            // The due rows are locked by another daemon, or wait for deliveries in flight.
-            guard found + Int64(retractions) + devices > 0 else { return Self.shortestWait }
+            // If there was no work, the due rows are locked by another daemon, or wait for deliveries in flight.
+            return found + Int64(retractions) + devices > 0
         }
-        return 0
     }
 
     /// Notes the identifiers of some due retractions with the devices that accepted their events.

@@ -20,17 +20,13 @@ extension Scheduler {
     /// - Returns: the time until the next event is due, in microseconds, at most one second.
     /// - Throws: errors of the server.
     func emitScheduled(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) -> Microseconds {
-        for _ in 0..<Self.portions {
-            guard let next = try connection.run(SQL.nextScheduled()).first else { return Self.longestWait }
-            guard next <= now else {
-                return min(max(next.microseconds - now.microseconds, Self.shortestWait), Self.longestWait)
-            }
-            context.pulses.beat(name)
+        try repeatWhileDue(SQL.nextScheduled(), at: now, atMost: Self.portions, on: connection) {
+            connection throws(PostgresError) in
             let emitted = try connection.run(SQL.emitScheduled(Self.portion)).first ?? 0
             // The due rows are locked: another daemon emits them, or a transaction moves or cancels them.
-            guard emitted > 0 else { return Self.shortestWait }
+            guard emitted > 0 else { return false }
             context.logger.debug("scheduled events were emitted", metadata: .init([.count: "\(emitted)"]))
+            return true
         }
-        return 0
     }
 }

@@ -102,6 +102,34 @@ package final class Scheduler: Stage {
         return 0
     }
 
+    /// Repeats a step while something is due.
+    ///
+    /// - Parameters:
+    ///   - next: reads when the next row is due; no row if there is none.
+    ///   - now: the database's time.
+    ///   - turns: how often the step is repeated before campaigns are checked again.
+    ///   - connection: a connection outside a transaction.
+    ///   - step: works on some of the due rows, and returns whether it found any.
+    /// - Returns: the time until the next row is due, in microseconds, at most one second.
+    /// - Throws: errors of the server.
+    func repeatWhileDue<Next: BoundStatement>(
+        _ next: Next,
+        at now: Timestamp,
+        atMost turns: Int,
+        on connection: PostgresConnection,
+        _ step: (PostgresConnection) throws(PostgresError) -> Bool
+    ) throws(PostgresError) -> Microseconds where Next.Row == Timestamp {
+        for _ in 0..<turns {
+            guard let due = try connection.run(next).first else { return Self.longestWait }
+            guard due <= now else {
+                return min(max(due.microseconds - now.microseconds, Self.shortestWait), Self.longestWait)
+            }
+            context.pulses.beat(name)
+            guard try step(connection) else { return Self.shortestWait }
+        }
+        return 0
+    }
+
     /// Recomputes the next time of each campaign: at the start, and once after each step of the database's clock.
     func reschedule(on connection: PostgresConnection, at now: Timestamp) throws(PostgresError) {
         let setAt = context.lease.clockStep?.noticedAt ?? 0

@@ -63,6 +63,8 @@ struct BatchPreparer {
         let (rules, targets) = (
             try catalog.rules.load(Set(claimed.map(\.ruleVersion)), from: connection), catalog.targets.all
         )
+        // Nearly always there are none, and no batch asks for them.
+        let hasRetractions = events.values.contains { $0.hasRetractions }
         var devices = devices[...]
         var prepared: [Prepared] = []
         for batch in claimed {
@@ -104,8 +106,9 @@ struct BatchPreparer {
                 variables: variables,
                 suppressions: try suppressions(of: batch, by: rule, for: target.app, on: connection)
             )
-            let taken = try retracted(of: batch, by: rule, events, on: connection)
-            if !taken.isEmpty { drafting.leaveOut(taken, as: .retracted) }
+            if hasRetractions {
+                drafting.leaveOut(try retracted(of: batch, by: rule, on: connection), as: .retracted)
+            }
             if !caps.isEmpty {
                 let taker = CapTaker(target: batch.target, caps: caps, isRetry: batch.wasTried)
                 drafting.leaveOut(try taker.full(drafting.countable(own), on: connection), as: .capped)
@@ -117,17 +120,13 @@ struct BatchPreparer {
         return prepared
     }
 
-    /// Returns the positions of a batch's deliveries that were taken back; runs a query only if an event was.
+    /// Returns the positions of a batch's deliveries that were taken back.
     private func retracted(
         of batch: ClaimedBatch,
         by rule: LoadedRule,
-        _ events: [Int64: EventRow],
         on connection: PostgresConnection
     ) throws(PostgresError) -> [Int] {
         let ids = batch.deviceIDs.indices.map { batch.eventID(at: $0) }
-        guard (batch.eventID.map { [$0] } ?? ids).contains(where: { events[$0]?.hasRetractions == true }) else {
-            return []
-        }
         return try connection.run(SQL.retractedDeliveries(ids, batch.deviceIDs, rule.ruleID)).map { Int($0) }
     }
 

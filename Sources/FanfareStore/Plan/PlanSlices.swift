@@ -28,8 +28,7 @@ package struct PlannedClause: Equatable {
 extension SQL {
     /// Opens the plan of an audience that is expanded in slices.
     ///
-    /// For a campaign's run it waits behind the run's gate. It
-    /// uses recipients' time if the run or the event does.
+    /// For a campaign's run it waits behind the run's gate. It uses recipients' time if the run or the event does.
     ///
     /// Without clauses, the audience is stored in `fanfare.audiences`, which requires a run.
     ///
