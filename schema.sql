@@ -6934,6 +6934,16 @@ BEGIN
     IF retract.user_id IS NOT NULL AND fanfare.given(retract.user_id, 'a user''s id', 'Leave the user out to take the event back for all.') IS NULL THEN
         RAISE EXCEPTION 'user_id: names nobody' USING ERRCODE = '22023', HINT = 'Pass the id that the user''s devices are registered with, or null for all whom the event is for.';
     END IF;
+    IF fanfare.is_scheduled_id(retract.event_id) THEN
+        -- Nothing of it was sent yet. The payload may name other users too, so for one user it stays.
+        IF retract.user_id IS NULL THEN
+            DELETE FROM fanfare.scheduled AS s WHERE s.id = retract.event_id;
+            IF FOUND THEN
+                RETURN true;
+            END IF;
+        END IF;
+        event_id := fanfare.event_of(retract.event_id);
+    END IF;
     is_known := EXISTS (SELECT FROM fanfare.event_log AS l WHERE l.day = fanfare.ring_day(retract.event_id) AND l.id = retract.event_id)
         OR EXISTS (SELECT FROM fanfare.outbox AS o WHERE o.id = retract.event_id)
         OR EXISTS (SELECT FROM fanfare.quarantine AS o WHERE o.id = retract.event_id);
@@ -6976,14 +6986,15 @@ BEGIN
     FOREACH id IN ARRAY known LOOP
         is_known := fanfare.retract(id, retract.user_id) OR is_known;
     END LOOP;
+    -- Also what is scheduled, and what no key names yet.
     IF retract.user_id IS NULL THEN
-        PERFORM fanfare.cancel(retract.type, retract.key);
+        is_known := fanfare.cancel(retract.type, retract.key) OR is_known;
     END IF;
     RETURN is_known;
 END
 $$;
 COMMENT ON FUNCTION fanfare.retract(text, text, text) IS
-    'Takes back the events emitted so far under this type and key, for all or for one user; returns whether there is one.';
+    'Takes back the events emitted or scheduled so far under this type and key, for all or for one user; returns whether there is one.';
 GRANT EXECUTE ON FUNCTION fanfare.retract(text, text, text) TO fanfare_emitter;
 
 -- Some logged batches of an event after one, in the order of their ids, and the devices in them that accepted it; all

@@ -144,6 +144,23 @@ struct ScheduledEventTests {
         #expect(try c.number("SELECT count(*) FROM fanfare.scheduled") == 0)
     }
 
+    /// Nothing of an event that waits was sent, so there is nothing to take back from devices.
+    @Test func whatIsTakenBackWhileItWaitsIsNotEmitted() throws {
+        let world = try World()
+        let ids = try (1...3).map { try emitAt(world, "'r', now() + interval '1 h', '{}', 'k\($0)'") }
+        let c = world.connection
+        #expect(try c.text("SELECT fanfare.retract($1::bigint, 'ann')", String(ids[0])) == "f")
+        #expect(try c.text("SELECT fanfare.retract($1::bigint)", String(ids[0])) == "t")
+        #expect(try c.text("SELECT fanfare.retract($1::bigint)", String(ids[0])) == "f")
+        #expect(try c.text("SELECT fanfare.retract('r', 'k2')") == "t")
+        #expect(try c.column("SELECT id FROM fanfare.scheduled") == [String(ids[2])])
+        try emitDue(world)
+        // It is an event now, and is found by the id of its row.
+        #expect(try c.text("SELECT fanfare.retract($1::bigint)", String(ids[2])) == "t")
+        try world.plan()
+        #expect(try c.column("SELECT fate FROM fanfare.events") == ["cancelled"])
+    }
+
     /// A scheduler skips a row that another transaction has locked, and a cancel waits for a scheduler that has one.
     @Test func aCancelAndASchedulerNeverBothTakeARow() throws {
         let world = try World()
