@@ -127,6 +127,13 @@ struct HealthAdvice: Sendable {
                 [log, HealthStep(words: "Nothing is lost; they are sent as soon as a daemon can.")]
             )
         },
+        "scheduled": { _, detail in
+            HealthAdvice(
+                "Scheduled events are not emitted: \(detail)",
+                .warn,
+                [log, HealthStep(words: "Nothing is lost; they are emitted as soon as a daemon can.")]
+            )
+        },
         "rules": { _, detail in
             HealthAdvice(
                 "\(detail); the version in force before stays in force",

@@ -60,12 +60,12 @@ import Testing
             }
         }
         let ofTheCookbook = [
-            "chat-message", "orders-shipped", "orders-delivered", "digest", "score", "delivery-starts",
-            "delivery-moves", "delivery-ends",
+            "chat-message", "room-message", "orders-shipped", "orders-delivered", "digest", "appointment-soon", "score",
+            "delivery-starts", "delivery-moves", "delivery-ends",
         ]
         let ofOtherArticles = [
-            "order-shipped", "winter-sale", "chat-message", "new-comments", "order-changed", "spring-sale",
-            "order-shipped", "winter-offer",
+            "order-shipped", "winter-sale", "chat-message", "new-comments", "order-changed", "room-message",
+            "spring-sale", "order-shipped", "winter-offer",
         ]
         let campaigns = [
             "weekly-news", "winter-sale", "shop-closes", "good-morning", "come-back", "invoices-due", "big-news",
