@@ -90,41 +90,35 @@ private struct ScheduledRun {
     ///
     /// - Returns: when each cancellation was acknowledged that found its event, in nanoseconds of CLOCK_MONOTONIC.
     func change(_ plan: Plan) async throws -> [Int: UInt64] {
-        var cancelled: [Int: UInt64] = [:]
-        let work = plan.filter { isReplaced($0.key) || isCancelled($0.key) }.sorted { $0.value < $1.value }
-        for (number, due) in work {
-            // A replacement comes a second before it is due, a cancellation up to half a second before or after.
-            let lead = isReplaced(number) ? 1000 : rig.random(0...1000) - 500
-            try await hold(until: due, lead: lead)
-            let call =
-                isReplaced(number)
-                ? "emit_at('\(audience.name)', now() + $1::int * interval '1 ms', jsonb_build_object('n', '\(number)'), 'key-\(number)', replace => true)"
-                : "cancel('\(audience.name)', 'key-\(number)') AND $1::int IS NOT NULL"
-            if let answer = try await retry(call, due: due), isCancelled(number), answer == "t" {
-                cancelled[number] = UInt64(monotonicNanoseconds())
-            }
+        // A replacement comes a second before it is due, most cancellations up to two seconds before, some after.
+        var work: [(number: Int, due: UInt64, begin: UInt64)] = []
+        for (number, due) in plan where isReplaced(number) || isCancelled(number) {
+            let lead = isReplaced(number) ? 1000 : rig.random(0...2500) - 500
+            work.append((number, due, UInt64(Int(due) - lead * 1_000_000)))
         }
-        return cancelled
-    }
-
-    private func hold(until due: UInt64, lead: Int) async throws {
-        let wait = (Double(due) - Double(monotonicNanoseconds())) / 1e9 - Double(lead) / 1000
-        if wait > 0 { try await rig.hold(seconds: wait) }
-    }
-
-    /// Calls a function until the server answers; it may be restarting.
-    private func retry(_ call: String, due: UInt64) async throws -> String? {
-        for _ in 0..<200 {
-            let milliseconds = max(0, (Int(due) - Int(monotonicNanoseconds())) / 1_000_000)
-            do {
-                return try await rig.sql { connection in
-                    try connection.query("SELECT fanfare.\(call)", "\(milliseconds)").rows[0][0]
+        work.sort { $0.begin < $1.begin }
+        let (url, type) = (rig.cluster.connectionURL(database: rig.databaseName), audience.name)
+        return try await onThread("changes") { [work] in
+            var session = Session(url: url)
+            var cancelled: [Int: UInt64] = [:]
+            for (number, due, begin) in work {
+                let wait = (Double(begin) - Double(monotonicNanoseconds())) / 1e9
+                if wait > 0 { _ = try session.run { _ in "SELECT pg_catalog.pg_sleep(\(wait))" } }
+                guard isCancelled(number) else {
+                    _ = try session.run { now in
+                        """
+                        SELECT fanfare.emit_at('\(type)', now() + \(max(0, (Int(due) - Int(now)) / 1_000_000)) * interval '1 ms',
+                            '{"n": "\(number)"}', 'key-\(number)', replace => true)
+                        """
+                    }
+                    continue
                 }
-            } catch {
-                try await rig.hold(seconds: 0.1)
+                if try session.run({ _ in "SELECT fanfare.cancel('\(type)', 'key-\(number)')" }) == "t" {
+                    cancelled[number] = monotonicNanoseconds()
+                }
             }
+            return cancelled
         }
-        throw RigError(message: "the server did not come back")
     }
 
     /// Compares what was scheduled with what was emitted and pushed.
@@ -162,5 +156,30 @@ private struct ScheduledRun {
         #expect(missing.isEmpty)
         #expect(repeats <= kills * Rig.unrecorded)
         #expect(ids == ["0", "0"])
+    }
+}
+
+/// A session that is opened again while the server restarts.
+private struct Session {
+    let url: String
+    private var connection: PostgresConnection?
+
+    init(url: String) { self.url = url }
+
+    /// Runs a query until the server answers, and returns its first value.
+    ///
+    /// - Parameter query: returns the query by the time of the attempt, in nanoseconds of CLOCK_MONOTONIC.
+    mutating func run(_ query: (UInt64) -> String) throws -> String? {
+        let patience = ContinuousClock.now + .seconds(30)
+        while true {
+            do {
+                let open = try connection ?? .open(PostgresOptions(url: url, applicationName: "fault suite"))
+                connection = open
+                return try open.query(query(monotonicNanoseconds())).rows[0][0]
+            } catch {
+                connection = nil
+                guard ContinuousClock.now < patience else { throw error }
+            }
+        }
     }
 }
