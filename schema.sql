@@ -3221,7 +3221,8 @@ BEGIN
         WHERE d.app_id = the_app AND d.provider = register_device.provider
             AND d.token_hash = old_hash AND d.disabled_reason IS DISTINCT FROM 'reassigned';
         IF NOT FOUND AND NOT EXISTS (
-            SELECT FROM fanfare.devices AS d WHERE d.app_id = the_app AND d.provider = register_device.provider AND d.token_hash = hash)
+            SELECT FROM fanfare.devices AS d WHERE d.app_id = the_app AND d.provider = register_device.provider AND d.token_hash = hash
+                AND d.disabled_reason IS DISTINCT FROM 'reassigned')
         THEN
             RAISE NOTICE 'replaces: no device has this token, so a new device is registered'
                 USING HINT = 'A device that has unregistered, or another app or provider, has it no more. Subscribe the new device to its topics.';
