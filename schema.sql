@@ -1,8 +1,9 @@
 -- Fanfare's database: everything, in schema `fanfare`. Safe to load again on a live database.
 --
 -- Pending work is stored in two small queues, outbox and batches. The statement that finishes a row moves it into one
--- of two append-only logs, event_log and batch_log, which are the only partitioned tables. A user's transaction
--- therefore never touches a partition, a claim never touches history, and a log row is written once.
+-- of two append-only logs, event_log and batch_log. A user's transaction therefore never touches a partition, a claim
+-- never touches history, and a log row is written once. What devices report later has logs of its own, report_log and
+-- report_actions. Only these four tables are partitioned.
 --
 -- Load the file with `fanfare migrate`, or with psql -f as a role that may create roles and schemas.
 --
@@ -34,8 +35,9 @@
 --  25  Views: queue and log together
 --  26  Functions: why
 --  27  Functions: lookups
---  28  Rights
---  29  No JIT
+--  28  Functions: reports
+--  29  Rights
+--  30  No JIT
 --
 -- Parts 6 and up describe a new database. Part 5 runs before them and adds what an older database lacks. To change
 -- something:
@@ -833,6 +835,9 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('rule', 21, 'digest', 'object', 'digest', NULL, NULL, NULL, false, 'is not an object', 'write {"every": "10m", "by": "{{user_id}}"}'),
     ('rule', 22, 'debounce', 'object', 'debounce', NULL, NULL, NULL, false, 'is not an object', 'write {"wait": "30s", "by": "{{user_id}}"}'),
     ('rule', 23, 'retract_on', 'object', 'retract_on', NULL, NULL, NULL, false, 'is not an object', 'write {"event": "message.read", "by": "{{room}}", "user": "{{user_id}}"}'),
+    ('rule', 24, 'report', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
+    ('rule', 25, 'as_event', 'event_type', NULL, NULL, NULL, NULL, false, 'cannot be a name', 'use 1 to 255 bytes on one line, such as order.shipped'),
+    ('rule', 26, 'report_text', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
     ('audience', 1, 'users', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 2, 'users_sql', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 3, 'tokens', 'jsonpath', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
@@ -900,6 +905,7 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('policy', 3, 'caps', 'named', 'cap', 0, 16, NULL, false, 'is not an object', 'write {"daily": {"max": 3, "per": "1d"}}'),
     ('policy', 4, 'rate', 'speed', NULL, NULL, NULL, NULL, false, 'is not a rate', 'write how many pushes a second, as in 500/s'),
     ('policy', 5, 'providers', 'providers', 'provider_policy', NULL, NULL, NULL, false, 'is not an object', 'write {"fcm": {"rate": "500/s"}}'),
+    ('policy', 6, 'report', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
     ('cap', 1, 'max', 'whole', NULL, 1, 100, NULL, true, 'is not a whole number from 1 to 100', 'write how many a user gets at most, such as 3; a user who wants none opts out'),
     ('cap', 2, 'per', 'duration', NULL, 60, 2678400, NULL, true, 'is not a duration from 1m to 31d', 'write a whole number with s, m, h or d, such as 1d'),
     ('provider_policy', 1, 'rate', 'speed', NULL, NULL, NULL, NULL, true, 'is not a rate', 'write how many pushes a second, as in 500/s'),
@@ -1785,14 +1791,51 @@ SELECT fanfare.create_index('batch_log_closed', $$CREATE INDEX batch_log_closed 
 SELECT fanfare.create_index('batch_log_parent', $$
     CREATE INDEX batch_log_parent ON fanfare.batch_log (parent_id) WHERE parent_id IS NOT NULL$$);
 
+-- What devices reported: a row for each batch with reports, with one bit for each delivery of the batch, in the order of
+-- its device_ids. A kind is NULL until its first report. The day is the batch's, since without the batch's row in
+-- batch_log the bits mean nothing.
+CREATE TABLE IF NOT EXISTS fanfare.report_log (
+    day smallint NOT NULL,
+    batch_id bigint NOT NULL,
+    -- NULL for a batch of many events.
+    event_id bigint,
+    received bytea,
+    shown bytea,
+    opened bytea,
+    acted bytea,
+    dismissed bytea,
+    PRIMARY KEY (day, batch_id),
+    CONSTRAINT report_log_day CHECK (day = ((batch_id >> 32) % 32))
+) PARTITION BY LIST (day);
+
+-- The actions that users chose on a push, and the texts that they typed. The day is the event's.
+CREATE TABLE IF NOT EXISTS fanfare.report_actions (
+    day smallint NOT NULL,
+    event_id bigint NOT NULL,
+    device_id bigint NOT NULL,
+    action text NOT NULL CONSTRAINT report_actions_action CHECK (octet_length(action) BETWEEN 1 AND 64),
+    rule_version int NOT NULL,
+    variant smallint NOT NULL,
+    -- The device's time, between the event's and the server's.
+    at timestamptz NOT NULL,
+    text text CONSTRAINT report_actions_text CHECK (octet_length(text) <= 1024),
+    -- The event that as_event emitted.
+    emitted_id bigint,
+    PRIMARY KEY (day, event_id, device_id, action),
+    CONSTRAINT report_actions_day CHECK (day = ((event_id >> 32) % 32))
+) PARTITION BY LIST (day);
+SELECT fanfare.create_index('report_actions_device', 'CREATE INDEX report_actions_device ON fanfare.report_actions (device_id)');
+
 -- The ring of partitions, created after the indexes so that each partition gets them.
 DO $$
+DECLARE
+    log text;
 BEGIN
-    FOR day IN 0..31 LOOP
-        EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.event_log_%s PARTITION OF fanfare.event_log
-            FOR VALUES IN (%s)', to_char(day, 'FM00'), day);
-        EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.batch_log_%s PARTITION OF fanfare.batch_log
-            FOR VALUES IN (%s)', to_char(day, 'FM00'), day);
+    FOREACH log IN ARRAY '{event_log,batch_log,report_log,report_actions}'::text[] LOOP
+        FOR day IN 0..31 LOOP
+            EXECUTE format('CREATE TABLE IF NOT EXISTS fanfare.%1$s_%2$s PARTITION OF fanfare.%1$s FOR VALUES IN (%3$s)%4$s',
+                log, to_char(day, 'FM00'), day, CASE WHEN log = 'report_log' THEN ' WITH (fillfactor = 70)' ELSE '' END);
+        END LOOP;
     END LOOP;
 END
 $$;
@@ -1845,8 +1888,8 @@ $$;
 DO $$
 BEGIN
     FOR day IN 0..31 LOOP
-        EXECUTE format('GRANT TRUNCATE ON fanfare.event_log_%1$s, fanfare.batch_log_%1$s TO fanfare_daemon',
-            to_char(day, 'FM00'));
+        EXECUTE format('GRANT TRUNCATE ON fanfare.event_log_%1$s, fanfare.batch_log_%1$s, fanfare.report_log_%1$s, fanfare.report_actions_%1$s
+            TO fanfare_daemon', to_char(day, 'FM00'));
     END LOOP;
 END
 $$;
@@ -1906,6 +1949,72 @@ CREATE TABLE IF NOT EXISTS fanfare.traffic (
     PRIMARY KEY (what, since, target_id, lane, code)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 GRANT SELECT ON fanfare.traffic TO fanfare_reader;
+
+-- The keys that sign the handles in pushes and make the report keys of devices. The newest signs; a retired one verifies
+-- until it is deleted. The pads are those of HMAC-SHA-256 (RFC 2104), made once.
+CREATE TABLE IF NOT EXISTS fanfare.report_keys (
+    id smallint PRIMARY KEY CONSTRAINT report_keys_id CHECK (id BETWEEN 1 AND 255),
+    secret bytea NOT NULL CONSTRAINT report_keys_secret CHECK (octet_length(secret) = 32),
+    inner_pad bytea NOT NULL,
+    outer_pad bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    retired_at timestamptz
+);
+
+-- Reports as they came. fold_reports moves many at once into report_log, so that the row of a batch is written once for
+-- all of them.
+CREATE TABLE IF NOT EXISTS fanfare.reports_pending (
+    event_id bigint NOT NULL,
+    device_id bigint NOT NULL,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    rule_version int NOT NULL,
+    -- The index of the message's variant; 0 without variants.
+    variant smallint NOT NULL,
+    kind smallint NOT NULL CONSTRAINT reports_pending_kind CHECK (kind BETWEEN 0 AND 4)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+SELECT fanfare.identify_by_row('fanfare.reports_pending');
+
+-- How many devices reported each kind, by event: events whose batches have no other event. Kept as long as the counts
+-- of gates.
+CREATE TABLE IF NOT EXISTS fanfare.report_counts (
+    event_id bigint NOT NULL,
+    rule_version int NOT NULL,
+    variant smallint NOT NULL,
+    kind smallint NOT NULL,
+    devices bigint NOT NULL,
+    PRIMARY KEY (event_id, rule_version, variant, kind)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+GRANT SELECT ON fanfare.report_counts TO fanfare_reader;
+
+-- The same by day of the report and rule version. Kept forever.
+CREATE TABLE IF NOT EXISTS fanfare.report_stats (
+    day date NOT NULL,
+    rule_version int NOT NULL,
+    variant smallint NOT NULL,
+    kind smallint NOT NULL,
+    devices bigint NOT NULL,
+    PRIMARY KEY (day, rule_version, variant, kind)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+GRANT SELECT ON fanfare.report_stats TO fanfare_reader;
+
+-- How many events as_event emitted for a user in the current minute. A device without a user counts as a person of its
+-- own.
+CREATE TABLE IF NOT EXISTS fanfare.report_rates (
+    app_id smallint NOT NULL,
+    user_id text NOT NULL,
+    since timestamptz NOT NULL,
+    events smallint NOT NULL,
+    PRIMARY KEY (app_id, user_id)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+
+-- Users of whom no reports are stored (set_tracking).
+CREATE TABLE IF NOT EXISTS fanfare.untracked_users (
+    app_id smallint NOT NULL,
+    user_id text NOT NULL,
+    since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (app_id, user_id)
+);
+GRANT SELECT ON fanfare.untracked_users TO fanfare_reader;
 
 -- Each control connection of a daemon inserts a row, and so gets a new owner number.
 CREATE TABLE IF NOT EXISTS fanfare.instances (
@@ -2169,8 +2278,12 @@ COMMENT ON FUNCTION fanfare.server_identifier IS 'The system identifier of the c
 GRANT EXECUTE ON FUNCTION fanfare.server_identifier TO fanfare_reader;
 
 CREATE OR REPLACE FUNCTION fanfare.adopt(name text DEFAULT NULL) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    -- The original signs with its key, and both may give the same id to different events.
+    IF EXISTS (SELECT FROM fanfare.installation) THEN
+        PERFORM fanfare.rotate_report_keys();
+    END IF;
     INSERT INTO fanfare.installation (name, system_identifier, database_oid)
     SELECT adopt.name, fanfare.server_identifier(), here.oid
     FROM pg_database AS here
@@ -2178,7 +2291,8 @@ BEGIN ATOMIC
     ON CONFLICT (one) DO UPDATE
         SET name = excluded.name, system_identifier = excluded.system_identifier,
             database_oid = excluded.database_oid, adopted_at = clock_timestamp();
-END;
+END
+$$;
 COMMENT ON FUNCTION fanfare.adopt IS 'Makes this database the one from which the installation of that name may send.';
 
 -- Guards features that daemons of the previous version would handle wrongly. Until the first such feature is used, both
@@ -3721,6 +3835,13 @@ BEGIN
     DELETE FROM fanfare.retracted_devices AS x USING fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
         AND x.device_id = d.id;
+    DELETE FROM fanfare.report_actions AS x USING fanfare.devices AS d
+    WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id
+        AND x.device_id = d.id;
+    DELETE FROM fanfare.report_rates AS r
+    WHERE r.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND r.user_id = forget_user.user_id;
+    DELETE FROM fanfare.untracked_users AS u
+    WHERE u.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND u.user_id = forget_user.user_id;
     DELETE FROM fanfare.devices AS d
     WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = forget_user.app) AND d.user_id = forget_user.user_id;
     GET DIAGNOSTICS forgotten = ROW_COUNT;
@@ -4136,6 +4257,30 @@ $$;
 COMMENT ON FUNCTION fanfare.retract_error IS 'Why a rule''s pushes cannot be taken back as it says; null if they can.';
 GRANT EXECUTE ON FUNCTION fanfare.retract_error TO fanfare_author;
 
+CREATE OR REPLACE FUNCTION fanfare.report_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    SELECT f.* INTO place, reason, hint FROM (
+        SELECT k.key, 'needs report: true', 'without it, devices report nothing'
+        FROM unnest('{as_event,report_text}'::text[]) AS k (key)
+        WHERE rule ? k.key AND (rule -> 'report')::boolean IS NOT TRUE
+        UNION ALL
+        SELECT 'report', 'needs the devices that were reached, which ' || CASE WHEN rule -> 'to' ? 'channel' THEN 'apns' ELSE 'fcm' END || ' does not tell',
+            'remove it, or use users:, tokens:, topic: or condition:'
+        WHERE (rule -> 'report')::boolean AND rule -> 'to' ?| '{fcm_topic,fcm_condition,channel}'
+        UNION ALL
+        SELECT 'as_event', 'is a type that Fanfare reserves', 'use another name, such as notification.action'
+        WHERE fanfare.is_reserved(rule ->> 'as_event')
+        UNION ALL
+        SELECT 'as_event', format('rules of %s may not emit it', rule ->> 'app'),
+            format('apps.%s.events of the configuration lists the types that they may take', rule ->> 'app')
+        WHERE NOT fanfare.may_take(rule ->> 'app', rule ->> 'as_event')
+    ) AS f (place, reason, hint) LIMIT 1;
+END
+$$;
+COMMENT ON FUNCTION fanfare.report_error IS 'Why devices cannot report on a rule''s pushes as it says; null if they can.';
+GRANT EXECUTE ON FUNCTION fanfare.report_error TO fanfare_author;
+
 -- Finds the errors that SQL can find. The rest (message, templates, conditions, limits) is checked by a daemon, or by
 -- `fanfare rules plan`.
 CREATE OR REPLACE FUNCTION fanfare.rule_error(rule jsonb, OUT place text, OUT reason text, OUT hint text)
@@ -4166,6 +4311,8 @@ BEGIN
         SELECT u.place, u.reason, u.hint FROM fanfare.by_user_error(rule) AS u WHERE u.reason IS NOT NULL
         UNION ALL
         SELECT t.place, t.reason, t.hint FROM fanfare.retract_error(rule) AS t WHERE rule ? 'retract_on' AND t.reason IS NOT NULL
+        UNION ALL
+        SELECT p.place, p.reason, p.hint FROM fanfare.report_error(rule) AS p WHERE rule ?| '{report,as_event,report_text}' AND p.reason IS NOT NULL
     ) AS f LIMIT 1;
     IF reason IS NULL THEN
         PERFORM fanfare.warn_of_hidden_tables(fanfare.place_of(rule, 'badge_sql'), rule ->> 'badge_sql', 'text[]'),
@@ -7487,7 +7634,7 @@ WITH deliveries AS (
     -- 1. Batches of one event.
     SELECT b.event_id, b.rule_version, b.target_id, u.device_id, d.user_id, b.attempt,
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END AS code,
-        b.at, b.id AS batch_id, b.details
+        b.at, b.id AS batch_id, b.details, u.position
     FROM (
         SELECT id, event_id, rule_version, target_id, attempt, device_ids, outcomes, NULL::timestamptz AS at, NULL::jsonb AS details,
             int8range(device_ids[1], device_ids[cardinality(device_ids)], '[]') AS span
@@ -7505,7 +7652,7 @@ WITH deliveries AS (
     -- 2. Batches of many events.
     SELECT u.event_id, b.rule_version, b.target_id, u.device_id, d.user_id, b.attempt,
         CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END,
-        b.closed_at, b.id, b.details
+        b.closed_at, b.id, b.details, u.position
     FROM fanfare.batch_log AS b
     CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
     JOIN fanfare.event_log AS e ON e.id = u.event_id AND int8range(b.first_event, b.last_event, '[]') @> e.id
@@ -7519,7 +7666,7 @@ WITH deliveries AS (
     UNION ALL
     -- 3. Unsent batches of many events: few, and scanned.
     SELECT u.event_id, b.rule_version, b.target_id, u.device_id, d.user_id, b.attempt,
-        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END, NULL, b.id, NULL
+        CASE WHEN octet_length(b.outcomes) = 0 THEN 0 ELSE get_byte(b.outcomes, (u.position - 1)::int) END, NULL, b.id, NULL, u.position
     FROM fanfare.batches AS b
     CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
     LEFT JOIN fanfare.devices AS d ON d.id = u.device_id
@@ -7541,7 +7688,14 @@ SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.na
     CASE WHEN p.code = 1 THEN (
         SELECT min(x.created_at) FROM fanfare.retractions AS x
         WHERE x.event_id = p.event_id AND (x.user_id IS NULL OR x.user_id = p.user_id) AND (x.rule_id IS NULL OR x.rule_id = v.rule_id)
-    ) END AS retracted_at
+    ) END AS retracted_at,
+    ARRAY(
+        SELECT k.kind FROM fanfare.report_log AS x
+        CROSS JOIN LATERAL (VALUES (0, 'received', x.received), (1, 'shown', x.shown), (2, 'opened', x.opened), (3, 'action', x.acted),
+            (4, 'dismissed', x.dismissed)) AS k (place, kind, marks)
+        WHERE x.day = fanfare.ring_day(p.batch_id) AND x.batch_id = p.batch_id AND get_bit(k.marks, p.position - 1) = 1
+        ORDER BY k.place
+    ) AS reports
 FROM deliveries AS p
 JOIN fanfare.rule_versions AS v ON v.id = p.rule_version
 JOIN fanfare.rules AS r ON r.id = v.rule_id
@@ -9822,7 +9976,453 @@ COMMENT ON FUNCTION fanfare.unsent IS
 GRANT EXECUTE ON FUNCTION fanfare.unsent TO fanfare_reader;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 28. Rights
+-- 28. Functions: reports
+-- ---------------------------------------------------------------------------------------------------------------
+-- What devices report of the pushes that they got. A push has a handle, which proves that this installation made it. A
+-- report names the handle, and its sender proves which device it is.
+
+CREATE OR REPLACE FUNCTION fanfare.report_mac(inner_pad bytea, outer_pad bytea, message bytea) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT sha256(outer_pad || sha256(inner_pad || message));
+END;
+COMMENT ON FUNCTION fanfare.report_mac IS 'HMAC-SHA-256 with a key of report_keys.';
+
+CREATE OR REPLACE FUNCTION fanfare.rotate_report_keys(void_old boolean DEFAULT false) RETURNS smallint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    made smallint;
+    secret bytea := sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8'));
+    inner_pad bytea := decode(repeat('36', 64), 'hex');
+    outer_pad bytea := decode(repeat('5c', 64), 'hex');
+BEGIN
+    -- Two rotations at once would choose the same id.
+    LOCK TABLE fanfare.report_keys IN SHARE ROW EXCLUSIVE MODE;
+    IF rotate_report_keys.void_old THEN
+        DELETE FROM fanfare.report_keys;
+    ELSE
+        DELETE FROM fanfare.report_keys AS k WHERE k.retired_at < clock_timestamp() - interval '90 days';
+    END IF;
+    UPDATE fanfare.report_keys AS k SET retired_at = clock_timestamp() WHERE k.retired_at IS NULL;
+    SELECT min(n) INTO made FROM generate_series(1, 255) AS n WHERE n <> ALL (ARRAY(SELECT k.id FROM fanfare.report_keys AS k));
+    IF made IS NULL THEN
+        RAISE EXCEPTION 'there are 255 keys of reports already' USING ERRCODE = '54000',
+            HINT = 'A retired key is deleted by a rotation 90 days later. rotate_report_keys(true) voids all keys at once.';
+    END IF;
+    FOR i IN 0..31 LOOP
+        inner_pad := set_byte(inner_pad, i, get_byte(secret, i) # 54);
+        outer_pad := set_byte(outer_pad, i, get_byte(secret, i) # 92);
+    END LOOP;
+    INSERT INTO fanfare.report_keys (id, secret, inner_pad, outer_pad) VALUES (made, secret, inner_pad, outer_pad);
+    RETURN made;
+END
+$$;
+COMMENT ON FUNCTION fanfare.rotate_report_keys IS
+    'Makes a new key for handles and report keys, and returns its id. The older keys verify for 90 days more; with true, they are void at once.';
+
+SELECT fanfare.rotate_report_keys() WHERE NOT EXISTS (SELECT FROM fanfare.report_keys);
+
+-- The epoch is when the device was enabled for its user: disabling or reassigning the device makes the key void.
+CREATE OR REPLACE FUNCTION fanfare.report_key_bytes(inner_pad bytea, outer_pad bytea, device_id bigint, epoch timestamptz) RETURNS bytea
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT substr(fanfare.report_mac(inner_pad, outer_pad,
+        '\x64'::bytea || int8send(device_id) || int8send((extract(epoch FROM epoch) * 1000000)::bigint)), 1, 16);
+END;
+COMMENT ON FUNCTION fanfare.report_key_bytes IS 'The 16 bytes of a device''s report key.';
+
+CREATE OR REPLACE FUNCTION fanfare.report_key(device_id bigint) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+SELECT d.id || '.' || rtrim(translate(encode(
+    fanfare.report_key_bytes(k.inner_pad, k.outer_pad, d.id, coalesce(d.reachable_since, d.registered_at)), 'base64'), '+/', '-_'), '=')
+FROM fanfare.devices AS d
+CROSS JOIN (SELECT * FROM fanfare.report_keys AS k WHERE k.retired_at IS NULL LIMIT 1) AS k
+WHERE d.id = $1 AND d.disabled_at IS NULL
+$$;
+COMMENT ON FUNCTION fanfare.report_key IS
+    'The key with which a device reports what happened to its pushes; null if the device is disabled. It is good for reports only.';
+GRANT EXECUTE ON FUNCTION fanfare.report_key TO fanfare_registrar;
+
+-- Version, then the event, the rule version and the variant of its message, then ten bytes of a MAC over these.
+CREATE OR REPLACE FUNCTION fanfare.report_handle(event_id bigint, rule_version int, variant int DEFAULT 0) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+SELECT translate(encode(h.head || substr(fanfare.report_mac(k.inner_pad, k.outer_pad, '\x68'::bytea || h.head), 1, 10), 'base64'), '+/', '-_')
+FROM (SELECT * FROM fanfare.report_keys AS k WHERE k.retired_at IS NULL LIMIT 1) AS k
+CROSS JOIN LATERAL (
+    SELECT substr(int2send(k.id), 2) || int8send($1) || int4send($2) || substr(int2send($3::smallint), 2) AS head
+) AS h
+$$;
+COMMENT ON FUNCTION fanfare.report_handle IS 'The handle that a push of this event, rule version and variant has: 32 characters.';
+
+CREATE OR REPLACE FUNCTION fanfare.set_tracking(app text, user_id text, is_tracked boolean) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM fanfare.check_preference(set_tracking.user_id, '*');
+    IF set_tracking.is_tracked IS NULL THEN
+        RAISE EXCEPTION 'is_tracked: is null' USING ERRCODE = '22023', HINT = 'Pass false to store no reports of the user, true to store them.';
+    ELSIF set_tracking.is_tracked THEN
+        DELETE FROM fanfare.untracked_users AS u
+        WHERE u.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = set_tracking.app) AND u.user_id = set_tracking.user_id;
+    ELSE
+        INSERT INTO fanfare.untracked_users (app_id, user_id) VALUES (fanfare.app_id_for(set_tracking.app), set_tracking.user_id) ON CONFLICT DO NOTHING;
+    END IF;
+END
+$$;
+COMMENT ON FUNCTION fanfare.set_tracking IS 'Sets whether reports of a user''s devices are stored. They are, unless this function said otherwise.';
+GRANT EXECUTE ON FUNCTION fanfare.set_tracking TO fanfare_registrar;
+
+-- The rule version's event is emitted in the transaction of the report, at most once for each action of a device.
+CREATE OR REPLACE FUNCTION fanfare.take_action(event_id bigint, device_id bigint, rule_version int, variant int, action text, at timestamptz, reply text)
+RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    version fanfare.rule_versions;
+    device fanfare.devices;
+    source fanfare.event_log;
+    person text;
+    emitted bigint;
+BEGIN
+    IF NOT EXISTS (
+        SELECT FROM fanfare.deliveries_of(take_action.event_id, ARRAY[take_action.device_id]) AS x
+        WHERE x.rule_version = take_action.rule_version AND (x.code < 4 OR x.code BETWEEN 32 AND 63)
+            AND coalesce(x.at > clock_timestamp() - interval '7 days', true))
+    THEN
+        RETURN false;
+    END IF;
+    SELECT v.* INTO version FROM fanfare.rule_versions AS v WHERE v.id = take_action.rule_version;
+    SELECT e.* INTO source FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(take_action.event_id) AND e.id = take_action.event_id;
+    INSERT INTO fanfare.report_actions (day, event_id, device_id, action, rule_version, variant, at, text)
+    VALUES (fanfare.ring_day(take_action.event_id), take_action.event_id, take_action.device_id, take_action.action, take_action.rule_version,
+        take_action.variant, greatest(least(coalesce(take_action.at, clock_timestamp()), clock_timestamp()), source.created_at),
+        CASE WHEN (version.definition ->> 'report_text')::boolean THEN nullif(take_action.reply, '') END)
+    ON CONFLICT DO NOTHING;
+    -- What as_event emits never leads to another as_event.
+    IF NOT FOUND OR version.definition ->> 'as_event' IS NULL OR source.key LIKE 'report/%' THEN
+        RETURN FOUND;
+    END IF;
+    SELECT d.* INTO device FROM fanfare.devices AS d WHERE d.id = take_action.device_id;
+    person := coalesce(device.user_id, 'device:' || device.id);
+    INSERT INTO fanfare.report_rates AS r (app_id, user_id, since, events) VALUES (device.app_id, person, clock_timestamp(), 1)
+    ON CONFLICT (app_id, user_id) DO UPDATE SET
+        since = CASE WHEN r.since > clock_timestamp() - interval '1 minute' THEN r.since ELSE excluded.since END,
+        events = CASE WHEN r.since > clock_timestamp() - interval '1 minute' THEN r.events + 1 ELSE 1 END
+    WHERE r.since <= clock_timestamp() - interval '1 minute' OR r.events < 20;
+    IF FOUND THEN
+        SELECT fanfare.emit(version.definition ->> 'as_event', jsonb_strip_nulls(jsonb_build_object(
+                'user_id', device.user_id, 'device_id', device.id::text, 'app', (SELECT a.name FROM fanfare.apps AS a WHERE a.id = device.app_id),
+                'action', take_action.action, 'text', CASE WHEN (version.definition ->> 'report_text')::boolean THEN nullif(take_action.reply, '') END,
+                'event_id', source.id::text, 'event_type', source.type, 'event_key', source.key, 'rule', version.definition ->> 'name')),
+            format('report/%s/%s/%s', take_action.event_id, take_action.device_id, take_action.action))
+        INTO emitted;
+        UPDATE fanfare.report_actions AS x SET emitted_id = emitted
+        WHERE x.day = fanfare.ring_day(take_action.event_id) AND x.event_id = take_action.event_id AND x.device_id = take_action.device_id
+            AND x.action = take_action.action;
+    END IF;
+    RETURN true;
+END
+$$;
+COMMENT ON FUNCTION fanfare.take_action IS 'Stores an action that a user chose, and emits the rule''s as_event; false if the device did not get the event.';
+
+-- One element of each array is one report. A sender is a device, with its key or, if the key is
+-- empty, with its user, whom a phone's token names. Handles that do not verify, and reports of users who are not tracked, are not stored and not distinguished.
+CREATE OR REPLACE FUNCTION fanfare.take_reports(apps text[], devices bigint[], keys bytea[], users text[], handles bytea[], kinds smallint[],
+    actions text[], ats timestamptz[], texts text[], OUT is_sender boolean[], OUT taken bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    a record;
+BEGIN
+    taken := 0;
+    FOR a IN
+        WITH given AS MATERIALIZED (
+            SELECT * FROM unnest(apps, devices, keys, users, handles, kinds, actions, ats, texts) WITH ORDINALITY
+                AS g (app, device_id, key, user_id, handle, kind, action, at, reply, number)
+        ), senders AS MATERIALIZED (
+            SELECT s.app, s.device_id, s.key, s.user_id, d.app_id, d.id IS NOT NULL AND d.disabled_at IS NULL AND CASE
+                    WHEN s.user_id <> '' THEN d.user_id IS NOT DISTINCT FROM s.user_id
+                    ELSE s.key IN (SELECT fanfare.report_key_bytes(k.inner_pad, k.outer_pad, d.id, coalesce(d.reachable_since, d.registered_at))
+                        FROM fanfare.report_keys AS k) END AS is_sender,
+                EXISTS (SELECT FROM fanfare.untracked_users AS u WHERE u.app_id = d.app_id AND u.user_id = d.user_id) AS is_untracked
+            FROM (SELECT DISTINCT g.app, g.device_id, g.key, g.user_id FROM given AS g) AS s
+            LEFT JOIN fanfare.devices AS d ON d.id = s.device_id AND d.app_id = (SELECT x.id FROM fanfare.apps AS x WHERE x.name = s.app)
+        ), made AS MATERIALIZED (
+            SELECT h.handle, p.event_id, p.rule_version, get_byte(h.handle, 13) AS variant, r.app_id
+            FROM (SELECT DISTINCT g.handle FROM given AS g WHERE octet_length(g.handle) = 24) AS h
+            JOIN fanfare.report_keys AS k ON k.id = get_byte(h.handle, 0)
+                AND substr(fanfare.report_mac(k.inner_pad, k.outer_pad, '\x68'::bytea || substr(h.handle, 1, 14)), 1, 10) = substr(h.handle, 15)
+            CROSS JOIN LATERAL (
+                SELECT ('x' || encode(substr(h.handle, 2, 8), 'hex'))::bit(64)::bigint AS event_id,
+                    ('x' || encode(substr(h.handle, 10, 4), 'hex'))::bit(32)::int AS rule_version
+            ) AS p
+            JOIN fanfare.rule_versions AS v ON v.id = p.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
+        ), checked AS MATERIALIZED (
+            SELECT g.*, s.is_sender, m.event_id, m.rule_version, m.variant
+            FROM given AS g
+            JOIN senders AS s ON s.app = g.app AND s.device_id = g.device_id AND s.key = g.key AND s.user_id = g.user_id
+            LEFT JOIN made AS m ON m.handle = g.handle AND m.app_id = s.app_id AND s.is_sender AND NOT s.is_untracked
+        ), stored AS (
+            INSERT INTO fanfare.reports_pending (event_id, device_id, rule_version, variant, kind)
+            SELECT c.event_id, c.device_id, c.rule_version, c.variant, c.kind FROM checked AS c WHERE c.event_id IS NOT NULL
+            RETURNING 1
+        )
+        SELECT array_agg(c.is_sender ORDER BY c.number) AS senders, (SELECT count(*) FROM stored) AS stored, NULL::bigint AS event_id, NULL::bigint AS device_id,
+            NULL::int AS rule_version, NULL::int AS variant, NULL AS action, NULL::timestamptz AS at, NULL AS reply
+        FROM checked AS c
+        UNION ALL
+        (SELECT NULL, NULL, c.event_id, c.device_id, c.rule_version, c.variant, c.action, c.at, c.reply FROM checked AS c
+        WHERE c.event_id IS NOT NULL AND c.kind = 3 ORDER BY c.event_id, c.device_id, c.action, c.number)
+    LOOP
+        IF a.event_id IS NULL THEN
+            is_sender := a.senders;
+            taken := a.stored;
+        ELSE
+            PERFORM fanfare.take_action(a.event_id, a.device_id, a.rule_version, a.variant, a.action, a.at, a.reply);
+        END IF;
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fanfare.take_reports IS 'Stores reports of devices, and says of each whether its sender is who it claims to be.';
+
+CREATE OR REPLACE FUNCTION fanfare.with_marks(marks bytea, size int, positions int[]) RETURNS bytea
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    marked bytea := marks;
+    place int;
+BEGIN
+    IF positions IS NOT NULL THEN
+        marked := coalesce(marks, decode(repeat('00', (size + 7) / 8), 'hex'));
+        FOREACH place IN ARRAY positions LOOP
+            marked := set_bit(marked, place, 1);
+        END LOOP;
+    END IF;
+    RETURN marked;
+END
+$$;
+COMMENT ON FUNCTION fanfare.with_marks IS 'The bits of a batch of that size with those at some positions set.';
+
+-- Works on up to 20,000 reports at once, in one daemon at a time. A report of a device that did not get the event, or of
+-- a push that was sent more than seven days ago, is dropped.
+CREATE OR REPLACE FUNCTION fanfare.fold_reports(depth int DEFAULT 20000) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+    taken bigint;
+    events bigint[];
+    devices bigint[];
+    versions int[];
+    variants smallint[];
+    kinds int[];
+    all_events bigint[];
+    event_places int8multirange;
+    places int8multirange;
+    last_day CONSTANT bigint := (clock_timestamp() AT TIME ZONE 'UTC')::date - DATE '2020-01-01';
+    days smallint[];
+    b record;
+    old fanfare.report_log;
+    new fanfare.report_log;
+    key fanfare.report_counts;
+    count bigint;
+    counted fanfare.report_counts[] := '{}';
+BEGIN
+    WITH taken AS (
+        DELETE FROM fanfare.reports_pending AS p
+        WHERE p.ctid = ANY (ARRAY(SELECT x.ctid FROM fanfare.reports_pending AS x LIMIT fold_reports.depth FOR UPDATE SKIP LOCKED))
+        RETURNING p.*
+    ),
+    grouped AS (
+        SELECT t.event_id, t.device_id, t.rule_version, min(t.variant) AS variant, bit_or(1 << t.kind) AS kinds, count(*) AS count
+        FROM taken AS t GROUP BY 1, 2, 3 ORDER BY 1, 3, 2
+    )
+    SELECT sum(g.count), array_agg(g.event_id), array_agg(g.device_id), array_agg(g.rule_version), array_agg(g.variant), array_agg(g.kinds),
+        array_agg(DISTINCT g.event_id), range_agg(int8range(g.event_id, g.event_id, '[]')), range_agg(int8range(g.device_id, g.device_id, '[]'))
+    INTO taken, events, devices, versions, variants, kinds, all_events, event_places, places
+    FROM grouped AS g;
+    IF taken IS NULL THEN
+        RETURN 0;
+    END IF;
+    days := ARRAY(SELECT DISTINCT (d % 32)::smallint
+        FROM generate_series(greatest((SELECT min(e) FROM unnest(all_events) AS e) >> 32, last_day - 31), last_day) AS d);
+    FOR b IN
+        WITH wanted AS MATERIALIZED (
+            SELECT * FROM unnest(events, devices, versions, variants, kinds) AS w (event_id, device_id, rule_version, variant, kinds)
+        ),
+        grouped AS MATERIALIZED (
+            SELECT w.event_id, w.rule_version, array_agg(w.device_id) AS devices, array_agg(w.variant) AS variants, array_agg(w.kinds) AS kinds
+            FROM wanted AS w GROUP BY 1, 2
+        ),
+        -- Batches of one event. Arrays are concatenated to decompress them once.
+        single AS MATERIALIZED (
+            SELECT l.id, l.event_id, l.rule_version, l.device_ids || '{}'::bigint[] AS device_ids, l.outcomes || ''::bytea AS outcomes,
+                l.first_device, l.last_device
+            FROM unnest(all_events) AS e (id) JOIN fanfare.batch_log AS l ON l.event_id = e.id
+            WHERE l.day = ANY (days) AND int8range(l.first_device, l.last_device, '[]') && places
+                AND l.closed_at > clock_timestamp() - interval '7 days'
+            UNION ALL
+            SELECT q.id, q.event_id, q.rule_version, q.device_ids || '{}'::bigint[], q.outcomes || ''::bytea,
+                q.device_ids[1], q.device_ids[cardinality(q.device_ids)]
+            FROM fanfare.batches AS q WHERE q.event_id = ANY (all_events)
+        ),
+        -- Batches of many events. Those that no daemon has claimed are unsent.
+        several AS MATERIALIZED (
+            SELECT l.id, l.rule_version, l.device_ids, l.event_ids, l.outcomes || ''::bytea AS outcomes
+            FROM fanfare.batch_log AS l
+            WHERE l.event_id IS NULL AND l.day = ANY (days) AND int8range(l.first_event, l.last_event, '[]') && event_places
+                AND int8range(l.first_device, l.last_device, '[]') && places AND l.closed_at > clock_timestamp() - interval '7 days'
+            UNION ALL
+            SELECT q.id, q.rule_version, q.device_ids, q.event_ids, q.outcomes || ''::bytea
+            FROM fanfare.batches AS q WHERE q.event_id IS NULL AND q.owner IS NOT NULL
+        ),
+        members AS (
+            SELECT s.id, s.event_id AS only_event, cardinality(s.device_ids) AS size, s.outcomes, s.event_id, s.rule_version, u.device_id, u.variant,
+                u.kinds, width_bucket(u.device_id, s.device_ids) AS position
+            FROM single AS s JOIN grouped AS g ON g.event_id = s.event_id AND g.rule_version = s.rule_version
+            CROSS JOIN LATERAL (
+                SELECT width_bucket(s.first_device - 1, g.devices) + 1 AS first, width_bucket(s.last_device, g.devices) AS last
+            ) AS p
+            CROSS JOIN LATERAL unnest(g.devices[p.first : p.last], g.variants[p.first : p.last], g.kinds[p.first : p.last])
+                AS u (device_id, variant, kinds)
+            WHERE s.device_ids[width_bucket(u.device_id, s.device_ids)] = u.device_id
+            UNION ALL
+            SELECT s.id, NULL, cardinality(s.device_ids), s.outcomes, w.event_id, w.rule_version, w.device_id, w.variant, w.kinds, u.position::int
+            FROM several AS s CROSS JOIN LATERAL unnest(s.device_ids, s.event_ids) WITH ORDINALITY AS u (device_id, event_id, position)
+            JOIN wanted AS w ON w.event_id = u.event_id AND w.device_id = u.device_id AND w.rule_version = s.rule_version
+        ),
+        -- A delivery that was retried counts in its last batch.
+        found AS (
+            SELECT DISTINCT ON (m.event_id, m.device_id, m.rule_version)
+                m.id, m.only_event, m.size, m.position - 1 AS position, m.rule_version, m.variant, m.kinds
+            FROM members AS m
+            WHERE octet_length(m.outcomes) = 0 OR get_byte(m.outcomes, m.position - 1) < 4 OR get_byte(m.outcomes, m.position - 1) BETWEEN 32 AND 63
+            ORDER BY m.event_id, m.device_id, m.rule_version, m.id DESC
+        )
+        SELECT f.id, f.only_event, f.size, f.rule_version, f.variant,
+            array_agg(f.position) FILTER (WHERE f.kinds & 1 > 0) AS received, array_agg(f.position) FILTER (WHERE f.kinds & 2 > 0) AS shown,
+            array_agg(f.position) FILTER (WHERE f.kinds & 4 > 0) AS opened, array_agg(f.position) FILTER (WHERE f.kinds & 8 > 0) AS acted,
+            array_agg(f.position) FILTER (WHERE f.kinds & 16 > 0) AS dismissed
+        FROM found AS f GROUP BY 1, 2, 3, 4, 5 ORDER BY 1
+    LOOP
+        SELECT r.* INTO old FROM fanfare.report_log AS r WHERE r.day = fanfare.ring_day(b.id) AND r.batch_id = b.id;
+        new.received := fanfare.with_marks(old.received, b.size, b.received);
+        new.shown := fanfare.with_marks(old.shown, b.size, b.shown);
+        new.opened := fanfare.with_marks(old.opened, b.size, b.opened);
+        new.acted := fanfare.with_marks(old.acted, b.size, b.acted);
+        new.dismissed := fanfare.with_marks(old.dismissed, b.size, b.dismissed);
+        INSERT INTO fanfare.report_log AS r (day, batch_id, event_id, received, shown, opened, acted, dismissed)
+        VALUES (fanfare.ring_day(b.id), b.id, b.only_event, new.received, new.shown, new.opened, new.acted, new.dismissed)
+        ON CONFLICT (day, batch_id) DO UPDATE SET received = excluded.received, shown = excluded.shown, opened = excluded.opened,
+            acted = excluded.acted, dismissed = excluded.dismissed;
+        key := (b.only_event, b.rule_version, b.variant, 0, 0);
+        FOREACH count IN ARRAY ARRAY[
+            bit_count(new.received) - coalesce(bit_count(old.received), 0), bit_count(new.shown) - coalesce(bit_count(old.shown), 0),
+            bit_count(new.opened) - coalesce(bit_count(old.opened), 0), bit_count(new.acted) - coalesce(bit_count(old.acted), 0),
+            bit_count(new.dismissed) - coalesce(bit_count(old.dismissed), 0)]
+        LOOP
+            IF count > 0 THEN
+                key.devices := count;
+                counted := counted || key;
+            END IF;
+            key.kind := key.kind + 1;
+        END LOOP;
+    END LOOP;
+    INSERT INTO fanfare.report_counts AS c (event_id, rule_version, variant, kind, devices)
+    SELECT x.event_id, x.rule_version, x.variant, x.kind, sum(x.devices) FROM unnest(counted) AS x WHERE x.event_id IS NOT NULL GROUP BY 1, 2, 3, 4
+    ON CONFLICT (event_id, rule_version, variant, kind) DO UPDATE SET devices = c.devices + excluded.devices;
+    INSERT INTO fanfare.report_stats AS c (day, rule_version, variant, kind, devices)
+    SELECT DATE '2020-01-01' + last_day::int, x.rule_version, x.variant, x.kind, sum(x.devices) FROM unnest(counted) AS x GROUP BY 2, 3, 4
+    ON CONFLICT (day, rule_version, variant, kind) DO UPDATE SET devices = c.devices + excluded.devices;
+    RETURN taken;
+END
+$$;
+COMMENT ON FUNCTION fanfare.fold_reports IS 'Moves some reports that wait into the log, counts those that are new, and returns how many waited.';
+
+CREATE OR REPLACE FUNCTION fanfare.report_variant(rule_version int, variant int) RETURNS text LANGUAGE sql STABLE
+BEGIN ATOMIC
+    SELECT v.definition -> 'variants' -> variant ->> 'name' FROM fanfare.rule_versions AS v WHERE v.id = rule_version;
+END;
+COMMENT ON FUNCTION fanfare.report_variant IS 'The name of a variant by its index; null for a rule without variants.';
+GRANT EXECUTE ON FUNCTION fanfare.report_variant TO fanfare_reader;
+
+-- A push of an event counts where it was accepted. Events that share batches with others are few pushes each, and are
+-- counted from the logs.
+CREATE OR REPLACE FUNCTION fanfare.funnel(event_id bigint)
+RETURNS TABLE (rule text, variant text, received bigint, shown bigint, opened bigint, acted bigint, dismissed bigint)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+WITH counts AS (
+    SELECT c.rule_version, fanfare.report_variant(c.rule_version, c.variant) AS variant, c.kind, c.devices
+    FROM fanfare.report_counts AS c WHERE c.event_id = $1
+    UNION ALL
+    SELECT b.rule_version, fanfare.variant_of(v.definition::jsonb, d.user_id, u.device_id), k.kind, 1
+    FROM fanfare.batch_log AS b
+    JOIN fanfare.report_log AS x ON x.day = b.day AND x.batch_id = b.id
+    JOIN fanfare.rule_versions AS v ON v.id = b.rule_version
+    CROSS JOIN LATERAL unnest(b.event_ids, b.device_ids) WITH ORDINALITY AS u (event_id, device_id, position)
+    LEFT JOIN fanfare.devices AS d ON d.id = u.device_id
+    CROSS JOIN LATERAL (VALUES (0, x.received), (1, x.shown), (2, x.opened), (3, x.acted), (4, x.dismissed)) AS k (kind, marks)
+    WHERE b.event_id IS NULL AND int8range(b.first_event, b.last_event, '[]') @> $1 AND u.event_id = $1
+        AND get_bit(k.marks, u.position - 1) = 1
+)
+SELECT r.name, c.variant, coalesce(sum(c.devices) FILTER (WHERE c.kind = 0), 0)::bigint, coalesce(sum(c.devices) FILTER (WHERE c.kind = 1), 0)::bigint,
+    coalesce(sum(c.devices) FILTER (WHERE c.kind = 2), 0)::bigint, coalesce(sum(c.devices) FILTER (WHERE c.kind = 3), 0)::bigint,
+    coalesce(sum(c.devices) FILTER (WHERE c.kind = 4), 0)::bigint
+FROM counts AS c JOIN fanfare.rule_versions AS v ON v.id = c.rule_version JOIN fanfare.rules AS r ON r.id = v.rule_id
+GROUP BY 1, 2 ORDER BY 1, 2
+$$;
+COMMENT ON FUNCTION fanfare.funnel IS
+    'How many devices reported what of an event, by rule and variant. Only devices whose app reports can be counted.';
+GRANT EXECUTE ON FUNCTION fanfare.funnel TO fanfare_reader;
+
+SELECT fanfare.create_view('engagement', 'How many pushes were accepted, and how many devices reported what, by day, rule and variant.', $view$
+SELECT x.day, a.name AS app, r.name AS rule, v.version AS rule_version, fanfare.report_variant(x.rule_version, x.variant) AS variant,
+    CASE WHEN v.definition -> 'variants' IS NULL THEN coalesce((
+        SELECT sum(s.deliveries) FROM fanfare.stats AS s WHERE s.day = x.day AND s.rule_version = x.rule_version AND s.outcome = 1), 0) + coalesce((
+        SELECT sum(s.deliveries) FROM fanfare.stats_pending AS s
+        WHERE (s.at AT TIME ZONE 'UTC')::date = x.day AND s.rule_version = x.rule_version AND s.outcome = 1), 0) END::bigint AS accepted,
+    sum(x.devices) FILTER (WHERE x.kind = 0)::bigint AS received, sum(x.devices) FILTER (WHERE x.kind = 1)::bigint AS shown,
+    sum(x.devices) FILTER (WHERE x.kind = 2)::bigint AS opened, sum(x.devices) FILTER (WHERE x.kind = 3)::bigint AS acted,
+    sum(x.devices) FILTER (WHERE x.kind = 4)::bigint AS dismissed
+FROM fanfare.report_stats AS x
+JOIN fanfare.rule_versions AS v ON v.id = x.rule_version
+JOIN fanfare.rules AS r ON r.id = v.rule_id
+JOIN fanfare.apps AS a ON a.id = r.app_id
+GROUP BY x.day, x.rule_version, x.variant, a.name, r.name, v.version, v.definition -> 'variants' IS NULL
+$view$);
+GRANT SELECT ON fanfare.engagement TO fanfare_reader;
+
+CREATE OR REPLACE FUNCTION fanfare.export_user(app text, user_id text) RETURNS jsonb
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+WITH devices AS MATERIALIZED (
+    SELECT d.* FROM fanfare.devices AS d WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND d.user_id = $2
+)
+SELECT jsonb_build_object(
+    'app', $1, 'user_id', $2,
+    'devices', (SELECT coalesce(jsonb_agg(to_jsonb(d) - '{app_id,target_id,token,token_hash,auth,p256dh,doubted_by}'::text[]
+            || jsonb_build_object('topics', (SELECT coalesce(jsonb_agg(t.name ORDER BY t.name), '[]')
+                FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id WHERE s.device_id = d.id),
+                'retracted', (SELECT to_jsonb(x.ids) FROM fanfare.retracted_devices AS x WHERE x.device_id = d.id))
+            ORDER BY d.id), '[]') FROM devices AS d),
+    'preferences', (SELECT coalesce(jsonb_agg(to_jsonb(p) - '{app_id,user_id,xid}'::text[] ORDER BY p.category), '[]') FROM fanfare.preferences AS p
+        WHERE p.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND p.user_id = $2),
+    'capped_events', (SELECT to_jsonb(g.grants) FROM fanfare.cap_grants AS g
+        WHERE g.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND g.user_id = $2),
+    'tracked', NOT EXISTS (SELECT FROM fanfare.untracked_users AS u
+        WHERE u.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND u.user_id = $2),
+    'actions', (SELECT coalesce(jsonb_agg(to_jsonb(x) - '{day,rule_version,variant}'::text[] ORDER BY x.at), '[]')
+        FROM fanfare.report_actions AS x JOIN devices AS d ON d.id = x.device_id),
+    'pushes', (SELECT coalesce(jsonb_agg(jsonb_build_object('event_id', p.event_id, 'type', p.event_type, 'rule', p.rule, 'device_id', p.device_id,
+            'outcome', p.outcome, 'at', p.at, 'reports', p.reports) ORDER BY p.event_id, p.device_id), '[]')
+        FROM fanfare.deliveries AS p WHERE p.user_id = $2 AND p.app = $1),
+    'scheduled', (SELECT coalesce(jsonb_agg(jsonb_build_object('id', s.id, 'type', s.type, 'at', s.at, 'payload', s.payload) ORDER BY s.id), '[]')
+        FROM fanfare.scheduled AS s WHERE EXISTS (
+            SELECT FROM fanfare.users_rules((SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1)) AS r
+            WHERE r.event_type = s.type AND fanfare.named_users(s.payload, r.path) = ARRAY[$2])))
+$$;
+COMMENT ON FUNCTION fanfare.export_user IS
+    'What is stored of a user of an app, as one document: what forget_user deletes, and the pushes of the log. Tokens and keys are left out.';
+GRANT EXECUTE ON FUNCTION fanfare.export_user TO fanfare_registrar;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- 29. Rights
 -- ---------------------------------------------------------------------------------------------------------------
 -- The rights on one object follow its definition; here are those on all objects. PUBLIC has no rights.
 --
@@ -9846,7 +10446,7 @@ GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA fanfare TO fanfare_daemon;
 REVOKE EXECUTE ON FUNCTION fanfare.adopt FROM fanfare_daemon;
 
 -- ---------------------------------------------------------------------------------------------------------------
--- 29. No JIT
+-- 30. No JIT
 -- ---------------------------------------------------------------------------------------------------------------
 -- PostgreSQL estimates jsonpath functions and 32 partitions as so expensive that it compiles the plan: put_rule took far longer to compile
 -- than to run. A function without a setting is left as it is, since a setting would prevent inlining.

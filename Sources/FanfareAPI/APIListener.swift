@@ -74,7 +74,7 @@ enum Routes {
     /// Returns the routes in the order of the documentation.
     static func all(_ state: APIState) -> [Route] {
         health(state.readiness) + documents(state.figures) + apps + events + scheduled + messages + devices + users
-            + why
+            + reports(state.reports) + why
             + rules + campaigns
             + status + tail(state.tail)
     }
@@ -92,6 +92,7 @@ struct APIState: Sendable {
     let readiness: ReadinessCheck
     let figures: DaemonFigures
     let tail: TailHub
+    let reports: ReportQueue
 
     /// Creates the state; nothing is read yet.
     ///
@@ -100,5 +101,6 @@ struct APIState: Sendable {
     ///   - gate: the session that waits for no query.
     init(_ database: ToolDatabase, gate: ToolDatabase) {
         (readiness, figures, tail) = (ReadinessCheck(gate), DaemonFigures(database), TailHub(database))
+        reports = ReportQueue(database)
     }
 }

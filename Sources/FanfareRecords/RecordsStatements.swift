@@ -28,7 +28,7 @@ package enum RecordsStatements {
         SQL.policyErrors,
         SQL.pruneReasons, SQL.prunedSince, SQL.putCampaigns, SQL.putPolicies, SQL.putRules,
         SQL.readCursorSecret, SQL.readyAges, SQL.recordedIdentity, SQL.registerDevice, SQL.replayEvent,
-        SQL.replayFeedback, SQL.restoreDevices, SQL.retractEvent, SQL.retractKey, SQL.retractedIDs,
+        SQL.replayFeedback, SQL.reportKey, SQL.restoreDevices, SQL.retractEvent, SQL.retractKey, SQL.retractedIDs,
         SQL.resumeCampaign, SQL.resumeFeedback, SQL.revokeAPIToken,
         SQL.ruleErrors, SQL.ruleOutcomes, SQL.ruleVariant, SQL.ruleVersions, SQL.ruleWeeks,
         SQL.runningCampaigns, SQL.sampleDevices, SQL.scheduledMessages, SQL.schemaVersion, SQL.sendMessage,
@@ -36,7 +36,8 @@ package enum RecordsStatements {
         SQL.setPreference, SQL.showDevice, SQL.showEvent, SQL.showScheduled, SQL.snoozeUser, SQL.startCampaign,
         SQL.storedCampaigns,
         SQL.storedPolicies, SQL.storedRules, SQL.subscribeDevices, SQL.tailEvents, SQL.tailPushes,
-        SQL.tailStart, SQL.testCampaign, SQL.unknownTimeZones, SQL.unplannedEvents, SQL.unregisterDevice,
+        SQL.tailStart, SQL.takeReports, SQL.testCampaign, SQL.unknownTimeZones, SQL.unplannedEvents,
+        SQL.unregisterDevice,
         SQL.unregisterDeviceByID, SQL.unsubscribeDevices, SQL.userDevices, SQL.userPreferences, SQL.userPushes,
         SQL.whyRows, SQL.whyVerdicts,
     ]

@@ -1,4 +1,5 @@
 package import FanfareCore
+package import FanfareProviders
 package import FanfareStore
 internal import Threading
 
@@ -45,6 +46,18 @@ package final class Orders: Sendable {
         }
     }
 
+    /// Replaces what decides about handles with what was read from the database.
+    ///
+    /// - Parameters:
+    ///   - key: the key that signs handles; nil if there is none, and then no push has a handle.
+    ///   - apps: the apps whose policy has `report: true`.
+    package func replace(reportKey key: ReportKey?, apps: [String]) {
+        latest.withLock { old in
+            let reports = ReportOrders(key: key, apps: Set(apps))
+            if reports != old.reports { old = OrderSnapshot(after: old, reports: reports) }
+        }
+    }
+
     /// Records changed preferences.
     ///
     /// - Parameter apps: the apps with changes since the last query.
@@ -70,6 +83,7 @@ package final class OrderSnapshot: Sendable {
     /// The set only selects the apps whose pushes need the check. The check itself reads the hours and the users.
     package let quiet: Set<String>
     package let preferences: PreferenceVersions
+    package let reports: ReportOrders
 
     /// Creates a snapshot in which some orders are new.
     fileprivate init(
@@ -77,17 +91,33 @@ package final class OrderSnapshot: Sendable {
         gates: KnownGates? = nil,
         rates: AppRates? = nil,
         quiet: Set<String>? = nil,
-        preferences: PreferenceVersions? = nil
+        preferences: PreferenceVersions? = nil,
+        reports: ReportOrders? = nil
     ) {
         self.gates = gates ?? old?.gates ?? KnownGates([], version: 0)
         self.rates = rates ?? old?.rates ?? AppRates([])
         ratesVersion = (old?.ratesVersion ?? 0) + (rates == nil ? 0 : 1)
         self.quiet = quiet ?? old?.quiet ?? []
         self.preferences = preferences ?? old?.preferences ?? PreferenceVersions()
+        self.reports = reports ?? old?.reports ?? .none
     }
 
     /// Whether any batches are under a rate.
     package var arePaced: Bool { gates.arePaced || !rates.isEmpty }
+}
+
+/// Which pushes have a handle for reports, and the key that signs it.
+package struct ReportOrders: Equatable, Sendable {
+    /// No push has a handle.
+    package static let none = ReportOrders(key: nil, apps: [])
+
+    fileprivate let key: ReportKey?
+    fileprivate let apps: Set<String>
+
+    /// Returns the key if pushes of a rule have a handle.
+    package func key(of rule: RuleDefinition) -> ReportKey? {
+        (rule.reports.isOn ?? apps.contains(rule.app)) ? key : nil
+    }
 }
 
 /// The gates that are not done.

@@ -45,9 +45,10 @@ import Testing
         for route in try Routes.listed {
             let operation = try #require(document["paths"]?[route.path]?[route.method.rawValue.lowercased()])
             let schemes = (operation["security"]?.arrayValue ?? []).compactMap { $0.objectValue?.members.first?.key }
-            let taken = (route.scope == nil ? [] : ["token"]) + (route.isForPhones ? ["phone"] : [])
-            #expect(schemes == taken, "\(route.path)")
-            #expect(operation["x-scope"]?.stringValue == route.scope?.rawValue, "\(route.path)")
+            let scope = route.isForReports ? nil : route.scope
+            let others = (route.isForPhones ? ["phone"] : []) + (route.isForReports ? ["report"] : [])
+            #expect(schemes == (scope == nil ? [] : ["token"]) + others, "\(route.path)")
+            #expect(operation["x-scope"]?.stringValue == scope?.rawValue, "\(route.path)")
             let names = route.path.split(separator: "/").filter { $0.hasPrefix("{") }
                 .map { String($0.dropFirst().dropLast()) }
             let told = (operation["parameters"]?.arrayValue ?? []).filter { $0["in"] == "path" }

@@ -226,6 +226,7 @@ import Threading
             context: context,
             database: context.database,
             phone: nil,
+            reportKey: nil,
             tokenID: nil,
             channel: nil,
             method: .get,

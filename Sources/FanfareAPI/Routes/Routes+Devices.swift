@@ -12,7 +12,12 @@ extension Routes {
         Route(.put, "/v1/apps/{app}/devices", .registrar, forPhones: true) { call in
             let (registration, topics) = try DeviceRegistration.read(call)
             return Answer(
-                try await call.noted { ["id": .string("\(try await register(registration, topics, $0, call))")] }
+                try await call.noted { database in
+                    let id = try await register(registration, topics, database, call)
+                    return [
+                        "id": .string("\(id)"), "report_key": JSONValue(orNull: try await database.reportKey(of: id)),
+                    ]
+                }
             )
         },
         Route(.post, "/v1/apps/{app}/devices/unregister", .registrar, forPhones: true) { call in

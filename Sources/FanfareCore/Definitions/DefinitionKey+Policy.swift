@@ -33,6 +33,7 @@ extension DefinitionKey {
             hint: #"write {"fcm": {"rate": "500/s"}}"#,
             "Limits of the app's pushes to one provider."
         ),
+        report(standard: "false"),
     ]
 
     static let cap = [

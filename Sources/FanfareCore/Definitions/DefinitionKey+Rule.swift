@@ -137,7 +137,30 @@ extension DefinitionKey {
             hint: #"write {"event": "message.read", "by": "{{room}}", "user": "{{user_id}}"}"#,
             "The events that take the rule's pushes back: what waits is not sent, and devices that accepted it remove the notification. Not for audiences that a provider manages, and not for campaigns."
         ),
+        report(standard: "that of the app's policy"),
+        DefinitionKey(
+            "as_event",
+            .eventType,
+            range: "beside `report: true`; not a type that Fanfare reserves",
+            "The type of the event that is emitted when a user chooses an action of the notification, or types a reply. Its payload has `user_id`, `action` and `text`."
+        ),
+        DefinitionKey(
+            "report_text",
+            .boolean,
+            standard: "false",
+            "Whether the text of a reply is stored, and is part of the event of `as_event`. Needs `report: true`."
+        ),
     ]
+
+    /// Whether pushes have a handle, for a rule or for an app's policy.
+    static func report(standard: String) -> DefinitionKey {
+        DefinitionKey(
+            "report",
+            .boolean,
+            standard: standard,
+            "Whether pushes have a handle, with which devices report that a notification was received, shown, opened, acted on or dismissed. Not for audiences that a provider manages."
+        )
+    }
 
     /// The keys of the rule of a campaign or of a message, which has a name that no author may give.
     static let madeRule = rule.map { key in

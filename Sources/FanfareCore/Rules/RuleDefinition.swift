@@ -46,6 +46,8 @@ public struct RuleDefinition: Equatable, Sendable {
     public let digest: DigestDefinition?
     /// The events that take its pushes back, if any.
     public let retractOn: RetractDefinition?
+    /// What devices report of its pushes.
+    public let reports: ReportDefinition
 
     /// Parses a rule.
     ///
@@ -79,6 +81,7 @@ public struct RuleDefinition: Equatable, Sendable {
         groups = try RuleGroups(object)
         digest = try DigestDefinition.read(object)
         retractOn = try RetractDefinition.read(object)
+        reports = try ReportDefinition(object, audience)
         guard !message.isEmpty else {
             throw RuleProblem(path: "message", reason: "is empty", hint: "say what to send")
         }
@@ -108,7 +111,7 @@ public struct RuleDefinition: Equatable, Sendable {
         if !enabled { object["enabled"] = false }
         object["badge_sql"] = badgeSQL.map(JSONValue.string)
         for member in suppressions.json.members + groups.json.members { object[member.key] = member.value }
-        for member in (digest?.json.members ?? []) + (retractOn?.json.members ?? []) {
+        for member in (digest?.json.members ?? []) + (retractOn?.json.members ?? []) + reports.json.members {
             object[member.key] = member.value
         }
         return .object(object)

@@ -24,6 +24,8 @@ package enum DerivedValue: Sendable {
     case duration(atMost: Int64)
     /// The rest of the message's own duration.
     case givenDuration
+    /// The handle for reports. A member that has only this value is left out if there is no handle.
+    case report
 
     /// Returns the value as text; empty if it is unknown, which the templates rule out.
     package func text(_ values: DerivedValues) -> String {
@@ -34,6 +36,7 @@ package enum DerivedValue: Sendable {
         case .secondsLeft(let limit): values.secondsLeft.map { String(min($0, limit)) } ?? ""
         case .duration(let limit): values.secondsLeft.map { "\(min($0, limit))s" } ?? ""
         case .givenDuration: values.givenDuration ?? ""
+        case .report: ""
         }
     }
 }

@@ -21,6 +21,8 @@ public struct RenderContext: Sendable {
     public var secondsSpent: Int64
     /// The id of the original event if this one is a replay: `{{event.replay_of}}`.
     public var replayOf: Int64?
+    /// The handle for reports: `{{event.report}}`, empty if devices do not report on the push.
+    public var report: String?
 
     /// Makes a context.
     ///
@@ -145,6 +147,7 @@ package struct TemplateScope {
                 "key": context.eventKey.map(JSONValue.string) ?? .null,
                 "time": context.time.map { .number(JSONNumber($0)) } ?? .null,
                 "replay_of": context.replayOf.map { .number(JSONNumber($0)) } ?? .null,
+                "report": .string(context.report ?? ""),
             ]
         case "device": return device?.deviceObject
         case "user": return device?.userObject

@@ -10,6 +10,8 @@ package struct Call: Sendable {
     package let database: ToolDatabase
     /// The user of a phone token, who may read and change only their own data; nil for one of Fanfare's own tokens.
     package let phone: PhoneUser?
+    /// The report key of a device, not checked yet; nil for tokens.
+    package let reportKey: ReportKeyText?
     /// The id of Fanfare's own token; nil for a phone token and for a request without one.
     package let tokenID: Int32?
     /// The connection of the request; nil for none.
@@ -48,6 +50,11 @@ package struct Call: Sendable {
             throw Problem(.absent, "{\(name)} in the path is not an id")
         }
         return id
+    }
+
+    /// Notes that the request's key was accepted, so that its connection is kept when others must be closed.
+    package func trust() {
+        if let channel { context.connections.trust(channel) }
     }
 
     /// Decodes a query or a form.

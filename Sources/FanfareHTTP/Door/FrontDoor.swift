@@ -48,7 +48,7 @@ struct FrontDoor: HTTPResponder {
             // The token is checked before the body is read, so that unauthenticated clients cannot make the server read
             // one.
             let asker = try await asker(for: route, names, request)
-            if asker != nil { context.connections.trust(channel) }
+            if let asker, asker.reportKey == nil { context.connections.trust(channel) }
             var call = call(to: request, (asker, route.scope), channel, names, requestID)
             if route.takesBody { call.body = try await body(of: request, for: route, call) }
             let answer = try await route.handle(call)
@@ -76,6 +76,7 @@ struct FrontDoor: HTTPResponder {
             context: context,
             database: caller.map(context.database.acting) ?? context.database,
             phone: asker?.0?.phone,
+            reportKey: asker?.0?.reportKey,
             tokenID: asker?.0?.tokenID,
             channel: channel,
             method: request.method,
@@ -117,6 +118,7 @@ struct FrontDoor: HTTPResponder {
                 for: scope,
                 app: names["app"],
                 isForPhones: route.isForPhones,
+                isForReports: route.isForReports,
                 request.headers
             )
         } catch {

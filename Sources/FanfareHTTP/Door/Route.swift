@@ -14,6 +14,8 @@ package struct Route: Sendable {
     let scope: TokenScope?
     /// Whether phone tokens of an app's backend are accepted; ``handle`` then limits the request to the token's user.
     let isForPhones: Bool
+    /// Whether report keys of devices are accepted in place of Fanfare's own tokens; ``handle`` checks the key.
+    let isForReports: Bool
     /// Returns how many bytes of a request's body are read.
     let bodyLimit: @Sendable (Call) async -> Int
     /// Handles a request.
@@ -26,6 +28,7 @@ package struct Route: Sendable {
     ///   - path: the path, with names in braces for its variable segments.
     ///   - scope: the scope that a token needs; nil if no token is needed.
     ///   - isForPhones: whether phone tokens are accepted.
+    ///   - isForReports: whether report keys of devices are accepted.
     ///   - handle: handles a request.
     ///   - bodyLimit: returns how many bytes of a request's body are read; by default none if no token is needed.
     package init(
@@ -33,11 +36,12 @@ package struct Route: Sendable {
         _ path: String,
         _ scope: TokenScope?,
         forPhones isForPhones: Bool = false,
+        forReports isForReports: Bool = false,
         _ handle: @escaping @Sendable (Call) async throws -> Answer,
         bodyLimit: (@Sendable (Call) async -> Int)? = nil
     ) {
         (self.method, self.path, self.scope, self.handle) = (method, path, scope, handle)
-        self.isForPhones = isForPhones
+        (self.isForPhones, self.isForReports) = (isForPhones, isForReports)
         self.bodyLimit = bodyLimit ?? { _ in scope == nil ? 0 : Self.largestBody }
     }
 

@@ -19,6 +19,7 @@ package struct Authority: Sendable {
     ///   - scope: the scope that the route needs.
     ///   - app: the app in the path; nil for none.
     ///   - isForPhones: whether the route accepts phone tokens.
+    ///   - isForReports: whether the route accepts report keys, which it checks itself.
     ///   - headers: the headers of the request.
     /// - Returns: the caller.
     /// - Throws: a ``Problem`` if the token is missing, invalid or not sufficient, and errors of the database.
@@ -26,9 +27,16 @@ package struct Authority: Sendable {
         for scope: TokenScope,
         app: String?,
         isForPhones: Bool,
+        isForReports: Bool = false,
         _ headers: HTTPFields
     ) async throws -> Asker {
         let words = (headers[.authorization] ?? "").split(separator: " ")
+        if isForReports, words.count == 2, words[0].lowercased() == "report" {
+            guard let key = ReportKeyText(parsing: words[1]) else {
+                throw Self.unauthorized("the report key is damaged", hint: "Register the device again.")
+            }
+            return .device(key)
+        }
         guard words.count == 2, words[0].lowercased() == "bearer" else {
             throw Self.unauthorized(
                 "the request has no token",
@@ -36,7 +44,16 @@ package struct Authority: Sendable {
             )
         }
         let text = String(words[1])
-        guard Self.isOfPhone(text) else { return .token(try await token(text, for: scope, app: app)) }
+        guard Self.isOfPhone(text) else {
+            guard !isForReports else {
+                throw Problem(
+                    .forbidden,
+                    "only devices report",
+                    hint: "Send Authorization: Report KEY, with the report_key of the registration."
+                )
+            }
+            return .token(try await token(text, for: scope, app: app))
+        }
         // Where phone tokens are not accepted, they are refused without checking the signature.
         guard isForPhones, let app else {
             throw Problem(
@@ -94,6 +111,13 @@ enum Asker: Sendable {
     case token(KnownToken)
     /// A phone with a token of its app's backend.
     case phone(PhoneUser)
+    /// A device with a report key, which nobody has checked yet.
+    case device(ReportKeyText)
+
+    /// The report key; nil for tokens.
+    var reportKey: ReportKeyText? {
+        if case .device(let key) = self { key } else { nil }
+    }
 
     /// The phone's user; nil for one of Fanfare's own tokens.
     var phone: PhoneUser? {
@@ -118,6 +142,8 @@ enum Asker: Sendable {
             ToolCaller(scope: scope, actor: token.row.name, tokenID: token.row.id, requestID: requestID)
         case .phone(let user):
             ToolCaller(scope: scope, actor: user.actor, tokenID: nil, requestID: requestID)
+        case .device(let key):
+            ToolCaller(scope: scope, actor: "device \(key.device)", tokenID: nil, requestID: requestID)
         }
     }
 }
@@ -135,4 +161,20 @@ package struct PhoneUser: Sendable {
     }
 
     package init(id: String, topics: [String]) { (self.id, self.topics) = (id, topics) }
+}
+
+/// A device's report key as a request has it: the device's id, a dot and 22 characters of base64url.
+package struct ReportKeyText: Sendable {
+    /// The device that the key claims to be of.
+    package let device: Int64
+    /// The 16 bytes that prove it.
+    package let bytes: [UInt8]
+
+    init?(parsing text: Substring) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[0].utf8.count <= 19, let device = Int64(parts[0]), device > 0,
+            parts[1].utf8.count == 22, let bytes = Base64URL.decode(String(parts[1])), bytes.count == 16
+        else { return nil }
+        (self.device, self.bytes) = (device, bytes)
+    }
 }

@@ -35,7 +35,7 @@ package struct APNsContent: ProviderContent {
         let content = APNsContent(
             headers: headers,
             // Silent pushes must show nothing, and other push types have no badge.
-            body: BadgedBody(node, badgeAt: Self.badgePlaces(rule, type)),
+            body: BadgedBody(node.reporting(of: rule), badgeAt: Self.badgePlaces(rule, type)),
             inferredPushType: inferred,
             usesDevice: headers.usesDevice || node.usesDevice
         )

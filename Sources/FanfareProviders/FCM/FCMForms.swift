@@ -28,7 +28,8 @@ struct FCMForms: Sendable {
     init(_ message: ContentNode, rule: RuleDefinition) {
         let place = [AndroidBlock(of: message).rawValue, "ttl"]
         timeToLive = message[place].flatMap { $0.removesMember ? nil : $0 }
-        let counting = timeToLive == nil ? message : message.setting(place[...], to: .derived(.givenDuration))
+        let counting = (timeToLive == nil ? message : message.setting(place[...], to: .derived(.givenDuration)))
+            .reporting(at: ["data"], of: rule)
         let badges = rule.badgeSQL == nil ? [] : rule.isRetraction ? Self.silentBadges : Self.badgePlaces(message)
         plain = Form(counting, badgeAt: badges)
         collapsing = rule.collapse == nil ? nil : Form(Self.collapsing(counting), badgeAt: badges)

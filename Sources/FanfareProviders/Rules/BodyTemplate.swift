@@ -15,6 +15,8 @@ struct BodyTemplate: Sendable {
         case derived(DerivedValue)
         /// The user's badge count.
         case badge
+        /// The handle for reports between the bytes of its member; nothing without a handle.
+        case report(before: [UInt8], after: [UInt8])
         /// A template with sections, inside a JSON string.
         case sections(SectionTemplate)
     }
@@ -53,6 +55,11 @@ struct BodyTemplate: Sendable {
                 JSONValue.encodeContent(of: try expression.text(of: value), into: &output)
             case .derived(let value): JSONValue.encodeContent(of: value.text(scope.derived), into: &output)
             case .badge: output.append(contentsOf: String(scope.badge ?? 0).utf8)
+            case .report(let before, let after):
+                guard let handle = scope.context.report else { continue }
+                output.append(contentsOf: before)
+                output.append(contentsOf: handle.utf8)
+                output.append(contentsOf: after)
             case .sections(let template):
                 JSONValue.encodeContent(of: try template.text(in: scope), into: &output)
             }
@@ -91,7 +98,9 @@ struct BodyTemplate: Sendable {
             pending.append(UInt8(ascii: "]"))
         case .object(let members):
             pending.append(UInt8(ascii: "{"))
-            for (index, member) in members.enumerated() {
+            // First, so that the comma belongs to it: an object that has only such members is such a member itself.
+            for member in members where member.value.isOnlyReport { appendReport(member.key, member.value) }
+            for (index, member) in members.lazy.filter({ !$0.value.isOnlyReport }).enumerated() {
                 if index > 0 { pending.append(UInt8(ascii: ",")) }
                 JSONValue.encode(member.key, into: &pending)
                 pending.append(UInt8(ascii: ":"))
@@ -99,6 +108,23 @@ struct BodyTemplate: Sendable {
             }
             pending.append(UInt8(ascii: "}"))
         }
+    }
+
+    /// Adds a member that has only the handle for reports, and the comma after it.
+    private mutating func appendReport(_ key: String, _ value: ContentNode) {
+        flush()
+        var (before, after) = ([UInt8](), [UInt8(ascii: "\""), UInt8(ascii: ",")])
+        var (key, value) = (key, value)
+        while true {
+            JSONValue.encode(key, into: &before)
+            before.append(UInt8(ascii: ":"))
+            guard let inner = value.mergeMembers?.first else { break }
+            before.append(UInt8(ascii: "{"))
+            after.insert(UInt8(ascii: "}"), at: 1)
+            (key, value) = inner
+        }
+        before.append(UInt8(ascii: "\""))
+        segments.append(.report(before: before, after: after))
     }
 
     private mutating func appendText(_ template: TextTemplate) {

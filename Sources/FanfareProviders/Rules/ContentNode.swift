@@ -69,6 +69,30 @@ indirect enum ContentNode: Sendable {
         if case .literal(let value) = self { value } else { nil }
     }
 
+    /// Whether the node has nothing but the handle for reports.
+    var isOnlyReport: Bool {
+        switch self {
+        case .derived(.report): true
+        case .object(let members): members.count == 1 && members[0].value.isOnlyReport
+        default: false
+        }
+    }
+
+    /// Returns the node with the handle for reports at the end of a path.
+    ///
+    /// - Parameters:
+    ///   - path: the keys of the object that gets the member; a value that is no object is left as it is.
+    ///   - rule: the rule; the pushes that take something back have no handle.
+    /// - Returns: the node with the member ``reportKey``.
+    func reporting(at path: [String] = [], of rule: RuleDefinition) -> ContentNode {
+        let place = path.isEmpty ? self : self[path]
+        guard !rule.isRetraction, place == nil || place?.mergeMembers != nil else { return self }
+        return setting((path + [Self.reportKey])[...], to: .derived(.report))
+    }
+
+    /// The key of the handle in payloads.
+    static var reportKey: String { "fanfare_report" }
+
     /// Whether a template in the node refers to a device or user field.
     var usesDevice: Bool {
         switch self {

@@ -45,6 +45,7 @@ package struct WebPushContent: ProviderContent {
             if isDeclarative { throw declarative.nothingShown }
             return nil
         }
+        node = node.reporting(at: ["data"], of: rule)
         // The page's service worker passes it to navigator.setAppBadge; data are strings, as in FCM.
         var badges = [BadgedBody.Place(path: ["data", "badge"], isText: true)]
         if isDeclarative {

@@ -1,7 +1,7 @@
 package import FanfareCore
 internal import Foundation
 
-/// The content that a rule posts to webhooks for one locale: `{"type": …, "timestamp": …, "data": …}` (Standard
+/// The content that a rule posts to webhooks for one locale: `{"type": …, "timestamp": …, "data": …}`, with `report` if the push has a handle (Standard
 /// Webhooks 1.0.0).
 ///
 /// `data` is `{"notification": …, "data": …}` of the message and its locale, merged as JSON merge patches (RFC 7396),
@@ -61,6 +61,7 @@ package struct WebhookContent: ProviderContent {
         let time = Date(timeIntervalSince1970: TimeInterval(scope.context.time ?? scope.context.now ?? 0))
         body += Array(#","timestamp":"\#(time.ISO8601Format())","data":"#.utf8)
         body = try data.render(in: scope, after: body)
+        if let handle = scope.context.report { body += Array(#","report":"\#(handle)""#.utf8) }
         body.append(UInt8(ascii: "}"))
         guard body.count <= Self.payloadLimit else {
             throw .tooLarge(bytes: body.count, limit: Self.payloadLimit)

@@ -43,9 +43,11 @@ extension BatchDraft {
     private mutating func render(_ event: EventRow, as key: VariantKey, edition: Int, at position: Int) -> Int32? {
         var device = rule.compiled.needsDevice ? fields[batch.deviceIDs[position]] : nil
         if let variables = variables[position] { device?.variables = variables }
+        var context = verdicts.renderContext(of: event)
+        context.report = reportKey?.handle(event: event.id, ruleVersion: batch.ruleVersion, variant: edition)
         do throws(RenderProblem) {
             let push = try rule.compiled.render(
-                verdicts.renderContext(of: event),
+                context,
                 provider: PushProvider(rawValue: target.provider),
                 kind: DeviceKind(rawValue: key.kind) ?? .device,
                 locale: key.locale,

@@ -18,6 +18,8 @@ struct BatchDraft {
     /// Nil for a provider that only a newer version knows.
     private let provider: (any Provider)?
     let identity: ProviderIdentity
+    /// The key of the handles; nil if devices do not report on these pushes.
+    let reportKey: ReportKey?
     let fields: [Int64: DeviceContext]
     /// The badge counts of users.
     let badges: [ExactText: Int64]
@@ -40,6 +42,7 @@ struct BatchDraft {
     init(
         context: StageContext,
         cancels: CancelIndex,
+        reports: ReportOrders,
         batch: ClaimedBatch,
         owner: Int32,
         rule: LoadedRule,
@@ -60,6 +63,7 @@ struct BatchDraft {
         (self.target, self.otherTarget) = (target, otherTarget)
         provider = Providers.named(target.provider)
         identity = app[PushProvider(rawValue: target.provider)] ?? ProviderIdentity()
+        reportKey = reports.key(of: rule.compiled.definition)
         self.fields = fields
         (self.badges, self.variables, self.suppressions) = (badges, variables, suppressions)
         begunAt = context.lease.databaseNow

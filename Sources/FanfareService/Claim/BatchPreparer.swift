@@ -93,6 +93,7 @@ struct BatchPreparer {
             var drafting = BatchDraft(
                 context: context,
                 cancels: orders.cancels,
+                reports: orders.current.reports,
                 batch: batch,
                 owner: owner,
                 rule: rule,

@@ -1,4 +1,5 @@
 internal import FanfareCore
+internal import FanfareProviders
 internal import FanfareStages
 internal import FanfareStore
 internal import Logging
@@ -65,11 +66,16 @@ struct Lookout {
         stepAt = step
     }
 
-    /// Reads the rates and quiet hours of apps' policies.
+    /// Reads the rates and quiet hours of apps' policies, and which of their pushes have handles.
     ///
     /// - Returns: whether rates changed, so that batches have to be claimed differently.
     private func readPolicies(on connection: PostgresConnection) throws(PostgresError) -> Bool {
         let (rates, quiet) = try connection.run(SQL.liveRates(), SQL.liveQuiet())
+        let reports = try connection.run(SQL.liveReports()).first
+        orders.replace(
+            reportKey: reports.flatMap { ReportKey(id: $0.keyID, secret: $0.secret) },
+            apps: reports?.apps ?? []
+        )
         return orders.replace(rates: rates, quiet: quiet)
     }
 }

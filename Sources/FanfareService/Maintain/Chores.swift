@@ -64,7 +64,7 @@ struct Chores {
             ("forget_gates", forgetGates), ("forget_runs", forgetRuns), ("forget_grants", forgetGrants),
             ("forget_audiences", forgetAudiences), ("forget_shapes", forgetShapes), ("forget_requests", forgetAsked),
             ("forget_feedback", forgetFeedback), ("forget_scheduled", forgetScheduled),
-            ("forget_retractions", forgetRetractions),
+            ("forget_retractions", forgetRetractions), ("forget_reports", forgetReportCounts),
         ]
     }
 
@@ -171,6 +171,10 @@ struct Chores {
         _ = try connection.runReturningCount(SQL.forgetValuePaths())
     }
 
+    private func forgetReportCounts(on connection: PostgresConnection) throws(PostgresError) {
+        try exhaust(SQL.forgetReportCounts(), on: connection)
+    }
+
     /// Runs a deleting statement until no rows are left or the time is used up.
     private func exhaust(
         _ statement: some BoundStatement,
@@ -186,6 +190,7 @@ struct Chores {
             try emptyIfOver(day, on: connection)
             try exhaust(SQL.forgetBatches(day, days), on: connection)
             try exhaust(SQL.forgetEvents(day, days), on: connection)
+            try exhaust(SQL.forgetReports(day, days), on: connection)
         }
     }
 

@@ -31,7 +31,7 @@ struct Maintainer: Stage {
 }
 
 /// The maintenance that one daemon does for all: checks rules and campaigns, ends aborted and cancelled batches,
-/// applies log retention, folds counters, audits, and wakes the planners of quarantined events and due queries.
+/// applies log retention, folds counters and reports, audits, and wakes the planners of quarantined events and due queries.
 ///
 /// The leader is the daemon that holds the advisory lock. Turns are short, since the session may have other work too.
 struct Maintenance {
@@ -40,6 +40,8 @@ struct Maintenance {
     /// The time between two turns while gates may be done, batches may be cancelled, or another daemon leads.
     private static let longInterval = 5 * Micros.second
     private static let choreInterval = Micros.minute
+    /// The time between two turns that move reports into their log, so that each batch's row is written for many.
+    private static let reportInterval = 2 * Micros.second
     /// The time that one turn spends on unchecked rules.
     private static let share = 250 * Micros.millisecond
 
@@ -54,6 +56,7 @@ struct Maintenance {
     private var dueAt: Microseconds = 0
     private var choresAt: Microseconds = 0
     private var auditAt: Microseconds = 0
+    private var reportsAt: Microseconds = 0
     /// Nil unless this daemon leads, because it does not know what other leaders found.
     private var auditor: Auditor?
     private var sweeper: GateSweeper
@@ -131,6 +134,12 @@ struct Maintenance {
             .check(on: connection, until: Clocks.steady + Self.share)
         let areGatesSwept = try sweeper.takeTurn(on: connection)
         let areCancelsSwept = try cancelSweeper.takeTurn(on: connection)
+        if Clocks.steady >= reportsAt {
+            reportsAt = Clocks.steady + Self.reportInterval
+            while try connection.run(SQL.foldReports()).first == Int64(ReportFolding.depth) {
+                context.pulses.beat(LeaderRole.maintenance.rawValue)
+            }
+        }
         if Clocks.steady >= choresAt {
             choresAt = Clocks.steady + Self.choreInterval
             try chores.run(on: connection)

@@ -6,13 +6,14 @@ package struct Sight {
     package let hasCancels: Bool
     /// Whether ``SQL/newPreferences`` has any.
     package let hasPreferences: Bool
-    /// A hash of gates, rates, quiet hours and prune fuses.
+    /// A hash of gates, rates, quiet hours, the key of reports and prune fuses.
     package let orders: Int64
     /// Whether ``OtherInstances`` has any.
     package let hasOthers: Bool
     /// Whether there are large audiences to expand.
     package let hasPlans: Bool
-    /// Whether the maintenance leader has more to do than chores: definitions to check, runs or events that wait.
+    /// Whether the maintenance leader has more to do than chores: definitions to check, runs, events or reports that
+    /// wait.
     package let hasUpkeep: Bool
     /// Whether a campaign, digest, scheduled event or retraction is due within a second, or a campaign's query waits or
     /// runs.
@@ -29,7 +30,7 @@ extension SQL {
         SELECT
             EXISTS (SELECT FROM fanfare.cancels AS c WHERE \(isNewSQL("c.xid", since: "$1"))),
             EXISTS (SELECT FROM fanfare.preferences AS p WHERE \(isNewSQL("p.xid", since: "$2"))),
-            hashtextextended(concat_ws('/', \([LiveGates.sql, liveRates.sql, liveQuiet.sql, storedFuses.sql].map { board in
+            hashtextextended(concat_ws('/', \([LiveGates.sql, liveRates.sql, liveQuiet.sql, liveReports.sql, storedFuses.sql].map { board in
                 "(SELECT string_agg(x::text, ',') FROM (\(board)) AS x)"
             }.joined(separator: ", "))), 0),
             EXISTS (SELECT FROM fanfare.instances WHERE id <> $3)
@@ -39,6 +40,7 @@ extension SQL {
                 OR EXISTS (SELECT FROM fanfare.campaigns WHERE draft IS NOT NULL AND reason IS NULL AND dropped_at IS NULL)
                 OR EXISTS (SELECT FROM fanfare.runs WHERE state IN ('running', 'aborting'))
                 OR EXISTS (SELECT FROM fanfare.quarantine)
+                OR EXISTS (SELECT FROM fanfare.reports_pending)
                 OR EXISTS (SELECT FROM fanfare.audience_queries WHERE not_before <= statement_timestamp()),
             EXISTS (SELECT FROM fanfare.runs WHERE state = 'querying')
                 OR EXISTS (

@@ -178,6 +178,6 @@ private let newestSQL = """
     """
 
 /// Returns a query for the first id of the oldest day that is kept, some days before today.
-private func firstKeptSQL(_ days: String) -> String {
+func firstKeptSQL(_ days: String) -> String {
     "SELECT ((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - \(days)::int)::bigint << 32 AS id"
 }

@@ -172,9 +172,10 @@ struct SchemaTests {
         (
             "deliveries",
             "event_id event_type rule rule_version app provider environment device_id user_id attempt outcome reason at batch_id "
-                + "detail trace_id retracted_at"
+                + "detail trace_id retracted_at reports"
         ),
         ("upcoming", "id at wall type key ttl app"),
+        ("engagement", "day app rule rule_version variant accepted received shown opened acted dismissed"),
         ("queue", "app provider environment lane ready in_flight waiting oldest gate"),
         ("health", "name ok detail since"),
         (

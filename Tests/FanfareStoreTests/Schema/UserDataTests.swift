@@ -15,7 +15,7 @@ struct UserDataTests {
         "event_fates", "feedback", "feedback_cursors", "feedback_hooks", "gate_stats", "gates", "imports",
         "installation",
         "instances", "leaders", "outcome_codes", "plans", "policies", "providers", "prune_counts", "prune_fuses",
-        "rates",
+        "rates", "report_counts", "report_keys", "report_stats",
         "rule_versions", "rules", "scheduled_events", "schema_version", "stats", "stats_pending", "targets",
         "timelines",
         "topic_changes", "topics", "traffic", "value_paths",

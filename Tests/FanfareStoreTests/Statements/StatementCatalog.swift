@@ -288,6 +288,7 @@ struct StatementCatalog {
             LiveGates(),
             SQL.liveRates(),
             SQL.liveQuiet(),
+            SQL.liveReports(),
             SQL.lookAround("1:1:", "1:1:", owner),
             SQL.newPreferences(nil),
             FetchDevices(deviceIDs: [parts.device]),
@@ -392,7 +393,10 @@ struct StatementCatalog {
             enabled: true
         )
         return [
+            SQL.foldReports(),
             SQL.foldStats(),
+            SQL.forgetReportCounts(),
+            SQL.forgetReports(7, 30),
             SQL.raiseChoreAlarm("fold_stats", "failed"),
             SQL.endChoreAlarms(["fold_stats"]),
             SQL.foldTraffic(),
@@ -618,6 +622,8 @@ struct StatementCatalog {
             SQL.storedPolicies(nil),
             SQL.setPreference("shop", "u", "c", true),
             SQL.snoozeUser("shop", "u", nil, 5, "*"),
+            SQL.reportKey(1),
+            SQL.takeReports(.one),
             SQL.userPreferences("shop", "u"),
             SQL.replayEvent(parts.event, "u", nil, nil),
             SQL.whyRows(1, "u", nil),
@@ -676,5 +682,15 @@ struct StatementCatalog {
             SQL.answersByReason(epoch, nil),
             SQL.outcomeMeanings(),
         ]
+    }
+}
+
+extension SentReports {
+    /// A report with a handle that does not verify.
+    fileprivate static var one: SentReports {
+        var reports = SentReports()
+        let report = DeviceReport(handle: [1, 2], kind: .opened, action: "", text: "", at: nil)
+        reports.append(report, app: "shop", device: 1, key: [], user: "u")
+        return reports
     }
 }

@@ -28,6 +28,7 @@ extension VirtualDaemon {
             var draft = BatchDraft(
                 context: self.context,
                 cancels: self.orders.cancels,
+                reports: ReportOrders.none,
                 batch: batch,
                 owner: owner,
                 rule: rule,
