@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Runs the clients of deploy/examples against a temporary daemon with simulated providers: the backends in curl, Python and Node, each
-# through a proxy that rejects, loses and delays requests, and the page with its service worker in a simulated browser.
+# through a proxy that rejects, loses and delays requests, and the page with its service worker in a simulated browser. Before that, what the
+# worker and the app for iPhones report, to a local server.
 #
 #   deploy/clients.sh [PROGRAM]      the debug build, unless a program is named; fanfare-lab is beside it
 #
-# Needs PostgreSQL's server, curl, Python 3 and Node 18 or later; leaves nothing. Exit codes: 0 they work, 1 not, 69 they cannot be tested.
+# Needs PostgreSQL's server, curl, Python 3, Node 18 or later and Swift; leaves nothing. Exit codes: 0 they work, 1 not, 69 they cannot be tested.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,10 +13,17 @@ program=$(readlink -f "${1:-.build/debug/fanfare}")
 readonly program trial=clients
 . deploy/lib.sh
 
-need curl python3 node
+need curl python3 node swiftc
 node --eval 'process.exit(Number.parseInt(process.versions.node) < 18 ? 1 : 0)' || fail "Node $(node --version) is older than 18" 69
-start_postgres
 
+node Tests/ClientExamples/reports.mjs || fail "the worker's reports are not as they should be"
+# What needs UIKit is only parsed here.
+swiftc -parse deploy/examples/ios/*.swift || fail "the app for iPhones cannot be parsed"
+swiftc -swift-version 6 -warnings-as-errors -parse-as-library -o "$made/queue" deploy/examples/ios/ReportQueue.swift \
+    Tests/ClientExamples/ReportQueueMain.swift
+node Tests/ClientExamples/queue.mjs "$made/queue" "$made/reports" || fail "the reports of the app for iPhones are not as they should be"
+
+start_postgres
 start_sandbox
 configure clients << YAML
 installation: clients

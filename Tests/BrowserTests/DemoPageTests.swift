@@ -83,6 +83,19 @@ struct DemoPageTests {
         """
     }
 
+    /// JavaScript that gives the worker a key, and records its requests, which are sent without delay.
+    private static let recordReports = """
+        self.recorded = []
+        Math.random = () => 0
+        self.fetch = async (path, { headers, keepalive, body }) => {
+          for (const { kind, handle } of JSON.parse(body).reports) {
+            recorded.push(`${headers.Authorization} ${kind} ${handle} ${keepalive}`)
+          }
+          return new Response('{}', { status: 202 })
+        }
+        await setKey('17.key')
+        """
+
     @Test func aBrowserSubscribesIsShownAPushAndSignsOut() async throws {
         try await DevProcess.with { dev in
             _ = try await dev.ask("POST", "/v1/apps/demo/rules/apply", ["rules": [Self.rule, Self.declarative]])
@@ -96,6 +109,7 @@ struct DemoPageTests {
                 let declared = try await emit("parcel.away", "Parcel 7 is away", browser, dev, to: subscription)
                 #expect(declared.hasPrefix(#"{"web_push":8030,"#))
                 try await showDeclared(declared, browser, dev)
+                try await report(browser, dev)
 
                 try await browser.find("#off").click()
                 try await browser.wait(for: "#state", toSay: "No more.")
@@ -144,6 +158,22 @@ struct DemoPageTests {
         let event: JSON = ["type": .string(type), "payload": ["customer_id": "alice", "parcel": 7]]
         _ = try await dev.ask("POST", "/v1/events", event)
         return try await dev.push(to: try #require(subscription["endpoint"].text), saying: title)
+    }
+
+    /// The worker keeps its reports in the browser's own IndexedDB; what it sends is recorded.
+    private func report(_ browser: Browser, _ dev: DevProcess) async throws {
+        let worker = "\(dev.page)/service-worker.js"
+        _ = try await browser.runInWorker(Self.recordReports, at: worker)
+        let push = #"{"notification": {"title": "Parcel 9"}, "data": {"fanfare_report": "handle-9"}}"#
+        try await browser.deliverPush(push, to: dev.page, worker: worker)
+        _ = try await browser.runInWorker(Self.click(), at: worker)
+        let reports = try await browser.wait(for: "the reports") {
+            let found = try await browser.runInWorker("return recorded", at: worker)
+            return found.elements.count >= 3 ? found.elements.compactMap(\.text).sorted() : nil
+        }
+        #expect(
+            reports == ["opened", "received", "shown"].map { "Report 17.key \($0) handle-9 true" }
+        )
     }
 
     private func show(_ push: String, _ browser: Browser, _ dev: DevProcess) async throws {

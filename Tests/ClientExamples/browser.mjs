@@ -10,8 +10,9 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { createContext, runInContext } from 'node:vm'
 import { fromEnvironment } from '../../deploy/examples/backend.mjs'
+import { memoryDatabase } from './indexeddb.mjs'
+import { runWorker } from './worker.mjs'
 
 const [control] = process.argv.slice(2)
 const examples = new URL('../../deploy/examples/', import.meta.url)
@@ -60,27 +61,23 @@ const browser = {
   },
   navigator: {
     language: 'es-MX',
-    serviceWorker: { register: async () => ({ pushManager }), ready: Promise.resolve() },
+    serviceWorker: {
+      register: async () => ({ pushManager }),
+      ready: Promise.resolve({ active: { postMessage: (data) => void dispatch('message', { data }) } }),
+    },
   },
   Notification: { permission: 'default', requestPermission: async () => (browser.Notification.permission = 'granted') },
   fetch: ofOrigin,
+  location: new URL('/orders?n=7&fanfare_report=handle', origin),
+  history: { state: null, replaceState: (state, title, here) => (browser.location = here) },
 }
 
 // The worker.
-const listeners = {}
-const shown = []
-const opened = []
-const self = {
-  addEventListener: (name, listener) => (listeners[name] = listener),
-  registration: { showNotification: async (title, options) => shown.push({ title, ...options }), pushManager },
-  clients: { openWindow: async (link) => opened.push(link) },
-}
-runInContext(await (await ofOrigin('/service-worker.js')).text(), createContext({ self, fetch: ofOrigin }))
-async function dispatch(name, event) {
-  let work
-  listeners[name]({ ...event, waitUntil: (promise) => (work = promise) })
-  await work
-}
+const { dispatch, shown, opened } = runWorker(await (await ofOrigin('/service-worker.js')).text(), {
+  fetch: ofOrigin,
+  indexedDB: memoryDatabase(),
+  pushManager,
+})
 
 const page = await readFile(new URL('browser/page.js', examples), 'utf8')
 const open = Object.getPrototypeOf(async () => {}).constructor(...Object.keys(browser), page)
@@ -106,6 +103,7 @@ async function received(endpoint) {
 
 await visit()
 assert.equal(current, null, 'nothing is asked before a click')
+assert.equal(browser.location.href, new URL('/orders?n=7', origin).href)
 await elements['#on'].onclick()
 assert.equal(elements['#state'].textContent, 'This browser is told.')
 const [device, ...others] = await devices()

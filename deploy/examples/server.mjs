@@ -22,18 +22,23 @@ const types = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=
 // The members that a device may set; above all not its user.
 const members = ['provider', 'token', 'environment', 'kind', 'locale', 'time_zone', 'p256dh', 'auth', 'replaces', 'address']
 
-async function bodyOf(request) {
+async function textOf(request, limit) {
   // Only a page of this origin can send this type: others would need permission, and get none (no CORS headers).
   if (!(request.headers['content-type'] ?? '').startsWith('application/json')) throw { status: 415 }
   const chunks = []
   let size = 0
   for await (const chunk of request) {
     size += chunk.length
-    if (size > 16_384) throw { status: 413 }
+    if (size > limit) throw { status: 413 }
     chunks.push(chunk)
   }
+  return Buffer.concat(chunks).toString()
+}
+
+async function bodyOf(request) {
+  const text = await textOf(request, 16_384)
   try {
-    const body = JSON.parse(Buffer.concat(chunks).toString())
+    const body = JSON.parse(text)
     return Object.fromEntries(members.filter((name) => typeof body[name] === 'string').map((name) => [name, body[name]]))
   } catch {
     throw { status: 400 }
@@ -45,7 +50,10 @@ const routes = {
 
   // At each start of the app or page, after signing in, and when the token changed (replaces has the old one).
   'PUT /push/device': async (request, user) => {
-    await fanfare.register({ ...(await bodyOf(request)), user_id: user })
+    const device = { ...(await bodyOf(request)), user_id: user }
+    const { json } = await fanfare.call('PUT', `/v1/apps/${fanfare.app}/devices`, device)
+    // The device sends its reports with this key, which permits nothing else.
+    return json.report_key && { report_key: json.report_key }
   },
 
   // On signing out, because another user may sign in on this phone.
@@ -55,8 +63,22 @@ const routes = {
   },
 }
 
+/** Passes reports of a device to Fanfare, with the key of the device in place of this server's token. */
+async function passReports(request, response) {
+  const sent = await fetch(`${fanfare.url}/v1/apps/${fanfare.app}/reports`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: request.headers.authorization ?? '' },
+    body: await textOf(request, 65_536),
+    signal: AbortSignal.timeout(10_000),
+  })
+  const wait = sent.headers.get('retry-after')
+  response.writeHead(sent.status, { 'Content-Type': 'application/json', ...(wait ? { 'Retry-After': wait } : {}) })
+  response.end(await sent.text())
+}
+
 async function answer(request, response) {
   const path = new URL(request.url, 'http://localhost').pathname
+  if (request.method === 'POST' && path === '/push/reports') return passReports(request, response)
   if (request.method === 'GET' && Object.hasOwn(files, path)) {
     const name = files[path]
     response.setHeader('Content-Type', types[name.split('.').pop()])

@@ -46,21 +46,30 @@ class PushService : FirebaseMessagingService() {
     /** Called after each register(), also with the id of before, and when the id changed. From then on, FCM refuses the old token. */
     override fun onRegistered(installationId: String) = RegisterDevice.enqueue(this, installationId)
 
-    /** Called for messages; while the app is in the background, Android itself shows a message that has a notification. */
+    /**
+     * Called for messages. While the app is in the background, Android itself shows a message that has a notification, and
+     * this is not called: only messages that consist of data report "received" and "shown" in any state.
+     */
     override fun onMessageReceived(message: RemoteMessage) {
-        val notification = message.notification ?: return
+        val handle = message.data[PushReports.HANDLE]
+        PushReports.add(this, handle, "received")
+        val title = message.notification?.title ?: message.data["title"] ?: return
         val isAllowed = ContextCompat.checkSelfPermission(this, Manifest.permission.POST_NOTIFICATIONS)
         if (isAllowed != PackageManager.PERMISSION_GRANTED) return
         val manager = NotificationManagerCompat.from(this)
         manager.createNotificationChannel(NotificationChannel("orders", "Orders", NotificationManager.IMPORTANCE_HIGH))
-        val shown = NotificationCompat.Builder(this, "orders")
+        val builder = NotificationCompat.Builder(this, "orders")
             .setSmallIcon(applicationInfo.icon)
-            .setContentTitle(notification.title)
-            .setContentText(notification.body)
+            .setContentTitle(title)
+            .setContentText(message.notification?.body ?: message.data["body"])
             .setAutoCancel(true)
-            .build()
         // A newer push about the same order replaces the older one.
-        manager.notify(message.data["order"] ?: message.collapseKey, 0, shown)
+        val tag = message.data["order"] ?: message.collapseKey
+        PushActions.attach(this, builder, handle, tag)
+        manager.notify(tag, 0, builder.build())
+        // People can block all notifications of the app, or this channel.
+        val isBlocked = manager.getNotificationChannel("orders")?.importance == NotificationManager.IMPORTANCE_NONE
+        if (manager.areNotificationsEnabled() && !isBlocked) PushReports.add(this, handle, "shown")
     }
 }
 
@@ -82,9 +91,11 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
         // The device keeps its topics.
         if (last != null && last != id) device.put("replaces", last)
         try {
-            when (send("PUT", "/push/device", device, session)) {
+            val (status, answer) = send("PUT", "/push/device", device, session)
+            when (status) {
                 in 200..299 -> {
                     kept.edit().putString("token", id).apply()
+                    if (answer.has("report_key")) PushReports.setKey(applicationContext, answer.getString("report_key"))
                     Result.success()
                 }
                 429, in 500..599 -> Result.retry()
@@ -117,13 +128,15 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
         fun signOut(context: Context, session: String) {
             val kept = context.getSharedPreferences("push", Context.MODE_PRIVATE)
             val token = kept.getString("token", null) ?: return
-            val status = send("POST", "/push/sign-out", JSONObject().put("provider", "fcm").put("token", token), session)
-            if (status in 200..299) kept.edit().remove("token").apply()
+            val (status) = send("POST", "/push/sign-out", JSONObject().put("provider", "fcm").put("token", token), session)
+            if (status !in 200..299) return
+            kept.edit().remove("token").apply()
+            PushReports.clear(context)
         }
 
-        /** Sends a request and returns the status of the answer. */
+        /** Sends a request and returns status and JSON of the answer; without JSON, an empty object. */
         @Throws(IOException::class)
-        private fun send(method: String, path: String, body: JSONObject, session: String): Int {
+        private fun send(method: String, path: String, body: JSONObject, session: String): Pair<Int, JSONObject> {
             val connection = URL(Session.BACKEND + path).openConnection() as HttpURLConnection
             try {
                 connection.requestMethod = method
@@ -133,7 +146,9 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
                 connection.setRequestProperty("Content-Type", "application/json")
                 connection.setRequestProperty("Authorization", "Bearer $session")
                 connection.outputStream.use { it.write(body.toString().toByteArray()) }
-                return connection.responseCode
+                val status = connection.responseCode
+                val text = if (status == 200) connection.inputStream.use { it.reader().readText() } else "{}"
+                return Pair(status, JSONObject(text))
             } finally {
                 connection.disconnect()
             }

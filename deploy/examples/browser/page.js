@@ -23,6 +23,26 @@ async function register(subscription) {
   })
   if (!answer.ok) throw new Error(`the device was not registered: ${answer.status}`)
   localStorage.setItem('push-endpoint', endpoint)
+  // The worker sends reports with it. Some answers have none (204).
+  const { report_key: key } = answer.status === 200 ? await answer.json() : {}
+  if (key) await tellWorker({ report_key: key })
+}
+
+/** Sends a message to the service worker, which keeps the reports and their key. */
+async function tellWorker(message) {
+  const { active } = await navigator.serviceWorker.ready
+  active.postMessage(message)
+}
+
+/** Reports a click on a declarative message, which the browser shows without the worker: the link has the push's handle. */
+async function reportArrival() {
+  const here = new URL(location.href)
+  const handle = here.searchParams.get('fanfare_report')
+  if (!handle) return
+  // Without it, a reload or a bookmark would be another click.
+  here.searchParams.delete('fanfare_report')
+  history.replaceState(history.state, '', here)
+  await tellWorker({ report: { handle, kind: 'opened' } })
 }
 
 /** Returns a subscription with the backend's current key: one with another key receives no pushes any more. */
@@ -70,9 +90,11 @@ document.querySelector('#off').onclick = () =>
       body: JSON.stringify({ provider: 'webpush', token: there.endpoint }),
     })
     await there.unsubscribe()
+    await tellWorker({ report_key: null })
     localStorage.removeItem('push-endpoint')
     return 'No more.'
   })
 
+await reportArrival()
 // Each visit renews the registration, so that changes (endpoint, language, time zone, user) are known.
 if (Notification.permission === 'granted' && (await worker.pushManager.getSubscription())) await show(on)
