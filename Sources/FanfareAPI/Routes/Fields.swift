@@ -79,7 +79,9 @@ struct Fields {
     mutating func texts(orNil key: String) throws -> [String]? {
         guard rest[key] != nil else { return nil }
         return try list(key).enumerated().map { index, item in
-            guard let text = item.stringValue else { throw wrong("\(key)/\(index)", item, "a string") }
+            guard let text = item.stringValue else {
+                throw Self.refusal("is \(item.kindName), not a string", at: "\(place(key))/\(index)")
+            }
             return text
         }
     }
