@@ -296,6 +296,8 @@ $$;
 -- Version 2.
 SELECT fanfare.add_column('fanfare.providers', 'fid_shape', 'text');
 SELECT fanfare.add_column('fanfare.devices', 'address', 'text');
+SELECT fanfare.add_column('fanfare.devices', 'permission', 'text');
+SELECT fanfare.add_column('fanfare.devices', 'presents', 'text[]');
 SELECT fanfare.add_column('fanfare.outbox', 'wall', 'timestamp');
 SELECT fanfare.add_column('fanfare.quarantine', 'wall', 'timestamp');
 SELECT fanfare.add_column('fanfare.event_log', 'wall', 'timestamp');
@@ -305,6 +307,8 @@ SELECT fanfare.add_column('fanfare.rule_versions', 'retract_event', 'text');
 SELECT fanfare.add_column('fanfare.rule_versions', 'retract_by', 'text[]');
 SELECT fanfare.add_column('fanfare.rule_versions', 'retract_user', 'text[]');
 SELECT fanfare.add_column('fanfare.rule_versions', 'retract_within', 'interval');
+SELECT fanfare.add_column('fanfare.rule_versions', 'permissions', 'text[]');
+SELECT fanfare.add_column('fanfare.rule_versions', 'presents', 'text[]');
 DO $$
 DECLARE
     users text;
@@ -322,9 +326,14 @@ BEGIN
         DROP FUNCTION fanfare.import_rows(smallint, jsonb);
         DROP FUNCTION fanfare.register_device(text, text, text, text, text, text, text, text, jsonb, text, text, text);
     END IF;
+    -- A version 2 that was loaded before it had permissions.
+    IF to_regprocedure('fanfare.register_device(text,text,text,text,text,text,text,text,jsonb,text,text,text,text)') IS NOT NULL THEN
+        DROP FUNCTION fanfare.import_rows(smallint, jsonb);
+        DROP FUNCTION fanfare.register_device(text, text, text, text, text, text, text, text, jsonb, text, text, text, text);
+    END IF;
 EXCEPTION WHEN dependent_objects_still_exist THEN
     GET STACKED DIAGNOSTICS users = PG_EXCEPTION_DETAIL;
-    RAISE EXCEPTION 'fanfare.register_device and fanfare.watch_table have one more argument in this version, and your own objects refer to the old functions'
+    RAISE EXCEPTION 'fanfare.register_device and fanfare.watch_table have more arguments in this version, and your own objects refer to the old functions'
         USING ERRCODE = '2BP01', DETAIL = users,
             HINT = 'Drop these objects, migrate, and create them again. Functions whose body is a text do not refer to it.';
 END
@@ -685,6 +694,10 @@ CREATE TABLE IF NOT EXISTS fanfare.devices (
     reachable_since timestamptz,
     -- 'fid' if the token is a Firebase installation id; NULL for the provider's ordinary tokens.
     address text,
+    -- What the phone's user allows: 'authorized', 'provisional' or 'denied', and which of alert, badge and sound are on.
+    -- NULL means that no registration said it.
+    permission text,
+    presents text[],
     CONSTRAINT devices_disabled CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL))
 ) WITH (fillfactor = 90);
 
@@ -716,7 +729,7 @@ $$;
 -- An operator undoes pruning. A reader sees all columns except those needed to push to a device.
 GRANT UPDATE (disabled_at, disabled_reason, reachable_since) ON fanfare.devices TO fanfare_operator;
 GRANT SELECT (id, app_id, target_id, provider, kind, token_hash, user_id, locale, time_zone, attributes,
-    registered_at, disabled_at, disabled_reason, reachable_since, address) ON fanfare.devices TO fanfare_reader;
+    registered_at, disabled_at, disabled_reason, reachable_since, address, permission, presents) ON fanfare.devices TO fanfare_reader;
 
 CREATE TABLE IF NOT EXISTS fanfare.topics (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -850,6 +863,8 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('audience', 10, 'devices', 'predicate', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 11, 'provider', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('audience', 12, 'kind', 'word', NULL, NULL, NULL, '{device,voip,live_activity,live_activity_start,complication,file_provider,location,push_to_talk,widget,control,mdm}', false, 'is not one of its values', 'known are device, voip, live_activity, live_activity_start, complication, file_provider, location, push_to_talk, widget, control, mdm'),
+    ('audience', 13, 'permission', 'words', NULL, NULL, NULL, '{authorized,provisional,denied,unknown}', false, 'is neither one of its values nor a list of them', 'known are authorized, provisional, denied, unknown'),
+    ('audience', 14, 'presents', 'words', NULL, NULL, NULL, '{alert,badge,sound}', false, 'is neither one of its values nor a list of them', 'known are alert, badge, sound'),
     ('quiet_hours', 1, 'from', 'time_of_day', NULL, NULL, NULL, NULL, true, 'is not a time of day', 'write what clocks show, from 00:00 to 23:59, as in "22:00"'),
     ('quiet_hours', 2, 'until', 'time_of_day', NULL, NULL, NULL, NULL, true, 'is not a time of day', 'write what clocks show, from 00:00 to 23:59, as in "22:00"'),
     ('quiet_hours', 3, 'mode', 'word', NULL, NULL, NULL, '{hold,drop}', false, 'is neither hold nor drop', 'hold sends pushes when quiet hours end, drop never sends them'),
@@ -928,7 +943,9 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('send_audience', 8, 'channel', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('send_audience', 9, 'devices', 'predicate', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
     ('send_audience', 10, 'provider', 'string', NULL, NULL, NULL, NULL, false, 'is not a string', 'a string is needed'),
-    ('send_audience', 11, 'kind', 'word', NULL, NULL, NULL, '{device,voip,live_activity,live_activity_start,complication,file_provider,location,push_to_talk,widget,control,mdm}', false, 'is not one of its values', 'known are device, voip, live_activity, live_activity_start, complication, file_provider, location, push_to_talk, widget, control, mdm')
+    ('send_audience', 11, 'kind', 'word', NULL, NULL, NULL, '{device,voip,live_activity,live_activity_start,complication,file_provider,location,push_to_talk,widget,control,mdm}', false, 'is not one of its values', 'known are device, voip, live_activity, live_activity_start, complication, file_provider, location, push_to_talk, widget, control, mdm'),
+    ('send_audience', 12, 'permission', 'words', NULL, NULL, NULL, '{authorized,provisional,denied,unknown}', false, 'is neither one of its values nor a list of them', 'known are authorized, provisional, denied, unknown'),
+    ('send_audience', 13, 'presents', 'words', NULL, NULL, NULL, '{alert,badge,sound}', false, 'is neither one of its values nor a list of them', 'known are alert, badge, sound')
 ON CONFLICT (object, key) DO UPDATE
     SET (position, form, members, low, high, words, required, reason, hint) = (excluded.position, excluded.form, excluded.members, excluded.low,
         excluded.high, excluded.words, excluded.required, excluded.reason, excluded.hint)
@@ -1027,6 +1044,9 @@ CREATE TABLE IF NOT EXISTS fanfare.rule_versions (
     retract_by text[],
     retract_user text[],
     retract_within interval,
+    -- The filters of `to`: NULL for none. `unknown` is among permissions if devices that have said none are meant too.
+    permissions text[],
+    presents text[],
     UNIQUE (rule_id, version),
     CONSTRAINT rule_versions_reason CHECK ((state = 'refused') = (reason IS NOT NULL)),
     CONSTRAINT rule_versions_checked CHECK (state <> 'active' OR (app_id IS NOT NULL AND event_type IS NOT NULL
@@ -3224,10 +3244,50 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION fanfare.address_error IS 'Why no device can have this kind of address; null if there is no error.';
 
+-- Why a device cannot have this permission or these presentations.
+CREATE OR REPLACE FUNCTION fanfare.permission_error(permission text, presents text[], OUT field text, OUT reason text, OUT hint text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT e.words[1], e.words[2], e.words[3]
+    FROM (SELECT CASE
+        WHEN permission <> ALL ('{authorized,provisional,denied}') THEN ARRAY['permission',
+            format('unknown permission %L', left(permission, 40)), 'Use authorized, provisional or denied, or none before the user was asked.']
+        WHEN NOT presents <@ '{alert,badge,sound}' THEN ARRAY['presents',
+            format('unknown presentation %s', (
+                SELECT quote_nullable(left(p.name, 40)) FROM unnest(presents) AS p (name)
+                WHERE coalesce(p.name NOT IN ('alert', 'badge', 'sound'), true) LIMIT 1)),
+            'Use alert, badge and sound, or an empty list for none of them.']
+        END AS words) AS e;
+END;
+COMMENT ON FUNCTION fanfare.permission_error IS 'Why no device can have this permission or these presentations; null if there is no error.';
+
+-- Each presentation once, in one order, so that equal lists are stored equal.
+CREATE OR REPLACE FUNCTION fanfare.presentations(presents text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE WHEN presents IS NOT NULL THEN ARRAY(SELECT DISTINCT p.name FROM unnest(presents) AS p (name) ORDER BY p.name) END;
+END;
+
+-- A filter of `to`: one word or a list of words; null for none.
+CREATE OR REPLACE FUNCTION fanfare.filter_words(filter jsonb) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT CASE jsonb_typeof(filter) WHEN 'array' THEN ARRAY(SELECT jsonb_array_elements_text(filter)) WHEN 'string' THEN ARRAY[filter #>> '{}'] END;
+END;
+
+-- Planning compares the columns of a rule version instead.
+CREATE OR REPLACE FUNCTION fanfare.is_permitted(permission text, presents text[], audience jsonb) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    SELECT coalesce(coalesce(permission, 'unknown') = ANY (fanfare.filter_words(audience -> 'permission')), true)
+        AND coalesce(coalesce(presents, '{}') @> fanfare.filter_words(audience -> 'presents'), true);
+END;
+GRANT EXECUTE ON FUNCTION fanfare.filter_words TO fanfare_author;
+COMMENT ON FUNCTION fanfare.is_permitted IS 'Whether a device passes the filters of an audience on permission and presentations.';
+
 CREATE OR REPLACE FUNCTION fanfare.register_device(
     app text, provider text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
     environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL, attributes jsonb DEFAULT NULL,
-    p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL, address text DEFAULT NULL)
+    p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL, address text DEFAULT NULL,
+    permission text DEFAULT NULL, presents text[] DEFAULT NULL)
 RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
     label text;
@@ -3296,6 +3356,13 @@ BEGIN
         ELSIF problem.reason IS NOT NULL THEN
             RAISE EXCEPTION '%', problem.reason USING ERRCODE = '22023', HINT = problem.hint;
         END IF;
+    END IF;
+    IF num_nonnulls(register_device.permission, register_device.presents) > 0 THEN
+        SELECT * INTO problem FROM fanfare.permission_error(register_device.permission, register_device.presents);
+        IF problem.reason IS NOT NULL THEN
+            RAISE EXCEPTION '%', problem.reason USING ERRCODE = '22023', HINT = problem.hint;
+        END IF;
+        presents := fanfare.presentations(register_device.presents);
     END IF;
     IF register_device.kind <> ALL (fanfare.token_kinds()) THEN
         RAISE EXCEPTION 'unknown kind of token %', quote_literal(left(register_device.kind, 40)) USING ERRCODE = '22023',
@@ -3367,6 +3434,7 @@ BEGIN
                 time_zone = coalesce(register_device.time_zone, d.time_zone), attributes = coalesce(register_device.attributes, d.attributes),
                 p256dh = coalesce(register_device.p256dh, d.p256dh), auth = coalesce(register_device.auth, d.auth),
                 address = CASE WHEN register_device.address IS NULL THEN d.address ELSE nullif(register_device.address, 'token') END,
+                permission = coalesce(register_device.permission, d.permission), presents = coalesce(register_device.presents, d.presents),
                 registered_at = clock_timestamp(), disabled_at = NULL, disabled_reason = NULL, doubted_by = NULL,
                 reachable_since = CASE
                     WHEN d.disabled_at IS NULL AND d.user_id IS NOT DISTINCT FROM coalesce(register_device.user_id, d.user_id)
@@ -3388,10 +3456,10 @@ BEGIN
             PERFORM fanfare.check_device(register_device.provider, canonical, NULL, NULL);
         END IF;
         INSERT INTO fanfare.devices (app_id, target_id, provider, kind, token, token_hash, user_id, locale, time_zone, attributes, p256dh, auth,
-            address)
+            address, permission, presents)
         VALUES (the_app, the_target, register_device.provider, coalesce(register_device.kind, 'device'), canonical, hash, register_device.user_id,
             register_device.locale, register_device.time_zone, register_device.attributes, register_device.p256dh, register_device.auth,
-            nullif(register_device.address, 'token'))
+            nullif(register_device.address, 'token'), register_device.permission, register_device.presents)
         ON CONFLICT DO NOTHING
         RETURNING id INTO device;
         IF device IS NOT NULL THEN
@@ -3410,16 +3478,17 @@ GRANT EXECUTE ON FUNCTION fanfare.register_device TO fanfare_registrar;
 CREATE OR REPLACE FUNCTION fanfare.import_rows(app_id smallint, devices jsonb)
 RETURNS TABLE (number bigint, provider text, token text, hash bytea, user_id text, kind text, environment text, locale text, time_zone text,
     attributes jsonb, p256dh text, auth text, topics jsonb, registered_at timestamptz, disabled_at timestamptz, disabled_reason text,
-    address text, has_p256dh boolean, has_fids boolean, lacks_keys boolean, target_id smallint, is_refused boolean, field text, reason text, hint text)
+    address text, permission text, presents text[], has_p256dh boolean, has_fids boolean, lacks_keys boolean, target_id smallint, is_refused boolean, field text, reason text, hint text)
 LANGUAGE sql STABLE
 BEGIN ATOMIC
     WITH input AS MATERIALIZED (
         SELECT x.*
         FROM ROWS FROM (jsonb_to_recordset(devices) AS (provider text, token text, user_id text, kind text,
             environment text, locale text, time_zone text, attributes jsonb, p256dh text, auth text, topics jsonb,
-            registered_at timestamptz, disabled_at timestamptz, disabled_reason text, address text)) WITH ORDINALITY
+            registered_at timestamptz, disabled_at timestamptz, disabled_reason text, address text, permission text, presents jsonb))
+            WITH ORDINALITY
             AS x (provider, token, user_id, kind, environment, locale, time_zone, attributes, p256dh, auth, topics,
-                registered_at, disabled_at, disabled_reason, address, number)
+                registered_at, disabled_at, disabled_reason, address, permission, presents, number)
     ), zones AS MATERIALIZED (
         SELECT z.name, fanfare.time_zone(z.name) AS known FROM (SELECT DISTINCT i.time_zone AS name FROM input AS i) AS z
     ), rows AS (
@@ -3427,7 +3496,7 @@ BEGIN ATOMIC
             i.kind, i.environment, CASE WHEN NOT fanfare.is_nothing(i.locale) THEN i.locale END AS locale,
             CASE WHEN NOT fanfare.is_nothing(i.time_zone) THEN i.time_zone END AS time_zone, z.known AS known_zone, i.attributes,
             nullif(i.p256dh, '') AS p256dh, nullif(i.auth, '') AS auth, i.topics, i.registered_at, i.disabled_at, i.disabled_reason,
-            i.address, p.label, p.token_shape, p.fid_shape, p.has_p256dh, p.auth_shape,
+            i.address, i.permission, i.presents, p.label, p.token_shape, p.fid_shape, p.has_p256dh, p.auth_shape,
             p.auth_shape IS NOT NULL AND nullif(i.p256dh, '') IS NULL AND nullif(i.auth, '') IS NULL AS lacks_keys, t.id AS target_id
         FROM input AS i
         LEFT JOIN fanfare.providers AS p ON p.name = i.provider
@@ -3439,10 +3508,12 @@ BEGIN ATOMIC
     SELECT r.number, r.provider, r.token, sha256(convert_to(r.token, 'UTF8')), r.user_id, r.kind, r.environment,
         CASE WHEN fanfare.is_locale(r.locale) THEN r.locale END, CASE WHEN r.time_zone IS NOT NULL THEN r.known_zone END, r.attributes,
         r.p256dh, r.auth, r.topics, r.registered_at, r.disabled_at, r.disabled_reason, CASE WHEN NOT a.is_note THEN r.address ELSE 'token' END,
-        r.has_p256dh, r.fid_shape IS NOT NULL, r.lacks_keys, r.target_id,
+        r.permission, fanfare.presentations(n.presents), r.has_p256dh, r.fid_shape IS NOT NULL, r.lacks_keys, r.target_id,
         s.is_error, s.words[1], s.words[2], s.words[3]
     FROM rows AS r
     CROSS JOIN LATERAL fanfare.address_error(r.label, r.fid_shape, r.address, r.token) AS a
+    CROSS JOIN LATERAL (SELECT CASE WHEN jsonb_typeof(r.presents) = 'array' THEN fanfare.filter_words(r.presents) END AS presents) AS n
+    CROSS JOIN LATERAL fanfare.permission_error(r.permission, n.presents) AS q
     -- Field, reason and hint.
     CROSS JOIN LATERAL (SELECT CASE
         WHEN r.label IS NULL THEN ARRAY['provider', format('unknown provider %s', quote_nullable(left(r.provider, 40))),
@@ -3460,6 +3531,9 @@ BEGIN ATOMIC
                 ELSE 'auth' END, f.reason, f.hint]
                 FROM fanfare.device_error(r.provider, r.token, r.p256dh, r.auth) AS f)
         WHEN NOT a.is_note AND a.reason IS NOT NULL THEN ARRAY['address', a.reason, a.hint]
+        WHEN q.reason IS NOT NULL THEN ARRAY[q.field, q.reason, q.hint]
+        WHEN jsonb_typeof(r.presents) NOT IN ('array', 'null') THEN ARRAY['presents', 'presents must be a JSON array',
+            'Use alert, badge and sound, or an empty list for none of them.']
         WHEN r.kind <> ALL (fanfare.token_kinds()) THEN ARRAY['kind',
             format('unknown kind of token %s', quote_literal(left(r.kind, 40))), fanfare.token_kinds_hint()]
         WHEN jsonb_typeof(r.attributes) <> 'object' THEN ARRAY['attributes', 'attributes must be a JSON object',
@@ -3587,9 +3661,10 @@ BEGIN
                 WHEN (CASE WHEN r.environment IS NULL THEN there.target_id ELSE r.target_id END,
                         coalesce(r.kind, there.kind), coalesce(r.user_id, there.user_id), coalesce(r.locale, there.locale),
                         coalesce(r.time_zone, there.time_zone), coalesce(r.attributes, there.attributes),
-                        coalesce(r.p256dh, there.p256dh), coalesce(r.auth, there.auth), ended, r.token, the_address)
+                        coalesce(r.p256dh, there.p256dh), coalesce(r.auth, there.auth), ended, r.token, the_address,
+                        coalesce(r.permission, there.permission), coalesce(r.presents, there.presents))
                     IS NOT DISTINCT FROM (there.target_id, there.kind, there.user_id, there.locale, there.time_zone, there.attributes,
-                        there.p256dh, there.auth, there.disabled_at, there.token, there.address)
+                        there.p256dh, there.auth, there.disabled_at, there.token, there.address, there.permission, there.presents)
                     THEN 'unchanged'
                 ELSE 'updated' END;
             IF outcome = 'refused' THEN
@@ -3601,7 +3676,8 @@ BEGIN
             -- 3. Rows that update the device, or confirm it, or make one.
             IF has_moved THEN
                 device := fanfare.register_device(import_devices.app, r.provider, r.token, r.user_id, coalesce(r.kind, 'device'),
-                    coalesce(r.environment, 'production'), r.locale, r.time_zone, r.attributes, r.p256dh, r.auth, address => r.address);
+                    coalesce(r.environment, 'production'), r.locale, r.time_zone, r.attributes, r.p256dh, r.auth, address => r.address,
+                    permission => r.permission, presents => r.presents);
                 UPDATE fanfare.devices AS d SET registered_at = since, disabled_at = ended, disabled_reason = r.disabled_reason
                 WHERE d.id = device;
                 EXIT;
@@ -3617,16 +3693,16 @@ BEGIN
                         user_id = coalesce(r.user_id, d.user_id), locale = coalesce(r.locale, d.locale),
                         time_zone = coalesce(r.time_zone, d.time_zone), attributes = coalesce(r.attributes, d.attributes),
                         p256dh = coalesce(r.p256dh, d.p256dh), auth = coalesce(r.auth, d.auth), registered_at = since,
-                        address = the_address,
+                        address = the_address, permission = coalesce(r.permission, d.permission), presents = coalesce(r.presents, d.presents),
                         disabled_at = ended, disabled_reason = r.disabled_reason
                     WHERE d.id = device;
                 END IF;
                 EXIT;
             END IF;
             INSERT INTO fanfare.devices (app_id, target_id, provider, kind, token, token_hash, user_id, locale, time_zone, attributes,
-                p256dh, auth, registered_at, disabled_at, disabled_reason, address)
+                p256dh, auth, registered_at, disabled_at, disabled_reason, address, permission, presents)
             VALUES (the_app, the_target, r.provider, coalesce(r.kind, 'device'), r.token, r.hash, r.user_id, r.locale, r.time_zone,
-                r.attributes, r.p256dh, r.auth, since, ended, r.disabled_reason, the_address)
+                r.attributes, r.p256dh, r.auth, since, ended, r.disabled_reason, the_address, r.permission, r.presents)
             ON CONFLICT DO NOTHING
             RETURNING id INTO device;
             EXIT WHEN device IS NOT NULL;
@@ -4001,6 +4077,7 @@ BEGIN ATOMIC
             WHEN 'event_type' THEN fanfare.is_event_type(value #>> '{}')
             WHEN 'label' THEN fanfare.is_label(value #>> '{}')
             WHEN 'word' THEN value #>> '{}' = ANY (words)
+            WHEN 'words' THEN value #>> '{}' = ANY (words)
             WHEN 'duration' THEN coalesce(fanfare.span_seconds(value #>> '{}') BETWEEN low AND high, false)
             WHEN 'share' THEN CASE WHEN fanfare.share(value #>> '{}') IS NULL THEN false ELSE rtrim(value #>> '{}', '%')::numeric * 10000 BETWEEN low AND high END
             WHEN 'time_of_day' THEN value #>> '{}' ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'
@@ -4013,6 +4090,7 @@ BEGIN ATOMIC
         WHEN 'object' THEN form = 'object'
         WHEN 'array' THEN CASE form
             WHEN 'names' THEN NOT jsonb_path_exists(value, 'strict $[*] ? (@.type() != "string")')
+            WHEN 'words' THEN value <> '[]' AND fanfare.filter_words(value) <@ words
             WHEN 'ids' THEN fanfare.are_ids(value)
             ELSE false END
         ELSE false END;
@@ -6326,7 +6404,7 @@ BEGIN
         UNION ALL
         SELECT 'payload_sql', 'is beside audience_sql', 'give one of the two' WHERE campaign ?& '{audience_sql,payload_sql}'
         UNION ALL
-        SELECT 'to.' || k, 'is beside audience_sql, which says who', 'leave it out; devices, provider and kind may be there'
+        SELECT 'to.' || k, 'is beside audience_sql, which says who', 'leave it out; devices, provider, kind, permission and presents may be there'
         FROM unnest(whom) AS k WHERE campaign ? 'audience_sql' AND campaign -> 'to' ? k
         UNION ALL
         SELECT 'payload_sql', 'cannot be with to.' || k, 'each row is an event of its own: use audience_sql'
@@ -8493,7 +8571,8 @@ BEGIN ATOMIC
                             WHERE d.id = ANY (devices) AND d.app_id = r.app_id AND coalesce(d.reachable_since, d.registered_at) <= planned
                                 AND coalesce(d.disabled_at > planned, true) AND d.kind = r.kind
                                 AND coalesce(d.provider = r.provider, true)
-                                AND (r.devices_path IS NULL OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), r.devices_path, '{}', true))) THEN false
+                                AND (r.devices_path IS NULL OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), r.devices_path, '{}', true))
+                                AND fanfare.is_permitted(d.permission, d.presents, r.definition -> 'to')) THEN false
                         END
             END AS is_meant
     ) AS m
@@ -8603,6 +8682,8 @@ BEGIN ATOMIC
             WHEN coalesce(d.reachable_since, d.registered_at) > planned THEN 'registered_later'
             WHEN devices_path IS NOT NULL AND jsonb_path_match_tz(coalesce(d.attributes, '{}'), devices_path, '{}', true) IS NOT TRUE
                 THEN 'other_attributes'
+            WHEN NOT fanfare.is_permitted(d.permission, NULL, (definition -> 'to') - 'presents') THEN 'other_permission'
+            WHEN NOT fanfare.is_permitted(d.permission, d.presents, definition -> 'to') THEN 'other_presents'
             WHEN EXISTS (
                 SELECT FROM fanfare.plans AS p WHERE p.event_id = e.id AND p.rule_version = why_missed.rule_version
                     AND (p.canary_devices IS NOT NULL OR p.cursor
@@ -8635,6 +8716,16 @@ BEGIN ATOMIC
             WHEN 'other_attributes' THEN format('Its attributes do not meet to.devices: %s', (fanfare.when_result(
                 coalesce((SELECT d.attributes FROM fanfare.devices AS d
                     WHERE d.id = why_missed_words.device_id), '{}'), definition #>> '{to,devices}')).words)
+            WHEN 'other_permission' THEN (
+                SELECT format(CASE WHEN d.permission IS NULL THEN 'It said no permission, the rule is for %2$s. The app must pass its permission when it registers'
+                    ELSE 'Its permission is %1$s, the rule is for %2$s. Nothing to do' END,
+                    d.permission, array_to_string(fanfare.filter_words(definition #> '{to,permission}'), ', '))
+                FROM fanfare.devices AS d WHERE d.id = why_missed_words.device_id)
+            WHEN 'other_presents' THEN (
+                SELECT format(CASE WHEN d.presents IS NULL THEN 'It did not say what it presents, the rule needs %2$s. The app must pass presents when it registers'
+                    ELSE 'It presents %1$s, the rule needs %2$s. Nothing to do' END,
+                    coalesce(nullif(array_to_string(d.presents, ', '), ''), 'nothing'), array_to_string(fanfare.filter_words(definition #> '{to,presents}'), ', '))
+                FROM fanfare.devices AS d WHERE d.id = why_missed_words.device_id)
             WHEN 'planning' THEN 'The audience is still being planned; this device is not planned yet'
             WHEN 'users_sql' THEN 'The rule''s users_sql has not run yet; see `fanfare status`'
             WHEN 'not_subscribed' THEN format('Not subscribed to %s; its topics now: %s. The app must call fanfare.subscribe',
@@ -8780,6 +8871,11 @@ BEGIN ATOMIC
             WHEN code = 7 THEN (SELECT format('Since %s: %s.', fanfare.utc(d.disabled_at), d.disabled_reason) FROM fanfare.devices AS d
                 WHERE d.id = why_ended.device_id AND d.disabled_at IS NOT NULL)
             WHEN code = 5 THEN 'fanfare.cancel was called ' || fanfare.utc(cancelled_at) || '.'
+            -- Only notifications need the permission: a call, for example, does not.
+            WHEN outcome = 'accepted' THEN (
+                SELECT CASE WHEN d.permission = 'denied' THEN 'The phone does not show it: its permission is denied.'
+                    WHEN 'alert' <> ALL (d.presents) THEN 'The phone does not show it: its alerts are off.' END
+                FROM fanfare.devices AS d WHERE d.id = why_ended.device_id AND d.kind = 'device')
         END,
         CASE WHEN why_ended.device_id > 0 THEN fanfare.why_variant(why_ended.definition, why_ended.user_id, why_ended.device_id)
             ELSE format('It was one request for all subscribers: only the provider knows whether %s is one.', whom) END,

@@ -92,7 +92,7 @@ package struct CampaignDefinition: Sendable {
                 throw RuleProblem(
                     path: "to.\(key.rawValue)",
                     reason: "is beside audience_sql, which says who",
-                    hint: "leave it out; devices, provider and kind may be there"
+                    hint: "leave it out; devices, provider, kind, permission and presents may be there"
                 )
             }
             if hasPayloads && [.fcmTopic, .fcmCondition, .channel].contains(key) {

@@ -104,7 +104,7 @@ public struct DeviceExport: Sendable {
             var object = JSONObject()
             object["device_id"] = JSONValue(device.id)
             for column in columns where column.text != nil {
-                let isJSON = column.name == "attributes"
+                let isJSON = ["attributes", "presents"].contains(column.name)
                 object[column.name] =
                     isJSON ? column.text.flatMap { try? JSONValue(parsing: $0) } : JSONValue(orNull: column.text)
             }

@@ -1,6 +1,7 @@
 /// A property that a column of an imported file can give.
 enum ImportField: Int, CaseIterable, Sendable {
-    case token, provider, userID, kind, address, environment, locale, timeZone, attributes, p256dh, auth, topics,
+    case token, provider, userID, kind, address, permission, presents, environment, locale, timeZone, attributes,
+        p256dh, auth, topics,
         registeredAt,
         disabledAt, disabledReason, isDisabled, isEnabled, deviceType, notificationTypes, subscription
 
@@ -21,6 +22,8 @@ enum ImportField: Int, CaseIterable, Sendable {
             ["user_id", "external_user_id", "external_id", "user", "uid", "customer_id", "account_id", "member_id"]
         case .kind: ["kind", "token_kind"]
         case .address: ["address", "address_kind"]
+        case .permission: ["permission", "notification_permission", "authorization_status"]
+        case .presents: ["presents"]
         case .environment: ["environment", "apns_environment", "env"]
         case .locale: ["locale", "language", "lang", "language_code"]
         case .timeZone: ["time_zone", "timezone_id", "timezone", "tz"]

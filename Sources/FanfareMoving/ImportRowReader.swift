@@ -88,6 +88,8 @@ struct ImportRowReader: Sendable {
             row["user_id"] = try user(values)
             row["kind"] = try kind(values)
             row["address"] = address(values)
+            row["permission"] = try permission(values)
+            if let presents = try presents(values) { row.members["presents"] = presents }
             row["environment"] = try environment(values)
             row["locale"] = values[.locale]
             // Some systems export a UTC offset in seconds, which is not a time zone.
@@ -235,20 +237,14 @@ struct ImportRowReader: Sendable {
 
     private func topics(_ values: Values) throws(ImportRowError) -> JSONValue? {
         guard let text = values[.topics] else { return nil }
-        if text.hasPrefix("[") {
-            guard let list = (try? JSONValue(parsing: text))?.arrayValue else {
-                throw values.refusal(.topics, "is not a JSON array")
-            }
-            return .array(list)
-        }
-        let names = text.split(whereSeparator: { $0 == ";" || $0 == "," || $0 == " " })
-        return .array(names.map { .string(String($0)) })
+        guard let names = Self.names(in: text) else { throw values.refusal(.topics, "is not a JSON array") }
+        return names
     }
 
     /// Returns a value in the form for a message.
     ///
     /// Long values are hidden, because a mistaken column may hold tokens.
-    private func shown(_ text: String) -> String {
+    func shown(_ text: String) -> String {
         text.count <= 20 ? "“\(text.printable)”" : "a text of \(text.count) characters"
     }
 }

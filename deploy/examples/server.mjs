@@ -20,7 +20,7 @@ function userOf(request) {
 const files = { '/': 'index.html', '/page.js': 'page.js', '/service-worker.js': 'service-worker.js' }
 const types = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=utf-8' }
 // The members that a device may set; above all not its user.
-const members = ['provider', 'token', 'environment', 'kind', 'locale', 'time_zone', 'p256dh', 'auth', 'replaces', 'address']
+const members = ['provider', 'token', 'environment', 'kind', 'locale', 'time_zone', 'p256dh', 'auth', 'replaces', 'address', 'permission']
 
 async function textOf(request, limit) {
   // Only a page of this origin can send this type: others would need permission, and get none (no CORS headers).

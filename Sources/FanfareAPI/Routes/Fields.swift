@@ -86,6 +86,26 @@ struct Fields {
         }
     }
 
+    /// Returns one of some words, or nil if it is missing or null.
+    mutating func word(orNil key: String, of words: [String]) throws -> String? {
+        guard let word = try text(orNil: key) else { return nil }
+        return try Self.checked(word, words, at: place(key))
+    }
+
+    /// Returns a list of some words, or nil if it is missing or null.
+    mutating func words(orNil key: String, of words: [String]) throws -> [String]? {
+        if rest[key]?.isNull == true { rest[key] = nil }
+        return try texts(orNil: key)?.enumerated().map {
+            try Self.checked($0.element, words, at: "\(place(key))/\($0.offset)")
+        }
+    }
+
+    private static func checked(_ word: String, _ words: [String], at place: String) throws -> String {
+        guard !words.contains(word) else { return word }
+        let shown = words.dropLast().joined(separator: ", ")
+        throw refusal("is not one of its values", at: place, hint: "Use \(shown) or \(words.last ?? "").")
+    }
+
     /// Returns ids, given as strings or numbers.
     mutating func ids(_ key: String) throws -> [Int64] {
         try list(key).enumerated().map { index, value in

@@ -152,6 +152,8 @@ extension DeviceRegistration {
         device.auth = try fields.text(orNil: "auth")
         device.replaces = try fields.text(orNil: "replaces")
         device.address = try fields.text(orNil: "address")
+        device.permission = try fields.word(orNil: "permission", of: PermissionFilter.said.map(\.rawValue))
+        device.presents = try fields.words(orNil: "presents", of: Presentation.allCases.map(\.rawValue))
         let topics = try fields.texts(orNil: "topics") ?? []
         guard topics.count <= topicLimit else {
             throw Fields.refusal("has \(topics.count) topics, at most \(topicLimit) are allowed", at: "/topics")

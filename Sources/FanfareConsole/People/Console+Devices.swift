@@ -233,10 +233,19 @@ extension Fact {
         }
         if let locale = device.locale { facts.append(Fact(name: "Locale", words: locale)) }
         if let zone = device.timeZone { facts.append(Fact(name: "Time zone", words: zone)) }
+        facts += permission(of: device)
         facts.append(Fact(name: "Registered", time: Moment(device.registeredAt.microseconds)))
         if let disabled = device.disabledAt {
             facts.append(Fact(name: "Disabled", words: device.disabledReason, time: Moment(disabled.microseconds)))
         }
         return facts
+    }
+
+    /// Returns what the device's user allows, as far as the device said it.
+    private static func permission(of device: RegisteredDevice) -> [Fact] {
+        let presents = device.presents.map { $0.isEmpty ? "nothing" : $0.joined(separator: ", ") }
+        return [("Permission", device.permission), ("Presents", presents)].compactMap { name, words in
+            words.map { Fact(name: name, words: $0) }
+        }
     }
 }

@@ -13,6 +13,8 @@ struct DeviceLine: ViewContext {
     let badge: Badge
     /// The reason why it is disabled.
     let reason: String?
+    /// The permission of an enabled device, if its phone shows pushes quietly or not at all.
+    let permission: String?
     /// Locale and time zone, such as `es-MX · America/Mexico_City`.
     let locale: String
     let registered: Moment
@@ -41,6 +43,7 @@ extension DeviceLine {
             },
             badge: Self.badge(device),
             reason: device.disabledReason,
+            permission: device.disabledAt == nil && device.permission != "authorized" ? device.permission : nil,
             locale: [device.locale, device.timeZone].compactMap(\.self).joined(separator: " · "),
             registered: Moment(device.registeredAt.microseconds, .short),
             disabled: device.disabledAt.map { Moment($0.microseconds, .short) },

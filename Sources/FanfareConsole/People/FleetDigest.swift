@@ -24,6 +24,7 @@ struct FleetDigest: Sendable {
     /// The prune fuses, without the times at which they blew.
     let fuses: [PruneFuseFigures]
     private let enabled: Int64
+    private let deniedCount: Int64
     private let disabledCount: Int64
     private let isExact: Bool
 
@@ -50,6 +51,7 @@ struct FleetDigest: Sendable {
         }
         isExact = rows.counts.allSatisfy(\.isExact)
         enabled = rows.counts.filter { $0.disabledReason == nil }.reduce(0) { $0 + $1.devices }
+        deniedCount = DeviceCountLine.denied(rows.counts)
         counts = DeviceCountLine.lines(rows.counts)
         let outcomes = StepCounts(rows.outcomes, Self.times(at: now))
         disabled =
@@ -90,6 +92,7 @@ struct FleetDigest: Sendable {
         let about = isExact ? "" : "≈ "
         return DeviceTotal(
             enabled: about + FigureText.count(enabled),
+            denied: about + FigureText.count(deniedCount),
             disabled: about + FigureText.count(disabledCount)
         )
     }
@@ -112,6 +115,7 @@ struct FleetDigest: Sendable {
 /// The sum of the devices of all listed targets.
 struct DeviceTotal: ViewContext {
     let enabled: String
+    let denied: String
     let disabled: String
 }
 
@@ -124,12 +128,22 @@ struct DeviceCountLine: ViewContext {
     let address: String?
     let href: String
     let enabled: String
+    /// The enabled devices whose permission for notifications is denied.
+    let denied: String
     let disabled: String
     let share: String
     let bar: Markup
 }
 
 extension DeviceCountLine {
+    /// Counts the enabled devices whose permission is denied.
+    ///
+    /// - Parameter rows: the sampled counts.
+    /// - Returns: their number.
+    fileprivate static func denied(_ rows: [SampleDevicesRow]) -> Int64 {
+        rows.filter { $0.disabledReason == nil && $0.permission == "denied" }.reduce(0) { $0 + $1.devices }
+    }
+
     /// Sums devices by target.
     ///
     /// - Parameter rows: the sampled counts.
@@ -149,6 +163,7 @@ extension DeviceCountLine {
                 address: withFIDs.contains([target[0], target[1]]) ? (target[3] == "fid" ? "FID" : "token") : nil,
                 href: PageAddress("/devices", ["app": target[0], "provider": target[1]]).text,
                 enabled: about + FigureText.count(enabled),
+                denied: about + FigureText.count(denied(rows)),
                 disabled: about + FigureText.count(disabled),
                 share: FigureText.share(enabled, of: enabled + disabled),
                 bar: ShareBar.markup([(.accepted, enabled), (.gone, disabled)], of: enabled + disabled)

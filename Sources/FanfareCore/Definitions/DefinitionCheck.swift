@@ -87,7 +87,7 @@ extension DefinitionForm {
     /// Whether the reason names the form, and so fits a value of any JSON type.
     fileprivate var isNamedByItsReason: Bool {
         switch self {
-        case .boolean, .yes, .whole, .duration, .share, .timeOfDay, .wallTime, .names, .object, .ids: true
+        case .boolean, .yes, .whole, .duration, .share, .timeOfDay, .wallTime, .names, .object, .ids, .words: true
         default: false
         }
     }
@@ -100,6 +100,8 @@ extension DefinitionForm {
         case .whole(let range): value.numberValue?.integer.map(range.contains) ?? false
         case .names: value.arrayValue?.allSatisfy { $0.stringValue != nil } ?? false
         case .ids: value.arrayValue.map { !$0.isEmpty && $0.allSatisfy(Self.isID) } ?? Self.isID(value)
+        case .words(let words):
+            (value.arrayValue ?? [value]).allSatisfy { $0.stringValue.map(words.contains) ?? false } && value != []
         case .object: value.objectValue != nil
         default: value.stringValue.map(allows) ?? false
         }

@@ -13,6 +13,8 @@ package indirect enum DefinitionForm: Sendable {
     case appName, ruleName, eventType, label
     /// One of some words.
     case word([String])
+    /// One of some words, or a list of at least one of them.
+    case words([String])
     case boolean
     /// The literal `true`.
     case yes
@@ -67,7 +69,7 @@ extension DefinitionForm {
         case .string, .text, .appName, .ruleName, .eventType, .label, .word, .share, .speed, .timeOfDay, .wallTime,
             .timeZone:
             "string"
-        case .ids: "string or list of strings"
+        case .ids, .words: "string or list of strings"
         case .sql: "SQL"
         case .template, .filledTemplate: "template"
         case .boolean, .yes: "boolean"
@@ -89,7 +91,7 @@ extension DefinitionForm {
         case .ruleName: "1 to 100 letters, digits, dots, dashes and underscores"
         case .label: "1 to 64 letters, digits, dots, dashes and underscores"
         case .eventType: "1 to \(RuleNames.eventTypeLimit) bytes on one line"
-        case .word(let words): words.joined(separator: " | ")
+        case .word(let words), .words(let words): words.joined(separator: " | ")
         case .yes: "true"
         case .whole(let range): "whole, \(range.lowerBound)–\(range.upperBound)"
         case .duration(let range):
@@ -116,6 +118,7 @@ extension DefinitionForm {
         case .ids: "is neither an id nor a list of ids"
         case .appName, .ruleName, .eventType, .label: "cannot be a name"
         case .word: "is not one of its values"
+        case .words: "is neither one of its values nor a list of them"
         case .boolean: "is neither true nor false"
         case .yes: "is not true"
         case .whole(let range): "is not a whole number from \(range.lowerBound) to \(range.upperBound)"
@@ -142,7 +145,7 @@ extension DefinitionForm {
         case .ruleName: RuleNames.ruleHint
         case .eventType: RuleNames.eventTypeHint
         case .label: RuleNames.labelHint
-        case .word(let words): "known are \(words.joined(separator: ", "))"
+        case .word(let words), .words(let words): "known are \(words.joined(separator: ", "))"
         case .boolean: "write true or false"
         case .yes: "write true"
         case .whole(let range): "write a number such as \(range.upperBound)"

@@ -56,7 +56,22 @@ extension DefinitionKey {
             standard: "\(DeviceKind.device.rawValue), \(DeviceKind.liveActivity.rawValue) for a channel",
             "The kind of the tokens. All kinds except `device` exist only for APNs."
         ),
+        DefinitionKey(
+            "permission",
+            .words(PermissionFilter.allCases.map(\.rawValue)),
+            standard: "any",
+            "Only devices with this permission for notifications, or with one of these; `unknown` is that of devices that have said none."
+        ),
+        DefinitionKey(
+            "presents",
+            .words(Presentation.allCases.map(\.rawValue)),
+            standard: "any",
+            "Only devices whose users allow this presentation, or all of these."
+        ),
     ]
+
+    /// The filters, which apply to every audience of Fanfare.
+    static let filters = ["devices", "provider", "kind", "permission", "presents"]
 
     /// The keys of `to` in the rule of a campaign, whose query may have stored the audience.
     static let stagedAudience =

@@ -24,7 +24,7 @@ extension DefinitionKey {
             .keys(.audience),
             isRequired: true,
             hint: #"say which devices the rule reaches, as in {"users": "$.customer_id"}"#,
-            "The audience: exactly one of the nine keys from `users` to `channel`, and optionally the filters `devices`, `provider` and `kind`."
+            "The audience: exactly one of the nine keys from `users` to `channel`, and optionally the filters `devices`, `provider`, `kind`, `permission` and `presents`."
         ),
         DefinitionKey(
             "message",

@@ -39,6 +39,7 @@ extension DefinitionForm {
         case .eventType: "event_type"
         case .label: "label"
         case .word: "word"
+        case .words: "words"
         case .boolean: "boolean"
         case .yes: "yes"
         case .whole: "whole"
@@ -70,7 +71,7 @@ extension DefinitionForm {
 
     fileprivate var sqlWords: [String]? {
         switch self {
-        case .word(let words): words
+        case .word(let words), .words(let words): words
         case .timeZone(let other): other.map { [$0] }
         case .keysOr(_, let other): other.sqlWords
         default: nil

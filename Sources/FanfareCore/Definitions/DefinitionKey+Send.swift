@@ -12,7 +12,7 @@ extension DefinitionKey {
             .keys(.sendAudience),
             isRequired: true,
             hint: #"say whom the message reaches, as in {"users": "ada"}"#,
-            "The audience: exactly one of the eight keys from `users` to `channel`, and optionally the filters `devices`, `provider` and `kind`."
+            "The audience: exactly one of the eight keys from `users` to `channel`, and optionally the filters `devices`, `provider`, `kind`, `permission` and `presents`."
         ),
         DefinitionKey(
             "message",
@@ -97,5 +97,5 @@ extension DefinitionKey {
                 "A condition on FCM's own topics, reached by a single request."
             ),
             DefinitionKey("channel", .string, "The id of an APNs broadcast channel, reached by a single request."),
-        ] + audience.filter { ["devices", "provider", "kind"].contains($0.name) }
+        ] + audience.filter { filters.contains($0.name) }
 }

@@ -26,6 +26,10 @@ public struct DeviceRegistration: Sendable {
     public var replaces: String?
     /// What the token is: `token` or `fid`, a Firebase installation id; nil for what it was, or for a new one a token.
     public var address: String?
+    /// What the phone's user allows: `authorized`, `provisional` or `denied`; nil for what it was.
+    public var permission: String?
+    /// Which of alert, badge and sound are on; nil for what it was.
+    public var presents: [String]?
 
     /// Makes a registration with defaults.
     ///

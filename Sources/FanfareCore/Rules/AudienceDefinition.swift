@@ -33,6 +33,10 @@ public struct AudienceDefinition: Equatable, Sendable {
     public let provider: PushProvider?
     /// The kind of tokens.
     public let kind: DeviceKind
+    /// The permissions of the devices; nil for any.
+    public let permissions: [PermissionFilter]?
+    /// What the devices must present, all of it; nil for any.
+    public let presents: [Presentation]?
 
     /// Reads an object that ``DefinitionObject/audience`` allows.
     ///
@@ -43,6 +47,8 @@ public struct AudienceDefinition: Equatable, Sendable {
         devices = object.text("devices")
         provider = object.text("provider").map(PushProvider.init)
         kind = object.text("kind").flatMap(DeviceKind.init) ?? selection.defaultKind
+        permissions = object.words("permission")?.compactMap(PermissionFilter.init)
+        presents = object.words("presents")?.compactMap(Presentation.init)
         if let devices { try JSONPathCheck.check(devices, path: "to.devices") }
         if let own = selection.provider { try Self.checkNoFilter(object, own) }
         if case .tokens = selection, provider == nil {
@@ -61,7 +67,7 @@ public struct AudienceDefinition: Equatable, Sendable {
 
     /// Refuses filters of a provider's audience, because the provider knows only its subscribers.
     private static func checkNoFilter(_ object: JSONObject, _ provider: PushProvider) throws(RuleProblem) {
-        for key in ["devices", "kind"] where object[key] != nil {
+        for key in ["devices", "kind", "permission", "presents"] where object[key] != nil {
             throw RuleProblem(
                 path: "to.\(key)",
                 reason: "cannot filter an audience that \(provider.rawValue) keeps",
@@ -130,6 +136,8 @@ public struct AudienceDefinition: Equatable, Sendable {
         }
         object["devices"] = devices.map(JSONValue.string)
         object["provider"] = provider.map { .string($0.rawValue) }
+        object["permission"] = permissions.map { .words($0.map(\.rawValue)) }
+        object["presents"] = presents.map { .words($0.map(\.rawValue)) }
         if kind != selection.defaultKind { object["kind"] = .string(kind.rawValue) }
         return .object(object)
     }

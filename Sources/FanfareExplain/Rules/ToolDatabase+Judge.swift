@@ -196,6 +196,7 @@ private struct RuleJudge {
         if row[6] != "t" { return "its token is for \(row[3] ?? ""), the rule for \(audience.kind.rawValue)" }
         if row[7] != "t" { return "the rule is for \(audience.provider?.rawValue ?? "another provider")" }
         if row[8] != "t" { return "its attributes do not meet \(audience.devices ?? "")" }
+        if row[11] != "t" { return permission(row[12] ?? "", presents: row[13], audience) }
         guard row[9] != "t" else {
             guard let user = example.userID, rule.division?.isHeldOut(user) == true else { return nil }
             return "the user is in the holdout (control) group"
@@ -208,6 +209,16 @@ private struct RuleJudge {
         case .condition(let text): return "its topics do not meet \(text): \(topics(row[10]))"
         default: return "it is not in the audience"
         }
+    }
+
+    /// Returns which filter a device does not pass: that on its permission, else that on what it presents.
+    private func permission(_ permission: String, presents: String?, _ audience: AudienceDefinition) -> String {
+        if let permissions = audience.permissions?.map(\.rawValue), !permissions.contains(permission) {
+            return "its permission is \(permission), the rule is for \(permissions.joined(separator: ", "))"
+        }
+        let needed = (audience.presents ?? []).map(\.rawValue).joined(separator: ", ")
+        guard let presents else { return "it did not say what it presents, the rule needs \(needed)" }
+        return "it presents \(presents), the rule needs \(needed)"
     }
 
     private func topics(_ names: String?) -> String {

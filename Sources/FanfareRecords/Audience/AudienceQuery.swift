@@ -4,12 +4,15 @@ package import FanfareCore
 ///
 /// It matches what planning does, but is read-only and creates no batches.
 ///
-/// Binds `$1` app, `$2` kind, `$3` provider, `$4` the filter on attributes, `$5` the payload, then its own.
+/// Binds `$1` app, `$2` kind, `$3` provider, `$4` the filter on attributes, `$5` the payload, then its own, then those of the
+/// filters on permission and presentations.
 package struct AudienceQuery {
     /// Whether a device is in the audience, before any filter.
     package let condition: String
     /// The values of the statements' parameters.
     package let binds: [String?]
+    /// Whether a device passes the filters on permission and presentations; nil without such filters.
+    private let permits: String?
     /// The CTE before counting statements with the users that a campaign's query returns, as `named`; empty for other
     /// audiences.
     let prologue: String
@@ -73,7 +76,18 @@ package struct AudienceQuery {
             ? "" : "WITH named AS MATERIALIZED (SELECT a.user_id, a.variables FROM fanfare.audience($6, '') AS a) "
         let payload = JSONValue.object(context.payload).text
         let filters = [audience.provider?.rawValue, audience.devices]
-        binds = [definition.app, kind] + filters + [payload] + own
+        let permissions = [
+            (audience.permissions?.map(\.rawValue), "coalesce(d.permission, 'unknown') = ANY (%)"),
+            (audience.presents?.map(\.rawValue), "coalesce(d.presents, '{}') @> %"),
+        ]
+        let given = permissions.compactMap { words, condition in words.map { ($0, condition) } }
+        permits =
+            given.isEmpty
+            ? nil
+            : given.enumerated().map { $1.1.replacing("%", with: "$\(6 + own.count + $0)::text[]") }
+                .joined(separator: " AND ")
+        binds =
+            [definition.app, kind] + filters + [payload] + own + given.map { "{\($0.0.joined(separator: ","))}" }
     }
 
     private static func subscription(_ topic: String) -> String {
@@ -110,7 +124,7 @@ package struct AudienceQuery {
         """
         FROM fanfare.devices AS d
         WHERE d.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND ($2::text IS NULL OR d.kind = $2) AND ($3::text IS NULL OR d.provider = $3)
-            AND $5::jsonb IS NOT NULL AND d.disabled_reason IS DISTINCT FROM 'reassigned' AND \(Self.fits)
+            AND $5::jsonb IS NOT NULL AND d.disabled_reason IS DISTINCT FROM 'reassigned' AND \(Self.fits)\(permits.map { " AND \($0)" } ?? "")
             AND (\(condition))
         """
     }
@@ -139,9 +153,11 @@ package struct AudienceQuery {
             $2::text IS NULL OR d.kind = $2, $3::text IS NULL OR d.provider = $3, \(Self.fits), \(condition),
             array_to_string(ARRAY(
                 SELECT t.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS t ON t.id = s.topic_id
-                WHERE s.device_id = d.id ORDER BY t.name LIMIT 20), ', ')
+                WHERE s.device_id = d.id ORDER BY t.name LIMIT 20), ', '), \(permits ?? "true"), coalesce(d.permission, 'unknown'),
+            CASE WHEN d.presents = '{}' THEN 'nothing' ELSE array_to_string(d.presents, ', ') END
         FROM (
-            SELECT x.id, x.provider, t.environment, x.kind, x.user_id, x.attributes, x.token_hash, x.disabled_at, x.disabled_reason
+            SELECT x.id, x.provider, t.environment, x.kind, x.user_id, x.attributes, x.token_hash, x.disabled_at, x.disabled_reason,
+                x.permission, x.presents
             FROM fanfare.devices AS x JOIN fanfare.targets AS t ON t.id = x.target_id
             WHERE x.app_id = (SELECT a.id FROM fanfare.apps AS a WHERE a.name = $1) AND x.user_id = $\(binds.count + 1)
         ) AS d

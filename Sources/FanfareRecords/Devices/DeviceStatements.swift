@@ -16,6 +16,8 @@ extension DeviceRegistration: PostgresBind {
         binds.append(auth)
         binds.append(replaces)
         binds.append(address)
+        binds.append(permission)
+        binds.append(presents)
     }
 }
 
@@ -25,7 +27,7 @@ extension SQL {
     /// Binds: registration.
     package static let registerDevice = Statement<Int64, DeviceRegistration>(
         "register_device",
-        "SELECT fanfare.register_device($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12, $13)"
+        "SELECT fanfare.register_device($1, $2, $3, $4, $5, $6, $7, $8, $9::jsonb, $10, $11, $12, $13, $14, $15::text[])"
     )
 
     /// Disables a user's oldest devices above a limit.

@@ -62,7 +62,8 @@ extension SQL {
         """
         SELECT d.id, d.provider, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), \(secrets), d.user_id, d.locale, d.time_zone,
             d.attributes::text, to_char(d.registered_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-            to_char(d.disabled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), d.disabled_reason, d.address,
+            to_char(d.disabled_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), d.disabled_reason, d.address, d.permission,
+            to_json(d.presents)::text,
             ARRAY(
                 SELECT o.name FROM fanfare.subscriptions AS s JOIN fanfare.topics AS o ON o.id = s.topic_id
                 WHERE s.device_id = d.id ORDER BY o.name)
@@ -97,6 +98,7 @@ package struct ExportedDevice: Sendable {
     /// The names of the columns after the id.
     package static let names = [
         "provider", "environment", "kind", "token_hash", "token", "p256dh", "auth", "user_id", "locale", "time_zone",
-        "attributes", "registered_at", "disabled_at", "disabled_reason", "address",
+        "attributes", "registered_at", "disabled_at", "disabled_reason", "address", "permission",
+        "presents",
     ]
 }

@@ -28,7 +28,7 @@ extension SQL {
         JOIN fanfare.apps AS a ON a.id = d.app_id
         JOIN fanfare.targets AS t ON t.id = d.target_id
         UNION ALL
-        SELECT min(l.id), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+        SELECT min(l.id), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
         FROM looked AS l
         HAVING count(*) = $7 AND (SELECT count(*) FROM found) < $6
         ORDER BY 1 DESC
@@ -48,6 +48,8 @@ package struct SampleDevicesRow: Sendable {
     package let disabledReason: String?
     /// `token`, or `fid` for devices that FCM reaches by their Firebase installation id.
     package let address: String
+    /// `authorized`, `provisional` or `denied`; nil if no registration said it.
+    package let permission: String?
     package let devices: Int64
     /// Whether all devices were counted.
     package let isExact: Bool
@@ -63,7 +65,7 @@ extension SQL {
         WITH part AS (
             SELECT least(1, 500.0 / greatest(c.relpages, 1)) AS share FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass
         )
-        SELECT a.name, d.provider, t.environment, d.disabled_reason, coalesce(d.address, 'token'), round(count(*) / p.share)::bigint, p.share = 1
+        SELECT a.name, d.provider, t.environment, d.disabled_reason, coalesce(d.address, 'token'), d.permission, round(count(*) / p.share)::bigint, p.share = 1
         FROM fanfare.devices AS d
             TABLESAMPLE SYSTEM ((SELECT least(100, 50000.0 / greatest(c.relpages, 1))
                 FROM pg_class AS c WHERE c.oid = 'fanfare.devices'::regclass)) REPEATABLE (1)
@@ -71,8 +73,8 @@ extension SQL {
         JOIN fanfare.targets AS t ON t.id = d.target_id
         JOIN fanfare.apps AS a ON a.id = d.app_id
         WHERE $1::text IS NULL OR a.name = $1
-        GROUP BY 1, 2, 3, 4, 5, p.share
-        ORDER BY 1, 2, 3, 6 DESC
+        GROUP BY 1, 2, 3, 4, 5, 6, p.share
+        ORDER BY 1, 2, 3, 7 DESC
         """,
         row: SampleDevicesRow.init
     )

@@ -15,6 +15,10 @@ public struct RegisteredDevice: Sendable {
     public let kind: String
     /// `token`, or `fid` if FCM reaches it by its Firebase installation id.
     public let address: String
+    /// `authorized`, `provisional` or `denied`; nil if no registration said it.
+    public let permission: String?
+    /// Which of alert, badge and sound its user allows; nil if no registration said it.
+    public let presents: [String]?
     /// A short hash of its token, as log lines show it.
     public let tokenHash: String
     /// The device's user, if known.
@@ -35,7 +39,8 @@ public struct RegisteredDevice: Sendable {
     /// The columns of a device `d`, its app `a` and its target `t`, without topics.
     static let columns = """
         d.id, a.name, d.provider, t.environment, d.kind, left(encode(d.token_hash, 'hex'), 8), d.user_id, d.locale,
-        d.time_zone, d.attributes::text, d.registered_at, d.disabled_at, d.disabled_reason, coalesce(d.address, 'token')
+        d.time_zone, d.attributes::text, d.registered_at, d.disabled_at, d.disabled_reason, coalesce(d.address, 'token'),
+        d.permission, d.presents
         """
 
     /// Decodes ``columns`` and the topics.
@@ -47,6 +52,8 @@ public struct RegisteredDevice: Sendable {
             environment: try row.string(3),
             kind: try row.string(4),
             address: try row.string(13),
+            permission: try row.string(orNil: 14),
+            presents: try row.read(15),
             tokenHash: try row.string(5),
             userID: try row.string(orNil: 6),
             locale: try row.string(orNil: 7),
@@ -55,7 +62,7 @@ public struct RegisteredDevice: Sendable {
             registeredAt: try row.timestamp(10),
             disabledAt: try row.timestamp(orNil: 11),
             disabledReason: try row.string(orNil: 12),
-            topics: try row.read(14)
+            topics: try row.read(16)
         )
     }
 }
@@ -110,7 +117,7 @@ extension SQL {
         -- Readers may see these columns.
         CROSS JOIN LATERAL (
             SELECT x.id, x.app_id, x.target_id, x.provider, x.kind, x.token_hash, x.user_id, x.locale, x.time_zone, x.attributes,
-                x.registered_at, x.disabled_at, x.disabled_reason, x.address
+                x.registered_at, x.disabled_at, x.disabled_reason, x.address, x.permission, x.presents
             FROM fanfare.devices AS x WHERE x.id = s.device_id OFFSET 0
         ) AS d
         JOIN fanfare.apps AS a ON a.id = d.app_id

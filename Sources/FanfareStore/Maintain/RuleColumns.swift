@@ -9,6 +9,10 @@ package struct RuleColumns: Equatable {
     /// The provider that manages the audience; nil if Fanfare does.
     package var nativeProvider: String?
     package var devicesPath: String?
+    /// The permissions that pass the filter, as an array literal; nil for no filter.
+    package var permissions: String?
+    /// What devices must present, as an array literal; nil for no filter.
+    package var presents: String?
     package var kind: String
     package var provider: String?
     package var lane: Int16
@@ -37,6 +41,8 @@ extension RuleColumns {
             audiencePath: path,
             nativeProvider: selection.provider?.rawValue,
             devicesPath: definition.audience.devices,
+            permissions: definition.audience.permissions.map { Self.literal($0.map(\.rawValue)) },
+            presents: definition.audience.presents.map { Self.literal($0.map(\.rawValue)) },
             kind: definition.audience.kind.rawValue,
             provider: definition.audience.provider?.rawValue,
             lane: definition.lane.rawValue,
@@ -47,6 +53,9 @@ extension RuleColumns {
             retractOn: definition.retractOn
         )
     }
+
+    /// Words without special characters need no quotes.
+    private static func literal(_ words: [String]) -> String { "{\(words.joined(separator: ","))}" }
 
     /// The rule's jsonpaths.
     package var paths: [RulePath] {

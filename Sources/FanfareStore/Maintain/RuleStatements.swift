@@ -67,9 +67,9 @@ package struct ActivateRules: PostgresStatement {
         WITH good AS (
             SELECT * FROM unnest($1::int[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
                 $9::smallint[], $10::bigint[], $11::boolean[], $12::boolean[], $13::text[], $14::boolean[], $15::text[], $16::text[],
-                $17::text[], $18::bigint[]) AS g (id, event_type,
+                $17::text[], $18::bigint[], $19::text[], $20::text[]) AS g (id, event_type,
                 when_path, audience, audience_path, devices_path, kind, provider, lane, ttl, supersede, enabled, native_provider,
-                is_digest, retract_event, retract_by, retract_user, retract_within)
+                is_digest, retract_event, retract_by, retract_user, retract_within, permissions, presents)
         ),
         activated AS (
             UPDATE fanfare.rule_versions AS v
@@ -82,6 +82,7 @@ package struct ActivateRules: PostgresStatement {
                 retract_by = CASE WHEN g.retract_by IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(g.retract_by::jsonb)) END,
                 retract_user = CASE WHEN g.retract_user IS NOT NULL THEN ARRAY(SELECT jsonb_array_elements_text(g.retract_user::jsonb)) END,
                 retract_within = make_interval(secs => g.retract_within::float8),
+                permissions = g.permissions::text[], presents = g.presents::text[],
                 native_target_id = CASE WHEN g.native_provider IS NOT NULL
                     THEN fanfare.native_target_id_for(r.app_id, g.native_provider, g.audience) END,
                 retired_at = coalesce(v.retired_at, CASE WHEN r.dropped_at IS NOT NULL OR EXISTS (
@@ -149,6 +150,8 @@ package struct ActivateRules: PostgresStatement {
         binds.append(columns.map { $0.retractOn.map { Self.json($0.by) } })
         binds.append(columns.map { $0.retractOn?.user.map(Self.json) })
         binds.append(columns.map(\.retractOn?.within.seconds))
+        binds.append(columns.map(\.permissions))
+        binds.append(columns.map(\.presents))
     }
 
     private static func json(_ path: [String]) -> String {

@@ -136,7 +136,7 @@ extension SQL {
             DELETE FROM fanfare.audience_queries WHERE event_id = $1 AND rule_version = $2 RETURNING event_id, rule_version
         ),
         asked AS MATERIALIZED (
-            SELECT a.event_id, v.id AS rule_version, v.app_id, v.lane, v.kind, v.provider, v.devices_path,
+            SELECT a.event_id, v.id AS rule_version, v.app_id, v.lane, v.kind, v.provider, v.devices_path, v.permissions, v.presents,
                 \(gateSQL(of: "v", event: "a.event_id")) AS gate_id
             FROM answered AS a JOIN fanfare.rule_versions AS v ON v.id = a.rule_version
         ),
@@ -148,13 +148,14 @@ extension SQL {
                 WHERE coalesce(x.user_id = (SELECT e.only_user FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day($1) AND e.id = $1), true)
             ) AS u
             CROSS JOIN LATERAL (
-                SELECT x.id, x.target_id, x.attributes, x.provider, x.kind, x.disabled_at FROM fanfare.devices AS x
+                SELECT x.id, x.target_id, x.attributes, x.provider, x.kind, x.disabled_at, x.permission, x.presents FROM fanfare.devices AS x
                 WHERE x.app_id = a.app_id AND x.user_id = u.user_id
                 OFFSET 0
             ) AS d
             WHERE d.disabled_at IS NULL AND d.kind = a.kind AND (a.provider IS NULL OR d.provider = a.provider)
                 AND (a.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), a.devices_path, '{}', true))
+                AND \(PermissionSQL.passes("a"))
         ),
         \(queueDeliveriesSQL(batchSize: "(SELECT \(QueueSQL.batchSize("$4::int", gate: "a.gate_id")) FROM asked AS a)"))
         SELECT count(*)::int FROM queued

@@ -15,13 +15,14 @@ extension SQL {
                 \(gateSQL(of: "v", event: "$1::bigint")) AS gate_id
             FROM fanfare.rule_versions AS v
             CROSS JOIN LATERAL (
-                SELECT x.id, x.target_id, x.attributes, x.provider, x.kind, x.disabled_at FROM fanfare.devices AS x
+                SELECT x.id, x.target_id, x.attributes, x.provider, x.kind, x.disabled_at, x.permission, x.presents FROM fanfare.devices AS x
                 WHERE x.app_id = v.app_id AND x.user_id = $3
                 OFFSET 0
             ) AS d
             WHERE v.id = $2 AND d.disabled_at IS NULL AND d.kind = v.kind AND (v.provider IS NULL OR d.provider = v.provider)
                 AND (v.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
+                AND \(PermissionSQL.passes("v"))
                 AND EXISTS (
                     SELECT FROM jsonb_to_recordset($4::jsonb) AS c ("all" int[], "none" int[])
                     WHERE cardinality(c."all") = (

@@ -130,7 +130,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
         ) AS j
         LEFT JOIN LATERAL (
             SELECT * FROM (
-                SELECT v.id AS rule_version, v.rule_id, v.app_id, v.audience, v.audience_path, v.devices_path, v.kind, v.provider,
+                SELECT v.id AS rule_version, v.rule_id, v.app_id, v.audience, v.audience_path, v.devices_path, v.permissions, v.presents, v.kind, v.provider,
                     v.lane, v.ttl AS rule_ttl, v.when_path, v.supersede, v.gate_id
                 FROM fanfare.rule_versions AS v
                 WHERE v.event_type = j.type AND v.when_key = ANY (j.equalities) AND v.state = 'active' AND v.retired_at IS NULL AND v.enabled
@@ -159,7 +159,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
             OFFSET 0
         ) AS u
         CROSS JOIN LATERAL (
-            SELECT x.id, x.target_id, x.attributes, x.provider, x.kind, x.disabled_at FROM fanfare.devices AS x
+            SELECT x.id, x.target_id, x.attributes, x.provider, x.kind, x.disabled_at, x.permission, x.presents FROM fanfare.devices AS x
             WHERE x.app_id = m.app_id AND x.user_id = u.user_id
             OFFSET 0
         ) AS d
@@ -167,6 +167,7 @@ func planRoundSQL(taking: String, batchSize: String, isOfOutbox: Bool = false, i
             AND d.disabled_at IS NULL AND d.kind = m.kind AND (m.provider IS NULL OR d.provider = m.provider)
             AND (m.devices_path IS NULL
                 OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), m.devices_path, '{}', true))
+            AND \(PermissionSQL.passes("m"))
     ),
     -- 6. Deliveries travel together: so many of one rule version and one target at most.
     \(isOfOutbox ? LoneBatchSQL.queued(batchSize: batchSize, isPaced: isPaced) : queueDeliveriesSQL(batchSize: batchSize, isPaced: isPaced)),

@@ -84,6 +84,8 @@ package struct OpenedPlan: Equatable {
     package var timeZone: String?
     /// The quiet hours until whose end its pushes are held; nil for none.
     package var quiet: PlannedQuiet?
+    /// Whether its rule filters devices by permission or by what they present.
+    package var filtersPermission = false
 }
 
 /// The quiet hours until whose end a plan's pushes are held.
@@ -138,7 +140,8 @@ package struct LockPlan: PostgresStatement {
             OR e.id IS NULL,
             p.app_id, p.lane, p.gate_id, p.wall::text, p.time_zone, p.held_gate_id,
             CASE WHEN p.canary_devices IS NULL THEN p.canary END,
-            q.quiet_from, q.quiet_until, q.time_zone, q.patience, e.created_at::text
+            q.quiet_from, q.quiet_until, q.time_zone, q.patience, e.created_at::text,
+            (SELECT num_nonnulls(v.permissions, v.presents) > 0 FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version)
         FROM (
             SELECT t.* FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS l (event_id, rule_version, number)
             CROSS JOIN LATERAL (
@@ -205,7 +208,8 @@ package struct LockPlan: PostgresStatement {
             canary: heldGate == 0 ? nil : PlannedCanary(heldGate: heldGate, bound: bound),
             wall: try row.string(orNil: 10),
             timeZone: try row.string(orNil: 11),
-            quiet: try quiet(row)
+            quiet: try quiet(row),
+            filtersPermission: try row.bool(19)
         )
     }
 

@@ -13,7 +13,7 @@ extension SQL {
         """
         WITH
         wanted AS MATERIALIZED (
-            SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.provider, v.devices_path, v.gate_id,
+            SELECT w.event_id, w.rule_version, v.app_id, v.lane, v.kind, v.provider, v.devices_path, v.permissions, v.presents, v.gate_id,
                 t.id AS topic_id, \(QueueSQL.batchSize("$5::int", gate: "v.gate_id")) AS batch_size
             FROM unnest($1::bigint[], $2::int[], $3::text[]) AS w (event_id, rule_version, topic)
             JOIN fanfare.rule_versions AS v ON v.id = w.rule_version
@@ -45,6 +45,7 @@ extension SQL {
                 AND (s.provider IS NULL OR d.provider = s.provider)
                 AND (s.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), s.devices_path, '{}', true))
+                AND \(PermissionSQL.passes("s"))
         ),
         \(queueDeliveriesSQL(batchSize: "batch_size"))
         SELECT (SELECT count(*)::int FROM queued), (SELECT count(*)::int FROM unfinished)
@@ -84,6 +85,7 @@ extension SQL {
             WHERE d.disabled_at IS NULL AND ($5::text IS NULL OR d.user_id = $5)
                 AND (v.devices_path IS NULL
                     OR jsonb_path_match_tz(coalesce(d.attributes, '{}'), v.devices_path, '{}', true))
+                AND \(PermissionSQL.passes("v"))
         ),
         \(queueDeliveriesSQL(batchSize: "$4::int"))
         SELECT count(*)::int FROM queued

@@ -108,7 +108,7 @@ package struct SliceStatements {
                 FROM \(devices) AND d.disabled_at IS NULL AND d.app_id = (SELECT v.app_id FROM v) AND d.kind = (SELECT v.kind FROM v)
                     AND ((SELECT v.provider FROM v) IS NULL OR d.provider = (SELECT v.provider FROM v))
                     AND ((SELECT v.devices_path FROM v) IS NULL OR jsonb_path_match_tz(
-                        coalesce(d.attributes, '{}'), (SELECT v.devices_path FROM v), '{}', true))
+                        coalesce(d.attributes, '{}'), (SELECT v.devices_path FROM v), '{}', true))\(plan.filtersPermission ? PermissionSQL.ofPlan : "")
             )
             """
         guard !isCounted else { return ("\(head)\nSELECT count(*), true FROM reached", values.all) }

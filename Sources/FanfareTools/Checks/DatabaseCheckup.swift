@@ -32,7 +32,7 @@ struct DatabaseCheckup {
             return items
         }
         items += try Self.timeZoneItems(unknown: connection.run(SQL.unknownTimeZones()).first ?? [])
-        items += try appItems() + addressItems() + ruleItems() + healthItems()
+        items += try appItems() + deviceItems() + ruleItems() + healthItems()
         return items
     }
 
@@ -168,12 +168,28 @@ struct DatabaseCheckup {
         return unable + unused
     }
 
-    /// Returns how many of each app's FCM devices are reached by a token, and how many by a FID.
-    private func addressItems() throws(PostgresError) -> [CheckItem] {
-        let rows = try connection.run(SQL.sampleDevices(nil)).filter {
-            $0.provider == "fcm" && $0.disabledReason == nil
+    /// Returns the counts of each app's enabled devices.
+    private func deviceItems() throws(PostgresError) -> [CheckItem] {
+        let rows = try connection.run(SQL.sampleDevices(nil)).filter { $0.disabledReason == nil }
+        return Self.addressItems(rows.filter { $0.provider == "fcm" }) + Self.permissionItems(rows)
+    }
+
+    /// Returns how many of each app's devices have each permission, for apps whose devices say it.
+    private static func permissionItems(_ rows: [SampleDevicesRow]) -> [CheckItem] {
+        Dictionary(grouping: rows, by: \.app).sorted { $0.key < $1.key }.compactMap { app, rows in
+            guard rows.contains(where: { $0.permission != nil }) else { return nil }
+            let counts = PermissionFilter.allCases.map { permission in
+                let devices = rows.filter { ($0.permission ?? "unknown") == permission.rawValue }
+                return "\(devices.reduce(0) { $0 + $1.devices }) \(permission.rawValue)"
+            }
+            let about = rows.allSatisfy(\.isExact) ? "" : "about "
+            return CheckItem(.ok, "permission of devices of \(app)", about + counts.joined(separator: ", "))
         }
-        return Dictionary(grouping: rows, by: \.app).sorted { $0.key < $1.key }.map { app, rows in
+    }
+
+    /// Returns how many of each app's FCM devices are reached by a token, and how many by a FID.
+    private static func addressItems(_ rows: [SampleDevicesRow]) -> [CheckItem] {
+        Dictionary(grouping: rows, by: \.app).sorted { $0.key < $1.key }.map { app, rows in
             let about = rows.allSatisfy(\.isExact) ? "" : "about "
             let fids = rows.filter { $0.address == "fid" }.reduce(0) { $0 + $1.devices }
             let all = rows.reduce(0) { $0 + $1.devices }

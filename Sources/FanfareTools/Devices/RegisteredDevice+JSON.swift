@@ -12,6 +12,8 @@ extension RegisteredDevice {
         object["environment"] = .string(environment)
         object["kind"] = .string(kind)
         object["address"] = .string(address)
+        object["permission"] = JSONValue(orNull: permission)
+        object["presents"] = presents.map { .array($0.map(JSONValue.string)) } ?? .null
         object["token_hash"] = .string(tokenHash)
         object["user_id"] = JSONValue(orNull: userID)
         object["locale"] = JSONValue(orNull: locale)

@@ -72,6 +72,12 @@ extension Devices {
         @Option(help: "FCM: fid if the token is a Firebase installation id, else token.")
         var address: String?
 
+        @Option(help: "What its user allows: authorized, provisional or denied; without it, what it was.")
+        var permission: String?
+
+        @Option(help: "Which of alert, badge and sound are on, such as alert,badge; or none.")
+        var presents: String?
+
         func run() async throws {
             var registration = DeviceRegistration(app: token.app, provider: token.provider, token: token.token)
             registration.userID = user
@@ -84,6 +90,8 @@ extension Devices {
             registration.auth = try auth.map { try StandardInput.text(for: $0).trimmingCharacters(in: .newlines) }
             registration.replaces = replaces
             registration.address = address
+            registration.permission = permission
+            registration.presents = presents.map { $0 == "none" ? [] : $0.split(separator: ",").map(String.init) }
             let id = try await options.withDatabase { database throws(ToolError) in
                 try await database.register(registration)
             }

@@ -19,12 +19,13 @@ extension RegisteredDevice {
     /// - Returns: the table.
     static func table(_ devices: [RegisteredDevice]) -> String {
         var table = TextTable([
-            "id", "app", "provider", "environment", "kind", "user", "locale", "registered", "disabled",
+            "id", "app", "provider", "environment", "kind", "user", "locale", "permission", "registered", "disabled",
         ])
         for device in devices {
             table.append([
                 "\(device.id)", device.app, device.provider, device.environment, device.kind, device.userID ?? "-",
-                device.locale ?? "-", device.registeredAt.rfc3339, device.disabledReason ?? "-",
+                device.locale ?? "-", device.permission ?? "-", device.registeredAt.rfc3339,
+                device.disabledReason ?? "-",
             ])
         }
         return table.text

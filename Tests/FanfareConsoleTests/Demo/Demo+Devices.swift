@@ -40,6 +40,7 @@ extension Demo {
                 address: nil,
                 href: "/devices?app=shop&provider=apns",
                 enabled: "1,204,118",
+                denied: "96,330",
                 disabled: "88,201",
                 share: "93.2 %",
                 bar: ShareBar.markup([(.accepted, 1_204_118), (.gone, 88_201)], of: 1_292_319)
@@ -51,6 +52,7 @@ extension Demo {
                 address: "FID",
                 href: "/devices?app=shop&provider=fcm",
                 enabled: "980,377",
+                denied: "41,907",
                 disabled: "141,022",
                 share: "87.4 %",
                 bar: ShareBar.markup([(.accepted, 980_377), (.gone, 141_022)], of: 1_121_399)
@@ -62,6 +64,7 @@ extension Demo {
                 address: nil,
                 href: "/devices?app=shop&provider=webpush",
                 enabled: "221,904",
+                denied: "0",
                 disabled: "64,120",
                 share: "77.6 %",
                 bar: ShareBar.markup([(.accepted, 221_904), (.gone, 64_120)], of: 286_024)
@@ -73,12 +76,13 @@ extension Demo {
                 address: nil,
                 href: "/devices?app=sender",
                 enabled: "1,890",
+                denied: "3",
                 disabled: "12",
                 share: "99.4 %",
                 bar: ShareBar.markup([(.accepted, 1_890), (.gone, 12)], of: 1_902)
             ),
         ],
-        total: DeviceTotal(enabled: "2,408,289", disabled: "293,355"),
+        total: DeviceTotal(enabled: "2,408,289", denied: "138,240", disabled: "293,355"),
         disabled: TimeChart(
             id: "disabled",
             title: "Disabled by day",

@@ -18,6 +18,7 @@ extension Demo {
             user: PageLink(name: "customer-\(4_410 + index)", href: "/people?user=customer-\(4_410 + index)"),
             badge: state.0,
             reason: state.1,
+            permission: index == 1 ? "denied" : nil,
             locale: "es-MX · America/Mexico_City",
             registered: ago(Double(index + 1) * 412_000, .short),
             disabled: state.1 == nil ? nil : ago(7_402, .short),

@@ -71,6 +71,32 @@ import Testing
         }
     }
 
+    @Test func devicesThatShowNothingAreCountedAndShown() async throws {
+        try await APIWorld.with { api in
+            for sql in [
+                "SELECT fanfare.register_device('shop', 'fcm', 't' || n, permission => 'authorized') FROM generate_series(1, 3) AS n",
+                "SELECT fanfare.register_device('shop', 'fcm', 'd' || n, permission => 'denied', presents => '{}') FROM generate_series(1, 2) AS n",
+                "SELECT fanfare.register_device('shop', 'apns', 'ab', permission => 'provisional', presents => '{badge,alert}')",
+                "SELECT fanfare.register_device('shop', 'fcm', 'gone', permission => 'denied')",
+                "SELECT fanfare.unregister_device('shop', 'fcm', 'gone')",
+            ] { _ = try await api.rows(sql) }
+            let browser = try await api.console()
+            let page = try await browser.page("/devices").body
+            let cells = #"<td class="number">5</td><td class="number">2</td><td class="number">1</td>"#
+            #expect(page.contains(cells) && page.contains("Permission denied"), "\(page)")
+            #expect(page.split(separator: "<small>permission denied</small>").count == 3, "of enabled devices")
+            #expect(page.contains("<small>permission provisional</small>") && !page.contains("permission authorized"))
+            func device(_ token: String) async throws -> String {
+                let ids = try await api.rows("SELECT id FROM fanfare.devices WHERE token = '\(token)'")
+                return try await browser.scan("/devices/\(ids[0][0] ?? "")").text
+            }
+            let (quiet, silent, unsaid) = (try await device("ab"), try await device("d1"), try await device("t1"))
+            #expect(quiet.contains("provisional") && quiet.contains("alert, badge"), "\(quiet)")
+            #expect(silent.contains("denied") && silent.contains("nothing"), "\(silent)")
+            #expect(unsaid.contains("Permission") && !unsaid.contains("Presents"), "\(unsaid)")
+        }
+    }
+
     @Test func severalTargetsHaveASum() async throws {
         try await APIWorld.with { api in
             try await fill(api)
@@ -83,7 +109,7 @@ import Testing
             let page = try await browser.page("/devices?app=shop").body
             #expect(
                 page.contains(
-                    #"<tfoot><tr><th scope="row">All</th><td class="number">83</td><td class="number">40</td><td></td></tr></tfoot>"#
+                    #"<tfoot><tr><th scope="row">All</th><td class="number">83</td><td class="number">0</td><td class="number">40</td><td></td></tr></tfoot>"#
                 )
             )
         }

@@ -90,6 +90,36 @@ import Testing
         try sql("SELECT fanfare.subscribe(fanfare.device_id('shop', 'apns', 'aa03'), 'store-7')")
     }
 
+    @Test func filtersOnWhatUsersAllowAreCounted() async throws {
+        try register()
+        try sql(
+            "SELECT fanfare.register_device('shop', 'apns', 'aa01', 'ann', permission => 'denied', presents => '{}')"
+        )
+        try sql(
+            "SELECT fanfare.register_device('shop', 'fcm', 'f1', 'ann', permission => 'authorized', presents => '{alert}')"
+        )
+        let yaml = [
+            "permission: authorized", "permission: [denied, unknown]", "presents: alert",
+            "devices: '$.tier == \"gold\"', presents: [alert]",
+        ]
+        .enumerated().map {
+            """
+            - name: r\($0)
+              app: shop
+              event: e
+              to: { users: $.u, \($1) }
+              message: { notification: { title: T } }
+
+            """
+        }.joined()
+        let found = try await judge(#"{"u": ["ann", "bob"]}"#, of: yaml, user: "ann")
+        #expect((0..<4).map { counts(found["r\($0)"])?.devices } == [1, 2, 1, 1])
+        let reasons = (0..<3).map { n in found["r\(n)"]?.user?.devices.compactMap(\.obstacle).first ?? "" }
+        #expect(reasons[0] == "its permission is denied, the rule is for authorized", "\(reasons)")
+        #expect(reasons[1] == "its permission is authorized, the rule is for denied, unknown", "\(reasons)")
+        #expect(reasons[2] == "it presents nothing, the rule needs alert", "\(reasons)")
+    }
+
     @Test func whoWouldGetItIsCountedByProvider() async throws {
         try register()
         let found = try await judge(

@@ -101,6 +101,47 @@ struct WhyCauseTests {
             return try planned(world, "e", #"{"new": {"user": "ann"}}"#)
         },
         Cause(
+            name: "a permission that the rule is not for",
+            outcome: "not_reached",
+            reason: "other_permission",
+            words: ["Its permission is denied, the rule is for authorized, provisional"]
+        ) { world in
+            try world.device("aa01", user: "ann", "permission => 'denied', presents => '{}'")
+            let filter = #", "permission": ["authorized", "provisional"], "presents": "alert""#
+            try world.rule("r", event: "e", to: #"{"users": "$.new.user"\#(filter)}"#)
+            return try planned(world, "e", #"{"new": {"user": "ann"}}"#)
+        },
+        Cause(
+            name: "a permission that was never said",
+            outcome: "not_reached",
+            reason: "other_permission",
+            words: ["It said no permission, the rule is for authorized. The app must pass its permission"]
+        ) { world in
+            try world.device("aa01", user: "ann")
+            try world.rule("r", event: "e", to: #"{"users": "$.new.user", "permission": "authorized"}"#)
+            return try planned(world, "e", #"{"new": {"user": "ann"}}"#)
+        },
+        Cause(
+            name: "a device that presents something else",
+            outcome: "not_reached",
+            reason: "other_presents",
+            words: ["It presents badge, the rule needs alert, sound"]
+        ) { world in
+            try world.device("aa01", user: "ann", "permission => 'authorized', presents => '{badge}'")
+            try world.rule("r", event: "e", to: #"{"users": "$.new.user", "presents": ["alert", "sound"]}"#)
+            return try planned(world, "e", #"{"new": {"user": "ann"}}"#)
+        },
+        Cause(
+            name: "a device that did not say what it presents",
+            outcome: "not_reached",
+            reason: "other_presents",
+            words: ["It did not say what it presents, the rule needs alert"]
+        ) { world in
+            try world.device("aa01", user: "ann", "permission => 'authorized'")
+            try world.rule("r", event: "e", to: #"{"users": "$.new.user", "presents": "alert"}"#)
+            return try planned(world, "e", #"{"new": {"user": "ann"}}"#)
+        },
+        Cause(
             name: "a query did not name the user",
             outcome: "not_reached",
             reason: "not_in_audience",

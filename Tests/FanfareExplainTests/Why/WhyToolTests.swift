@@ -99,6 +99,37 @@ struct WhyToolTests {
         if code == 4 { #expect(said.contains(", ttl 01:00:00.")) }
     }
 
+    /// The provider accepts pushes to a phone that shows none.
+    @Test(arguments: [
+        ("permission => 'denied'", "device", "The phone does not show it: its permission is denied."),
+        (
+            "permission => 'authorized', presents => '{badge}'", "device",
+            "The phone does not show it: its alerts are off."
+        ),
+        ("permission => 'authorized', presents => '{alert}'", "device", nil),
+        ("permission => 'provisional'", "device", nil),
+        ("permission => 'denied'", "voip", nil),
+    ])
+    func anAcceptedPushMayNotBeShown(said: String, kind: String, words: String?) throws {
+        try world.device("aa01", user: "ann", "kind => '\(kind)', \(said)")
+        let message =
+            kind == "voip" ? #""message": {"apns": {"payload": {"aps": {}}}}"# : ""
+        try world.rule("r", event: "e", to: #"{"everyone": true, "kind": "\#(kind)"}"#, message)
+        let event = try world.emit("e")
+        try world.plan()
+        for batch in try world.claim() {
+            let record = BatchRecord(id: batch.id, leaseToken: batch.leaseToken, outcomes: [1])
+            let tally = OutcomeTally(batchID: batch.id, outcome: 1, deliveries: 1)
+            _ = try world.connection.run(CloseBatches(owner: 1, batches: [record], retries: [], tallies: [tally]))
+        }
+        let line = try line(event)
+        #expect(
+            line.hasPrefix("accepted | accepted | ") && line.contains("The phone does not") == (words != nil),
+            "\(line)"
+        )
+        if let words { #expect(line.contains(words), "\(line)") }
+    }
+
     @Test func whatWasNeverPlannedForThePersonSaysWhy() throws {
         let event = try waiting()
         let late = try world.device("bb01", user: "bob")

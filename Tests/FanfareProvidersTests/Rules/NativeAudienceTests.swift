@@ -59,6 +59,14 @@ struct NativeAudienceTests {
                         "'a' in topics && 'b' in topics && 'c' in topics && 'd' in topics && 'e' in topics && 'f' in topics"
                 ], "to.fcm_condition", "has 6 topics", "FCM takes at most 5; condition: takes 64"
             ),
+            (
+                ["fcm_topic": "x", "permission": "denied"], "to.permission", "cannot filter an audience that fcm keeps",
+                nil
+            ),
+            (
+                ["fcm_topic": "x", "presents": ["alert"]], "to.presents", "cannot filter an audience that fcm keeps",
+                nil
+            ),
             (["fcm_topic": "x", "devices": "$.a == 1"], "to.devices", "cannot filter an audience that fcm keeps", nil),
             (["fcm_topic": "x", "kind": "voip"], "to.kind", "cannot filter an audience that fcm keeps", nil),
             (["channel": "x", "kind": "live_activity"], "to.kind", "cannot filter an audience that apns keeps", nil),

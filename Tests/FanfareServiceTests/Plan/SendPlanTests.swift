@@ -70,9 +70,14 @@ struct SendPlanTests {
         #"{"topic": "news"}"#, #"{"condition": "'news' in topics"}"#, #"{"everyone": true}"#, #"{"users": [7, "ada"]}"#,
         #"{"users": ["ada", "other"], "devices": "$.tier == \"gold\"", "provider": "apns", "kind": "device"}"#,
         #"{"tokens": ["aa"], "provider": "apns"}"#,
+        #"{"users": ["ada", "other"], "permission": "authorized", "presents": ["badge", "alert"]}"#,
     ])
     func eachAudienceIsReached(to: String) throws {
-        try world.device("aa", user: "ada", #"attributes => '{"tier": "gold"}'"#)
+        try world.device(
+            "aa",
+            user: "ada",
+            #"attributes => '{"tier": "gold"}', permission => 'authorized', presents => '{alert,badge}'"#
+        )
         try world.device("cc", user: "other")
         _ = try world.connection.query("SELECT fanfare.subscribe($1::bigint, 'news')", String(device))
         let event = try send(to: to)

@@ -134,7 +134,8 @@ struct SchemaTests {
         "register_device(app text, provider text, token text, user_id text DEFAULT NULL::text, kind text DEFAULT 'device'::text, "
             + "environment text DEFAULT 'production'::text, locale text DEFAULT NULL::text, time_zone text DEFAULT NULL::text, "
             + "attributes jsonb DEFAULT NULL::jsonb, p256dh text DEFAULT NULL::text, auth text DEFAULT NULL::text, "
-            + "replaces text DEFAULT NULL::text, address text DEFAULT NULL::text) bigint",
+            + "replaces text DEFAULT NULL::text, address text DEFAULT NULL::text, permission text DEFAULT NULL::text, "
+            + "presents text[] DEFAULT NULL::text[]) bigint",
         "unregister_device(app text, provider text, token text) boolean",
         "unregister_device(app text, device_id bigint) boolean",
         "device_id(app text, provider text, token text) bigint",

@@ -104,6 +104,8 @@ struct UpgradeTests {
     }
 
     /// What version 2 added is taken away first, so that the database is as version 1 made it.
+    ///
+    /// CASCADE also drops the functions that read it, and the load creates them again.
     @Test func version1IsUpgradedWithItsDevices() throws {
         let connection = try TestDatabase.current.connect()
         let fresh = try connection.text(Self.shape)
@@ -112,7 +114,8 @@ struct UpgradeTests {
             DROP FUNCTION fanfare.register_device;
             DROP FUNCTION fanfare.import_rows;
             DROP INDEX fanfare.devices_installation;
-            ALTER TABLE fanfare.devices DROP COLUMN address;
+            ALTER TABLE fanfare.devices DROP COLUMN address, DROP COLUMN permission CASCADE, DROP COLUMN presents CASCADE;
+            ALTER TABLE fanfare.rule_versions DROP COLUMN permissions CASCADE, DROP COLUMN presents CASCADE;
             ALTER TABLE fanfare.providers DROP COLUMN fid_shape;
             CREATE FUNCTION fanfare.register_device(app text, provider text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
                 environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL,
@@ -137,6 +140,33 @@ struct UpgradeTests {
         #expect(try connection.text("SELECT version FROM fanfare.schema_version") == "2")
         let call = "fanfare.register_device('shop', 'fcm', 'X', 'ann', address => 'fid')"
         #expect(try connection.number("SELECT \(call)") == id)
+    }
+
+    /// Databases of developers have the version 2 of before devices said their permission.
+    @Test func anEarlierVersion2GetsPermissions() throws {
+        let connection = try TestDatabase.current.connect()
+        let fresh = try connection.text(Self.shape)
+        let id = try connection.number("SELECT fanfare.register_device('shop', 'fcm', 'X', 'ann', address => 'fid')")
+        try connection.execute(
+            """
+            DROP FUNCTION fanfare.register_device;
+            DROP FUNCTION fanfare.import_rows;
+            ALTER TABLE fanfare.devices DROP COLUMN permission CASCADE, DROP COLUMN presents CASCADE;
+            ALTER TABLE fanfare.rule_versions DROP COLUMN permissions CASCADE, DROP COLUMN presents CASCADE;
+            CREATE FUNCTION fanfare.register_device(app text, provider text, token text, user_id text DEFAULT NULL, kind text DEFAULT 'device',
+                environment text DEFAULT 'production', locale text DEFAULT NULL, time_zone text DEFAULT NULL,
+                attributes jsonb DEFAULT NULL, p256dh text DEFAULT NULL, auth text DEFAULT NULL, replaces text DEFAULT NULL,
+                address text DEFAULT NULL)
+            RETURNS bigint LANGUAGE sql AS 'SELECT 0::bigint';
+            CREATE FUNCTION fanfare.import_rows(app_id smallint, devices jsonb) RETURNS TABLE (number bigint) LANGUAGE sql AS 'SELECT 0::bigint'
+            """
+        )
+        for _ in 0..<2 { try connection.execute(Schema.sql) }
+        #expect(try connection.text(Self.shape) == fresh)
+        let call = "fanfare.register_device('shop', 'fcm', 'X', 'ann', permission => 'denied')"
+        #expect(try connection.number("SELECT \(call)") == id)
+        let row = try connection.query("SELECT address, permission FROM fanfare.devices").rows
+        #expect(row == [["fid", "denied"]])
     }
 
     /// No such installation exists; its columns and tables had other names.

@@ -55,6 +55,10 @@ struct DeviceExportTests {
             SampleSubscription.auth
         )
         try sql("SELECT fanfare.register_device('shop', 'fcm', 't' || n) FROM generate_series(1, 5) AS n")
+        try sql("SELECT fanfare.register_device('shop', 'fcm', 't1', permission => 'denied', presents => '{}')")
+        try sql(
+            "SELECT fanfare.register_device('shop', 'fcm', 't5', permission => 'authorized', presents => '{badge,alert}')"
+        )
         try sql("SELECT fanfare.register_device('shop', 'fcm', 'id4', replaces => 't4', address => 'fid')")
         try sql("SELECT fanfare.unregister_device('shop', 'fcm', 't2')")
         try sql(

@@ -80,6 +80,39 @@ struct DeviceImportTests {
         #expect(try sql("SELECT count(*) FROM fanfare.devices") == ["5"])
     }
 
+    @Test func whatUsersAllowIsImported() async throws {
+        try await withNewFolder { folder in
+            var importer = TestImporter(folder)
+            let file = """
+                fcm_token,permission,presents
+                a,granted,alert;badge
+                b,Denied,[]
+                c,not_determined,
+                d,provisional,"[""sound""]"
+                e,maybe,
+                f,authorized,banner
+                g,authorized,[7
+
+                """
+            let tally = try await importer.run(file)
+            #expect(tally.new == 4 && tally.refused.count == 3, "\(importer.refused)")
+            for reason in ["none of authorized, provisional and denied", "unknown presentation 'banner'", "JSON array"]
+            {
+                #expect(importer.refused.contains { $0.contains(reason) }, "\(importer.refused)")
+            }
+            let said = "SELECT concat_ws(' ', token, permission, presents::text) FROM fanfare.devices ORDER BY token"
+            let rows = ["a authorized {alert,badge}", "b denied {}", "c", "d provisional {sound}"]
+            #expect(try sql(said) == rows)
+            // A file without the columns, or with empty cells, changes nothing.
+            let plain = try await importer.run("fcm_token,permission\na,\nb,\n")
+            #expect(plain.unchanged == 2)
+            #expect(try sql(said) == rows)
+            let changed = try await importer.run("fcm_token,permission\nb,authorized\nd,provisional\n")
+            #expect(changed.updated == 1 && changed.unchanged == 1)
+            #expect(try sql(said)[1] == "b authorized {}")
+        }
+    }
+
     @Test func tablesOfTokensNeedNoMoreThanNames() async throws {
         try await withNewFolder { folder in
             var importer = TestImporter(folder)

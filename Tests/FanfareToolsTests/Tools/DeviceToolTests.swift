@@ -35,6 +35,25 @@ import Testing
         #expect(try await database.device(id).topics == [])
     }
 
+    @Test func aDeviceIsShownWithItsPermission() async throws {
+        let database = try toolDatabase()
+        var registration = DeviceRegistration(app: "shop", provider: "apns", token: "ab12")
+        let id = try await database.register(registration)
+        let before = try await database.device(id)
+        #expect(before.json["permission"] == .null && before.json["presents"] == .null)
+        (registration.permission, registration.presents) = ("denied", ["sound", "alert", "sound"])
+        #expect(try await database.register(registration) == id)
+        let device = try await database.device(id)
+        #expect(device.json["permission"] == "denied" && device.json["presents"] == ["alert", "sound"])
+        #expect(device.text.contains("permission       denied") && device.text.contains("alert"))
+        let devices = try await database.devices(DeviceFilter())
+        #expect(RegisteredDevice.table(devices).contains("denied"))
+        registration.permission = "maybe"
+        let bad = registration
+        let error = await #expect(throws: ToolError.self) { try await database.register(bad) }
+        #expect(error?.description.contains("unknown permission 'maybe'") == true, "\(String(describing: error))")
+    }
+
     @Test func filtersNarrowTheList() async throws {
         let first = try await register("aa01", user: "ann")
         let second = try await register("aa02", user: "bob")

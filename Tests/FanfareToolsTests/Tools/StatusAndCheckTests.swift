@@ -89,6 +89,17 @@ import Testing
         #expect(try await item("FCM devices of shop", in: items())?.detail == "3 by token, 1 by FID")
     }
 
+    @Test func devicesAreCountedByPermission() async throws {
+        try sql("SELECT fanfare.adopt('production')")
+        try sql("SELECT fanfare.register_device('shop', 'fcm', 't' || n) FROM generate_series(1, 3) AS n")
+        #expect(try await item("permission of devices of shop", in: items()) == nil, "no device says it")
+        try sql("SELECT fanfare.register_device('shop', 'fcm', 't1', permission => 'denied')")
+        try sql("SELECT fanfare.register_device('shop', 'apns', 'ab', permission => 'authorized')")
+        try sql("SELECT fanfare.unregister_device('shop', 'fcm', 't3')")
+        let counts = "1 authorized, 0 provisional, 1 denied, 1 unknown"
+        #expect(try await item("permission of devices of shop", in: items())?.detail == counts)
+    }
+
     /// What the newer program reads is not there.
     @Test func anOlderSchemaIsNamedAndNotRead() async throws {
         try sql("SELECT fanfare.adopt('production')")

@@ -86,6 +86,7 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
             .put("provider", "fcm")
             .put("token", id)
             .put("address", "fid")
+            .put("permission", if (isAllowed(applicationContext)) "authorized" else "denied")
             .put("locale", Locale.getDefault().toLanguageTag())
             .put("time_zone", TimeZone.getDefault().id)
         // The device keeps its topics.
@@ -112,6 +113,8 @@ class RegisterDevice(context: Context, parameters: WorkerParameters) : Coroutine
             // PushService.onRegistered gets the id.
             FirebaseMessaging.getInstance().register()
         }
+
+        private fun isAllowed(context: Context) = NotificationManagerCompat.from(context).areNotificationsEnabled()
 
         fun enqueue(context: Context, id: String) {
             val work = OneTimeWorkRequestBuilder<RegisterDevice>()

@@ -44,11 +44,12 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
     private func ask(_ application: UIApplication) async {
         do {
             let center = UNUserNotificationCenter.current()
-            guard try await center.requestAuthorization(options: [.alert, .sound, .badge]) else { return }
-            application.registerForRemoteNotifications()
+            _ = try await center.requestAuthorization(options: [.alert, .sound, .badge])
         } catch {
-            log.error("no leave: \(error)")
+            log.error("no permission: \(error)")
         }
+        // Also if the user refused: the backend learns it, and silent pushes arrive.
+        application.registerForRemoteNotifications()
     }
 
     func application(_ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
@@ -67,6 +68,7 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
             "provider": "apns", "token": token, "time_zone": TimeZone.current.identifier,
             "locale": Locale.preferredLanguages.first ?? "en",
         ]
+        device["permission"] = await permission()
         #if DEBUG
             // Xcode installs builds with a token of the other environment. If this is wrong, Fanfare finds the right one.
             device["environment"] = "sandbox"
@@ -86,6 +88,16 @@ final class PushDelegate: NSObject, UIApplicationDelegate, @preconcurrency UNUse
         var reportKey: String?
 
         enum CodingKeys: String, CodingKey { case reportKey = "report_key" }
+    }
+
+    /// Returns what the user allows; nil if the user was not asked.
+    private func permission() async -> String? {
+        switch await UNUserNotificationCenter.current().notificationSettings().authorizationStatus {
+        case .authorized, .ephemeral: "authorized"
+        case .provisional: "provisional"
+        case .denied: "denied"
+        default: nil
+        }
     }
 
     /// Removes the device before the session ends, because another user may sign in on this phone.
