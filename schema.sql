@@ -921,6 +921,7 @@ INSERT INTO fanfare.definition_keys AS d (object, position, key, form, members, 
     ('policy', 4, 'rate', 'speed', NULL, NULL, NULL, NULL, false, 'is not a rate', 'write how many pushes a second, as in 500/s'),
     ('policy', 5, 'providers', 'providers', 'provider_policy', NULL, NULL, NULL, false, 'is not an object', 'write {"fcm": {"rate": "500/s"}}'),
     ('policy', 6, 'report', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
+    ('policy', 7, 'report_devices', 'boolean', NULL, NULL, NULL, NULL, false, 'is neither true nor false', 'write true or false'),
     ('cap', 1, 'max', 'whole', NULL, 1, 100, NULL, true, 'is not a whole number from 1 to 100', 'write how many a user gets at most, such as 3; a user who wants none opts out'),
     ('cap', 2, 'per', 'duration', NULL, 60, 2678400, NULL, true, 'is not a duration from 1m to 31d', 'write a whole number with s, m, h or d, such as 1d'),
     ('provider_policy', 1, 'rate', 'speed', NULL, NULL, NULL, NULL, true, 'is not a rate', 'write how many pushes a second, as in 500/s'),
@@ -7772,6 +7773,7 @@ SELECT p.event_id, v.event_type, r.name AS rule, v.version AS rule_version, a.na
         CROSS JOIN LATERAL (VALUES (0, 'received', x.received), (1, 'shown', x.shown), (2, 'opened', x.opened), (3, 'action', x.acted),
             (4, 'dismissed', x.dismissed)) AS k (place, kind, marks)
         WHERE x.day = fanfare.ring_day(p.batch_id) AND x.batch_id = p.batch_id AND get_bit(k.marks, p.position - 1) = 1
+            AND NOT EXISTS (SELECT FROM fanfare.policies AS y WHERE y.app_id = t.app_id AND y.definition ->> 'report_devices' = 'false')
         ORDER BY k.place
     ) AS reports
 FROM deliveries AS p
@@ -10178,6 +10180,7 @@ DECLARE
     source fanfare.event_log;
     person text;
     emitted bigint;
+    kept_reply text;
 BEGIN
     IF NOT EXISTS (
         SELECT FROM fanfare.deliveries_of(take_action.event_id, ARRAY[take_action.device_id]) AS x
@@ -10188,10 +10191,18 @@ BEGIN
     END IF;
     SELECT v.* INTO version FROM fanfare.rule_versions AS v WHERE v.id = take_action.rule_version;
     SELECT e.* INTO source FROM fanfare.event_log AS e WHERE e.day = fanfare.ring_day(take_action.event_id) AND e.id = take_action.event_id;
+    IF (version.definition ->> 'report_text')::boolean THEN
+        reply := nullif(take_action.reply, '');
+        kept_reply := CASE WHEN NOT EXISTS (
+            SELECT FROM fanfare.policies AS p JOIN fanfare.rules AS r ON r.app_id = p.app_id
+            WHERE r.id = version.rule_id AND p.definition ->> 'report_devices' = 'false') THEN reply END;
+    ELSE
+        reply := NULL;
+    END IF;
     INSERT INTO fanfare.report_actions (day, event_id, device_id, action, rule_version, variant, at, text)
     VALUES (fanfare.ring_day(take_action.event_id), take_action.event_id, take_action.device_id, take_action.action, take_action.rule_version,
         take_action.variant, greatest(least(coalesce(take_action.at, clock_timestamp()), clock_timestamp()), source.created_at),
-        CASE WHEN (version.definition ->> 'report_text')::boolean THEN nullif(take_action.reply, '') END)
+        kept_reply)
     ON CONFLICT DO NOTHING;
     -- What as_event emits never leads to another as_event.
     IF NOT FOUND OR version.definition ->> 'as_event' IS NULL OR source.key LIKE 'report/%' THEN
@@ -10207,7 +10218,7 @@ BEGIN
     IF FOUND THEN
         SELECT fanfare.emit(version.definition ->> 'as_event', jsonb_strip_nulls(jsonb_build_object(
                 'user_id', device.user_id, 'device_id', device.id::text, 'app', (SELECT a.name FROM fanfare.apps AS a WHERE a.id = device.app_id),
-                'action', take_action.action, 'text', CASE WHEN (version.definition ->> 'report_text')::boolean THEN nullif(take_action.reply, '') END,
+                'action', take_action.action, 'text', take_action.reply,
                 'event_id', source.id::text, 'event_type', source.type, 'event_key', source.key, 'rule', version.definition ->> 'name')),
             format('report/%s/%s/%s', take_action.event_id, take_action.device_id, take_action.action))
         INTO emitted;

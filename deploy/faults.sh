@@ -5,7 +5,7 @@
 #   deploy/faults.sh                  every fault, once and shortly; deploy/test.sh plays those of the daemons each time
 #   deploy/faults.sh --soak [PART …]  the long forms; a part that passed is not run again at the same commit. Parts:
 #                                     daemon database disk provider hostile throttle token setup clock pool random calm
-#                                     mixed moves scheduled
+#                                     mixed moves scheduled reports
 #
 # In long forms random faults continue for FANFARE_FAULT_MINUTES (60); calm sends FANFARE_FAULT_DELIVERIES (2,000,000) without faults, mixed
 # as many (1,000,000) with every kind of answer. All three print their progress. moves changes as many FCM devices (1,000,000) from tokens to
@@ -18,7 +18,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-readonly all_parts="daemon database disk provider hostile throttle token setup clock pool random calm mixed moves scheduled"
+readonly all_parts="daemon database disk provider hostile throttle token setup clock pool random calm mixed moves scheduled reports"
 
 # suite PART: prints the test suite of a part.
 suite() {
@@ -38,6 +38,7 @@ suite() {
         mixed) echo MixedAnswerTests ;;
         moves) echo InstallationMoveTests ;;
         scheduled) echo ScheduledFaultTests ;;
+        reports) echo ReportFaultTests ;;
         *)
             echo "faults.sh: no part is called '$1'; there are: $all_parts" >&2
             exit 64

@@ -17,6 +17,8 @@ package struct StageSettings: Sendable {
     package var maximumAttempts: UInt8 = 10
     package var keyRetentionSeconds: Int64 = 7 * 86_400
     package var logRetentionDays = 30
+    /// How long users' actions and texts are kept.
+    package var reportRetentionDays = 30
     /// Foreign NOTIFY channels.
     package var listen: [String] = []
     package var daemonName = ""

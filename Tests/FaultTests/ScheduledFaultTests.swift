@@ -99,7 +99,7 @@ private struct ScheduledRun {
         work.sort { $0.begin < $1.begin }
         let (url, type) = (rig.cluster.connectionURL(database: rig.databaseName), audience.name)
         return try await onThread("changes") { [work] in
-            var session = Session(url: url)
+            var session = PatientSession(url: url)
             var cancelled: [Int: UInt64] = [:]
             for (number, due, begin) in work {
                 let wait = (Double(begin) - Double(monotonicNanoseconds())) / 1e9
@@ -156,30 +156,5 @@ private struct ScheduledRun {
         #expect(missing.isEmpty)
         #expect(repeats <= kills * Rig.unrecorded)
         #expect(ids == ["0", "0"])
-    }
-}
-
-/// A session that is opened again while the server restarts.
-private struct Session {
-    let url: String
-    private var connection: PostgresConnection?
-
-    init(url: String) { self.url = url }
-
-    /// Runs a query until the server answers, and returns its first value.
-    ///
-    /// - Parameter query: returns the query by the time of the attempt, in nanoseconds of CLOCK_MONOTONIC.
-    mutating func run(_ query: (UInt64) -> String) throws -> String? {
-        let patience = ContinuousClock.now + .seconds(30)
-        while true {
-            do {
-                let open = try connection ?? .open(PostgresOptions(url: url, applicationName: "fault suite"))
-                connection = open
-                return try open.query(query(monotonicNanoseconds())).rows[0][0]
-            } catch {
-                connection = nil
-                guard ContinuousClock.now < patience else { throw error }
-            }
-        }
     }
 }

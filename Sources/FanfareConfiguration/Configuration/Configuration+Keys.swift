@@ -139,6 +139,13 @@ extension Configuration {
             change: .reload,
             "How long events, batches and outcomes are kept."
         ),
+        .init(
+            "retention.reports",
+            \.retention.reports,
+            .duration(.seconds(86_400)...(.seconds(30 * 86_400)), step: .seconds(86_400)),
+            change: .reload,
+            "How long the actions that users chose on notifications, and the texts that they typed, are kept; at most as long as `retention.log`."
+        ),
     ]
 
     private static let answering: [ConfigurationKey] = [

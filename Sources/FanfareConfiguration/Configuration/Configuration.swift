@@ -84,6 +84,8 @@ public struct Configuration: Equatable, Sendable {
         public var keys = Duration.seconds(7 * 86_400)
         /// How long the logs of events and batches are kept; whole days.
         public var log = Duration.seconds(30 * 86_400)
+        /// How long users' actions and texts are kept; whole days.
+        public var reports = Duration.seconds(30 * 86_400)
 
         /// Makes the defaults.
         public init() {}

@@ -21,14 +21,14 @@ enum AudienceText {
         if to?["users_sql"] != nil || definition["audience_sql"] != nil { words = "by query" }
         if definition["payload_sql"] != nil { words += ", for each row of a query" }
         if let provider = to?["provider"]?.stringValue { words += ", \(provider) only" }
-        if let permissions = shown(to?["permission"]) { words += ", permission \(permissions)" }
-        if let presents = shown(to?["presents"]) { words += ", presenting \(presents)" }
+        if let permissions = shown(to?["permission"], by: " or ") { words += ", permission \(permissions)" }
+        if let presents = shown(to?["presents"], by: " and ") { words += ", presenting \(presents)" }
         if let devices = to?["devices"]?.stringValue { words += ", where \(devices)" }
         return words
     }
 
     /// Shows a filter that is one word or a list of words.
-    private static func shown(_ filter: JSONValue?) -> String? {
-        filter.map { ($0.arrayValue ?? [$0]).compactMap(\.stringValue).joined(separator: " or ") }
+    private static func shown(_ filter: JSONValue?, by separator: String) -> String? {
+        filter.map { ($0.arrayValue ?? [$0]).compactMap(\.stringValue).joined(separator: separator) }
     }
 }

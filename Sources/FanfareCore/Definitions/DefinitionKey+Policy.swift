@@ -34,6 +34,12 @@ extension DefinitionKey {
             "Limits of the app's pushes to one provider."
         ),
         report(standard: "false"),
+        DefinitionKey(
+            "report_devices",
+            .boolean,
+            standard: "true",
+            "Whether it is shown and kept which device reported what. With `false`, only counts are: what devices reported is used for seven days to count each report once, is in no view, and is then deleted. Texts are not stored."
+        ),
     ]
 
     static let cap = [

@@ -48,6 +48,7 @@ extension StageSettings {
         maximumAttempts = UInt8(clamping: configuration.retry.attempts)
         keyRetentionSeconds = configuration.retention.keys.components.seconds
         logRetentionDays = Int(configuration.retention.log.components.seconds / 86_400)
+        reportRetentionDays = Int(configuration.retention.reports.components.seconds / 86_400)
         listen = configuration.listen
         daemonName = configuration.installation ?? "fanfare"
         self.version = version

@@ -64,7 +64,7 @@ struct Chores {
             ("forget_gates", forgetGates), ("forget_runs", forgetRuns), ("forget_grants", forgetGrants),
             ("forget_audiences", forgetAudiences), ("forget_shapes", forgetShapes), ("forget_requests", forgetAsked),
             ("forget_feedback", forgetFeedback), ("forget_scheduled", forgetScheduled),
-            ("forget_retractions", forgetRetractions), ("forget_reports", forgetReportCounts),
+            ("forget_retractions", forgetRetractions), ("forget_reports", forgetReports),
         ]
     }
 
@@ -171,8 +171,11 @@ struct Chores {
         _ = try connection.runReturningCount(SQL.forgetValuePaths())
     }
 
-    private func forgetReportCounts(on connection: PostgresConnection) throws(PostgresError) {
+    /// Deletes old counts, actions older than their retention, and what apps do not keep by device once it has counted.
+    private func forgetReports(on connection: PostgresConnection) throws(PostgresError) {
         try exhaust(SQL.forgetReportCounts(), on: connection)
+        try exhaust(SQL.forgetReportActions(Int32(clamping: context.settings.reportRetentionDays)), on: connection)
+        _ = try connection.runReturningCount(SQL.forgetReportDevices())
     }
 
     /// Runs a deleting statement until no rows are left or the time is used up.

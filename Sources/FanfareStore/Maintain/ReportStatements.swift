@@ -42,4 +42,42 @@ extension SQL {
             ORDER BY event_id LIMIT \(Forgetting.limit)))
         """
     )
+
+    /// Deletes some actions that are older than their retention.
+    ///
+    /// Binds: retentionDays.
+    package static let forgetReportActions = Statement<Void, Int32>(
+        "forget_report_actions",
+        """
+        DELETE FROM fanfare.report_actions AS x USING (
+            SELECT a.day, a.event_id, a.device_id, a.action FROM fanfare.report_actions AS a
+            WHERE a.event_id < (\(firstKeptSQL("$1"))) LIMIT \(Forgetting.limit)
+        ) AS o
+        WHERE x.day = o.day AND x.event_id = o.event_id AND x.device_id = o.device_id AND x.action = o.action
+        """
+    )
+
+    /// Deletes what devices reported of pushes of eight days ago, for apps whose policy has `report_devices: false`: nothing
+    /// more is counted for these pushes.
+    package static let forgetReportDevices = Statement<Void>(
+        "forget_report_devices",
+        """
+        WITH apps AS MATERIALIZED (
+            SELECT p.app_id FROM fanfare.policies AS p WHERE p.definition ->> 'report_devices' = 'false'
+        ),
+        past AS MATERIALIZED (
+            SELECT d AS day FROM generate_series(8, 9) AS ago
+            CROSS JOIN LATERAL (SELECT ((((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - ago) % 32)::smallint) AS d) AS x
+            WHERE EXISTS (SELECT FROM apps)
+        ),
+        actions AS (
+            DELETE FROM fanfare.report_actions AS a USING past AS p, fanfare.rule_versions AS v, fanfare.rules AS r, apps
+            WHERE a.day = p.day AND v.id = a.rule_version AND r.id = v.rule_id AND r.app_id = apps.app_id
+        )
+        DELETE FROM fanfare.report_log AS x
+        USING past AS p, fanfare.batch_log AS b, fanfare.rule_versions AS v, fanfare.rules AS r, apps
+        WHERE x.day = p.day AND b.day = p.day AND b.id = x.batch_id AND b.closed_at < now() - interval '7 days'
+            AND v.id = b.rule_version AND r.id = v.rule_id AND r.app_id = apps.app_id
+        """
+    )
 }

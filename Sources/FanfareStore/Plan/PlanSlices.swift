@@ -141,7 +141,7 @@ package struct LockPlan: PostgresStatement {
             p.app_id, p.lane, p.gate_id, p.wall::text, p.time_zone, p.held_gate_id,
             CASE WHEN p.canary_devices IS NULL THEN p.canary END,
             q.quiet_from, q.quiet_until, q.time_zone, q.patience, e.created_at::text,
-            (SELECT num_nonnulls(v.permissions, v.presents) > 0 FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version)
+            coalesce((SELECT num_nonnulls(v.permissions, v.presents) > 0 FROM fanfare.rule_versions AS v WHERE v.id = p.rule_version), false)
         FROM (
             SELECT t.* FROM unnest($1::bigint[], $2::int[]) WITH ORDINALITY AS l (event_id, rule_version, number)
             CROSS JOIN LATERAL (

@@ -65,6 +65,7 @@ import Testing
         ]
         let ofOtherArticles = [
             "order-shipped", "winter-sale", "chat-message", "new-comments", "order-changed", "room-message",
+            "message-with-reply",
             "spring-sale", "order-shipped", "winter-offer",
         ]
         let campaigns = [

@@ -53,6 +53,28 @@ struct LookoutTests {
         try world.connection.number("SELECT sum(generic_plans + custom_plans) FROM pg_prepared_statements")
     }
 
+    @Test mutating func aLookLearnsWhichPushesHaveHandles() throws {
+        func hasHandle(_ report: Bool?) throws -> Bool {
+            var rule: JSONValue = [
+                "app": "shop", "name": "r", "event": "e", "to": ["users": "$.u"], "message": ["data": ["a": "b"]],
+            ]
+            if let report, var object = rule.objectValue {
+                object["report"] = .bool(report)
+                rule = .object(object)
+            }
+            return world.orders.current.reports.key(of: try RuleDefinition(json: rule)) != nil
+        }
+        _ = try look()
+        #expect(try !hasHandle(nil) && !hasHandle(false) && hasHandle(true))
+        try world.connection.execute("SELECT fanfare.put_policy('shop', '{\"report\": true}')")
+        _ = try look()
+        #expect(try hasHandle(nil) && !hasHandle(false) && hasHandle(true))
+        let before = world.orders.current.reports
+        try world.connection.execute("SELECT fanfare.rotate_report_keys()")
+        _ = try look()
+        #expect(world.orders.current.reports != before)
+    }
+
     @Test mutating func withoutNewsALookIsOneStatementAndWakesNone() throws {
         _ = try look()
         let before = try statements()

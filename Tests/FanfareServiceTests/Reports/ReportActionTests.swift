@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import DaemonKit
+@testable import FanfareStore
 
 /// What users chose and typed, and the events that this emits.
 @Suite(.database)
@@ -102,6 +103,49 @@ struct ReportActionTests {
         for table in ["report_actions", "report_rates", "untracked_users"] {
             #expect(try world.connection.number("SELECT count(*) FROM fanfare.\(table)") == 0, "\(table)")
         }
+    }
+
+    /// An app that keeps counts only: the text reaches the application by the event, and is nowhere else.
+    @Test func withoutDevicesOnlyCountsAreKept() throws {
+        let (world, device, event) = try prepare(#", "as_event": "notification.action", "report_text": true"#)
+        try world.connection.execute("SELECT fanfare.put_policy('shop', '{\"report_devices\": false}')")
+        for _ in 0..<2 {
+            try world.report(2, of: device, event: event)
+            try world.report(3, of: device, event: event, action: "reply", text: "x")
+            #expect(try world.reportCounts() == ["2:1", "3:1"])
+        }
+        #expect(
+            try world.connection.column("SELECT DISTINCT array_to_string(reports, ' ') FROM fanfare.deliveries") == [""]
+        )
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions WHERE text IS NOT NULL") == 0)
+        #expect(try world.connection.text("SELECT payload ->> 'text' FROM fanfare.outbox") == "x")
+        // Eight days later: the rows move to the day of their ids.
+        let past = "(((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 8)::bigint << 32)"
+        try world.connection.execute(
+            """
+            UPDATE fanfare.batch_log SET id = \(past) + 7, day = fanfare.ring_day(\(past)), closed_at = now() - interval '8 days';
+            UPDATE fanfare.report_log SET batch_id = \(past) + 7, day = fanfare.ring_day(\(past));
+            UPDATE fanfare.report_actions SET event_id = \(past) + 9, day = fanfare.ring_day(\(past));
+            """
+        )
+        _ = try world.connection.runReturningCount(SQL.forgetReportDevices())
+        for table in ["report_log", "report_actions"] {
+            #expect(try world.connection.number("SELECT count(*) FROM fanfare.\(table)") == 0, "\(table)")
+        }
+        #expect(try world.reportCounts() == ["2:1", "3:1"])
+    }
+
+    @Test func actionsAreKeptAsLongAsTheirRetentionSays() throws {
+        let (world, device, event) = try prepare("")
+        try world.report(3, of: device, event: event, action: "reply")
+        _ = try world.connection.runReturningCount(SQL.forgetReportActions(3))
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 1)
+        let past = "(((now() AT TIME ZONE 'UTC')::date - DATE '2020-01-01' - 4)::bigint << 32)"
+        try world.connection.execute(
+            "UPDATE fanfare.report_actions SET event_id = \(past) + 9, day = fanfare.ring_day(\(past))"
+        )
+        _ = try world.connection.runReturningCount(SQL.forgetReportActions(3))
+        #expect(try world.connection.number("SELECT count(*) FROM fanfare.report_actions") == 0)
     }
 
     @Test func aRuleThatCannotBeReportedOnIsRefused() throws {

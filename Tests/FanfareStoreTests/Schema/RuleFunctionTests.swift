@@ -238,7 +238,11 @@ struct RuleFunctionTests {
         }
         #expect(try known(#"{"?": 1}"#) == DefinitionObject.rule.keys.map(\.name))
         let audience = try known(Self.rule.replacing(#"{"users": "$.u"}"#, with: #"{"?": 1}"#))
-        #expect(audience == AudienceKey.allCases.map(\.rawValue) + ["devices", "provider", "kind"])
+        #expect(
+            audience == AudienceKey.allCases.map(\.rawValue) + [
+                "devices", "provider", "kind", "permission", "presents",
+            ]
+        )
     }
 
     @Test func manyVersionsOfARuleLeaveTheLastGoodOneInForce() throws {

@@ -395,7 +395,9 @@ struct StatementCatalog {
         return [
             SQL.foldReports(),
             SQL.foldStats(),
+            SQL.forgetReportActions(30),
             SQL.forgetReportCounts(),
+            SQL.forgetReportDevices(),
             SQL.forgetReports(7, 30),
             SQL.raiseChoreAlarm("fold_stats", "failed"),
             SQL.endChoreAlarms(["fold_stats"]),
