@@ -4,6 +4,7 @@ import TestKit
 import Testing
 
 @testable import APIKit
+@testable import FanfareAPI
 
 /// What phones and their extensions report over HTTP.
 @Suite(.database) struct ReportRouteTests {
@@ -73,6 +74,14 @@ import Testing
             #expect(try await counted(api) == "0:1 1:1 2:1 3:1 4:1")
             #expect(try await api.rows("SELECT action, text FROM fanfare.report_actions") == [["reply", nil]])
         }
+    }
+
+    /// A key that floods gets 429, and a made-up key with the same device's id does not use up its budget.
+    @Test func aKeyHasABudget() async throws {
+        let budgets = UserBudgets(ReportQueue.keyRate)
+        let taken = (0..<100).filter { _ in budgets.take("7 [1]", now: 0) }
+        #expect(taken.count == UserBudgets.burst && budgets.take("7 [2]", now: 0))
+        #expect(budgets.take("7 [1]", now: 1_000_000_000))
     }
 
     @Test func whatCannotBeBelievedCountsNothing() async throws {

@@ -19,7 +19,11 @@ actor ReportQueue {
         let done: CheckedContinuation<Bool, any Error>
     }
 
+    /// The requests a second of one report key, which nobody has checked when they are counted.
+    static let keyRate = 5
+
     private let database: ToolDatabase
+    private let budgets = UserBudgets(keyRate)
     private var waiting: [Waiting] = []
     private var count = 0
     private var isStoring = false
@@ -35,8 +39,13 @@ actor ReportQueue {
     ///   - reports: the reports, 1 to 100.
     ///   - sender: who sent them.
     /// - Returns: whether the sender is who it claims to be.
-    /// - Throws: a ``Problem`` if too many reports wait; ``ToolError`` for database errors.
+    /// - Throws: a ``Problem`` if too many reports wait, or the key made too many requests; ``ToolError`` for database
+    ///   errors.
     func store(_ reports: [DeviceReport], of sender: ReportSender) async throws -> Bool {
+        // Another key with the device's id does not use up the device's budget.
+        guard sender.key.isEmpty || budgets.take("\(sender.device) \(sender.key)") else {
+            throw Problem(.tooMany, "rate limit exceeded", hint: "Wait as Retry-After says.", retryAfter: 1)
+        }
         guard count + reports.count <= Self.limit else {
             throw Problem(.unavailable, "too many reports are waiting", hint: "Send them again later.", retryAfter: 5)
         }
