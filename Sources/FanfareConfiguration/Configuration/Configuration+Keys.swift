@@ -216,6 +216,14 @@ extension Configuration {
                 + "separated by commas."
         ),
         .init(
+            "api.origins",
+            \.api.origins,
+            .origins,
+            change: .reload,
+            "Origins whose pages may send the requests of phones, and reports, from a browser. The daemon compares "
+                + "the whole origin. In the environment: separated by commas."
+        ),
+        .init(
             "api.base_path",
             \.api.basePath,
             .basePath,

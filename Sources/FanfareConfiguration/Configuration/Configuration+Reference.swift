@@ -37,6 +37,7 @@ extension Configuration {
         retention = fresh.retention
         feedback = fresh.feedback
         api.phoneTopics = fresh.api.phoneTopics
+        api.origins = fresh.api.origins
         log = fresh.log
     }
 }

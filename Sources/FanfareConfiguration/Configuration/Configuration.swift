@@ -111,6 +111,8 @@ public struct Configuration: Equatable, Sendable {
         public var rate = 100
         /// The topics that phones may subscribe to: names, or prefixes with `*` at the end.
         public var phoneTopics: [String] = []
+        /// The origins whose pages may send the requests of phones: exactly as browsers send them.
+        public var origins: [String] = []
         /// The path under which a proxy serves the program: begins with a slash and ends without one; empty for the
         /// root.
         public var basePath = ""

@@ -24,20 +24,30 @@ struct FrontDoor: HTTPResponder {
 
     func respond(to request: Request, context: Context) async -> Response {
         let requestID = Self.newRequestID()
+        let crossOrigin = CrossOrigin(request, self.context.daemon.configuration().api.origins) {
+            routes.methodsForPhones(at: path(of: request))
+        }
         var answer: Answer
         do {
-            answer = try await self.answer(to: request, context.channel, requestID)
+            answer = try await self.answer(to: request, crossOrigin, context.channel, requestID)
         } catch {
             let problem = Problem(error)
             if problem.code == .failed { log(error, problem, request, requestID) }
             answer = problem.answer(requestID: requestID)
         }
         answer.headers[.requestID] = requestID
+        crossOrigin.allow(&answer)
         return answer.response
     }
 
-    private func answer(to request: Request, _ channel: any Channel, _ requestID: String) async throws -> Answer {
+    private func answer(
+        to request: Request,
+        _ crossOrigin: CrossOrigin,
+        _ channel: any Channel,
+        _ requestID: String
+    ) async throws -> Answer {
         try checkHost(request)
+        if let answer = crossOrigin.preflight { return answer }
         // Monitors send HEAD to paths without a token, such as health.
         let isHead = request.method == .head
         switch routes.match(isHead ? .get : request.method, path(of: request)) {

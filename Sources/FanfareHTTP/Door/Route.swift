@@ -98,6 +98,19 @@ package struct RouteTable: Sendable {
         return others.isEmpty ? .unknown : .otherMethods(others)
     }
 
+    /// Returns the methods of a path that phones and report keys may call, in the order of the table.
+    ///
+    /// - Parameter path: the target as it was sent, without the query.
+    /// - Returns: the methods; none for an unknown path, and for a path that only backends may call.
+    func methodsForPhones(at path: String) -> [HTTPRequest.Method] {
+        let segments = Self.segments(of: path)
+        let entries = entries[segments.count] ?? []
+        let first = entries.first { Self.names($0.segments, segments) != nil }
+        return entries.map(\.route)
+            .filter { $0.path == first?.route.path && ($0.isForPhones || $0.isForReports) }
+            .map(\.method)
+    }
+
     private static func segments(of path: String) -> [Substring] {
         path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { $0 }
     }

@@ -99,35 +99,6 @@ extension Attack {
                 Request(ground.ask("GET", "/v1/apps/shop/devices?after=\($0)", token: ground.token), 400)
             }
         },
-        Attack(
-            "a page of another origin sends a request: with a preflight, and as a POST that needs none",
-            "405, 415; no CORS header"
-        ) { ground in
-            let page = ["Origin: https://evil.example"]
-            return [
-                Request(
-                    ground.ask(
-                        "OPTIONS",
-                        with: page + [
-                            "Access-Control-Request-Method: PUT", "Access-Control-Request-Headers: authorization",
-                        ]
-                    ),
-                    405
-                ),
-                Request(ground.ask("GET", "/livez", with: page), 200),
-            ]
-                + ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"].map {
-                    Request(
-                        ground.ask(
-                            "POST",
-                            "/v1/apps/shop/devices/unregister",
-                            token: ground.token,
-                            with: page + ["Content-Type: \($0)", "Content-Length: 2"]
-                        ) + "{}",
-                        415
-                    )
-                }
-        },
         Attack("another host's name on loopback (DNS rebinding)", "421") { ground in
             ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "[::2]", "0x7f.1"].map {
                 Request("GET /livez HTTP/1.1\r\nHost: \($0)\r\nConnection: close\r\n\r\n", 421)

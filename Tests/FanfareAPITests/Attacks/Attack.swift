@@ -58,7 +58,7 @@ struct Attack: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     /// All attacks in the order of the documentation.
-    static let all = tokens + requests + floods
+    static let all = tokens + requests + pages + floods
 
     /// The attacks that have tests of their own.
     static let floods = [

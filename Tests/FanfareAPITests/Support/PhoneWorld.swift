@@ -4,7 +4,8 @@ import Foundation
 @testable import APIKit
 @testable import FanfareConfiguration
 
-/// Two apps that accept phone tokens of their backends, `shop` and `bank`, and one that does not, `news`.
+/// Two apps that accept phone tokens of their backends, `shop` and `bank`, and one that does not, `news`; pages of two
+/// origins are listed.
 final class PhoneWorld: Sendable {
     let shop = TokenForge()
     let bank = TokenForge()
@@ -44,6 +45,7 @@ final class PhoneWorld: Sendable {
         return try APIWorld.configuration(
             """
               phone_topics: [ "news.*", sport ]
+              origins: [ "https://shop.example", "http://localhost:3000" ]
             apps:
               shop:
                 \(provider)

@@ -117,6 +117,30 @@ import Testing
         #expect(problems(fine).isEmpty)
     }
 
+    @Test(
+        arguments: [
+            ("*", "found “*”: name each origin, since any page could call otherwise"),
+            ("null", "found “null”: any page can send this, from a sandboxed frame"),
+            ("https://*.shop.example", "found “https://*.shop.example”"), ("shop.example", "found “shop.example”"),
+            ("file://", "found “file://”"), ("https://ann@shop.example", "found “https://ann@shop.example”"),
+            ("https://shop.example/", "found “https://shop.example/”: remove the path, and the last slash too"),
+            ("https://Shop.example", "found “https://Shop.example”: browsers send scheme and host in lower case"),
+            ("https://shop.example:443", "found “https://shop.example:443”: remove :443, which browsers do not send"),
+            ("http://a:65536", "found “http://a:65536”: a port has at most 65535"),
+            ("http://a:0", "found “http://a:0”"),
+        ]
+    ) func anOriginIsSpelledAsBrowsersSendIt(origin: String, found: String) {
+        #expect(
+            problems("api: { origins: [ \"https://ok.example\", \"\(origin)\" ] }") == [
+                "fanfare.yaml:1:41: api.origins: expected an origin such as https://shop.example "
+                    + "or http://localhost:3000, \(found)"
+            ]
+        )
+        let fine = #"["https://a.example:8443", "http://localhost:3000", "http://[::1]:81", "capacitor://localhost"]"#
+        #expect(problems("api: { origins: \(fine) }").isEmpty)
+        #expect(problems("api: { origins: [ \"http://a\", \"http://a\" ] }").count == 1)
+    }
+
     @Test func charactersThatAreNotAllowedAreNamed() {
         #expect(
             problems("installation: pro duction") == [

@@ -173,7 +173,7 @@ struct ReloadTests {
             retry: { attempts: 3 }
             retention: { keys: 2d, log: 3d }
             feedback: { news: { url: "https://crm.example.com/a", secret_file: /a, app: shop } }
-            api: { phone_topics: [ news ] }
+            api: { phone_topics: [ news ], origins: [ "https://shop.example" ] }
             log: { level: debug, format: text, deliveries: all }
             """
         )
