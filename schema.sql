@@ -10125,7 +10125,7 @@ CREATE OR REPLACE FUNCTION fanfare.report_key_bytes(inner_pad bytea, outer_pad b
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     SELECT substr(fanfare.report_mac(inner_pad, outer_pad,
-        '\x64'::bytea || int8send(device_id) || int8send((extract(epoch FROM epoch) * 1000000)::bigint)), 1, 16);
+        decode('64', 'hex') || int8send(device_id) || int8send((extract(epoch FROM epoch) * 1000000)::bigint)), 1, 16);
 END;
 COMMENT ON FUNCTION fanfare.report_key_bytes IS 'The 16 bytes of a device''s report key.';
 
@@ -10144,7 +10144,7 @@ GRANT EXECUTE ON FUNCTION fanfare.report_key TO fanfare_registrar;
 -- Version, then the event, the rule version and the variant of its message, then ten bytes of a MAC over these.
 CREATE OR REPLACE FUNCTION fanfare.report_handle(event_id bigint, rule_version int, variant int DEFAULT 0) RETURNS text
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-SELECT translate(encode(h.head || substr(fanfare.report_mac(k.inner_pad, k.outer_pad, '\x68'::bytea || h.head), 1, 10), 'base64'), '+/', '-_')
+SELECT translate(encode(h.head || substr(fanfare.report_mac(k.inner_pad, k.outer_pad, decode('68', 'hex') || h.head), 1, 10), 'base64'), '+/', '-_')
 FROM (SELECT * FROM fanfare.report_keys AS k WHERE k.retired_at IS NULL LIMIT 1) AS k
 CROSS JOIN LATERAL (
     SELECT substr(int2send(k.id), 2) || int8send($1) || int4send($2) || substr(int2send($3::smallint), 2) AS head
@@ -10257,7 +10257,7 @@ BEGIN
             SELECT h.handle, p.event_id, p.rule_version, get_byte(h.handle, 13) AS variant, r.app_id
             FROM (SELECT DISTINCT g.handle FROM given AS g WHERE octet_length(g.handle) = 24) AS h
             JOIN fanfare.report_keys AS k ON k.id = get_byte(h.handle, 0)
-                AND substr(fanfare.report_mac(k.inner_pad, k.outer_pad, '\x68'::bytea || substr(h.handle, 1, 14)), 1, 10) = substr(h.handle, 15)
+                AND substr(fanfare.report_mac(k.inner_pad, k.outer_pad, decode('68', 'hex') || substr(h.handle, 1, 14)), 1, 10) = substr(h.handle, 15)
             CROSS JOIN LATERAL (
                 SELECT ('x' || encode(substr(h.handle, 2, 8), 'hex'))::bit(64)::bigint AS event_id,
                     ('x' || encode(substr(h.handle, 10, 4), 'hex'))::bit(32)::int AS rule_version
