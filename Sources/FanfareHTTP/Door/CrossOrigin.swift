@@ -20,7 +20,8 @@ struct CrossOrigin {
     init(_ request: Request, _ origins: [String], methods: () -> [HTTPRequest.Method]) {
         let methods = origins.isEmpty ? [] : methods()
         isPreflight = request.method == .options && request.headers[.accessControlRequestMethod] != nil
-        // A browser sends a GET without the consent of the preflight's list, so backends' methods get no header either.
+        // Browsers send GET and POST even if the preflight does not list them, so responses to backends' methods get no
+        // header either.
         let isForPages = isPreflight ? !methods.isEmpty : methods.contains(request.method)
         // Compared whole: an origin that begins or ends like a listed one is another site.
         origin = request.headers[.origin].flatMap { isForPages && origins.contains($0) ? $0 : nil }
