@@ -2439,7 +2439,7 @@ BEGIN ATOMIC
     SELECT type LIKE ANY ('{campaign.%,campaign-test.%,digest.%,send.%,retract.%}'::text[]);
 END;
 COMMENT ON FUNCTION fanfare.is_reserved IS 'Whether events of this type are emitted by Fanfare only: campaign.*, campaign-test.*, digest.*, send.*, retract.*.';
-GRANT EXECUTE ON FUNCTION fanfare.is_reserved TO fanfare_emitter;
+GRANT EXECUTE ON FUNCTION fanfare.is_reserved TO fanfare_emitter, fanfare_author;
 
 -- Texts that programs write for a missing value: blank, or a language's word for it, spelled as the language spells it.
 -- Other spellings are valid: a person may be called nan, and a key may be none.

@@ -36,6 +36,27 @@ import Testing
         }
     }
 
+    /// The checks of `report` and `as_event` run as the token's role.
+    @Test func anAuthorStoresARuleWithReports() async throws {
+        try await APIWorld.with { api in
+            let token = try await api.token(.author)
+            for more in [#""report": true"#, #""report": true, "as_event": "order.answered""#] {
+                let rule = Self.rule.replacing(#"{"name""#, with: #"{\#(more), "name""#)
+                let body = #"{"rules": [\#(rule)]}"#
+                let applied = try await api.ask("POST", "/v1/apps/shop/rules/apply", body, token: token)
+                #expect(applied.status == 200, "\(applied.body)")
+            }
+            let reserved = Self.rule.replacing(#"{"name""#, with: #"{"report": true, "as_event": "send.x", "name""#)
+            let refused = try await api.ask(
+                "POST",
+                "/v1/apps/shop/rules/apply",
+                #"{"rules": [\#(reserved)]}"#,
+                token: token
+            )
+            #expect(refused.status == 422 && refused.body.contains("reserves"), "\(refused.body)")
+        }
+    }
+
     @Test func whatIsWrongWithARuleIsTold() async throws {
         try await APIWorld.with { api in
             let token = try await api.token(.author)
